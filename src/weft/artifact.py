@@ -1,0 +1,75 @@
+"""What the compiler hands to the runtime: machine code and how to call it.
+
+Compiler and runtime share these types and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from weft.dtype import DType
+
+__all__ = ["Artifact", "AssertSite", "Parameter", "PrintSite", "Signature"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One machine argument of a kernel.
+
+    ``name`` is what a message should call it (``vector``, ``image.shape[0]``). A pointer argument is
+    the address of elements of ``dtype``; any other is one value of ``dtype``. Every argument takes
+    one slot of 8 bytes in the packed argument block, little end first.
+    """
+
+    name: str
+    dtype: DType
+    pointer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The machine arguments of a kernel, in order."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PrintSite:
+    """One ``print`` in a kernel: pieces of text around values.
+
+    ``pieces`` mixes literal strings with the element types of the values printed there; the kernel
+    delivers the values packed in 8-byte slots, in order, and the host formats them.
+    """
+
+    pieces: tuple[str | DType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssertSite:
+    """One ``assert`` in a kernel: its message, and where it stands in the user's source."""
+
+    message: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A compiled kernel.
+
+    ``kind`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
+    object file). ``entry`` is the symbol to call.
+    """
+
+    entry: str
+    target: str
+    kind: Literal["ptx", "object"]
+    code: bytes
+    signature: Signature
+    prints: tuple[PrintSite, ...] = ()
+    asserts: tuple[AssertSite, ...] = ()
+    shared_bytes: int = 0
+    over_rank: int = 0
+    notes: dict[str, str] = field(default_factory=dict[str, str])

@@ -1,0 +1,38 @@
+"""Diagnostics as data: what is wrong, where, and what to write instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.diagnostics.location import Location
+
+__all__ = ["Diagnostic", "Label"]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A place that takes part in a diagnostic, and what is to be said about it."""
+
+    location: Location
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem.
+
+    ``code`` is a short kebab-case slug under which the documentation explains the problem. The
+    first label is the primary place. ``notes`` say what is allowed and why, ``hints`` what to write
+    instead.
+    """
+
+    code: str
+    message: str
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+
+    @property
+    def location(self) -> Location | None:
+        """The primary place, where there is one."""
+        return self.labels[0].location if self.labels else None

@@ -1,0 +1,101 @@
+"""Tracebacks of weft's errors without weft's own frames.
+
+Nothing happens at import: the first weft error that is made wraps ``sys.excepthook``. The wrapper
+prunes and then calls the hook that was there before, so other tools keep their say.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import cast
+
+from weft.diagnostics.location import is_internal
+
+__all__ = ["formatted", "install", "pruned"]
+
+_installed = False
+
+
+def install(errors: type[BaseException]) -> None:
+    """Have uncaught exceptions of this class, and what they chain, shown without weft's frames."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    previous = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not any(isinstance(link, errors) for link in _links(error)):
+            previous(kind, error, trace)
+            return
+        with _pruned_chain(error):
+            previous(kind, error, error.__traceback__)
+
+    sys.excepthook = hook
+
+
+def formatted(error: BaseException) -> list[str]:
+    """The lines that Python would print for the error, without weft's frames."""
+    with _pruned_chain(error):
+        return "".join(traceback.format_exception(error)).splitlines()
+
+
+def pruned(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without the entries of weft's own files."""
+    kept: list[TracebackType] = []
+    while trace is not None:
+        if not is_internal(trace.tb_frame.f_code.co_filename):
+            kept.append(trace)
+        trace = trace.tb_next
+    result: TracebackType | None = None
+    for entry in reversed(kept):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result
+
+
+def _links(error: BaseException) -> list[BaseException]:
+    """The error and all that its causes and contexts lead to."""
+    found: list[BaseException] = []
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        link = waiting.pop()
+        if link is None or any(link is known for known in found):
+            continue
+        found.append(link)
+        waiting += [link.__cause__, link.__context__]
+        if isinstance(link, BaseExceptionGroup):
+            waiting += cast("BaseExceptionGroup[BaseException]", link).exceptions
+    return found
+
+
+@contextmanager
+def _pruned_chain(error: BaseException) -> Generator[None]:
+    """Within the context the error and its chain hold pruned tracebacks; afterwards their own.
+
+    A link that arose and ended within weft says nothing to a user, so it leaves the chain.
+    """
+    links = _links(error)
+    saved = [
+        (link, link.__traceback__, link.__cause__, link.__context__, link.__suppress_context__)
+        for link in links
+    ]
+    inner = [link for link in links if link.__traceback__ is not None and pruned(link.__traceback__) is None]
+
+    def visible(link: BaseException | None) -> BaseException | None:
+        return None if any(link is hidden for hidden in inner) else link
+
+    try:
+        for link, trace, cause, context, suppress in saved:
+            link.__cause__, link.__context__ = visible(cause), visible(context)
+            link.__suppress_context__ = suppress
+            link.__traceback__ = pruned(trace)
+        yield
+    finally:
+        for link, trace, cause, context, suppress in saved:
+            link.__cause__, link.__context__ = cause, context
+            link.__suppress_context__ = suppress
+            link.__traceback__ = trace

@@ -1,0 +1,117 @@
+"""Places in the user's source, and how to find the one that is running now."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType, TracebackType
+
+__all__ = ["Location", "caller_location", "character_column", "frame_location", "is_internal"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A stretch of source text.
+
+    Lines count from 1, columns from 0 and in characters; the end column is exclusive. Where no end
+    is known the place is one character, or with ``column == 0`` the whole line.
+    """
+
+    file: str
+    line: int
+    column: int = 0
+    end_line: int | None = None
+    end_column: int | None = None
+    inlined_at: Location | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column + 1}"
+
+
+def character_column(file: str, line: int, byte_column: int) -> int:
+    """The column in characters of a column in UTF-8 bytes, as ``ast`` and ``co_positions`` count."""
+    text = linecache.getline(file, line)
+    if not text or text.isascii():
+        return byte_column
+    return len(text.encode()[:byte_column].decode(errors="ignore"))
+
+
+_internal: dict[str, bool] = {}
+
+
+def is_internal(filename: str) -> bool:
+    """Whether code of this file name is weft's own, which no user should see."""
+    known = _internal.get(filename)
+    if known is None:
+        known = filename.startswith("<weft") or os.path.abspath(filename).startswith(_PACKAGE)
+        _internal[filename] = known
+    return known
+
+
+_Positions = list[tuple[int | None, int | None, int | None, int | None]]
+
+
+@dataclass(slots=True)
+class _Places:
+    """The places of one code object. Holding the code keeps its ``id`` from being used again."""
+
+    code: CodeType
+    positions: _Positions
+    found: dict[int, Location]
+
+
+_places: dict[int, _Places] = {}
+_PLACES_LIMIT = 4096
+
+
+def _code_location(code: CodeType, lasti: int, line: int | None) -> Location:
+    places = _places.get(id(code))
+    if places is None:
+        if len(_places) >= _PLACES_LIMIT:
+            _places.clear()
+        places = _places[id(code)] = _Places(code, list(code.co_positions()), {})
+    location = places.found.get(lasti)
+    if location is None:
+        location = _position(code, places.positions, lasti, line)
+        places.found[lasti] = location
+    return location
+
+
+def _position(code: CodeType, positions: _Positions, lasti: int, line: int | None) -> Location:
+    file = code.co_filename
+    index = lasti // 2
+    if 0 <= index < len(positions):
+        start, end, column, end_column = positions[index]
+        if start is not None:
+            if end is None or column is None or end_column is None:
+                return Location(file, start)
+            return Location(
+                file,
+                start,
+                character_column(file, start, column),
+                end,
+                character_column(file, end, end_column),
+            )
+    return Location(file, line or code.co_firstlineno)
+
+
+def frame_location(where: FrameType | TracebackType) -> Location:
+    """The exact expression that a frame, or the frame of a traceback entry, is evaluating."""
+    if isinstance(where, TracebackType):
+        return _code_location(where.tb_frame.f_code, where.tb_lasti, where.tb_lineno)
+    return _code_location(where.f_code, where.f_lasti, where.f_lineno)
+
+
+def caller_location() -> Location | None:
+    """The expression under evaluation in the innermost frame that is not weft's own."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        code = frame.f_code
+        if not is_internal(code.co_filename):
+            return _code_location(code, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return None

@@ -1,0 +1,115 @@
+"""Element types: the machine numbers that weft computes with.
+
+A :class:`DType` names a number format. The value classes of the language (``Float32``, ``Int`` ...)
+carry theirs as ``.dtype``, so every host function that takes an element type takes either::
+
+    >>> from weft.dtype import DType, as_dtype
+    >>> DType.float32.itemsize, DType.float32.kind
+    (4, 'float')
+    >>> as_dtype("int32") is DType.int32
+    True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+__all__ = ["DType", "DTypeLike", "HasDType", "as_dtype"]
+
+Kind = Literal["bool", "int", "uint", "float", "bfloat"]
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """One number format: its name as NumPy spells it, its kind, its width in bits."""
+
+    name: str
+    kind: Kind
+    bits: int
+
+    bool: ClassVar[DType]
+    int8: ClassVar[DType]
+    int16: ClassVar[DType]
+    int32: ClassVar[DType]
+    int64: ClassVar[DType]
+    uint8: ClassVar[DType]
+    uint16: ClassVar[DType]
+    uint32: ClassVar[DType]
+    uint64: ClassVar[DType]
+    float16: ClassVar[DType]
+    bfloat16: ClassVar[DType]
+    float32: ClassVar[DType]
+    float64: ClassVar[DType]
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes that one element takes in memory."""
+        return max(1, self.bits // 8)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether the format is a floating-point one (bfloat16 included)."""
+        return self.kind in ("float", "bfloat")
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the format is a signed integer."""
+        return self.kind == "int"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the format is an integer (bool is not)."""
+        return self.kind in ("int", "uint")
+
+    def __repr__(self) -> str:
+        return f"DType.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@runtime_checkable
+class HasDType(Protocol):
+    """Anything that carries an element type: ``Float32`` and its kin, buffers, tensors."""
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        ...
+
+
+DTypeLike = DType | HasDType | type[HasDType] | str
+
+_FORMATS: tuple[tuple[str, Kind, int], ...] = (
+    ("bool", "bool", 1),
+    *((f"int{n}", "int", n) for n in (8, 16, 32, 64)),
+    *((f"uint{n}", "uint", n) for n in (8, 16, 32, 64)),
+    ("float16", "float", 16),
+    ("bfloat16", "bfloat", 16),
+    ("float32", "float", 32),
+    ("float64", "float", 64),
+)
+_ALL: dict[str, DType] = {}
+for _name, _kind, _bits in _FORMATS:
+    _ALL[_name] = DType(_name, _kind, _bits)
+    setattr(DType, _name, _ALL[_name])
+
+
+def as_dtype(like: DTypeLike) -> DType:
+    """The :class:`DType` meant by a DType, a value class such as ``Float32``, or a name.
+
+    Raises:
+        TypeError: the argument names no element type.
+    """
+    if isinstance(like, DType):
+        return like
+    if isinstance(like, str):
+        found = _ALL.get(like)
+        if found is not None:
+            return found
+    else:
+        found = getattr(like, "dtype", None)
+        if isinstance(found, DType):
+            return found
+    raise TypeError(f"{like!r} is not an element type; write one of {', '.join(_ALL)} or its class")
