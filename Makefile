@@ -1,0 +1,55 @@
+# Everything happens in .venv; a stamp keeps what is installed from being installed again.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check test-gpu bench docs format clean
+
+help:
+	@echo "make demo      a photograph through two kernels, with a small table of sizes and times"
+	@echo "make test      formatting, lint, types, tests, documentation"
+	@echo "make test-gpu  the tests that need an NVIDIA GPU"
+	@echo "make bench     the benchmarks"
+	@echo "make docs      the documentation, into site/"
+	@echo "make format    format and fix what can be fixed"
+	@echo "PYTHON=python3.13 make ... takes that Python for a new environment"
+
+$(VENV)/.created:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "weft needs Python 3.11 or later; say PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed-%: $(VENV)/.created pyproject.toml
+	$(PIP) install --editable '.[$*]'
+	@touch $@
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/python examples/demo.py $(PHOTO)
+
+test: check docs
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+	$(BIN)/python -m pytest
+
+test-gpu: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -m gpu
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis

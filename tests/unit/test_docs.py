@@ -1,0 +1,71 @@
+"""Every Python block of the README and of the documentation runs.
+
+The blocks of a page share one namespace and stand in one real file at the lines that they have on
+the page, so that source can be found and an error names the page's line. A block marked ``output``
+is what the page has printed since the one before it. ``console`` and ``text`` blocks are not run.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import types
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>[\w+-]*).*$")
+
+
+def blocks(text: str) -> list[tuple[int, str, list[str]]]:
+    """First line's index, language and lines, without the fence's indentation, of each block."""
+    found: list[tuple[int, str, list[str]]] = []
+    closing = indent = ""
+    inside = False
+    for index, line in enumerate(text.splitlines()):
+        if not inside:
+            match = FENCE.match(line)
+            if match:
+                inside = True
+                closing, indent = match["fence"], match["indent"]
+                found.append((index + 1, match["language"], []))
+        elif line.strip() == closing:
+            inside = False
+        else:
+            found[-1][2].append(line.removeprefix(indent))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = page.read_text(encoding="utf-8")
+    found = blocks(text)
+    name = "page_" + re.sub(r"\W", "_", str(page.relative_to(ROOT).with_suffix("")))
+    file = tmp_path / f"{name}.py"
+    lines = [""] * len(text.splitlines())
+    for start, language, body in found:
+        if language == "python":
+            lines[start : start + len(body)] = body
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    module = types.ModuleType(name)
+    module.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    for start, language, body in found:
+        if language == "python":
+            code = compile("\n" * start + "\n".join(body) + "\n", str(file), "exec", dont_inherit=True)
+            with redirect_stdout(printed):
+                exec(code, module.__dict__)
+        elif language == "output":
+            assert printed.getvalue().splitlines() == body, f"{page}:{start}"
+            printed = io.StringIO()
+
+
+def test_blocks_are_found() -> None:
+    text = "a\n```python\nx\n```\n    ```console\n    $ y\n    ```\n````text\n```python\n````\n"
+    assert blocks(text) == [(2, "python", ["x"]), (5, "console", ["$ y"]), (8, "text", ["```python"])]

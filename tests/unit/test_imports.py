@@ -1,0 +1,152 @@
+"""Imports point one way, and files stay small enough to have one purpose."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import weft
+
+PACKAGE = Path(weft.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+BOTTOM = {"diagnostics", "dtype", "artifact"}
+LIBRARY = {"algorithm", "atomic", "gpu", "kernels", "layout", "math", "memory"}
+ANYTHING: set[str] | None = None
+
+# What each room may import besides itself. A module directly under the package is a room.
+ROOMS: dict[str, set[str] | None] = {
+    "diagnostics": set(),
+    "dtype": {"diagnostics"},
+    "artifact": {"dtype", "diagnostics"},
+    "config": BOTTOM,
+    "ir": BOTTOM,
+    "targets": BOTTOM | {"ir"},
+    "lang": BOTTOM | {"ir", "targets"},
+    "frontend": BOTTOM | {"ir", "targets", "lang"},
+    "passes": BOTTOM | {"ir", "targets", "lang"},
+    "emit": BOTTOM | {"config", "ir", "targets", "lang", "passes"},
+    "cache": BOTTOM | {"config", "ir", "targets", "lang", "frontend", "passes", "emit"},
+    "compiler": BOTTOM | {"config", "ir", "targets", "lang", "frontend", "passes", "emit", "cache"},
+    "runtime": BOTTOM | {"config", "targets"},
+    **dict.fromkeys(LIBRARY, {"lang", "diagnostics", "dtype"} | LIBRARY),
+    # Rooms that join the compiler, the runtime and the library for the user.
+    "__init__": ANYTHING,
+    "__main__": ANYTHING,
+    "launch": ANYTHING,
+    "cli": ANYTHING,
+    "compile": ANYTHING,
+    "gpu.host": ANYTHING,
+    "sys": ANYTHING,
+    "tensor": ANYTHING,
+}
+
+
+def room_of(parts: tuple[str, ...]) -> str:
+    """The room of a module, given as the parts of its name below the package."""
+    if parts[:2] == ("gpu", "host"):
+        return "gpu.host"
+    return parts[0] if parts else "__init__"
+
+
+def module_of(path: Path) -> tuple[str, ...]:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Line and absolute name of every module that is imported, but for type checkers only.
+
+    ``from weft.a import b`` counts as ``weft.a.b``: b may be a module, and its room is the same.
+    """
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for other in node.orelse:
+                yield from imports(other, package)
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package[: len(package) - node.level + 1]
+                base = ".".join(("weft", *above, *([base] if base else [])))
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+        else:
+            yield from imports(node, package)
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    module = module_of(path)
+    package = module if path.name == "__init__.py" else module[:-1]
+    return imports(ast.parse(path.read_text(encoding="utf-8"), str(path)), package)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_direction(path: Path) -> None:
+    room = room_of(module_of(path))
+    assert room in ROOMS, (
+        f"{name_of(path)} is in no room of the design; add {room!r} to ROOMS with its imports"
+    )
+    allowed = ROOMS[room]
+    if allowed is None:
+        return
+    wrong: list[str] = []
+    for line, name in imports_of(path):
+        top, *parts = name.split(".")
+        if top == "weft":
+            other = room_of(tuple(parts))
+            # `from weft import math` and `import weft.math` name a room; `import weft` is the facade.
+            if other != room and other not in allowed:
+                wrong.append(f"{path}:{line}: {room} must not import {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("package", "owner"), [("llvmlite", "emit/llvm.py"), ("cuda", "runtime/cuda.py")], ids=str
+)
+def test_one_importer(package: str, owner: str) -> None:
+    importers = {name_of(p) for p in FILES for _, name in imports_of(p) if name.split(".")[0] == package}
+    assert importers <= {owner}
+
+
+def test_only_config_reads_the_environment() -> None:
+    readers: set[str] = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Attribute(value=ast.Name(id="os"), attr="environ" | "environb" | "getenv"):
+                    readers.add(name_of(path))
+                case ast.ImportFrom(module="os", names=names):
+                    if {alias.name for alias in names} & {"environ", "environb", "getenv"}:
+                        readers.add(name_of(path))
+                case _:
+                    pass
+    assert readers == {"config.py"}
+
+
+def test_files_are_short() -> None:
+    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    long = {name: length for name, length in lengths.items() if length > 600}
+    assert not long, "a file over 600 lines is a sign that a room is missing"
+
+
+def test_the_walk_sees_what_it_should() -> None:
+    source = """
+if TYPE_CHECKING:
+    import weft.compiler
+def f():
+    from ..ir import types
+from . import ops
+from weft import math
+import weft.gpu.host as host
+"""
+    found = [name for _, name in imports(ast.parse(source), ("passes",))]
+    assert found == ["weft.ir.types", "weft.passes.ops", "weft.math", "weft.gpu.host"]
+    assert room_of(("gpu", "host", "context")) == "gpu.host"
