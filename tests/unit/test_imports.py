@@ -14,7 +14,7 @@ PACKAGE = Path(weft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 BOTTOM = {"diagnostics", "dtype", "artifact"}
-LIBRARY = {"algorithm", "atomic", "gpu", "kernels", "layout", "math", "memory"}
+LIBRARY = {"_math", "algorithm", "atomic", "gpu", "kernels", "layout", "math", "memory"}
 ANYTHING: set[str] | None = None
 
 # What each room may import besides itself. A module directly under the package is a room.
