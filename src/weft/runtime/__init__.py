@@ -1,0 +1,1 @@
+"""Devices, their memory and their queues of work. Knows nothing of the compiler."""

@@ -1,0 +1,205 @@
+"""Buffers: a stretch of memory, its element type and its owner."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+
+from weft.dtype import DType
+from weft.runtime.allocation import Allocation
+from weft.runtime.refuse import refuse
+
+if TYPE_CHECKING:
+    from weft.runtime.context import BaseContext
+    from weft.runtime.copies import CopyEnd
+    from weft.runtime.host_buffer import HostBuffer
+
+__all__ = ["Buffer", "DeviceBuffer", "MakesTensor"]
+
+T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class MakesTensor(Protocol[R_co]):
+    """A layout: it makes a tensor of a buffer."""
+
+    def tensor(self, buffer: Any, /) -> R_co:
+        """The tensor over the buffer's elements."""
+        ...
+
+
+class Buffer(Generic[T]):
+    """What device and host buffers have in common. Contexts make them.
+
+    A buffer keeps its memory, its context and its device alive. Several buffers may share memory
+    (see :meth:`sub_buffer`); it is free when none of them is left and no queued work uses it.
+    """
+
+    space: ClassVar[Literal["device", "host"]]
+    """Where the memory is."""
+    dtype: DType
+    """The element type."""
+    context: BaseContext
+    """The context that made the buffer."""
+
+    def __init__(self, context: BaseContext, dtype: DType, allocation: Allocation, address: int, size: int):
+        self.context = context
+        self.dtype = dtype
+        self._allocation: Allocation | None = allocation
+        self._address = address
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the elements take."""
+        return self._size * self.dtype.itemsize
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._allocation is None
+
+    @property
+    def allocation(self) -> Allocation:
+        """The memory that the elements are in.
+
+        Raises:
+            LaunchError: the buffer is closed.
+        """
+        if self._allocation is None:
+            raise refuse(
+                "buffer-closed",
+                f"this {type(self).__name__} of {self._size} {self.dtype} is closed",
+                hints=["use it before close() or inside its `with`; queued work may still be running then"],
+            )
+        return self._allocation
+
+    @property
+    def address(self) -> int:
+        """The address of the first element, in the memory where the buffer is.
+
+        Raises:
+            LaunchError: the buffer is closed.
+        """
+        if self._allocation is None:
+            self.allocation  # noqa: B018
+        return self._address
+
+    def unsafe_ptr(self) -> int:
+        """The address of the first element; nothing checks what is done with it."""
+        return self.address
+
+    def close(self) -> None:
+        """Give this handle up. The memory goes once no other handle, view or queued work uses it."""
+        self._allocation = None
+
+    def __enter__(self) -> Self:
+        self.allocation  # noqa: B018
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def sub_buffer(self, offset: int, size: int) -> Self:
+        """A part of this buffer, sharing its memory.
+
+        Args:
+            offset: Its first element.
+            size: How many elements.
+
+        Raises:
+            LaunchError: the part is not within the buffer.
+        """
+        if offset < 0 or size < 0 or offset + size > self._size:
+            raise refuse(
+                "sub-buffer-bounds",
+                f"sub_buffer({offset}, {size}) reaches outside the buffer, which has {self._size} elements",
+                notes=["sub_buffer takes the first element and the number of elements"],
+            )
+        address = self._address + offset * self.dtype.itemsize
+        return type(self)(self.context, self.dtype, self.allocation, address, size)
+
+    create_sub_buffer = sub_buffer
+
+    def enqueue_fill(self, value: object) -> None:
+        """Queue setting every element to a value."""
+        self.context.enqueue_fill(self, value)
+
+    def enqueue_copy_to(self, dst: CopyEnd) -> None:
+        """Queue a copy of all elements into a buffer or NumPy array of the same length and type."""
+        self.context.enqueue_copy(dst=dst, src=self)
+
+    def enqueue_copy_from(self, src: CopyEnd) -> None:
+        """Queue a copy of all elements from a buffer or NumPy array of the same length and type."""
+        self.context.enqueue_copy(dst=self, src=src)
+
+    def tensor(self, layout: MakesTensor[R_co]) -> R_co:
+        """The elements seen through a layout: a tensor that shares this memory."""
+        return layout.tensor(self)
+
+
+class DeviceBuffer(Buffer[T]):
+    """Memory of a device, which kernels take as ``Pointer`` or, through a layout, as ``LayoutTensor``.
+
+    The host does not see the elements; copy them to a host buffer or an array, or use
+    :meth:`map_to_host`. A slice is a part that shares memory: ``buffer[8:16]``.
+    """
+
+    space = "device"
+
+    def __getitem__(self, part: slice) -> DeviceBuffer[T]:
+        if not isinstance(part, slice):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise refuse(
+                "device-element",
+                "elements of a DeviceBuffer are on the device and cannot be read one by one",
+                hints=["use `with buffer.map_to_host() as host:`, or copy to a host buffer or NumPy array"],
+            )
+        start, stop, step = part.indices(self._size)
+        if step != 1:
+            raise refuse("buffer-step", f"a part of a buffer is contiguous; the slice has step {step}")
+        return self.sub_buffer(start, max(0, stop - start))
+
+    def map_to_host(self) -> MappedBuffer[T]:
+        """For ``with``: the elements in a host buffer, copied back at the end of the block.
+
+        It waits for the device twice and copies everything both ways, so it is for tests and first
+        versions. If the block raises, nothing is copied back.
+
+        Example:
+            ``with buffer.map_to_host() as host: host[0] = 1.0``
+        """
+        return MappedBuffer(self)
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"0x{self._address:x}"
+        return f"<DeviceBuffer of {self._size} {self.dtype} on {self.context.name}, {state}>"
+
+
+class MappedBuffer(Generic[T]):
+    """The context manager of :meth:`DeviceBuffer.map_to_host`."""
+
+    def __init__(self, device: DeviceBuffer[T]) -> None:
+        self._device = device
+        self._host: HostBuffer[T] | None = None
+
+    def __enter__(self) -> HostBuffer[T]:
+        context = self._device.context
+        host: HostBuffer[T] = context.enqueue_create_host_buffer(self._device.dtype, len(self._device))
+        context.enqueue_copy(dst=host, src=self._device)
+        context.synchronize()
+        self._host = host
+        return host
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        host, self._host = self._host, None
+        if host is not None and kind is None:
+            context = self._device.context
+            context.enqueue_copy(dst=self._device, src=host)
+            context.synchronize()

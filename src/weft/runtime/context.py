@@ -1,0 +1,282 @@
+"""A device and its queue of work: memory and copies. Launches are added where the compiler is seen."""
+
+from __future__ import annotations
+
+import operator
+from types import TracebackType
+from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
+
+from weft.dtype import DType, DTypeLike, as_dtype
+from weft.runtime import drivers
+from weft.runtime.allocation import Allocation
+from weft.runtime.buffers import Buffer, DeviceBuffer
+from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer
+from weft.runtime.cpu_native import LoadObject
+from weft.runtime.driver import Device, DeviceInfo, Driver, Stream
+from weft.runtime.host_buffer import HostBuffer
+from weft.runtime.refuse import missing, refuse
+from weft.runtime.scalars import pack
+from weft.runtime.streams import DeviceStream
+
+__all__ = ["BaseContext"]
+
+T = TypeVar("T")
+
+
+class BaseContext:
+    """One device, opened, with a stream on which work runs in order and beside the host.
+
+    Args:
+        device_id: Which of the API's devices, from 0.
+        api: The API; without it ``WEFT_DEVICE`` or the best that this machine has.
+        driver: The driver to use in place of the API's own, for tests.
+
+    Raises:
+        DeviceError: weft does not know the API, this machine cannot use it, or it has no such device.
+
+    Example:
+        >>> import numpy as np
+        >>> ctx = BaseContext(api="cpu")
+        >>> buffer = ctx.enqueue_create_buffer("float32", 4)
+        >>> ctx.enqueue_copy(dst=buffer, src=np.arange(4, dtype=np.float32))
+        >>> with buffer.map_to_host() as host:
+        ...     print(host)
+        HostBuffer([0.0, 1.0, 2.0, 3.0])
+    """
+
+    load_object: ClassVar[LoadObject] = staticmethod(drivers.no_loader)
+    """How object files become code in memory; the class that can launch provides it."""
+
+    def __init__(self, device_id: int = 0, *, api: str | None = None, driver: Driver | None = None) -> None:
+        if driver is None:
+            driver = drivers.find_driver(
+                drivers.default_api() if api is None else api, type(self).load_object
+            )
+        count = driver.device_count()
+        if not 0 <= device_id < count:
+            has = "one device, number 0" if count == 1 else f"{count} devices, numbered from 0"
+            raise missing(
+                "device-id", f"there is no device {device_id} of api {driver.api!r}; this machine has {has}"
+            )
+        self._api = driver.api
+        self._id = device_id
+        self._device = driver.open(device_id)
+        self._stream = self._device.create_stream()
+        self._closed = False
+
+    @staticmethod
+    def number_of_devices(*, api: str | None = None) -> int:
+        """How many devices an API has here, by default the API that ``DeviceContext()`` takes.
+
+        Raises:
+            DeviceError: weft does not know the API. One that cannot be used here has 0 devices.
+        """
+        return drivers.device_count(drivers.default_api() if api is None else api)
+
+    @property
+    def api(self) -> str:
+        """The API's name, such as ``cpu``."""
+        return self._api
+
+    @property
+    def id(self) -> int:
+        """The device's number among those of its API."""
+        return self._id
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What the device is and what it can take."""
+        return self._device.info
+
+    @property
+    def name(self) -> str:
+        """The device's name as its maker writes it."""
+        return self._device.info.name
+
+    @property
+    def device(self) -> Device:
+        """The driver's handle.
+
+        Raises:
+            LaunchError: the context is closed.
+        """
+        self._check_open()
+        return self._device
+
+    @property
+    def stream(self) -> Stream:
+        """The driver's handle of the context's own stream.
+
+        Raises:
+            LaunchError: the context is closed.
+        """
+        self._check_open()
+        return self._stream
+
+    def memory_info(self) -> tuple[int, int]:
+        """Bytes of the device's memory: free, and in all."""
+        return self.device.free_memory(), self.info.total_memory
+
+    # Memory
+
+    @overload
+    def enqueue_create_buffer(self, dtype: type[T], size: SupportsIndex) -> DeviceBuffer[T]: ...
+    @overload
+    def enqueue_create_buffer(self, dtype: DTypeLike, size: SupportsIndex) -> DeviceBuffer[Any]: ...
+    def enqueue_create_buffer(self, dtype: Any, size: SupportsIndex) -> DeviceBuffer[Any]:
+        """New device memory. Its elements are undefined.
+
+        Args:
+            dtype: The element type: ``Float32``, ``DType.float32`` or ``"float32"``.
+            size: How many elements.
+
+        Raises:
+            LaunchError: the size is no int or negative, or the type is no element type.
+            DeviceError: there is not so much memory.
+        """
+        return DeviceBuffer(self, *self._allocate(dtype, size, host=False))
+
+    @overload
+    def enqueue_create_host_buffer(self, dtype: type[T], size: SupportsIndex) -> HostBuffer[T]: ...
+    @overload
+    def enqueue_create_host_buffer(self, dtype: DTypeLike, size: SupportsIndex) -> HostBuffer[Any]: ...
+    def enqueue_create_host_buffer(self, dtype: Any, size: SupportsIndex) -> HostBuffer[Any]:
+        """New host memory that this device copies from fastest. Its elements are undefined.
+
+        It can be written at once. Arguments and errors are those of :meth:`enqueue_create_buffer`.
+        """
+        return HostBuffer(self, *self._allocate(dtype, size, host=True))
+
+    @overload
+    def create_buffer_sync(self, dtype: type[T], size: SupportsIndex) -> DeviceBuffer[T]: ...
+    @overload
+    def create_buffer_sync(self, dtype: DTypeLike, size: SupportsIndex) -> DeviceBuffer[Any]: ...
+    def create_buffer_sync(self, dtype: Any, size: SupportsIndex) -> DeviceBuffer[Any]:
+        """New device memory, once all queued work has ended."""
+        buffer: DeviceBuffer[Any] = self.enqueue_create_buffer(dtype, size)
+        self.synchronize()
+        return buffer
+
+    def _allocate(self, like: Any, size: SupportsIndex, *, host: bool) -> tuple[DType, Allocation, int, int]:
+        device = self.device
+        try:
+            dtype = as_dtype(like)
+        except TypeError as error:
+            raise refuse("buffer-dtype", str(error)) from error
+        try:
+            count = operator.index(size)
+        except TypeError as error:
+            raise refuse(
+                "buffer-size", f"a buffer's size is its number of elements, an int; {size!r} is none"
+            ) from error
+        if count < 0:
+            raise refuse("buffer-size", f"a buffer cannot have {count} elements; the size is 0 or more")
+        allocation = Allocation(device, count * dtype.itemsize, host=host)
+        return dtype, allocation, allocation.address, count
+
+    # Work
+
+    def enqueue_copy(
+        self,
+        dst: CopyEnd | None = None,
+        src: CopyEnd | None = None,
+        *,
+        dst_buf: CopyEnd | None = None,
+        src_buf: CopyEnd | None = None,
+        stream: DeviceStream | None = None,
+    ) -> None:
+        """Queue a copy of all elements between buffers of this context and NumPy arrays.
+
+        An array must be contiguous. As a source it may be changed once the call returns; as a
+        destination it is complete after :meth:`synchronize`.
+
+        Args:
+            dst: Where to: a DeviceBuffer, a HostBuffer or an array.
+            src: Where from: the same.
+            dst_buf: Another name of ``dst``.
+            src_buf: Another name of ``src``.
+            stream: Another stream than the context's own.
+
+        Raises:
+            LaunchError: the ends differ in length or type, or one of them cannot be used.
+        """
+        dst = dst_buf if dst is None else dst
+        src = src_buf if src is None else src
+        enqueue_copy(self, self._native(stream), dst, src)
+
+    def enqueue_fill(self, buffer: Buffer[Any], value: object, *, stream: DeviceStream | None = None) -> None:
+        """Queue setting every element of a buffer to a value.
+
+        Raises:
+            LaunchError: the value does not fit the element type, or the buffer cannot be used.
+        """
+        address = own_buffer(self, buffer)
+        try:
+            pattern = pack(buffer.dtype, value)
+        except (TypeError, OverflowError) as error:
+            raise refuse(
+                "fill-value", f"a buffer of {buffer.dtype} cannot be filled with {value!r}: {error}"
+            ) from error
+        if len(buffer):
+            self._native(stream).fill(address, pattern, len(buffer))
+
+    enqueue_memset = enqueue_fill
+
+    def create_stream(self, *, priority: int = 0) -> DeviceStream:
+        """A further stream, whose work runs beside that of the context's own.
+
+        Args:
+            priority: A lower number is more urgent, where the device has priorities.
+        """
+        return DeviceStream(self, self.device.create_stream(priority))
+
+    def synchronize(self) -> None:
+        """Wait until all work queued on the context's own stream has ended; write what kernels printed.
+
+        Raises:
+            DeviceError: work failed since the last time, by an assertion in a kernel for example.
+        """
+        self.stream.synchronize()
+
+    def close(self) -> None:
+        """Wait for the queued work and take no more. Buffers keep their memory. Idempotent.
+
+        Raises:
+            DeviceError: work failed since the last synchronisation; the context is closed even so.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._stream.synchronize()
+        finally:
+            self._device.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._closed
+
+    def __enter__(self) -> Self:
+        self._check_open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._api}:{self._id}, {self.name}>"
+
+    def _native(self, stream: DeviceStream | None) -> Stream:
+        if stream is None:
+            return self.stream
+        if stream.context is not self:
+            raise refuse("stream-context", f"the stream belongs to another context ({stream.context!r})")
+        self._check_open()
+        return stream.native
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise refuse("context-closed", f"this context ({self!r}) is closed")

@@ -1,0 +1,123 @@
+"""Copies: which ends a copy may have, and what must agree between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.dtype import DType
+from weft.runtime.buffers import Buffer, DeviceBuffer
+from weft.runtime.driver import CopyKind
+from weft.runtime.refuse import refuse
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from weft.runtime.context import BaseContext
+    from weft.runtime.driver import Stream
+
+__all__ = ["CopyEnd", "enqueue_copy", "own_buffer"]
+
+if TYPE_CHECKING:
+    CopyEnd = Buffer[Any] | npt.NDArray[Any]
+else:
+    CopyEnd = object
+"""A buffer or a contiguous NumPy array."""
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    address: int
+    size: int
+    dtype: str
+    letter: str
+    owner: object | None
+    """Whoever owns ordinary host memory."""
+    itemsize: int
+    shown: str
+
+
+def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") -> int:
+    """The address of a buffer that work of this context is about to use.
+
+    Raises:
+        LaunchError: the buffer is closed, or of another context.
+    """
+    if buffer.context is not context:
+        raise refuse(
+            "buffer-context",
+            f"the {what} belongs to another context ({buffer.context!r}); this is {context!r}",
+            hints=["make it with this context, or copy through a NumPy array after `synchronize()`"],
+        )
+    return buffer.address
+
+
+def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object) -> None:
+    """Check both ends of a copy and queue it.
+
+    Raises:
+        LaunchError: an end cannot be copied from or to, or the ends do not agree.
+    """
+    target, source = _end(context, dst, "dst"), _end(context, src, "src")
+    if target.dtype != source.dtype and {target.dtype, source.dtype} != {"bfloat16", "uint16"}:
+        raise refuse(
+            "copy-dtype",
+            f"a copy converts nothing: dst is {target.shown}, src is {source.shown}",
+            hints=[f"give the source as {target.dtype}: `array.astype(np.{target.dtype})`"]
+            if source.owner is not None and target.dtype != "bfloat16"
+            else [f"make both of {source.dtype}"],
+        )
+    if target.size != source.size:
+        longer, size = ("dst", source.size) if target.size > source.size else ("src", target.size)
+        raise refuse(
+            "copy-length",
+            f"a copy has two ends of one length: dst is {target.shown}, src is {source.shown}",
+            hints=[f"copy a part of the longer one: `{longer}[:{size}]`"],
+        )
+    if not isinstance(dst, Buffer) and not cast("npt.NDArray[Any]", dst).flags.writeable:
+        raise refuse("copy-readonly", "dst is a NumPy array that must not be written (flags.writeable)")
+    kind = cast("CopyKind", f"{source.letter}2{target.letter}")
+    nbytes = source.size * source.itemsize
+    if nbytes:
+        stream.copy(
+            kind,
+            target.address,
+            source.address,
+            nbytes,
+            dst_owner=target.owner,
+            src_owner=source.owner,
+        )
+
+
+def _end(context: BaseContext, end: object, name: str) -> _End:
+    if isinstance(end, Buffer):
+        buffer = cast("Buffer[Any]", end)
+        shown = f"a {type(buffer).__name__} of {len(buffer)} {buffer.dtype}"
+        letter = "d" if isinstance(buffer, DeviceBuffer) else "h"
+        address = own_buffer(context, buffer, name)
+        dtype: DType = buffer.dtype
+        return _End(address, len(buffer), dtype.name, letter, None, dtype.itemsize, shown)
+    if not hasattr(end, "__array_interface__"):
+        if end is None:
+            raise refuse("copy-missing", f"enqueue_copy needs dst= and src=; {name} is missing")
+        raise refuse(
+            "copy-type",
+            f"{name} is a {type(end).__name__}; a copy goes between buffers and NumPy arrays",
+            hints=["make it an array: `np.array(values, dtype=np.float32)`"] if name == "src" else [],
+        )
+    import numpy as np
+
+    array: npt.NDArray[Any] = np.asarray(end)
+    if not array.flags.c_contiguous:
+        raise refuse(
+            "copy-contiguous",
+            f"{name} is an array of shape {array.shape} with strides {array.strides} bytes, "
+            "not one contiguous stretch in row-major order",
+            hints=["copy from `np.ascontiguousarray(array)`"]
+            if name == "src"
+            else ["copy into a contiguous array, then assign it to the part that you want"],
+        )
+    if not array.dtype.isnative:
+        raise refuse("copy-byte-order", f"{name} is an array of {array.dtype.str!r}, in foreign byte order")
+    shown = f"a NumPy array of {array.size} {array.dtype}"
+    return _End(array.ctypes.data, array.size, array.dtype.name, "h", array, array.itemsize, shown)

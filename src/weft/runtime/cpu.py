@@ -1,0 +1,296 @@
+"""The CPU as a device: asynchronous, in order, and with the limits of a GPU.
+
+Each stream is a queue served by one thread; the blocks of a launch are spread over a pool of as
+many threads as this process has cores, in native code that holds no interpreter lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import mmap
+import os
+import platform
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from functools import cache
+
+from weft.artifact import Artifact
+from weft.runtime.cpu_native import CpuFunction, LoadedCode, LoadObject, externals, run_launch
+from weft.runtime.cpu_pool import processors
+from weft.runtime.cpu_queue import Failed, Lane
+from weft.runtime.driver import CopyKind, DeviceInfo, Event, Extents, Function, OutOfMemory
+
+__all__ = ["CpuDevice", "CpuDriver", "CpuStream", "LoadObject", "LoadedCode"]
+
+_ALIGNMENT = 256
+_PAGES_FROM = 1 << 20
+"""Allocations of this many bytes and more come from the system as fresh pages."""
+_FILL_BYTES = 1 << 18
+
+
+class CpuDriver:
+    """The driver of the API ``cpu``, which has one device.
+
+    Args:
+        load_object: Puts an object file into memory; the compiler's side provides it.
+    """
+
+    api = "cpu"
+
+    def __init__(self, load_object: LoadObject) -> None:
+        self._load_object = load_object
+
+    def device_count(self) -> int:
+        """One."""
+        return 1
+
+    def device_info(self, device_id: int) -> DeviceInfo:
+        """This machine's processor, with the limits on a block that GPUs have."""
+        return _info()
+
+    def open(self, device_id: int) -> CpuDevice:
+        """A handle with its own streams and memory."""
+        return CpuDevice(self._load_object)
+
+
+class CpuDevice:
+    """One user of the CPU as a device."""
+
+    def __init__(self, load_object: LoadObject) -> None:
+        self.info = _info()
+        self._load_object = load_object
+        self._blocks: dict[int, object] = {}
+        self._active: set[Lane] = set()
+        self._lanes: weakref.WeakSet[Lane] = weakref.WeakSet()
+
+    def alloc(self, nbytes: int) -> int:
+        """The address of new memory, aligned to 256 bytes."""
+        try:
+            memory = _pages(nbytes) if nbytes >= _PAGES_FROM else bytearray(nbytes + _ALIGNMENT)
+            view = ctypes.c_char.from_buffer(memory)
+        except (MemoryError, OSError, OverflowError, ValueError) as error:
+            raise OutOfMemory(nbytes, self.free_memory()) from error
+        address = -(-ctypes.addressof(view) // _ALIGNMENT) * _ALIGNMENT
+        self._blocks[address] = view
+        return address
+
+    def free(self, address: int) -> None:
+        """Give memory back once all work queued so far has ended."""
+        busy = [lane for lane in tuple(self._active) if not lane.idle]
+        if not busy:
+            self._blocks.pop(address, None)
+            return
+        release = _Release(self._blocks, address, len(busy))
+        for lane in busy:
+            lane.post(release)
+
+    host_alloc = alloc
+    host_free = free
+
+    def free_memory(self) -> int:
+        """Bytes of memory that the system says are available."""
+        try:
+            with open("/proc/meminfo", encoding="ascii") as table:
+                for line in table:
+                    if line.startswith("MemAvailable:"):
+                        return int(line.split()[1]) * 1024
+        except OSError:
+            pass
+        return self.info.total_memory
+
+    def create_stream(self, priority: int = 0) -> CpuStream:
+        """A new stream. The priority means nothing here."""
+        lane = Lane(self._active)
+        self._lanes.add(lane)
+        return CpuStream(lane)
+
+    def load(self, artifact: Artifact) -> CpuFunction:
+        """Load an object file."""
+        if artifact.kind != "object":
+            raise ValueError(f"the CPU runs object files, not {artifact.kind}")
+        return CpuFunction(artifact, self._load_object(artifact.code, artifact.entry, externals()))
+
+    def close(self) -> None:
+        """Close all streams."""
+        for lane in list(self._lanes):
+            lane.close()
+
+
+class CpuStream:
+    """One queue of work."""
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+        weakref.finalize(self, lane.abandon).atexit = False
+
+    def copy(
+        self,
+        kind: CopyKind,
+        dst: int,
+        src: int,
+        nbytes: int,
+        *,
+        dst_owner: object | None = None,
+        src_owner: object | None = None,
+    ) -> None:
+        """Queue a copy; from ordinary memory, take the source's bytes now."""
+        lane = self._lane
+        taken: int | bytes = src
+        if src_owner is not None:
+            if lane.idle:
+                ctypes.memmove(dst, src, nbytes)
+                return
+            taken = ctypes.string_at(src, nbytes)
+
+        def task(owner: object | None = dst_owner) -> None:
+            ctypes.memmove(dst, taken, nbytes)
+
+        lane.submit(task)
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        """Queue a fill."""
+        self._lane.submit(lambda: _fill(address, pattern, count))
+
+    def launch(
+        self,
+        function: Function,
+        grid: Extents,
+        block: Extents,
+        arguments: bytes,
+        shared_bytes: int = 0,
+        over: Extents = (0, 0, 0),
+    ) -> None:
+        """Queue a launch."""
+        assert isinstance(function, CpuFunction)
+        console = self._lane.console
+
+        def task() -> None:
+            failure = run_launch(function, console, grid, block, arguments, shared_bytes, over)
+            if failure is not None:
+                raise Failed(failure)
+
+        self._lane.submit(task)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Queue a call of a host function."""
+        self._lane.submit(function)
+
+    def record(self) -> CpuEvent:
+        """An event at the present end of the queue."""
+        event = CpuEvent()
+        self._lane.submit(event.reach)
+        return event
+
+    def wait(self, event: Event) -> None:
+        """Hold later work until the event has been reached."""
+        self._lane.submit(event.synchronize)
+
+    def synchronize(self) -> None:
+        """Wait until all queued work has ended; print what it printed; raise what failed."""
+        self._lane.synchronize()
+
+    def close(self) -> None:
+        """Take no more work."""
+        self._lane.close()
+
+
+class CpuEvent:
+    """A place in a stream of the CPU."""
+
+    def __init__(self) -> None:
+        self._reached = threading.Event()
+        self.time = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether the place has been reached."""
+        return self._reached.is_set()
+
+    def reach(self) -> None:
+        """Note the time, and let those go on that wait."""
+        self.time = time.perf_counter()
+        self._reached.set()
+
+    def synchronize(self) -> None:
+        """Wait until the place has been reached."""
+        self._reached.wait()
+
+    def seconds_since(self, earlier: Event) -> float:
+        """Seconds between two events that have been reached."""
+        assert isinstance(earlier, CpuEvent)
+        return self.time - earlier.time
+
+
+class _Release:
+    """Frees a block when as many streams as were busy have come to it."""
+
+    def __init__(self, blocks: dict[int, object], address: int, count: int) -> None:
+        self._blocks = blocks
+        self._address = address
+        self._last = count - 1
+        self._arrived = itertools.count()
+
+    def __call__(self) -> None:
+        if next(self._arrived) == self._last:
+            self._blocks.pop(self._address, None)
+
+
+def _pages(nbytes: int) -> mmap.mmap:
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, nbytes)
+    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a system without huge pages
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+def _fill(address: int, pattern: bytes, count: int) -> None:
+    total = len(pattern) * count
+    if len(set(pattern)) == 1:
+        ctypes.memset(address, pattern[0], total)
+        return
+    head = pattern * min(count, _FILL_BYTES // len(pattern))
+    for offset in range(0, total, len(head)):
+        ctypes.memmove(address + offset, head, min(len(head), total - offset))
+
+
+@cache
+def _info() -> DeviceInfo:
+    machine = platform.machine().lower()
+    target = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "aarch64"}.get(machine, machine)
+    return DeviceInfo(
+        name=_processor_name(),
+        api="cpu",
+        target=target,
+        max_threads_per_block=1024,
+        max_block_dim=(1024, 1024, 64),
+        max_grid_dim=(2**31 - 1, 65535, 65535),
+        max_shared_bytes=227 << 10,
+        multiprocessors=processors(),
+        warp_size=32,
+        total_memory=_total_memory(),
+    )
+
+
+def _processor_name() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as table:
+            for line in table:
+                key, _, value = line.partition(":")
+                if key.strip() == "model name":
+                    return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _total_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0

@@ -1,0 +1,177 @@
+"""The native side of a launch on the CPU: the entry's calling convention, and what it calls back.
+
+A kernel is compiled to ``void ENTRY(uint64_t *arguments, Launch *launch)``. Each thread that takes
+part calls it once with the same two pointers. It takes ``chunk`` blocks at a time from
+``launch->next``, atomically, and returns when ``total`` are taken; block ``i`` is
+``x + grid.x * (y + grid.y * z)``. For ``print`` and ``assert`` it calls :func:`externals`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from weft.artifact import Artifact
+from weft.diagnostics import Diagnostic, Label, Location
+from weft.runtime.cpu_pool import pool, processors
+from weft.runtime.driver import Extents
+from weft.runtime.printing import Console, format_print, value_count
+
+__all__ = ["CpuFunction", "LaunchBlock", "LoadObject", "LoadedCode", "externals", "run_launch"]
+
+_SMALL = 2048
+"""A first launch of fewer threads stays on the stream's own thread."""
+_SMALL_SECONDS = 4e-5
+"""Later launches do where all the work would take less than this: waking others costs about half."""
+_CHUNKS_PER_WORKER = 8
+
+
+class LaunchBlock(ctypes.Structure):
+    """``struct Launch``, which an entry reads and takes its blocks from."""
+
+    _fields_ = [
+        ("grid", ctypes.c_int32 * 3),
+        ("block", ctypes.c_int32 * 3),
+        ("next", ctypes.c_int64),
+        ("total", ctypes.c_int64),
+        ("chunk", ctypes.c_int64),
+        ("state", ctypes.c_uint64),
+        ("dynamic_shared", ctypes.c_int64),
+        ("over", ctypes.c_int64 * 3),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCode:
+    """Machine code in memory: the entry's address, and the object that keeps it there."""
+
+    address: int
+    keep: object
+
+
+LoadObject = Callable[[bytes, str, dict[str, int]], LoadedCode]
+"""Loads an object file: its bytes, the entry's symbol, addresses of the symbols that it may call."""
+
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+_PRINT = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
+_ASSERT = ctypes.CFUNCTYPE(
+    None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int32)
+)
+
+
+class CpuFunction:
+    """A kernel loaded into this process."""
+
+    max_threads_per_block = 1024
+
+    def __init__(self, artifact: Artifact, code: LoadedCode) -> None:
+        self.artifact = artifact
+        self.entry: Callable[[int, int], None] = _ENTRY(code.address)
+        self.print_counts = tuple(value_count(site) for site in artifact.prints)
+        self.thread_seconds: float | None = None
+        """What one thread of the last launch took; it decides whether the next is shared."""
+        self._keep = code.keep
+
+
+class _Running:
+    """What the callbacks of one launch need, and what they found."""
+
+    def __init__(self, function: CpuFunction, console: Console) -> None:
+        self.function = function
+        self.console = console
+        self.failures: list[Diagnostic] = []
+
+
+_running: dict[int, _Running] = {}
+_ids = itertools.count(1)
+
+
+def _on_print(state: int, site: int, values: Any) -> None:
+    running = _running[state]
+    function = running.function
+    slots = values[: function.print_counts[site]]
+    running.console.write(format_print(function.artifact.prints[site], slots))
+
+
+def _on_assert(state: int, site: int, block: Any, thread: Any) -> None:
+    running = _running[state]
+    if running.failures:
+        return
+    artifact = running.function.artifact
+    failed = artifact.asserts[site]
+    where = f"block ({block[0]}, {block[1]}, {block[2]}), thread ({thread[0]}, {thread[1]}, {thread[2]})"
+    about = f": {failed.message}" if failed.message else ""
+    running.failures.append(
+        Diagnostic(
+            "device-assert",
+            f"assertion failed in kernel {artifact.signature.name!r}{about}",
+            (Label(Location(failed.file, failed.line), f"failed in {where}"),),
+        )
+    )
+
+
+_print_callback = _PRINT(_on_print)
+_assert_callback = _ASSERT(_on_assert)
+
+
+@cache
+def externals() -> dict[str, int]:
+    """The addresses of the functions that compiled kernels may call, by symbol."""
+
+    def address(callback: Any) -> int:
+        return ctypes.cast(callback, ctypes.c_void_p).value or 0
+
+    return {"weft_print": address(_print_callback), "weft_assert": address(_assert_callback)}
+
+
+def run_launch(
+    function: CpuFunction,
+    console: Console,
+    grid: Extents,
+    block: Extents,
+    arguments: bytes,
+    shared_bytes: int,
+    over: Extents,
+) -> Diagnostic | None:
+    """Run all blocks; the first assertion that failed, or None."""
+    total = grid[0] * grid[1] * grid[2]
+    threads = total * block[0] * block[1] * block[2]
+    known = function.thread_seconds
+    small = threads < _SMALL if known is None else threads * known < _SMALL_SECONDS
+    workers = 1 if small else min(processors(), total)
+    chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
+    state = next(_ids)
+    launch = LaunchBlock(
+        (ctypes.c_int32 * 3)(*grid),
+        (ctypes.c_int32 * 3)(*block),
+        0,
+        total,
+        chunk,
+        state,
+        shared_bytes,
+        (ctypes.c_int64 * 3)(*over),
+    )
+    packed = ctypes.create_string_buffer(arguments, max(8, len(arguments)))
+    first, second = ctypes.addressof(packed), ctypes.addressof(launch)
+    artifact = function.artifact
+    calls_back = bool(artifact.prints or artifact.asserts)
+    running = _Running(function, console)
+    if calls_back:
+        _running[state] = running
+    start = time.perf_counter()
+    try:
+        if workers == 1:
+            function.entry(first, second)
+        else:
+            entry = function.entry
+            pool().run(lambda: entry(first, second), workers - 1)
+        function.thread_seconds = (time.perf_counter() - start) * workers / threads
+    finally:
+        if calls_back:
+            del _running[state]
+    return running.failures[0] if running.failures else None

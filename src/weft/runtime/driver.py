@@ -1,0 +1,250 @@
+"""The one interface that every device API implements, one file per API.
+
+A driver knows addresses, bytes and loaded code; element types, bounds and ownership are the
+business of the room above it. Nothing here checks what a user wrote: that happened before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from weft.artifact import Artifact
+
+__all__ = [
+    "CopyKind",
+    "Device",
+    "DeviceInfo",
+    "Driver",
+    "DriverMissing",
+    "Event",
+    "Extents",
+    "Function",
+    "OutOfMemory",
+    "Stream",
+]
+
+CopyKind = Literal["h2d", "d2h", "d2d", "h2h"]
+"""The direction of a copy between host (h) and device (d)."""
+
+Extents = tuple[int, int, int]
+"""Sizes in x, y and z."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """What a device is and what it can take. Memory is in bytes."""
+
+    name: str
+    api: str
+    target: str
+    """What to compile for, such as ``x86-64`` or ``sm_90``."""
+    max_threads_per_block: int
+    max_block_dim: Extents
+    max_grid_dim: Extents
+    max_shared_bytes: int
+    """Shared memory that one block may have, the part that must be opted into included."""
+    multiprocessors: int
+    """Streaming multiprocessors of a GPU; cores that this process may use of a CPU."""
+    warp_size: int
+    total_memory: int
+
+
+class DriverMissing(Exception):
+    """An API that weft knows cannot be used on this machine."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+
+class OutOfMemory(Exception):
+    """An allocation failed: bytes asked for, and bytes free where the driver can tell."""
+
+    def __init__(self, asked: int, free: int | None = None) -> None:
+        super().__init__(asked, free)
+        self.asked = asked
+        self.free = free
+
+
+class Function(Protocol):
+    """Code loaded on a device. It stays loaded while this handle lives."""
+
+    @property
+    def artifact(self) -> Artifact:
+        """What was loaded."""
+        ...
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """Threads that a block of this function may have, its registers considered."""
+        ...
+
+
+class Event(Protocol):
+    """A place in a stream: reached once all work queued before it has ended."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the place has been reached."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until the place has been reached."""
+        ...
+
+    def seconds_since(self, earlier: Event) -> float:
+        """Seconds on the device between two events that have been reached."""
+        ...
+
+
+class Stream(Protocol):
+    """A queue of work that runs in order, beside the host and other streams."""
+
+    def copy(
+        self,
+        kind: CopyKind,
+        dst: int,
+        src: int,
+        nbytes: int,
+        *,
+        dst_owner: object | None = None,
+        src_owner: object | None = None,
+    ) -> None:
+        """Queue a copy of ``nbytes`` from address to address.
+
+        Args:
+            kind: The direction.
+            dst: Where to.
+            src: Where from.
+            nbytes: How much.
+            dst_owner: The owner of ordinary host memory at ``dst``, or None where that memory is
+                from :meth:`Device.alloc` or :meth:`Device.host_alloc`. The driver keeps the owner
+                alive until the copy has ended.
+            src_owner: The same for ``src``. Such a source may be changed once the call returns.
+        """
+        ...
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        """Queue writing ``count`` times a pattern of 1, 2, 4 or 8 bytes, to device or pinned memory."""
+        ...
+
+    def launch(
+        self,
+        function: Function,
+        grid: Extents,
+        block: Extents,
+        arguments: bytes,
+        shared_bytes: int = 0,
+        over: Extents = (0, 0, 0),
+    ) -> None:
+        """Queue a launch.
+
+        Args:
+            function: From :meth:`Device.load` of the same device.
+            grid: Blocks.
+            block: Threads of a block.
+            arguments: 8 bytes for each parameter of the signature, little end first.
+            shared_bytes: Shared memory of a block beyond what the kernel declares.
+            over: Extents in x, y and z of an ``over=`` launch, else zeros.
+        """
+        ...
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Queue a call of a host function, which must not use the device."""
+        ...
+
+    def record(self) -> Event:
+        """An event at the present end of the queue."""
+        ...
+
+    def wait(self, event: Event) -> None:
+        """Hold what is queued from now on until the event has been reached."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until all queued work has ended.
+
+        Raises:
+            DeviceError: work failed since the last synchronisation.
+        """
+        ...
+
+    def close(self) -> None:
+        """Take no more work. What is queued still runs. Idempotent."""
+        ...
+
+
+class Device(Protocol):
+    """One opened device."""
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What the device is."""
+        ...
+
+    def alloc(self, nbytes: int) -> int:
+        """The address of new device memory, aligned to 256 bytes.
+
+        Raises:
+            OutOfMemory: there is not so much.
+        """
+        ...
+
+    def free(self, address: int) -> None:
+        """Give memory back once all work queued so far, on any stream, has ended.
+
+        Callable at any time, from a finalizer too.
+        """
+        ...
+
+    def host_alloc(self, nbytes: int) -> int:
+        """The address of new host memory that the device copies from fastest (pinned).
+
+        Raises:
+            OutOfMemory: there is not so much.
+        """
+        ...
+
+    def host_free(self, address: int) -> None:
+        """:meth:`free` for memory of :meth:`host_alloc`."""
+        ...
+
+    def free_memory(self) -> int:
+        """Bytes that could be allocated now."""
+        ...
+
+    def create_stream(self, priority: int = 0) -> Stream:
+        """A new stream; a lower number is more urgent, where the device has priorities."""
+        ...
+
+    def load(self, artifact: Artifact) -> Function:
+        """Load compiled code."""
+        ...
+
+    def close(self) -> None:
+        """Release what the device holds; its streams take no more work. Idempotent."""
+        ...
+
+
+class Driver(Protocol):
+    """One API, such as ``cuda``, and the devices that it reaches."""
+
+    @property
+    def api(self) -> str:
+        """The API's name."""
+        ...
+
+    def device_count(self) -> int:
+        """How many devices there are."""
+        ...
+
+    def device_info(self, device_id: int) -> DeviceInfo:
+        """What the device of this number is, from 0."""
+        ...
+
+    def open(self, device_id: int) -> Device:
+        """A handle to the device of this number."""
+        ...

@@ -1,0 +1,108 @@
+"""Which APIs weft knows, and their drivers, made when first asked for."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from weft.config import settings
+from weft.diagnostics import nearest
+from weft.runtime.driver import Driver, DriverMissing
+from weft.runtime.refuse import missing
+
+if TYPE_CHECKING:
+    from weft.runtime.cpu_native import LoadedCode, LoadObject
+
+__all__ = ["DRIVERS", "default_api", "device_count", "find_driver", "known_api", "no_loader"]
+
+
+def _cuda(load_object: LoadObject) -> Driver:
+    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    try:
+        ctypes.CDLL(library)
+    except OSError as error:
+        raise DriverMissing(
+            f"the NVIDIA driver's library {library} cannot be loaded here",
+            "install NVIDIA's driver (no CUDA toolkit is needed)",
+        ) from error
+    raise DriverMissing("this version of weft compiles for NVIDIA GPUs but does not drive them yet")
+
+
+def _cpu(load_object: LoadObject) -> Driver:
+    from weft.runtime.cpu import CpuDriver
+
+    return CpuDriver(load_object)
+
+
+DRIVERS: dict[str, Callable[[LoadObject], Driver]] = {"cuda": _cuda, "cpu": _cpu}
+"""A factory for each API, the preferred first. It raises DriverMissing where the API cannot be used."""
+
+
+def no_loader(code: bytes, entry: str, externals: dict[str, int]) -> LoadedCode:
+    """Stands where nobody provided a loader of object files."""
+    raise RuntimeError(f"nothing here loads machine code, so {entry} cannot run")
+
+
+@cache
+def _made(api: str, load_object: LoadObject) -> Driver:
+    return DRIVERS[api](load_object)
+
+
+def known_api(api: str) -> str:
+    """The API itself, if weft knows it.
+
+    Raises:
+        DeviceError: it does not; the message names those that it knows.
+    """
+    if api in DRIVERS:
+        return api
+    meant = nearest(api, DRIVERS)
+    raise missing(
+        "unknown-api",
+        f"there is no device API {api!r}; weft knows {', '.join(map(repr, DRIVERS))}",
+        hints=[f"did you mean {meant!r}?"] if meant else [],
+    )
+
+
+def find_driver(api: str, load_object: LoadObject = no_loader) -> Driver:
+    """The driver of an API.
+
+    Raises:
+        DeviceError: weft does not know the API, or this machine cannot use it.
+    """
+    try:
+        return _made(known_api(api), load_object)
+    except DriverMissing as error:
+        instead = "DeviceContext(api='cpu') runs the same kernels on this machine's processor"
+        hints = [hint for hint in (error.hint, instead) if hint]
+        raise missing("api-missing", f"no {api!r} device: {error.reason}", hints=hints) from error
+
+
+def device_count(api: str) -> int:
+    """How many devices an API has here; 0 where it cannot be used.
+
+    Raises:
+        DeviceError: weft does not know the API.
+    """
+    try:
+        return _made(known_api(api), no_loader).device_count()
+    except DriverMissing:
+        return 0
+
+
+def default_api() -> str:
+    """What ``DeviceContext()`` takes: ``WEFT_DEVICE``, else the first API here that has a device.
+
+    Raises:
+        DeviceError: ``WEFT_DEVICE`` names no API that weft knows.
+    """
+    wanted = settings().device
+    if wanted is not None:
+        return known_api(wanted)
+    for api in DRIVERS:
+        if device_count(api) > 0:
+            return api
+    return "cpu"

@@ -1,0 +1,135 @@
+"""Host memory that a device copies from fastest, with elements that Python reads and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sized
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
+
+from weft.runtime.allocation import Allocation
+from weft.runtime.buffers import Buffer
+from weft.runtime.printing import format_sequence
+from weft.runtime.refuse import refuse
+from weft.runtime.scalars import bfloat16_bits, unpack
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["HostBuffer"]
+
+T = TypeVar("T")
+
+
+class HostBuffer(Buffer[T]):
+    """Host memory for copies to and from a device (pinned, where the device has such).
+
+    It behaves like a one-dimensional array: index, slice, assign (``host[:] = range(20)``),
+    iterate, print. ``np.asarray(host)`` is the same memory; the view stays valid after
+    :meth:`close`. An element reads as a NumPy scalar of its type, so it keeps its precision.
+
+    NumPy has no bfloat16. There an element reads as a Python float, a slice as a float32 copy, and
+    ``np.asarray`` gives the bits as uint16.
+    """
+
+    space = "host"
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """The elements as a NumPy array over the same memory, one-dimensional and writable."""
+        import numpy as np
+
+        name = "uint16" if self.dtype.kind == "bfloat" else self.dtype.name
+        return np.asarray(_View(self.allocation, self._address, self._size, np.dtype(name).str))
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"a HostBuffer of {self.dtype} is an array of {dtype} only by copying")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> npt.NDArray[Any]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Any:
+        if isinstance(index, slice):
+            part = self.numpy()[index]
+            return _from_bfloat16(part) if self.dtype.kind == "bfloat" else part
+        element = self.numpy()[self._checked(index)]
+        return unpack(self.dtype, element.tobytes()) if self.dtype.kind == "bfloat" else element
+
+    def __setitem__(self, index: SupportsIndex | slice, value: object) -> None:
+        array = self.numpy()
+        where = index if isinstance(index, slice) else self._checked(index)
+        try:
+            array[where] = self._elements(value)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise self._refused(array, where, value, error) from error
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self._size)) if self.dtype.kind == "bfloat" else iter(self.numpy())
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return f"<HostBuffer of {self._size} {self.dtype}, closed>"
+        shown: Any = self[:]
+        return f"HostBuffer({format_sequence(self.dtype, shown, self._size)})"
+
+    def _checked(self, index: SupportsIndex) -> int:
+        position = index.__index__()
+        if not -self._size <= position < self._size:
+            # The sequence protocol ends loops by IndexError, so it stays Python's own.
+            raise IndexError(f"index {position} is outside the HostBuffer, which has {self._size} elements")
+        return position
+
+    def _elements(self, value: object) -> Any:
+        if isinstance(value, Iterable) and not isinstance(value, Sized):
+            value = list(cast("Iterable[object]", value))
+        if self.dtype.kind != "bfloat":
+            return value
+        import numpy as np
+
+        if isinstance(value, HostBuffer):
+            value = value[:]
+        wide = np.asarray(value, np.float32)
+        bits = [bfloat16_bits(float(x)) for x in wide.reshape(-1)] if wide.size < 64 else _to_bfloat16(wide)
+        return np.asarray(bits, np.uint16).reshape(wide.shape)
+
+    def _refused(
+        self, array: npt.NDArray[Any], where: int | slice, value: object, error: Exception
+    ) -> Exception:
+        wanted = len(array[where]) if isinstance(where, slice) else 1
+        if isinstance(value, Sized) and len(value) not in (1, wanted):
+            return refuse(
+                "host-length", f"{len(value)} values for {wanted} elements of a HostBuffer of {self.dtype}"
+            )
+        return refuse("host-value", f"a HostBuffer of {self.dtype} cannot hold {value!r}: {error}")
+
+
+class _View:
+    """Memory as NumPy imports it; the array keeps this object, and so the memory."""
+
+    def __init__(self, allocation: Allocation, address: int, size: int, typestr: str) -> None:
+        self.allocation = allocation
+        self.__array_interface__ = {
+            "shape": (size,),
+            "typestr": typestr,
+            "data": (address, False),
+            "version": 3,
+        }
+
+
+def _from_bfloat16(bits: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+def _to_bfloat16(wide: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    import numpy as np
+
+    bits = np.ascontiguousarray(wide).view(np.uint32).reshape(-1)
+    rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)
+    quiet = bits >> np.uint32(16) | np.uint32(0x40)
+    return np.where(np.isnan(wide.reshape(-1)), quiet, rounded).astype(np.uint16)

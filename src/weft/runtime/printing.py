@@ -1,0 +1,114 @@
+"""Text of numbers, and of what kernels print.
+
+A float prints with the fewest digits that give it back in its own width, in Python's notation::
+
+    >>> from weft.dtype import DType
+    >>> format_value(DType.float32, 0.10000000149011612), format_value(DType.float32, 10.0)
+    ('0.1', '10.0')
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from collections.abc import Sequence
+
+from weft.artifact import PrintSite
+from weft.dtype import DType
+from weft.runtime.scalars import pack, unpack
+
+__all__ = ["Console", "format_print", "format_sequence", "format_value", "value_count"]
+
+_DIGITS = {"float16": 5, "bfloat16": 4, "float32": 9}
+_EDGE = 3
+_ABBREVIATE_ABOVE = 1000
+
+
+def format_value(dtype: DType, value: float, spec: str = "") -> str:
+    """One value as Python would write it, or format it where a specification is given."""
+    if spec:
+        return _specified(dtype, value, spec)
+    if dtype.kind == "bool":
+        return str(bool(value))
+    if not dtype.is_float:
+        return str(int(value))
+    value = float(value)
+    digits = _DIGITS.get(dtype.name)
+    if digits is None or not math.isfinite(value):
+        return repr(value)
+    for precision in range(1, digits + 1):
+        candidate = float(f"{value:.{precision}g}")
+        try:
+            if unpack(dtype, pack(dtype, candidate)) == value:
+                return repr(candidate)
+        except OverflowError:
+            continue
+    return repr(value)
+
+
+def _specified(dtype: DType, value: float, spec: str) -> str:
+    if dtype.is_float and spec[-1] not in "eEfFgGn%":
+        value = float(format_value(dtype, value))  # so that width and alignment add no digits
+    try:
+        return format(value, spec)
+    except ValueError:
+        return format_value(dtype, value)
+
+
+def format_sequence(dtype: DType, values: Sequence[float], length: int) -> str:
+    """A list of values in brackets, of which more than 1000 show three at each end."""
+    if length <= _ABBREVIATE_ABOVE:
+        return f"[{', '.join(format_value(dtype, value) for value in values)}]"
+    head = [format_value(dtype, value) for value in values[:_EDGE]]
+    tail = [format_value(dtype, value) for value in values[-_EDGE:]]
+    return f"[{', '.join([*head, '...', *tail])}]"
+
+
+def value_count(site: PrintSite) -> int:
+    """How many slots one execution of a ``print`` delivers."""
+    return sum(not isinstance(piece, str) for piece in site.pieces)
+
+
+def format_print(site: PrintSite, slots: Sequence[int]) -> str:
+    """The text of one execution of a ``print``; ``slots`` are its values, 64 bits each."""
+    text: list[str] = []
+    values = iter(slots)
+    for piece in site.pieces:
+        if isinstance(piece, str):
+            text.append(piece)
+            continue
+        dtype, spec = (piece, "") if isinstance(piece, DType) else piece
+        text.append(format_value(dtype, unpack(dtype, next(values).to_bytes(8, "little")), spec))
+    return "".join(text)
+
+
+class Console:
+    """What the kernels of one stream print, in order of arrival, until it is written out."""
+
+    _LIMIT = 1 << 16
+    """Characters that are collected before they go out without being asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._parts: list[str] = []
+        self._size = 0
+
+    def write(self, text: str) -> None:
+        """Add text, from any thread."""
+        with self._lock:
+            self._parts.append(text)
+            self._size += len(text)
+            if self._size > self._LIMIT:
+                self.flush()
+
+    def flush(self) -> None:
+        """Write what was collected to what ``sys.stdout`` is now."""
+        if not self._parts:
+            return
+        with self._lock:
+            text, self._parts, self._size = "".join(self._parts), [], 0
+            out = sys.stdout
+            if text and out is not None:
+                out.write(text)
+                out.flush()
