@@ -278,6 +278,9 @@ def test_closed_buffer(ctx: BaseContext) -> None:
 def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DeviceError, match="there is no device 7 of api 'cpu'; this machine has one device"):
         BaseContext(7, api="cpu")
+    with pytest.raises(LaunchError, match="'cpu' is a str") as named:
+        BaseContext(cast("Any", "cpu"))
+    assert named.value.diagnostics[0].hints == ("write api='cpu'",)
     with pytest.raises(DeviceError, match="no device API 'cudda'; weft knows 'cuda', 'cpu'") as unknown:
         BaseContext(api="cudda")
     assert unknown.value.diagnostics[0].hints == ("did you mean 'cuda'?",)

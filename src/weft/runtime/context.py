@@ -48,6 +48,12 @@ class BaseContext:
     """How object files become code in memory; the class that can launch provides it."""
 
     def __init__(self, device_id: int = 0, *, api: str | None = None, driver: Driver | None = None) -> None:
+        if not isinstance(device_id, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise refuse(
+                "device-id",
+                f"device_id is the number of a device, an int; {device_id!r} is a {type(device_id).__name__}",
+                hints=[f"write api={device_id!r}"] if device_id in drivers.DRIVERS else [],
+            )
         if driver is None:
             driver = drivers.find_driver(
                 drivers.default_api() if api is None else api, type(self).load_object
