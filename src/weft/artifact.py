@@ -10,7 +10,7 @@ from typing import Literal
 
 from weft.dtype import DType
 
-__all__ = ["Artifact", "AssertSite", "Parameter", "PrintSite", "Signature"]
+__all__ = ["Artifact", "AssertSite", "Parameter", "Piece", "PrintSite", "Signature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,19 @@ class Signature:
     parameters: tuple[Parameter, ...]
 
 
+Piece = str | DType | tuple[DType, str]
+
+
 @dataclass(frozen=True, slots=True)
 class PrintSite:
     """One ``print`` in a kernel: pieces of text around values.
 
-    ``pieces`` mixes literal strings with the element types of the values printed there; the kernel
-    delivers the values packed in 8-byte slots, in order, and the host formats them.
+    ``pieces`` mixes literal strings with the element types of the values printed there, alone or with
+    a format specification (``(DType.float32, ".2f")``); the kernel delivers the values packed in
+    8-byte slots, in order, and the host formats them.
     """
 
-    pieces: tuple[str | DType, ...]
+    pieces: tuple[Piece, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,118 @@
+"""The few operations under ``weft.math``: intrinsics that every target lowers without a library, and bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from weft.dtype import DType
+from weft.lang.intrinsics import llvm_intrinsic
+from weft.lang.number import Number, number_class
+
+__all__ = [
+    "Real",
+    "absolute",
+    "bits_of",
+    "ceil",
+    "copysign",
+    "floor",
+    "fma",
+    "from_bits",
+    "like",
+    "maximum",
+    "minimum",
+    "polynomial",
+    "rint",
+    "select",
+    "sqrt",
+    "trunc",
+]
+
+Real = Any
+"""A Float32 or Float64, or a SIMD of them; its operators emit code."""
+
+_SUFFIX = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
+
+
+def like(x: Number, value: Any) -> Real:
+    """``value`` as a number of the type of ``x``."""
+    return value if isinstance(value, Number) else number_class(x.dtype, x.lanes)(value)
+
+
+def _intrinsic(name: str, x: Number, *others: Any) -> Real:
+    suffix = _SUFFIX[x.dtype.name] if x.lanes == 1 else f"v{x.lanes}{_SUFFIX[x.dtype.name]}"
+    args = (x, *(like(x, o) for o in others))
+    return llvm_intrinsic(f"llvm.{name}.{suffix}", type(x), *args, pure=True)
+
+
+def fma(a: Real, b: Any, c: Any) -> Real:
+    """``a * b + c``, rounded once; ``b`` and ``c`` may be Python numbers."""
+    return _intrinsic("fma", a, b, c)
+
+
+def sqrt(x: Real) -> Real:
+    """The square root, correctly rounded."""
+    return _intrinsic("sqrt", x)
+
+
+def floor(x: Real) -> Real:
+    """The greatest integer that is not greater."""
+    return _intrinsic("floor", x)
+
+
+def ceil(x: Real) -> Real:
+    """The least integer that is not less."""
+    return _intrinsic("ceil", x)
+
+
+def trunc(x: Real) -> Real:
+    """The integer toward zero."""
+    return _intrinsic("trunc", x)
+
+
+def rint(x: Real) -> Real:
+    """The nearest integer, ties to even."""
+    return _intrinsic("roundeven", x)
+
+
+def absolute(x: Real) -> Real:
+    """The magnitude."""
+    return _intrinsic("fabs", x)
+
+
+def copysign(x: Real, sign: Any) -> Real:
+    """The magnitude of ``x`` with the sign of ``sign``."""
+    return _intrinsic("copysign", x, sign)
+
+
+def minimum(x: Real, y: Any) -> Real:
+    """The smaller; where one is nan, the other."""
+    return _intrinsic("minnum", x, y)
+
+
+def maximum(x: Real, y: Any) -> Real:
+    """The larger; where one is nan, the other."""
+    return _intrinsic("maxnum", x, y)
+
+
+def bits_of(x: Real) -> Any:
+    """The bits of a float as a signed integer of the same width."""
+    return x.bitcast(DType.int32 if x.dtype.bits == 32 else DType.int64)
+
+
+def from_bits(i: Any) -> Real:
+    """The float of those bits."""
+    return i.bitcast(DType.float32 if i.dtype.bits == 32 else DType.float64)
+
+
+def select(mask: Any, true: Any, false: Any) -> Any:
+    """``true`` where ``mask`` holds, else ``false``; one of the two is no Python number."""
+    return mask.select(true, false)
+
+
+def polynomial(x: Real, coefficients: Sequence[float]) -> Real:
+    """``coefficients[0] + coefficients[1] * x + ...``, by Horner's rule with fma."""
+    total = like(x, coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        total = fma(total, x, c)
+    return total

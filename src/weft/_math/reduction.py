@@ -1,0 +1,118 @@
+"""Angles reduced by multiples of pi/2: three-part subtraction, and Payne and Hanek's method beyond it.
+
+M. H. Payne, R. N. Hanek: Radian reduction for trigonometric functions. SIGNUM Newsletter 18, 1983.
+W. J. Cody, W. Waite: Software manual for the elementary functions. 1980.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from weft._math.exponential import nearest
+from weft._math.formats import Format
+from weft._math.ops import Real, bits_of, fma, like
+from weft.dtype import DType
+
+__all__ = ["reduce_angle"]
+
+_LOW32 = 0xFFFFFFFF
+
+
+def reduce_angle(a: Real, f: Format) -> tuple[Any, Real, Real]:
+    """``q, r, low`` with ``a = q * pi/2 + r + low``, for a non-negative ``a``.
+
+    ``q`` is right in its two lowest bits; ``|r|`` is at most ``pi/4``, barely more; ``low`` is below the
+    last bits of ``r``. For inf and nan, ``r`` is nan.
+    """
+    q, r, low = _by_subtraction(a, f)
+    large = (a > f.trig_limit) & (a < math.inf)
+    q2, r2, low2 = _by_fraction(a, f)
+    return large.select(q2, q), large.select(r2, r), large.select(low2, low)
+
+
+def _by_subtraction(a: Real, f: Format) -> tuple[Any, Real, Real]:
+    n, q = nearest(a, f.inv_pi_2[0], f)
+    p1, p2, p3 = f.pi_2
+    first = fma(n, -p1, a)  # exact
+    product = n * p2
+    product_low = fma(n, p2, -product)
+    total = first - product
+    back = total - first
+    error = (first - (total - back)) - (product + back)
+    r = total - product_low
+    low = ((total - r) - product_low) + error
+    return q, r, fma(n, -p3, low)
+
+
+def _by_fraction(a: Real, f: Format) -> tuple[Any, Real, Real]:
+    """Of the integer ``m`` in ``a = m * 2**e``, multiplied by those bits of ``2**e * 2/pi`` that matter."""
+    i = bits_of(a)
+    lowest = f.bias + f.mantissa + round(math.log2(f.trig_limit)) - f.mantissa
+    position = ((i >> f.mantissa) - lowest).cast(DType.uint64)
+    m = ((i & ((1 << f.mantissa) - 1)) | (1 << f.mantissa)).cast(DType.uint64)
+    words = _bits_from(f.inv_pi_2_words, position, 2 if f.bits == 32 else 3)
+    return _quarter32(m, words, f) if f.bits == 32 else _quarter64(m, words, f)
+
+
+def _bits_from(table: Sequence[int], position: Any, count: int) -> list[Any]:
+    """``count`` words of 64 bits from a position in the table, chosen by selects."""
+    index = position >> 6
+    found: list[Any] = [like(position, w) for w in table]
+    step = 1 << (len(table) - count - 1).bit_length() - 1
+    while step:
+        high = (index & step) != 0
+        needed = step + count
+        found = [high.select(found[min(j + step, len(found) - 1)], found[j]) for j in range(needed)]
+        step >>= 1
+    left = position & 63
+    right = 63 - left
+    return [(found[j] << left) | ((found[j + 1] >> 1) >> right) for j in range(count)]
+
+
+def _round_quarter(whole: Any) -> tuple[Any, Any]:
+    """The nearest integer to a number of quarters with 62 bits behind the point."""
+    return (whole + (1 << 61)) >> 62, (whole << 2)
+
+
+def _quarter32(m: Any, words: list[Any], f: Format) -> tuple[Any, Real, Real]:
+    high = (m * (words[0] >> 32)) << 32
+    whole = high + m * (words[0] & _LOW32) + ((m * (words[1] >> 32)) >> 32)
+    q, part = _round_quarter(whole)
+    part = part.bitcast(DType.int64) >> 1
+    x = part.cast(DType.float32)
+    y = (part - x.cast(DType.int64)).cast(DType.float32)
+    r, low = _times_quarter(x, y, f)
+    return q.cast(DType.int32), r, low
+
+
+def _quarter64(m: Any, words: list[Any], f: Format) -> tuple[Any, Real, Real]:
+    m0, m1 = m & _LOW32, m >> 32
+    g = [half for w in words for half in (w >> 32, w & _LOW32)]  # 32-bit digits, high to low
+    low = [m0 * d for d in g]
+    high = [m1 * d for d in g]
+    columns: list[Any] = []
+    carry = (low[4] >> 32) + (high[5] >> 32)
+    for j in (3, 2, 1, 0):  # the digit of weight g[j], from low to high
+        column = carry + (low[j] & _LOW32) + (high[j + 1] & _LOW32)
+        columns.append(column & _LOW32)
+        carry = (column >> 32) + (low[j] >> 32) + (high[j + 1] >> 32)
+    whole = (columns[3] << 32) | columns[2]
+    rest = (columns[1] << 32) | columns[0]
+    q, part = _round_quarter(whole)
+    part = (part | (rest >> 62)).bitcast(DType.int64)
+    below = (((part.bitcast(DType.uint64) & 1) << 62) | ((rest << 2) >> 2)).bitcast(DType.int64)
+    part = part >> 1
+    x = part.cast(DType.float64)
+    y = (part - x.cast(DType.int64)).cast(DType.float64) + below.cast(DType.float64) * 2.0**-63
+    total = x + y
+    r, small = _times_quarter(total, (x - total) + y, f)
+    return q.bitcast(DType.int64), r, small
+
+
+def _times_quarter(x: Real, y: Real, f: Format) -> tuple[Real, Real]:
+    """``(x + y) * 2**-63 * pi/2`` in two parts."""
+    p = [c * 2.0**-63 for c in f.pi_2]
+    r = x * p[0]
+    return r, fma(y, p[0], fma(x, p[1], fma(x, p[0], -r)))

@@ -1,0 +1,154 @@
+"""The stages in order: stage and elaborate, verify, passes, lower, LLVM."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from weft.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
+from weft.diagnostics import CompileError, caller_location, nearest
+from weft.dtype import DType
+from weft.emit.lower import lower_module
+from weft.frontend.elaborate import Elaborator, Guard
+from weft.ir.core import Function, Module
+from weft.ir.printer import print_module
+from weft.ir.verify import verify_module
+from weft.lang.decorators import Kernel
+from weft.lang.signature import parameters
+from weft.lang.spec import Spec
+from weft.passes.pipeline import run_passes
+from weft.targets import Feature, Target, find_target
+
+__all__ = ["EMISSION_KINDS", "Compilation", "compile_kernel", "elaborate_kernel"]
+
+EmissionKind = Literal["ir", "llvm", "llvm-opt", "asm", "object"]
+EMISSION_KINDS: tuple[EmissionKind, ...] = ("ir", "llvm", "llvm-opt", "asm", "object")
+
+
+@dataclass(slots=True)
+class Compilation:
+    """One kernel on its way: the IR module, what it prints, and how long each stage took (ms)."""
+
+    module: Module
+    function: Function
+    target: Target
+    specs: Mapping[str, Spec]
+    prints: list[PrintSite]
+    asserts: list[AssertSite]
+    over_rank: int = 0
+    times: dict[str, float] = field(default_factory=dict[str, float])
+    lowered: str | None = None
+    source: Any = None
+
+    def ir(self, *, locations: bool = False) -> str:
+        """The elaborated IR in MLIR's generic syntax."""
+        return print_module(self.module, locations=locations)
+
+    def llvm(self) -> str:
+        """The LLVM IR before optimisation."""
+        if self.lowered is None:
+            start = time.perf_counter()
+            run_passes(self.module, self.target)
+            self.lowered = lower_module(self.module, self.target, self.prints, self.asserts)
+            self.times["lower"] = (time.perf_counter() - start) * 1e3
+        return self.lowered
+
+    def emit(self, kind: EmissionKind) -> str | bytes:
+        """The kernel in the given form."""
+        if kind == "ir":
+            return self.ir()
+        text = self.llvm()
+        if kind == "llvm":
+            return text
+        from weft.emit.llvm import emit
+
+        start = time.perf_counter()
+        made = emit(text, self.target, kind)
+        self.times["llvm"] = (time.perf_counter() - start) * 1e3
+        return made.data if kind == "object" else made.text
+
+    def signature(self) -> Signature:
+        """The machine arguments, in order."""
+        leaves = [
+            Parameter(p.name + leaf.suffix, leaf.dtype, leaf.pointer)
+            for p in parameters(self.source)
+            for leaf in self.specs[p.name].leaves()
+        ]
+        if self.over_rank and not self.target.supports(Feature.THREAD_LOOPS):
+            leaves += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: self.over_rank]]
+        return Signature(self.function.name, tuple(leaves))
+
+    def artifact(self) -> Artifact:
+        """The kernel as the runtime takes it."""
+        kind = self.target.kind
+        code = self.emit("asm" if kind == "ptx" else "object")
+        return Artifact(
+            entry=self.function.name,
+            target=self.target.name,
+            kind=kind,
+            code=code.encode() if isinstance(code, str) else code,
+            signature=self.signature(),
+            prints=tuple(self.prints),
+            asserts=tuple(self.asserts),
+            over_rank=self.over_rank,
+        )
+
+
+def elaborate_kernel(
+    kernel: Kernel[Any],
+    specs: Mapping[str, Spec],
+    target: str | Target,
+    *,
+    over_rank: int = 0,
+    guard: Guard | None = None,
+) -> Compilation:
+    """Elaborate and verify a kernel for parameters of these specs.
+
+    ``over_rank`` and ``guard`` are those of a launch over a range.
+    """
+    found = find_target(target)
+    start = time.perf_counter()
+    module = Module(kernel.__name__, found.name)
+    elaborator = Elaborator(module, found)
+    loops = found.supports(Feature.THREAD_LOOPS)
+    function = elaborator.kernel(kernel, specs, (over_rank, None if loops else guard))
+    elaborated = time.perf_counter()
+    verify_module(module)
+    made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over_rank)
+    made.source = kernel.function
+    made.times["elaborate"] = (elaborated - start) * 1e3
+    made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
+    return made
+
+
+def compile_kernel(
+    kernel: Kernel[Any],
+    specs: Mapping[str, Spec],
+    target: str | Target,
+    *,
+    over_rank: int = 0,
+    guard: Guard | None = None,
+) -> Artifact:
+    """A kernel compiled for a target."""
+    return elaborate_kernel(kernel, specs, target, over_rank=over_rank, guard=guard).artifact()
+
+
+def check_emission_kind(kind: str) -> EmissionKind:
+    """The emission kind of that name.
+
+    Raises:
+        CompileError: there is none.
+    """
+    for known in EMISSION_KINDS:
+        if kind == known:
+            return known
+    guess = nearest(kind, EMISSION_KINDS)
+    raise CompileError.at(
+        "unknown-emission-kind",
+        f"there is no emission kind {kind!r}",
+        caller_location(),
+        notes=(f"known are {', '.join(EMISSION_KINDS)}",),
+        hints=(f"did you mean {guess!r}?",) if guess else (),
+    )

@@ -1,0 +1,64 @@
+"""Line tables: every instruction leads back to the Python line that made it."""
+
+from __future__ import annotations
+
+import os
+
+from weft.ir.core import Function, Loc, Module
+
+__all__ = ["DebugInfo"]
+
+
+class DebugInfo:
+    """The debug metadata of one module, numbered from 0."""
+
+    def __init__(self, module: Module) -> None:
+        self.lines: list[str] = []
+        self.files: dict[str, str] = {}
+        self.scope = ""
+        self.locations: dict[Loc, str] = {}
+        first = module.functions[0].file if module.functions else module.name
+        self.unit = self.node(
+            f"distinct !DICompileUnit(language: DW_LANG_C, file: {self.file(first)}, producer: \"weft\", "
+            "isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly)"
+        )
+        self.void = self.node(f"!DISubroutineType(types: {self.node('!{null}')})")
+
+    def node(self, text: str) -> str:
+        """A metadata node; gives its reference."""
+        name = f"!{len(self.lines)}"
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def file(self, path: str) -> str:
+        """The node of a source file."""
+        found = self.files.get(path)
+        if found is None:
+            folder, name = os.path.split(os.path.abspath(path) if path and path[0] != "<" else path)
+            texts = [t.replace("\\", "\\5C").replace('"', "\\22") for t in (name, folder)]
+            found = self.files[path] = self.node(f'!DIFile(filename: "{texts[0]}", directory: "{texts[1]}")')
+        return found
+
+    def enter(self, f: Function) -> str:
+        """The node of a function; instructions lowered next are its own."""
+        file = self.file(f.file)
+        self.scope = self.node(
+            f'distinct !DISubprogram(name: "{f.source_name or f.name}", linkageName: "{f.name}", scope: {file}, '
+            f"file: {file}, line: {f.line}, type: {self.void}, scopeLine: {f.line}, "
+            f"spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: {self.unit})"
+        )
+        self.locations = {}
+        return self.scope
+
+    def location(self, loc: Loc) -> str:
+        """What an instruction at this place carries."""
+        found = self.locations.get(loc)
+        if found is None:
+            node = self.node(f"!DILocation(line: {loc[0]}, column: {loc[1] + 1}, scope: {self.scope})")
+            found = self.locations[loc] = f", !dbg {node}"
+        return found
+
+    def finish(self) -> list[str]:
+        """The metadata's text."""
+        flags = self.node('!{i32 2, !"Debug Info Version", i32 3}')
+        return [f"!llvm.dbg.cu = !{{{self.unit}}}", f"!llvm.module.flags = !{{{flags}}}", *self.lines]

@@ -1,0 +1,297 @@
+"""IR to LLVM IR, as text: building text and parsing it is faster than building through a binding."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+
+from weft.artifact import AssertSite, PrintSite
+from weft.emit.debug import DebugInfo
+from weft.ir.core import Function, Global, Module, Op, Region, Value
+from weft.ir.ops import CASTS
+from weft.ir.types import FloatType, PointerType, Type
+from weft.targets import Target
+
+__all__ = ["Lowering", "lower_module"]
+
+_BINARY = {
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.divsi": "sdiv",
+    "arith.divui": "udiv",
+    "arith.remsi": "srem",
+    "arith.remui": "urem",
+    "arith.andi": "and",
+    "arith.ori": "or",
+    "arith.xori": "xor",
+    "arith.shli": "shl",
+    "arith.shrsi": "ashr",
+    "arith.shrui": "lshr",
+    "arith.addf": "fadd",
+    "arith.subf": "fsub",
+    "arith.mulf": "fmul",
+    "arith.divf": "fdiv",
+    "arith.remf": "frem",
+}
+
+
+def lower_module(
+    module: Module, target: Target, prints: list[PrintSite], asserts: list[AssertSite], *, debug: bool = True
+) -> str:
+    """The LLVM IR of a verified module."""
+    return Lowering(module, target, prints, asserts, debug).run()
+
+
+def number_text(value: bool | int | float, type: Type) -> str:
+    """A constant as LLVM writes it: floats by their bits, so that nothing is lost."""
+    scalar = type.scalar
+    if isinstance(scalar, FloatType):
+        number = float(value)
+        if scalar.bits == 64:
+            return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
+        try:
+            single = struct.unpack("<f", struct.pack("<f", number))[0]
+        except OverflowError:
+            single = math.copysign(math.inf, number)
+        if scalar.bits == 32:
+            return f"0x{struct.unpack('<Q', struct.pack('<d', single))[0]:016X}"
+        if scalar.mlir == "bf16":
+            return f"0xR{struct.unpack('<I', struct.pack('<f', single))[0] >> 16:04X}"
+        try:
+            return f"0xH{struct.unpack('<H', struct.pack('<e', number))[0]:04X}"
+        except OverflowError:
+            return "0xH7C00" if number > 0 else "0xHFC00"
+    if scalar.bits == 1:
+        return "true" if value else "false"
+    return str(int(value))
+
+
+class _Loop:
+    __slots__ = ("exit", "group", "latch", "thread")
+
+    def __init__(self, latch: str, exit: str, thread: bool) -> None:
+        self.latch = latch
+        self.exit = exit
+        self.thread = thread
+        self.group = ""
+
+
+class Lowering:
+    """One module under way."""
+
+    def __init__(
+        self, module: Module, target: Target, prints: list[PrintSite], asserts: list[AssertSite], debug: bool
+    ) -> None:
+        self.module = module
+        self.target = target
+        self.prints = prints
+        self.asserts = asserts
+        self.debug = DebugInfo(module) if debug else None
+        self.declared: dict[str, str] = {}
+        self.strings: dict[bytes, str] = {}
+        self.metadata: list[str] = []
+        self.out: list[str] = []
+        self.names: dict[Value, str] = {}
+        self.count = 0
+        self.label = ""
+        self.done = False
+        self.loops: list[_Loop] = []
+        self.dbg = ""
+        self.result = "void"
+
+    # -- the module ---------------------------------------------------------------------------
+    def run(self) -> str:
+        """The module's text."""
+        bodies: list[str] = []
+        for function in self.module.functions:
+            bodies.append(self.function(function))
+        head = [f'source_filename = "{self.module.name}"']
+        if self.target.triple:
+            head.append(f'target triple = "{self.target.triple}"')
+        head += [self.global_text(g) for g in self.module.globals]
+        head += [
+            f"{name} = private unnamed_addr constant [{len(data)} x i8] c{_c_string(data)}"
+            for data, name in self.strings.items()
+        ]
+        head += self.declared.values()
+        tail = list(self.metadata)
+        if self.debug is not None:
+            tail += self.debug.finish()
+        return "\n".join([*head, *bodies, *tail]) + "\n"
+
+    def meta(self, text: str) -> str:
+        """A metadata node; gives its reference."""
+        name = f"!{900000 + len(self.metadata)}"
+        self.metadata.append(f"{name} = {text.replace('@self', name)}")
+        return name
+
+    def global_text(self, g: Global) -> str:
+        space = self.target.space(g.space)
+        where = f"addrspace({space}) " if space else ""
+        if g.data is not None:
+            return (
+                f"@{g.name} = private unnamed_addr {where}constant [{len(g.data)} x i8] c{_c_string(g.data)}, "
+                f"align {g.align}"
+            )
+        return f"@{g.name} = internal {where}global [{g.count} x {g.element.llvm}] undef, align {g.align}"
+
+    def string(self, data: bytes) -> str:
+        """A constant string, ended by 0; gives its name."""
+        data += b"\0"
+        name = self.strings.get(data)
+        if name is None:
+            name = self.strings[data] = f"@.str.{len(self.strings)}"
+        return name
+
+    def declare(self, name: str, result: str, args: str) -> None:
+        """Declare an external function once."""
+        if name not in self.declared:
+            self.declared[name] = f"declare {result} @{name}({args})"
+
+    def type(self, t: Type) -> str:
+        """The LLVM spelling of a type, pointers in the target's space."""
+        if isinstance(t, PointerType):
+            space = self.target.space(t.space)
+            return f"ptr addrspace({space})" if space else "ptr"
+        return t.llvm
+
+    def function(self, f: Function) -> str:
+        self.out, self.names, self.count, self.loops, self.done = [], {}, 0, [], False
+        args: list[str] = []
+        for n, a in enumerate(f.args):
+            self.names[a] = f"%a{n}"
+            args.append(f"{self.type(a.type)} %a{n}")
+        result = self.result = self.result_type(f.results)
+        if f.kernel:
+            head = f"define {self.target.kernel_convention} {result} @{f.name}"
+            attributes = " nounwind"
+        else:
+            head, attributes = f"define internal {result} @{f.name}", " alwaysinline nounwind"
+        if self.target.cpu != "native":
+            attributes += f' "target-cpu"="{self.target.cpu}"'
+        if self.debug is not None:
+            attributes += f" !dbg {self.debug.enter(f)}"
+        self.label = "entry"
+        self.out.append("entry:")
+        self.region(f.body)
+        body = "\n".join(self.out)
+        return f"{head}({', '.join(args)}){attributes} {{\n{body}\n}}"
+
+    def result_type(self, types: tuple[Type, ...]) -> str:
+        if not types:
+            return "void"
+        if len(types) == 1:
+            return self.type(types[0])
+        return "{ " + ", ".join(self.type(t) for t in types) + " }"
+
+    # -- pieces -------------------------------------------------------------------------------
+    def new(self) -> str:
+        self.count += 1
+        return f"%v{self.count}"
+
+    def new_label(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def put(self, text: str) -> None:
+        """One instruction."""
+        self.out.append(f"  {text}{self.dbg}")
+
+    def start(self, label: str) -> None:
+        """Begin a basic block."""
+        self.out.append(f"{label}:")
+        self.label = label
+        self.done = False
+
+    def jump(self, label: str) -> None:
+        """Leave the block, unless it is left already."""
+        if not self.done:
+            self.put(f"br label %{label}")
+            self.done = True
+
+    def ref(self, v: Value) -> str:
+        return self.names[v]
+
+    def typed(self, v: Value) -> str:
+        return f"{self.type(v.type)} {self.names[v]}"
+
+    def set(self, op: Op, text: str) -> None:
+        """An instruction with the operation's result."""
+        name = self.new()
+        self.names[op.results[0]] = name
+        self.put(f"{name} = {text}")
+
+    def group(self) -> str:
+        """The access group of the thread loop around, so that it may run in any order."""
+        for loop in reversed(self.loops):
+            if loop.group:
+                return f", !llvm.access.group {loop.group}"
+        return ""
+
+    def region(self, region: Region) -> None:
+        debug, contract = self.debug, self.target.contract
+        for op in region.ops:
+            if debug is not None:
+                self.dbg = debug.location(op.loc)
+            name = op.spec.name
+            binary = _BINARY.get(name)
+            if binary is not None:
+                a, c = op.operands
+                if contract and op.attrs.get("fastmath") == "contract":
+                    binary += " contract"
+                self.set(op, f"{binary} {a.type.llvm} {self.names[a]}, {self.names[c]}")
+                continue
+            cast = CASTS.get(name)
+            if cast is not None:
+                self.set(op, f"{cast} {self.typed(op.operands[0])} to {self.type(op.result.type)}")
+                continue
+            LOWER[name](self, op)
+
+    def calls(self, op: Op, callee: str, args: str, tail: str = "") -> None:
+        """A call whose several results come back in a struct."""
+        types = tuple(r.type for r in op.results)
+        result = self.result_type(types)
+        if not types:
+            self.put(f"call void {callee}({args}){tail}")
+            return
+        name = self.new()
+        self.put(f"{name} = call {result} {callee}({args}){tail}")
+        if len(types) == 1:
+            self.names[op.results[0]] = name
+            return
+        for n, r in enumerate(op.results):
+            self.names[r] = self.new()
+            self.put(f"{self.names[r]} = extractvalue {result} {name}, {n}")
+
+    def scratch(self, slots: int) -> str:
+        """Memory for that many 8-byte slots, taken once per function, not per iteration."""
+        name = self.new()
+        self.out.insert(1, f"  {name} = alloca i64, i64 {slots}, align 8")
+        return name
+
+    def leave_function(self) -> None:
+        """Return at once, with zeros."""
+        self.put("ret void" if self.result == "void" else f"ret {self.result} zeroinitializer")
+        self.done = True
+
+    def args(self, op: Op) -> str:
+        return ", ".join(self.typed(v) for v in op.operands)
+
+
+def _c_string(data: bytes) -> str:
+    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in data) + '"'
+
+
+LOWER: dict[str, Callable[[Lowering, Op], None]] = {}
+
+
+def _fill() -> None:
+    from weft.emit import lower_control, lower_host, lower_memory
+
+    for table in (lower_control.LOWER, lower_memory.LOWER, lower_host.LOWER):
+        LOWER.update(table)
+
+
+_fill()

@@ -1,0 +1,274 @@
+"""Elaboration: running staged functions against a builder, each combination of types once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from weft.artifact import AssertSite, PrintSite
+from weft.diagnostics import CompileError, Diagnostic, Label, Location
+from weft.dtype import DType
+from weft.frontend.locate import located
+from weft.frontend.stage import stage
+from weft.frontend.staging import Staging
+from weft.ir.builder import building, current
+from weft.ir.core import Function, Module, Region, Value
+from weft.lang.decorators import Func, Kernel
+from weft.lang.errors import refuse
+from weft.lang.number import Number, number_class, to_type, value_of
+from weft.lang.signature import MISSING, bind, parameters
+from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
+
+__all__ = ["Elaborator", "Guard"]
+
+Guard = Callable[[list[Any]], Number]
+_RESTARTS = 1000
+
+
+class _Restart(BaseException):
+    """A literal's type became known after code was emitted for its assumed one."""
+
+    def __init__(self, key: object) -> None:
+        self.key = key
+
+
+class _Elaborated:
+    """A function of the module and what it returns; under way while ``result`` is None."""
+
+    __slots__ = ("function", "result")
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.result: Spec | None = None
+
+
+class Elaborator:
+    """Makes one IR module for one target out of Python functions."""
+
+    def __init__(self, module: Module, target: Any) -> None:
+        self.module = module
+        self.target = target
+        self.prints: list[PrintSite] = []
+        self.asserts: list[AssertSite] = []
+        self.formatted: list[tuple[Number, str]] = []
+        self.done: dict[object, _Elaborated] = {}
+        self.stack: list[str] = []
+        self.facts: dict[tuple[object, int], DType] = {}
+
+    # -- what the language asks of the elaboration under way ------------------------------------
+    def refine(self, weak: int, dtype: DType) -> None:
+        """A literal's variable meets ``dtype``: elaborate the function again with that type."""
+        key = current().function_key  # type: ignore[attr-defined]
+        if self.facts.get((key, weak)) is dtype:
+            return
+        self.facts[key, weak] = dtype
+        raise _Restart(key)
+
+    def print_site(self, site: PrintSite) -> int:
+        """The number of a print."""
+        self.prints.append(site)
+        return len(self.prints) - 1
+
+    def assert_site(self, message: str) -> int:
+        """The number of an assertion at the line at hand."""
+        b = current()
+        self.asserts.append(AssertSite(message, b.file, b.loc[0]))  # type: ignore[attr-defined]
+        return len(self.asserts) - 1
+
+    # -- functions ------------------------------------------------------------------------------
+    def kernel(
+        self, kernel: Kernel[Any], specs: Mapping[str, Spec], over: tuple[int, Guard | None] = (0, None)
+    ) -> Function:
+        """Elaborate a kernel for parameters of the given specs.
+
+        ``over`` is for launches over a range: its rank, and the guard that says from the extents (x
+        first, further parameters of the kernel) whether a thread is inside; None where the loops over
+        threads end at the extents.
+        """
+        fn = kernel.function
+        order = [(p.name, specs[p.name]) for p in parameters(fn)]
+        key = (fn, "kernel", tuple(order))
+        made = _Elaborated(Function(self._symbol(fn.__name__), []))
+        self.done[key] = made
+        made.function.over_rank = over[0]
+        self._run(fn, key, order, made, kernel=True, guard=over[1])
+        return made.function
+
+    def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call a function from code under elaboration: elaborate it for these types, emit the call."""
+        fn = func.function
+        values, problems = bind(fn, args, kwargs, func.bound, None)
+        if problems:
+            raise CompileError(problems)
+        b = current()
+        order: list[tuple[str, Spec]] = []
+        leaves: list[Value] = []
+        for p in parameters(fn):
+            value = _argument(p.name, p.annotation, p.comptime, values[p.name], fn.__name__)
+            spec = spec_of(value)
+            order.append((p.name, spec))
+            leaves.extend(leaves_of(value))
+        key = (fn, tuple(order))
+        made = self.done.get(key)
+        if made is None:
+            made = self.done[key] = _Elaborated(Function(self._symbol(fn.__name__), [], inline=True))
+            try:
+                self._run(fn, key, order, made, kernel=False)
+            except BaseException:
+                del self.done[key]
+                raise
+        if made.result is None:
+            cycle = " → ".join([*self.stack[self.stack.index(fn.__qualname__) :], fn.__qualname__])
+            refuse(
+                "recursion",
+                f"{fn.__name__} calls itself ({cycle}), and a GPU has no stack to speak of",
+                hint="write a loop; recursion on a Comptime parameter that ends at compile time is fine",
+            )
+        types = tuple(leaf.type for leaf in made.result.leaves())
+        op = b.emit("func.call", tuple(leaves), types, {"callee": made.function.name})
+        return made.result.build(op.results)
+
+    def _symbol(self, name: str) -> str:
+        taken = {f.name for f in self.module.functions} | {d.function.name for d in self.done.values()}
+        if name not in taken:
+            return name
+        n = 1
+        while f"{name}_{n}" in taken:
+            n += 1
+        return f"{name}_{n}"
+
+    def _run(
+        self,
+        fn: Callable[..., Any],
+        key: object,
+        order: list[tuple[str, Spec]],
+        made: _Elaborated,
+        *,
+        kernel: bool,
+        guard: Guard | None = None,
+    ) -> None:
+        staged = stage(fn, kernel)
+        code = fn.__code__
+        f = made.function
+        f.kernel, f.file, f.line, f.source_name = kernel, code.co_filename, code.co_firstlineno, fn.__qualname__
+        self.stack.append(fn.__qualname__)
+        try:
+            for _ in range(_RESTARTS):
+                b = Staging(self.module, self.target, self)
+                b.facts, b.function_key, b.file, b.function = self.facts, key, f.file, f
+                b.loc = (code.co_firstlineno, 0)
+                f.body = b.region = Region()
+                f.args = []
+                values = [_parameter(f, name, spec) for name, spec in order]
+                try:
+                    with building(b):
+                        if guard is not None:
+                            _guarded(b, f, guard)
+                        staged.run(b, *values)
+                        made.result = _finish(b, f, fn.__name__, kernel)
+                    break
+                except _Restart as restart:
+                    if restart.key != key:
+                        raise
+                    for g in b.own_globals:
+                        self.module.globals.remove(g)
+                except (CompileError, Exception) as error:
+                    raise located(error, f.file, f.line) from (None if isinstance(error, CompileError) else error)
+        finally:
+            self.stack.pop()
+        self.module.functions.append(f)
+
+
+def _guarded(b: Staging, f: Function, guard: Guard) -> None:
+    """End the threads that the guard finds outside."""
+    extents = [_parameter(f, f"over.{axis}", NumberSpec(DType.int64)) for axis in "xyz"[: f.over_rank]]
+    outside = Region()
+    with b.into(outside):
+        b.emit("weft.return")
+    b.emit("weft.if", (value_of(guard(extents), b),), (), {}, (Region(), outside))
+
+
+def _parameter(f: Function, name: str, spec: Spec) -> Any:
+    leaves = [Value(leaf.type, None, name + leaf.suffix) for leaf in spec.leaves()]
+    f.args.extend(leaves)
+    return spec.build(leaves)
+
+
+def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: str) -> Any:
+    """An argument as the parameter of a @func takes it."""
+    if comptime:
+        if spec_of(value).leaves():
+            refuse(
+                "not-compile-time",
+                f"`{name}` of {function} is a Comptime parameter, but this {type(value).__name__} exists only at run time",
+            )
+        return value
+    if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):
+        if isinstance(value, (Number, int, float)) and annotation in (type(value), number_class(annotation.dtype, annotation.lanes)):
+            b = current()
+            return annotation.of(to_type(value, annotation, b))
+        if not isinstance(value, annotation):
+            refuse("argument-type", f"`{name}` of {function} is {annotation.__name__}, not a {type(value).__name__}")
+    return value
+
+
+def _finish(b: Staging, f: Function, name: str, kernel: bool) -> Spec:
+    """Give every return its operands, now that all of them are known; the result's spec."""
+    body = f.body
+    b.region = body
+    if b.live:
+        b.return_(None)
+    else:
+        b.live = True
+        if not body.ops or not body.ops[-1].spec.terminator:
+            b.emit("llvm.unreachable")
+    values = [value for _, _, value in b.returns]
+    if kernel:
+        return StaticSpec(None)
+    result, values = _result(b, values, name)
+    f.results = tuple(leaf.type for leaf in result.leaves())
+    if not f.results:
+        return result
+    for (op, region, _), value in zip(b.returns, values, strict=True):
+        region.ops.pop()
+        b.region, b.live, b.loc = region, True, op.loc
+        op.operands = tuple(leaves_of(value))
+        region.ops.append(op)
+    return result
+
+
+def _result(b: Staging, values: list[Any], name: str) -> tuple[Spec, list[Any]]:
+    literal = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
+    numbers = [v for v in values if isinstance(v, Number)]
+    if numbers and all(n or isinstance(v, Number) for n, v in zip(literal, values, strict=True)):
+        cls = next((type(v) for v in numbers if v.weak is None), type(numbers[0]))
+        for v in numbers:
+            if type(v) is not cls and v.weak is not None:
+                b.elaborator.refine(v.weak, cls.dtype)
+        values = [cls(v) if n else v for n, v in zip(literal, values, strict=True)]
+    elif all(isinstance(v, (bool, int, float)) for v in values) and any(v != values[0] for v in values):
+        kind = DType.bool if all(isinstance(v, bool) for v in values) else DType.int64
+        kind = DType.float32 if any(isinstance(v, float) for v in values) else kind
+        values = [number_class(kind)(v) for v in values]
+    elif any(isinstance(v, Number) for v in values) and any(isinstance(v, bool) for v in values):
+        values = [number_class(DType.bool)(v) if isinstance(v, bool) else v for v in values]
+    specs = [spec_of(v) for v in values]
+    for (op, _, _), spec in zip(b.returns, specs, strict=True):
+        if spec != specs[0]:
+            first = Location(b.file, *b.returns[0][0].loc)
+            here = Location(b.file, *op.loc)
+            texts = [_returned(s) for s in (specs[0], spec)]
+            raise CompileError(
+                Diagnostic(
+                    "return-type",
+                    f"{name} returns {texts[0]} on one path and {texts[1]} on another",
+                    (Label(here, texts[1]), Label(first, texts[0])),
+                    (),
+                    ("make all returns one type",),
+                )
+            )
+    return (specs[0] if specs else StaticSpec(None)), values
+
+
+def _returned(spec: Spec) -> str:
+    return "nothing" if spec == StaticSpec(None) else spec.describe()

@@ -1,0 +1,125 @@
+"""Python's builtins on run-time values, and the state of an elaboration."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any
+
+from weft.dtype import DType
+from weft.frontend.ranges import Range
+from weft.ir.builder import Builder
+from weft.ir.core import Op, Region, Value
+from weft.lang.errors import refuse
+from weft.lang.number import Number, number_class, unify
+from weft.lang.printing import kernel_print
+
+if TYPE_CHECKING:
+    from weft.frontend.variables import Var
+
+__all__ = ["Builtins"]
+
+
+def _runtime(values: tuple[Any, ...]) -> bool:
+    return any(isinstance(v, Number) and isinstance(v.value, Value) for v in values)
+
+
+class Builtins(Builder):
+    """A builder with the state of one function's elaboration and Python's builtins as ``py_*``."""
+
+    def __init__(self, module: Any, target: Any, elaborator: Any) -> None:
+        super().__init__(module, target, elaborator)
+        self.scopes: list[int] = [0]
+        self.scope_count = 0
+        self.loops: list[Any] = []
+        self.open_vars: list[Var] = []
+        self.returns: list[tuple[Op, Region, Any]] = []
+        self.facts: dict[tuple[object, int], DType] = {}
+        self.fact_count = 0
+        self.function_key: object = None
+        self.file = ""
+
+    def new_scope(self) -> None:
+        """Open a scope: the code of one region."""
+        self.scope_count += 1
+        self.scopes.append(self.scope_count)
+
+    def new_fact(self) -> int:
+        """A number for a literal whose type is not settled yet."""
+        self.fact_count += 1
+        return self.fact_count
+
+    py_range = Range
+    py_print = staticmethod(kernel_print)
+
+    def py_min(self, *args: Any, **kwargs: Any) -> Any:
+        """``min``: of run-time numbers, pairwise from the left; nan loses if it stands first."""
+        return self._extreme(args, kwargs, builtins.min, "lt")
+
+    def py_max(self, *args: Any, **kwargs: Any) -> Any:
+        """``max``: likewise."""
+        return self._extreme(args, kwargs, builtins.max, "gt")
+
+    def _extreme(self, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any, better: str) -> Any:
+        items = tuple(args[0]) if len(args) == 1 and not isinstance(args[0], Number) else args
+        if kwargs or not _runtime(items):
+            return plain(*args, **kwargs)
+        best = items[0]
+        for item in items[1:]:
+            unify(plain.__name__, item, best)
+            a, c = item, best
+            closer = a < c if better == "lt" else a > c
+            best = closer.select(a, c) if isinstance(closer, Number) else (a if closer else c)
+        return best
+
+    def py_len(self, value: Any) -> Any:
+        """``len``: compile-time, and of a SIMD value its lanes."""
+        return value.lanes if isinstance(value, Number) else len(value)
+
+    def py_int(self, value: Any = 0, *args: Any) -> Any:
+        """``int``: of a run-time number, Int."""
+        return number_class(DType.int64, value.lanes)(value) if _runtime((value,)) else int(value, *args)
+
+    def py_float(self, value: Any = 0.0) -> Any:
+        """``float``: refused at run time, because it does not say which."""
+        if _runtime((value,)):
+            refuse("float", "float(...) does not say how wide", hint="write Float32(x) or Float64(x)")
+        return float(value)
+
+    def py_bool(self, value: Any = False) -> Any:
+        """``bool``."""
+        return value != 0 if _runtime((value,)) and value.dtype.kind != "bool" else value if _runtime((value,)) else bool(value)
+
+    def py_any(self, value: Any) -> Any:
+        """``any``: of a mask, whether any lane holds."""
+        return value.reduce_or() if isinstance(value, Number) else any(value)
+
+    def py_all(self, value: Any) -> Any:
+        """``all``: of a mask, whether every lane holds."""
+        return value.reduce_and() if isinstance(value, Number) else all(value)
+
+    def py_round(self, value: Any, *digits: Any) -> Any:
+        """``round``: of a float, to the nearest integer, ties to even, as Int."""
+        if not _runtime((value,)):
+            return round(value, *digits)
+        if digits:
+            refuse("round", "round(x, digits) cannot be compiled", hint="scale, round and scale back")
+        if not value.dtype.is_float:
+            return value
+        from weft.lang import arith
+
+        rounded = arith.intrinsic(self, "llvm.roundeven", (value.value,), value.value)
+        return number_class(DType.int64, value.lanes)(type(value).of(rounded))
+
+    def py_pow(self, base: Any, exponent: Any, *mod: Any) -> Any:
+        """``pow``."""
+        return pow(base, exponent, *mod) if mod else base**exponent
+
+    def py_divmod(self, a: Any, c: Any) -> Any:
+        """``divmod``."""
+        return (a // c, a % c)
+
+    def py_sum(self, items: Any, start: Any = 0) -> Any:
+        """``sum``: over compile-time many items; of a SIMD value, of its lanes."""
+        return items.reduce_add() if isinstance(items, Number) else sum(items, start)
+
+

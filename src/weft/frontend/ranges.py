@@ -1,0 +1,67 @@
+"""``range`` over run-time values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from weft.dtype import DType
+from weft.ir.builder import Builder
+from weft.ir.core import Value
+from weft.lang.errors import refuse
+from weft.lang.number import Number, number_class, to_type, unify
+
+__all__ = ["Range"]
+
+
+class Range:
+    """Python's range: a loop where ``for`` runs over it; where anything else does, its known items."""
+
+    __slots__ = ("start", "step", "stop")
+
+    def __init__(self, *args: Any) -> None:
+        if not 1 <= len(args) <= 3:
+            refuse("range", f"range takes 1 to 3 arguments, not {len(args)}")
+        for value in args:
+            if not isinstance(value, (Number, int)) or isinstance(value, bool) or _is_float(value):
+                refuse("range", f"range takes integers, not {type(value).__name__}", hint="convert with Int(...)")
+        self.start, self.stop, self.step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        if isinstance(self.step, int) and self.step == 0:
+            refuse("range", "the step of a range cannot be 0")
+
+    def bounds(self, b: Builder) -> tuple[type[Number], tuple[Value, Value, Value]]:
+        """The index's class, and start, stop, step as IR values of it."""
+        cls = number_class(DType.int64)
+        numbers = [v for v in (self.start, self.stop, self.step) if isinstance(v, Number)]
+        for n, value in enumerate(numbers):
+            cls = type(value) if n == 0 else unify("range", cls(0), value)[0]
+        values = [to_type(v, cls, b) for v in (self.start, self.stop, self.step)]
+        return cls, (values[0], values[1], values[2])
+
+    def known(self) -> range:
+        """The same range as Python's.
+
+        Raises:
+            CompileError: a bound exists only at run time.
+        """
+        for value in (self.start, self.stop, self.step):
+            if isinstance(value, Number) and isinstance(value.value, Value):
+                refuse(
+                    "not-compile-time",
+                    "this range has a bound known only at run time, so it cannot be unrolled",
+                    hint="write a `for` statement over range(...), or make the bound a Comptime parameter",
+                )
+        return range(int(self.start), int(self.stop), int(self.step))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.known())
+
+    def __len__(self) -> int:
+        return len(self.known())
+
+    def __getitem__(self, index: int) -> int:
+        return self.known()[index]
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Number) and not value.dtype.is_integer

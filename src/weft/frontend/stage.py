@@ -1,0 +1,355 @@
+"""Staging: rewriting a function once, so that running it emits its code.
+
+Straight-line expressions stay what they are: operators on run-time values emit. Rewritten is what
+Python does not let a value overload: control flow, assignment to variables that control flow
+carries, ``and/or/not``, conditional expressions, chained comparisons, and some builtins. Everything
+goes through one extra first parameter, the :class:`~weft.frontend.staging.Staging` builder:
+
+    if c: x = A          x, = b.carry(c, ("x",), (x,))
+    else: x = B     ->   for t in b.branches(c):
+                             if t: x = b.st(x, A, "x")
+                             else: x = b.st(x, B, "x")
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+from weft.diagnostics import CompileError
+from weft.frontend.liveness import Liveness, stored_names
+from weft.frontend.source import find_function
+from weft.frontend.syntax import check_syntax
+
+__all__ = ["BUILTINS", "Staged", "is_staged", "stage"]
+
+B = "__weft_b"
+BUILTINS = frozenset(
+    {"range", "print", "min", "max", "len", "int", "float", "bool", "any", "all", "round", "pow", "divmod", "sum"}
+)
+"""Builtins with a meaning of their own on run-time values: ``b.py_<name>``."""
+
+_staged_codes: set[CodeType] = set()
+
+
+def is_staged(code: CodeType) -> bool:
+    """Whether a frame of this code is a user's function under elaboration."""
+    return code in _staged_codes
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A staged function: call ``run(builder, *arguments)`` to emit its body. ``text`` is for people."""
+
+    run: Callable[..., Any]
+    tree: ast.FunctionDef
+
+    @property
+    def text(self) -> str:
+        """The staged Python."""
+        return ast.unparse(self.tree)
+
+
+def _name(name: str, store: bool = False) -> ast.Name:
+    return ast.Name(name, ast.Store() if store else ast.Load())
+
+
+def _method(method: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(_name(B), method, ast.Load()), list(args), [])
+
+
+def _thunk(body: ast.expr) -> ast.Lambda:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+
+
+def _tuple(items: Sequence[ast.expr], store: bool = False) -> ast.Tuple:
+    return ast.Tuple(list(items), ast.Store() if store else ast.Load())
+
+
+def _place(node: ast.AST, like: ast.AST) -> Any:
+    """Give ``node`` and what is new below it the place of ``like``."""
+    attributes = {k: getattr(like, k) for k in ("lineno", "col_offset", "end_lineno", "end_col_offset") if hasattr(like, k)}
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if "lineno" in item._attributes and not hasattr(item, "lineno"):
+            for key, value in attributes.items():
+                setattr(item, key, value)
+        stack.extend(child for child in ast.iter_child_nodes(item) if not hasattr(child, "lineno"))
+    return node
+
+
+class _Stager(ast.NodeTransformer):
+    def __init__(self, function: ast.FunctionDef, builtins: frozenset[str]) -> None:
+        self.liveness = Liveness(function)
+        self.carried = self.liveness.names
+        self.builtins = builtins
+        self.count = 0
+        self.hidden: list[set[str]] = []
+
+    def temp(self, stem: str) -> str:
+        self.count += 1
+        return f"__weft_{stem}{self.count}"
+
+    # -- expressions --------------------------------------------------------------------------
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load) or any(node.id in names for names in self.hidden):
+            return node
+        if node.id in self.carried:
+            return _place(_method("ld", node, ast.Constant(node.id)), node)
+        if node.id in self.builtins:
+            return _place(ast.Attribute(_name(B), f"py_{node.id}", ast.Load()), node)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        arguments = node.args
+        self.hidden.append({a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)})
+        self.generic_visit(node)
+        self.hidden.pop()
+        return node
+
+    def _comprehension(self, node: Any) -> ast.expr:
+        names: set[str] = set()
+        for generator in node.generators:
+            names |= {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
+        self.hidden.append(names)
+        self.generic_visit(node)
+        self.hidden.pop()
+        return node
+
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        method = "and_" if isinstance(node.op, ast.And) else "or_"
+        values = [self.visit(v) for v in node.values]
+        result = values[-1]
+        for value in reversed(values[:-1]):
+            result = _place(_method(method, value, _thunk(result)), node)
+        return result
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        return _place(_method("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        return _place(_method("if_exp", node.test, _thunk(node.body), _thunk(node.orelse)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return node
+        # a < b < c: each middle operand once, later ones only if needed
+        def link(left: ast.expr, n: int) -> ast.expr:
+            right = node.comparators[n]
+            if n == len(node.ops) - 1:
+                return _place(ast.Compare(left, [node.ops[n]], [right]), node)
+            held = self.temp("m")
+            bound = ast.NamedExpr(_name(held, True), right)
+            first = _place(ast.Compare(left, [node.ops[n]], [bound]), node)
+            return _place(_method("and_", first, _thunk(link(_name(held), n + 1))), node)
+
+        return link(node.left, 0)
+
+    # -- statements ---------------------------------------------------------------------------
+    def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for n, statement in enumerate(body):
+            staged = self.visit(statement)
+            mark = ast.Assign(
+                [ast.Attribute(_name(B), "loc", ast.Store())],
+                ast.Constant((statement.lineno, statement.col_offset)),
+            )
+            if not isinstance(statement, (ast.Pass, ast.Break, ast.Continue)):
+                out.append(_place(mark, statement))
+            out.extend(staged if isinstance(staged, list) else [staged])
+            if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
+                break
+            if isinstance(statement, (ast.If, ast.For, ast.While)) and _leaves(statement) and n + 1 < len(body):
+                rest = self.block(body[n + 1 :])
+                guard = ast.If(ast.Attribute(_name(B), "live", ast.Load()), rest, [])
+                out.append(_place(guard, body[n + 1]))
+                break
+        return out or [ast.Pass()]
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        self.generic_visit(node)
+        return node
+
+    def store(self, target: ast.expr, value: ast.expr, like: ast.AST) -> list[ast.stmt]:
+        """Statements that assign the staged ``value`` to an unstaged target."""
+        if isinstance(target, ast.Name):
+            if target.id in self.carried:
+                value = _method("st", _name(target.id), value, ast.Constant(target.id))
+            return [_place(ast.Assign([_name(target.id, True)], value), like)]
+        if isinstance(target, (ast.Tuple, ast.List)):
+            names = [self.temp("t") for _ in target.elts]
+            slots: list[ast.expr] = [
+                ast.Starred(_name(n, True), ast.Store()) if isinstance(t, ast.Starred) else _name(n, True)
+                for n, t in zip(names, target.elts, strict=True)
+            ]
+            out: list[ast.stmt] = [_place(ast.Assign([_tuple(slots, True)], value), like)]
+            for name, item in zip(names, target.elts, strict=True):
+                inner = item.value if isinstance(item, ast.Starred) else item
+                out.extend(self.store(inner, _name(name), like))
+            return out
+        if isinstance(target, ast.Attribute):
+            held = target.value
+            new = _method("set_field", self.visit(_as_load(held)), ast.Constant(target.attr), value)
+            if isinstance(held, (ast.Name, ast.Attribute)):
+                return self.store(_as_store(held), new, like)
+            return [_place(ast.Expr(new), like)]
+        return [_place(ast.Assign([self.visit(target)], value), like)]
+
+    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        value = self.visit(node.value)
+        if len(node.targets) == 1:
+            return self.store(node.targets[0], value, node)
+        held = self.temp("v")
+        out: list[ast.stmt] = [_place(ast.Assign([_name(held, True)], value), node)]
+        for target in node.targets:
+            out.extend(self.store(target, _name(held), node))
+        return out
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        if node.value is None:
+            return [_place(ast.Pass(), node)]
+        value = _place(_method("annotated", self.visit(node.annotation), self.visit(node.value)), node.value)
+        return self.store(node.target, value, node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        target, out = node.target, list[ast.stmt]()
+        if isinstance(target, ast.Subscript):  # evaluate object and index once
+            held, index = self.temp("o"), self.temp("i")
+            out.append(_place(ast.Assign([_name(held, True)], self.visit(target.value)), target))
+            out.append(_place(ast.Assign([_name(index, True)], self.visit(target.slice)), target))
+            now = _place(ast.Subscript(_name(held), _name(index), ast.Load()), target)
+            value = _place(ast.BinOp(now, node.op, self.visit(node.value)), node)
+            store = ast.Subscript(_name(held), _name(index), ast.Store())
+            return [*out, _place(ast.Assign([_place(store, target)], value), node)]
+        now = self.visit(_as_load(target))
+        value = _place(ast.BinOp(now, node.op, self.visit(node.value)), node)
+        return self.store(target, value, node)
+
+    def _carry(self, method: str, about: str, node: ast.stmt) -> list[ast.stmt]:
+        names = sorted(self.liveness.carried.get(node, ()))
+        if not names:
+            return []
+        call = _method(
+            method,
+            _name(about),
+            _tuple([ast.Constant(n) for n in names]),
+            _tuple([_name(n) for n in names]),
+        )
+        return [ast.Assign([_tuple([_name(n, True) for n in names], True)], call)]
+
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        condition, taken = self.temp("c"), self.temp("b")
+        out: list[ast.stmt] = [ast.Assign([_name(condition, True)], self.visit(node.test))]
+        out.extend(self._carry("carry", condition, node))
+        choice = ast.If(_name(taken), self.block(node.body), self.block(node.orelse))
+        out.append(ast.For(_name(taken, True), _method("branches", _name(condition)), [choice], []))
+        return [_place(s, node.test) for s in out]
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        items, item = self.temp("r"), self.temp("x")
+        out: list[ast.stmt] = [ast.Assign([_name(items, True)], self.visit(node.iter))]
+        out.extend(self._carry("carry_loop", items, node))
+        body = [*self.store(node.target, _name(item), node.target), *self.block(node.body)]
+        out.append(ast.For(_name(item, True), _method("loop", _name(items)), body, []))
+        return [_place(s, node.iter) for s in out]
+
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        names = self._carry("carry_while", B, node)
+        out.extend(names)
+        again = self.temp("w")
+        out.append(
+            ast.For(_name(again, True), _method("while_", _thunk(self.visit(node.test))), self.block(node.body), [])
+        )
+        return [_place(s, node.test) for s in out]
+
+    def visit_Break(self, node: ast.Break) -> ast.stmt:
+        return _place(ast.Expr(_method("break_")), node)
+
+    def visit_Continue(self, node: ast.Continue) -> ast.stmt:
+        return _place(ast.Expr(_method("continue_")), node)
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt:
+        value = self.visit(node.value) if node.value is not None else ast.Constant(None)
+        return _place(ast.Expr(_method("return_", value)), node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        message = self.visit(node.msg) if node.msg is not None else ast.Constant(ast.unparse(node.test))
+        return _place(ast.Expr(_method("assert_", self.visit(node.test), _thunk(message))), node)
+
+
+def _as_load(node: ast.expr) -> Any:
+    copy = type(node)(**{**{f: getattr(node, f) for f in node._fields}, "ctx": ast.Load()})
+    return ast.copy_location(copy, node)
+
+
+def _as_store(node: ast.expr) -> Any:
+    copy = type(node)(**{**{f: getattr(node, f) for f in node._fields}, "ctx": ast.Store()})
+    return ast.copy_location(copy, node)
+
+
+def _leaves(node: ast.stmt) -> bool:
+    """Whether control may leave by return, break or continue from inside."""
+    return any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in ast.walk(node))
+
+
+def _register(code: CodeType) -> None:
+    _staged_codes.add(code)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            _register(const)
+
+
+@functools.lru_cache(maxsize=4096)
+def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
+    """Stage ``fn``.
+
+    Raises:
+        CompileError: the source is missing, or uses what cannot be compiled (all of it listed).
+    """
+    tree = find_function(fn)
+    problems = check_syntax(tree, fn, kernel)
+    if problems:
+        raise CompileError(problems)
+    code = fn.__code__
+    local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    shadowed = local | fn.__globals__.keys()
+    stager = _Stager(tree, frozenset(BUILTINS - shadowed))
+    body = list(tree.body)
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+        body = body[1:]
+    parameters = [a.arg for a in (*tree.args.args, *tree.args.kwonlyargs)]
+    undefined = sorted((stager.carried & stored_names(body)) - set(parameters))
+    staged: list[ast.stmt] = stager.block(body)
+    if undefined:
+        unset = ast.Assign([_name(n, True) for n in undefined], ast.Attribute(_name(B), "UNDEFINED", ast.Load()))
+        staged.insert(0, _place(unset, tree))
+    arguments = ast.arguments([], [ast.arg(B), *[ast.arg(p) for p in parameters]], None, [], [], None, [])
+    inner = ast.FunctionDef(tree.name, arguments, staged, [], None, **_type_params())
+    free = list(code.co_freevars)
+    outer_args = ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, [])
+    outer = ast.FunctionDef("__weft_factory", outer_args, [inner, ast.Return(_name(tree.name))], [], None, **_type_params())
+    module = ast.Module([_place(outer, tree)], [])
+    ast.fix_missing_locations(module)
+    names: dict[str, Any] = {}
+    exec(compile(module, code.co_filename, "exec", dont_inherit=True), fn.__globals__, names)
+    made = names["__weft_factory"].__code__
+    inner_code = next(c for c in made.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
+    _register(inner_code)
+    cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
+    closure = tuple(cells[n] for n in inner_code.co_freevars)
+    return Staged(FunctionType(inner_code, fn.__globals__, tree.name, None, closure), inner)
+
+
+def _type_params() -> dict[str, Any]:
+    return {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}

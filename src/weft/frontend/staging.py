@@ -1,0 +1,355 @@
+"""The builder that staged functions run against: control flow, variables, logic, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from weft.dtype import DType
+from weft.frontend.pybuiltins import Builtins
+from weft.frontend.ranges import Range
+from weft.frontend.variables import UNDEFINED, Undefined, Var
+from weft.ir.core import Op, Region, Value
+from weft.ir.types import I1
+from weft.lang.comptime import unroll
+from weft.lang.errors import refuse
+from weft.lang.number import Number, number_class, to_type
+from weft.lang.printing import kernel_assert
+from weft.lang.structs import replace_field
+from weft.lang.spec import spec_of
+
+__all__ = ["Staging", "truth"]
+
+_Bool = number_class(DType.bool)
+
+
+def truth(value: Any, b: Staging) -> bool | Value:
+    """A condition: a Python bool where it is known now, else an i1."""
+    if isinstance(value, Number):
+        if value.lanes != 1:
+            refuse(
+                "condition",
+                f"a condition must be one Bool, not {type(value).__name__}",
+                hint="write any(mask), all(mask), or mask.select(a, b)",
+            )
+        if value.dtype.kind != "bool":
+            value = value != 0
+        return value.value if isinstance(value.value, Value) else bool(value.value)
+    if hasattr(type(value), "__weft_leaves__") and spec_of(value).leaves():
+        refuse("condition", f"a {type(value).__name__} is not a condition")
+    return bool(value)
+
+
+class _Loop:
+    __slots__ = ("breaks", "jump", "scope", "static")
+
+    def __init__(self, static: bool, scope: int) -> None:
+        self.static = static
+        self.scope = scope
+        self.jump = ""
+        self.breaks = 0
+
+
+class Staging(Builtins):
+    """What ``b`` is in staged code."""
+
+    UNDEFINED = UNDEFINED
+
+    # -- variables ----------------------------------------------------------------------------
+    def ld(self, value: Any, name: str) -> Any:
+        """Read a variable that may be carried."""
+        if type(value) is Var:
+            if value.scope in self.scopes:
+                return value.load()
+            value = UNDEFINED
+        if value is UNDEFINED and self.live:
+            refuse("undefined", f"`{name}` is used before it is assigned", hint=f"assign `{name}` first")
+        return value
+
+    def st(self, old: Any, value: Any, name: str) -> Any:
+        """Assign a variable that may be carried; gives what the Python variable holds now."""
+        if isinstance(value, Undefined):
+            return old
+        if type(old) is Var and old.scope in self.scopes and old.scope != self.scopes[-1]:
+            old.store(value)
+            return old
+        return value
+
+    def _carried(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        out: list[Any] = []
+        for name, value in zip(names, values, strict=True):
+            if type(value) is Var:
+                if value.scope in self.scopes:
+                    out.append(value)
+                    continue
+                value = UNDEFINED
+            out.append(Var(self, name, value))
+        return tuple(out)
+
+    def carry(self, condition: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Before an ``if``: give its variables slots where the condition is a run-time value."""
+        if isinstance(condition, Number) and isinstance(condition.value, Value):
+            return self._carried(names, values)
+        return values
+
+    def carry_loop(self, items: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Before a ``for``: likewise, unless it is unrolled."""
+        return self._carried(names, values) if isinstance(items, Range) else values
+
+    def carry_while(self, _: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Before a ``while``: always."""
+        return self._carried(names, values)
+
+    def annotated(self, annotation: Any, value: Any) -> Any:
+        """``x: T = value``: the value as T."""
+        if isinstance(annotation, type) and issubclass(annotation, Number) and isinstance(value, (Number, int, float)):
+            return annotation.of(to_type(value, annotation, self))
+        return value
+
+    def set_field(self, held: Any, name: str, value: Any) -> Any:
+        """``held.name = value`` as a new value of ``held``."""
+        return replace_field(held, name, value)
+
+    # -- branches and loops -------------------------------------------------------------------
+    def _enter(self, region: Region) -> tuple[Region, bool]:
+        before = (self.region, self.live)
+        self.region = region
+        self.new_scope()
+        return before
+
+    def _leave(self, before: tuple[Region, bool]) -> bool:
+        """Back to the outer region; tells whether the end of the inner one is reached."""
+        reached = self.live
+        self.region, self.live = before
+        self.scopes.pop()
+        return reached
+
+    def branches(self, condition: Any) -> Iterator[bool]:
+        """Yields True for the code of ``if`` and False for ``else``: both, or the known one."""
+        known = truth(condition, self)
+        if isinstance(known, bool):
+            yield known
+            return
+        regions = Region(), Region()
+        set_before = [(v, v.defined) for v in self.open_vars]
+        reached: list[bool] = []
+        set_after: list[dict[Var, bool]] = []
+        for taken, region in zip((True, False), regions, strict=True):
+            before = self._enter(region)
+            yield taken
+            reached.append(self._leave(before))
+            set_after.append({v: v.defined for v in self.open_vars})
+            for var, was in set_before:
+                var.defined = was
+        for var in set_after[1]:
+            var.defined = all(s.get(var, False) or not r for s, r in zip(set_after, reached, strict=True))
+        self.emit("weft.if", (known,), (), {}, regions)
+        self.live = self.live and any(reached)
+
+    def loop(self, items: Any) -> Iterator[Any]:
+        """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
+        if isinstance(items, Range):
+            yield from self._counted(items)
+            return
+        if isinstance(items, Number) or hasattr(type(items), "__weft_leaves__"):
+            refuse(
+                "iteration",
+                f"a loop cannot run over a {type(items).__name__}",
+                hint="loop over range(n) and index",
+            )
+        yield from self._unrolled(items.items if isinstance(items, unroll) else items)
+
+    def _unrolled(self, items: Iterable[Any]) -> Iterator[Any]:
+        if isinstance(items, Range):
+            items = items.known()
+        loop = _Loop(True, self.scopes[-1])
+        self.loops.append(loop)
+        was_live = self.live
+        for item in items:
+            loop.jump = ""
+            yield item
+            if loop.jump == "break":
+                break
+            if loop.jump == "continue":
+                self.live = was_live
+            elif not self.live:
+                break
+        if loop.jump:
+            self.live = was_live
+        self.loops.pop()
+
+    def _counted(self, items: Range) -> Iterator[Number]:
+        cls, bounds = items.bounds(self)
+        index = Value(bounds[0].type, None, "i")
+        body = Region([index])
+        index.owner = body
+        set_before = [(v, v.defined) for v in self.open_vars]
+        loop = _Loop(False, 0)
+        self.loops.append(loop)
+        before = self._enter(body)
+        loop.scope = self.scopes[-1]
+        yield cls.of(index)
+        self._leave(before)
+        self.loops.pop()
+        for var, was in set_before:
+            var.defined = was
+        for var in self.open_vars[len(set_before) :]:
+            var.defined = False
+        self.emit("weft.for", bounds, (), {"parallel": False}, (body,))
+
+    def while_(self, test: Callable[[], Any]) -> Iterator[None]:
+        """The one iteration that stands for all of a ``while``."""
+        condition, body = Region(), Region()
+        set_before = [(v, v.defined) for v in self.open_vars]
+        before = self._enter(condition)
+        known = truth(test(), self)
+        value = self.constant(known, I1) if isinstance(known, bool) else known
+        self.emit("weft.condition", (value,))
+        self._leave(before)
+        loop = _Loop(False, 0)
+        self.loops.append(loop)
+        before = self._enter(body)
+        loop.scope = self.scopes[-1]
+        yield
+        self._leave(before)
+        self.loops.pop()
+        if known is not True:
+            for var, was in set_before:
+                var.defined = was
+            for var in self.open_vars[len(set_before) :]:
+                var.defined = False
+        self.emit("weft.while", (), (), {}, (condition, body))
+        if known is True and not loop.breaks:
+            self.live = False
+
+    def _jump(self, kind: str) -> None:
+        if not self.live:
+            return
+        loop = self.loops[-1]
+        if loop.static:
+            if loop.scope != self.scopes[-1]:
+                refuse(
+                    "unrolled-jump",
+                    f"`{kind}` from an unrolled loop needs a condition known at compile time",
+                    hint="loop over range(...) to leave it by a run-time condition",
+                )
+            loop.jump = kind
+            self.live = False
+            return
+        loop.breaks += kind == "break"
+        self.emit(f"weft.{kind}")
+
+    def break_(self) -> None:
+        """``break``."""
+        self._jump("break")
+
+    def continue_(self) -> None:
+        """``continue``."""
+        self._jump("continue")
+
+    def return_(self, value: Any) -> None:
+        """``return value``."""
+        if not self.live:
+            return
+        op = self.emit("weft.return")
+        self.returns.append((op, self.region, value))
+
+    def assert_(self, condition: Any, message: Callable[[], Any]) -> None:
+        """``assert condition, message``."""
+        kernel_assert(condition, str(message()))
+
+    # -- logic --------------------------------------------------------------------------------
+    def _aside(self, thunk: Callable[[], Any]) -> tuple[Region, Any]:
+        region = Region()
+        before = self._enter(region)
+        value = thunk()
+        self._leave(before)
+        return region, value
+
+    def _short_circuit(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:
+        known = truth(first, self)
+        if isinstance(known, bool):
+            return thunk() if known is is_and else first
+        region, second = self._aside(thunk)
+        other = truth(second, self)
+        if isinstance(other, bool):
+            if other is is_and:
+                return _Bool.of(known)
+            if not region.ops:
+                return other
+        if _pure(region):
+            self.splice(region)
+            assert isinstance(other, Value)
+            return _Bool.of(self.value("arith.andi" if is_and else "arith.ori", (known, other), I1))
+        result = Var(self, "and" if is_and else "or", _Bool.of(known))
+        with self.into(region):
+            result.store(_Bool.of(other) if isinstance(other, Value) else _Bool(other))
+        empty = Region()
+        self.emit("weft.if", (known,), (), {}, (region, empty) if is_and else (empty, region))
+        return result.load()
+
+    def and_(self, first: Any, thunk: Callable[[], Any]) -> Any:
+        """``first and thunk()``."""
+        return self._short_circuit(first, thunk, True)
+
+    def or_(self, first: Any, thunk: Callable[[], Any]) -> Any:
+        """``first or thunk()``."""
+        return self._short_circuit(first, thunk, False)
+
+    def not_(self, value: Any) -> Any:
+        """``not value``."""
+        known = truth(value, self)
+        if isinstance(known, bool):
+            return not known
+        return _Bool.of(self.value("arith.xori", (known, self.constant(True, I1)), I1))
+
+    def if_exp(self, condition: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
+        """``true() if condition else false()``."""
+        known = truth(condition, self)
+        if isinstance(known, bool):
+            return true() if known else false()
+        (yes, a), (no, c) = self._aside(true), self._aside(false)
+        numbers = isinstance(a, (Number, int, float)) and isinstance(c, (Number, int, float))
+        if numbers and _pure(yes) and _pure(no):
+            self.splice(yes)
+            self.splice(no)
+            return _Bool.of(known).select(a, c)
+        if numbers:
+            a, c = self._meet(a, c, yes, no)
+        result = Var(self, "conditional expression", UNDEFINED)
+        for region, value in ((yes, a), (no, c)):
+            with self.into(region):
+                result.store(value)
+        self.emit("weft.if", (known,), (), {}, (yes, no))
+        result.defined = True
+        return result.load()
+
+    def _meet(self, a: Any, c: Any, yes: Region, no: Region) -> tuple[Any, Any]:
+        """Two numbers converted, each in its own region, to the type in which they meet."""
+        from weft.lang.number import unify
+
+        if not isinstance(a, Number) and not isinstance(c, Number):
+            return a, c
+        cls, _ = unify("if/else", a, c)
+        with self.into(yes):
+            a = cls.of(to_type(a, cls, self))
+        with self.into(no):
+            c = cls.of(to_type(c, cls, self))
+        return a, c
+
+    def splice(self, region: Region) -> None:
+        """Move the operations of ``region`` to here."""
+        if self.live:
+            self.region.ops.extend(region.ops)
+
+
+def _pure(region: Region) -> bool:
+    return all(_is_pure(op) for op in region.ops)
+
+
+def _is_pure(op: Op) -> bool:
+    if op.spec.pure or op.spec.name == "weft.get":
+        return True
+    return op.spec.name == "llvm.call_intrinsic" and op.attrs["pure"] is True
+
+

@@ -1,0 +1,168 @@
+"""Variables that control flow assigns: slots with one type, known since when and by which line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from weft.diagnostics import CompileError, Diagnostic, Label, Location
+from weft.dtype import DType
+from weft.ir.core import Loc, Value
+from weft.ir.types import pointer
+from weft.lang.errors import refuse
+from weft.lang.number import Number, number_class
+from weft.lang.promote import fits
+from weft.lang.spec import NumberSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
+
+if TYPE_CHECKING:
+    from weft.frontend.staging import Staging
+
+__all__ = ["UNDEFINED", "Undefined", "Var", "as_runtime"]
+
+SLOT = pointer(5)
+
+
+class Undefined:
+    """A variable before its first assignment."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+
+UNDEFINED = Undefined()
+
+
+def as_runtime(value: Any) -> Any:
+    """Python numbers inside a tuple as numbers of the language, so that they can change."""
+    if isinstance(value, bool):
+        return number_class(DType.bool)(value)
+    if isinstance(value, int):
+        return number_class(DType.int64)(value)
+    if isinstance(value, float):
+        return number_class(DType.float32)(value)
+    if type(value) is tuple:
+        items: tuple[Any, ...] = value
+        return tuple(as_runtime(v) for v in items)
+    return value
+
+
+class Var:
+    """One carried variable: its slots, its spec, and whether it is set on every path to here."""
+
+    __slots__ = ("b", "defined", "loc", "name", "scope", "slots", "spec", "weak")
+
+    def __init__(self, b: Staging, name: str, value: Any) -> None:
+        self.b = b
+        self.name = name
+        self.scope = b.scopes[-1]
+        self.spec: Spec | None = None
+        self.slots: list[Value] = []
+        self.weak: int | None = None
+        self.loc: Loc = b.loc
+        self.defined = False
+        if value is UNDEFINED:
+            b.open_vars.append(self)
+        else:
+            self.store(value)
+
+    def _create(self, value: Any) -> Any:
+        """Fix the spec from the first value; a literal's type stays open until something meets it."""
+        b = self.b
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            self.weak = b.new_fact()
+            assumed = DType.float32 if isinstance(value, float) else DType.int64
+            dtype = b.facts.get((b.function_key, self.weak), assumed)
+            value = number_class(dtype)(value)
+        else:
+            value = as_runtime(value)
+            if isinstance(value, Number) and value.weak is not None:
+                self.weak = value.weak
+        self.spec = spec_of(value)
+        self.loc = b.loc
+        for leaf in self.spec.leaves():
+            attrs = {"elem_type": leaf.type, "name": self.name + leaf.suffix}
+            self.slots.append(b.prologue("weft.slot", SLOT, attrs))
+        return value
+
+    def store(self, value: Any) -> None:
+        """Assign; the type must be that of the first assignment."""
+        if isinstance(value, Var):
+            value = value.load()
+        if self.spec is None:
+            value = self._create(value)
+        else:
+            value = self._converted(value)
+        for slot, leaf in zip(self.slots, leaves_of(value), strict=True):
+            self.b.emit("weft.set", (slot, leaf))
+        if self.b.live:
+            self.defined = True
+
+    def _converted(self, value: Any) -> Any:
+        spec = self.spec
+        assert spec is not None
+        if isinstance(spec, NumberSpec):
+            cls = number_class(spec.dtype, spec.lanes)
+            if isinstance(value, (bool, int, float)):
+                if isinstance(value, bool) != (spec.dtype.kind == "bool"):
+                    self._type_change(type(value).__name__)
+                if isinstance(value, float) and not spec.dtype.is_float and self.weak is not None:
+                    self.b.elaborator.refine(self.weak, DType.float32)
+                fits(value, cls)
+                return cls(value)
+            if isinstance(value, Number) and type(value) is not cls:
+                if value.dtype is spec.dtype and value.lanes == 1:
+                    return cls(value)
+                open_type = self.weak is not None and (value.dtype.is_float or not spec.dtype.is_float)
+                if open_type and value.lanes == spec.lanes and value.dtype.kind != "bool":
+                    self.b.elaborator.refine(self.weak, value.dtype)
+                if value.weak is not None and spec.dtype.kind != "bool":
+                    if spec.dtype.is_float or not value.dtype.is_float:
+                        self.b.elaborator.refine(value.weak, spec.dtype)
+        if isinstance(spec, TupleSpec):
+            value = as_runtime(value)
+        found = spec_of(value)
+        if found != spec:
+            self._type_change(found.describe())
+        return value
+
+    def _type_change(self, found: str) -> None:
+        spec, b = self.spec, self.b
+        assert spec is not None
+        if isinstance(spec, StaticSpec) or not spec.leaves():
+            refuse(
+                "not-compile-time",
+                f"`{self.name}` is {spec.describe()}, so it cannot depend on a run-time branch or loop",
+                hint="choose by a compile-time condition, or compute with run-time numbers",
+            )
+        first = Location(b.file, self.loc[0], self.loc[1])
+        now = Location(b.file, b.loc[0], b.loc[1])
+        was = spec.describe()
+        name = number_class(spec.dtype, spec.lanes).__name__ if isinstance(spec, NumberSpec) else was
+        raise CompileError(
+            Diagnostic(
+                "type-change",
+                f"`{self.name}` is {was}, but becomes {found} here",
+                (Label(now, found), Label(first, f"{was} since this line")),
+                ("a variable keeps one type across the branches and iterations that assign it",),
+                (f"write {name}(...) here, or use another name",) if isinstance(spec, NumberSpec) else (),
+            )
+        )
+
+    def load(self) -> Any:
+        """The present value."""
+        b = self.b
+        if not self.defined and b.live:
+            note = ()
+            if self.spec is not None:
+                note = (f"it is assigned at line {self.loc[0]}, but not on every path that leads here",)
+            refuse("undefined", f"`{self.name}` may be undefined here", notes=note, hint=f"assign `{self.name}` before")
+        if self.spec is None:
+            return UNDEFINED
+        leaves = [
+            b.value("weft.get", (slot,), leaf.type) for slot, leaf in zip(self.slots, self.spec.leaves(), strict=True)
+        ]
+        value = self.spec.build(leaves)
+        if self.weak is not None and isinstance(value, Number):
+            value.weak = self.weak
+        return value

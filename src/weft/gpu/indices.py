@@ -1,0 +1,73 @@
+"""Where a thread stands: ``thread_idx``, ``block_idx``, ``block_dim``, ``grid_dim``, ``global_idx``."""
+
+from __future__ import annotations
+
+from weft.lang.errors import refuse
+from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
+from weft.lang.machine import grid_value
+from weft.lang.scalars import Int, UInt32
+
+
+__all__ = ["block_dim", "block_idx", "global_idx", "grid_dim", "thread_idx"]
+
+
+def _read(register: str, operation: str, axis: str) -> Int:
+    target = current_target()
+    if target.supports(Feature.NVVM):
+        return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{register}.{axis}", UInt32, pure=True))
+    if target.supports(Feature.THREAD_LOOPS):
+        return grid_value(operation, axis)
+    refuse("unsupported", f"{operation} is not known on {target.name}")
+
+
+class Dimensions:
+    """Three numbers x, y and z, each read where it is used."""
+
+    __slots__ = ("_operation", "_register")
+
+    def __init__(self, register: str, operation: str) -> None:
+        self._register = register
+        self._operation = operation
+
+    @property
+    def x(self) -> Int:
+        """Along x, the direction in which neighbouring threads should touch neighbouring memory."""
+        return _read(self._register, self._operation, "x")
+
+    @property
+    def y(self) -> Int:
+        """Along y."""
+        return _read(self._register, self._operation, "y")
+
+    @property
+    def z(self) -> Int:
+        """Along z."""
+        return _read(self._register, self._operation, "z")
+
+
+class GlobalIndex:
+    """``block_dim * block_idx + thread_idx``, along x, y and z."""
+
+    __slots__ = ()
+
+    @property
+    def x(self) -> Int:
+        """Along x."""
+        return block_dim.x * block_idx.x + thread_idx.x
+
+    @property
+    def y(self) -> Int:
+        """Along y."""
+        return block_dim.y * block_idx.y + thread_idx.y
+
+    @property
+    def z(self) -> Int:
+        """Along z."""
+        return block_dim.z * block_idx.z + thread_idx.z
+
+
+thread_idx = Dimensions("tid", "gpu.thread_id")
+block_idx = Dimensions("ctaid", "gpu.block_id")
+block_dim = Dimensions("ntid", "gpu.block_dim")
+grid_dim = Dimensions("nctaid", "gpu.grid_dim")
+global_idx = GlobalIndex()

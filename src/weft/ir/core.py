@@ -1,0 +1,147 @@
+"""The IR's data structure: modules, functions, regions, operations, values.
+
+Control flow is structured: an operation may hold regions, each one list of operations. Operations
+are described by :mod:`weft.ir.ops`; printing, cloning, traversal and verification follow from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from weft.ir.types import Type
+
+__all__ = ["Attribute", "Function", "Global", "Loc", "Module", "Op", "OpSpec", "Region", "Value"]
+
+Attribute = bool | int | float | str | Type | tuple[int, ...] | tuple[float, ...]
+Loc = tuple[int, int]
+"""Line (from 1) and column (from 0) in the file of the function."""
+
+
+class Value:
+    """What an operation or a region's head defines, once."""
+
+    __slots__ = ("name", "owner", "type")
+
+    def __init__(self, type: Type, owner: Op | Region | None = None, name: str = "") -> None:
+        self.type = type
+        self.owner = owner
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name or 'value'}: {self.type}>"
+
+
+class Region:
+    """A list of operations with the values that its owner hands in (a loop's index)."""
+
+    __slots__ = ("args", "ops")
+
+    def __init__(self, args: list[Value] | None = None, ops: list[Op] | None = None) -> None:
+        self.args = args if args is not None else []
+        self.ops = ops if ops is not None else []
+
+    def walk(self) -> Iterator[Op]:
+        """Every operation in the region, outer before inner."""
+        for op in self.ops:
+            yield op
+            for region in op.regions:
+                yield from region.walk()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpSpec:
+    """The declaration of one kind of operation.
+
+    ``operands`` names its operands (a last ``*name`` takes any number), ``attrs`` its attributes,
+    ``regions`` its regions. ``pure`` operations neither touch memory nor leave the region, so they
+    may be moved, repeated and dropped. ``verify`` returns what is wrong, or None.
+    """
+
+    name: str
+    operands: tuple[str, ...] = ()
+    attrs: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ()
+    results: int = 1
+    pure: bool = False
+    terminator: bool = False
+    verify: Callable[[Op], str | None] | None = None
+    doc: str = ""
+
+
+class Op:
+    """One operation."""
+
+    __slots__ = ("attrs", "loc", "operands", "regions", "results", "spec")
+
+    def __init__(
+        self,
+        spec: OpSpec,
+        operands: tuple[Value, ...],
+        attrs: dict[str, Attribute],
+        regions: tuple[Region, ...],
+        result_types: tuple[Type, ...],
+        loc: Loc,
+    ) -> None:
+        self.spec = spec
+        self.operands = operands
+        self.attrs = attrs
+        self.regions = regions
+        self.loc = loc
+        self.results = tuple([Value(t, self) for t in result_types])
+
+    @property
+    def name(self) -> str:
+        """The operation's name, as MLIR spells it."""
+        return self.spec.name
+
+    @property
+    def result(self) -> Value:
+        """The single result."""
+        return self.results[0]
+
+    def __repr__(self) -> str:
+        return f"<{self.spec.name} at line {self.loc[0]}>"
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function of the module; ``kernel`` marks the entries that a host may launch."""
+
+    name: str
+    args: list[Value]
+    results: tuple[Type, ...] = ()
+    body: Region = field(default_factory=Region)
+    kernel: bool = False
+    file: str = ""
+    line: int = 0
+    source_name: str = ""
+    over_rank: int = 0
+    inline: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Global:
+    """Constant or shared memory of a module: ``data`` is the text of a constant, without its end."""
+
+    name: str
+    space: int
+    element: Type
+    count: int
+    align: int
+    data: bytes | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """All that is compiled together for one target."""
+
+    name: str
+    target: str
+    functions: list[Function] = field(default_factory=list[Function])
+    globals: list[Global] = field(default_factory=list[Global])
+    count: int = 0
+
+    def function(self, name: str) -> Function:
+        """The function of that name."""
+        return next(f for f in self.functions if f.name == name)

@@ -1,0 +1,63 @@
+"""What a kernel's author imports: types, decorators, compile-time parameters."""
+
+from weft.lang.accept import Accepted, Mismatch
+from weft.lang.arith import no_contraction
+from weft.lang.comptime import Comptime, unroll
+from weft.lang.decorators import Func, Kernel, func, kernel
+from weft.lang.intrinsics import current_target, inline_asm, llvm_intrinsic
+from weft.lang.lanes import iota
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.scalars import (
+    SIMD,
+    BFloat16,
+    Bool,
+    Float16,
+    Float32,
+    Float64,
+    Int,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    UInt,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+)
+from weft.lang.structs import struct
+
+__all__ = [
+    "SIMD",
+    "Accepted",
+    "AddressSpace",
+    "BFloat16",
+    "Bool",
+    "Comptime",
+    "Float16",
+    "Float32",
+    "Float64",
+    "Func",
+    "Int",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Kernel",
+    "Mismatch",
+    "Pointer",
+    "UInt",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "current_target",
+    "func",
+    "inline_asm",
+    "iota",
+    "kernel",
+    "llvm_intrinsic",
+    "no_contraction",
+    "struct",
+    "unroll",
+]

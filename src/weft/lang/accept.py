@@ -1,0 +1,167 @@
+"""How a kernel's parameter takes a host's argument."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import Any, get_args, get_origin
+
+from weft.dtype import DType
+from weft.lang.number import Number, number_class
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.promote import promote
+from weft.lang.signature import MISSING, Parameter, describe_annotation
+from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
+from weft.lang.structs import StructSpec, is_struct, struct_fields
+
+__all__ = ["Accepted", "Mismatch", "accept", "spec_of_annotation"]
+
+Accepted = tuple[Spec, list[Any]]
+"""A spec, and what to pack for each of its leaves: a number, or an object with ``address``."""
+
+
+class Mismatch(Exception):
+    """An argument that a parameter does not take: what was found, what is allowed, what instead."""
+
+    def __init__(self, found: str, allowed: str, hint: str = "") -> None:
+        super().__init__(f"found {found}, allowed is {allowed}")
+        self.found = found
+        self.allowed = allowed
+        self.hint = hint
+
+
+def accept(parameter: Parameter, value: Any) -> Accepted:
+    """The spec and machine values of ``value`` for ``parameter``.
+
+    Raises:
+        Mismatch: the parameter does not take the value.
+    """
+    if parameter.comptime:
+        return StaticSpec(value), []
+    return _accept(parameter.annotation, value)
+
+
+def _accept(annotation: Any, value: Any) -> Accepted:
+    if annotation is MISSING:
+        raise Mismatch(
+            _describe(value), "nothing: the parameter has no annotation", "annotate it, e.g. with Int, Float32 or Pointer[Float32]"
+        )
+    origin: Any = get_origin(annotation) or annotation
+    if isinstance(origin, type):
+        if issubclass(origin, Number):
+            return _accept_number(origin, value)
+        if issubclass(origin, Pointer):
+            return _accept_pointer(annotation, value)
+        hook: Callable[[Any, Any], Accepted] | None = getattr(origin, "__weft_accept__", None)
+        if hook is not None:
+            return hook(get_args(annotation), value)
+        if is_struct(origin):
+            return _accept_struct(origin, value)
+    wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(annotation)
+    raise Mismatch(
+        _describe(value),
+        f"nothing: `{describe_annotation(annotation)}` is no type of a kernel's parameter",
+        f"annotate with {wrong}, or Comptime[{wrong and describe_annotation(annotation)}]" if wrong else "",
+    )
+
+
+def _describe(value: Any) -> str:
+    dtype = getattr(value, "dtype", None)
+    name = type(value).__name__
+    if isinstance(value, Number):
+        return repr(value)
+    if isinstance(value, (bool, int, float)):
+        return f"the {name} {value!r}"
+    return f"a {name} of {dtype}" if dtype is not None else f"a {name}"
+
+
+def _accept_number(cls: type[Number], value: Any) -> Accepted:
+    spec = NumberSpec(cls.dtype, cls.lanes)
+    d = cls.dtype
+    if isinstance(value, Number):
+        if value.lanes != cls.lanes or promote(value.dtype, d) is not d:
+            raise Mismatch(_describe(value), cls.__name__, f"convert it: {cls.__name__}(...)")
+        return spec, [value.value]
+    item = getattr(value, "item", None)
+    if item is not None and getattr(value, "shape", None) == ():
+        value = item()
+    if isinstance(value, bool) or (d.kind == "bool" and isinstance(value, int) and value in (0, 1)):
+        return spec, [bool(value) if d.kind == "bool" else int(value)]
+    if isinstance(value, numbers.Integral):
+        number = int(value)
+        if d.is_integer:
+            low = -(1 << (d.bits - 1)) if d.is_signed else 0
+            high = (1 << (d.bits - d.is_signed)) - 1
+            if not low <= number <= high:
+                raise Mismatch(f"{number}", f"{low} to {high}, which {cls.__name__} holds")
+            return spec, [number]
+        if d.is_float:
+            return spec, [float(number)]
+    if isinstance(value, numbers.Real) and d.is_float:
+        return spec, [float(value)]
+    hint = ""
+    if isinstance(value, float) and d.is_integer:
+        hint = f"write {int(value)}" if value.is_integer() else "round it, or make the parameter Float32"
+    raise Mismatch(_describe(value), cls.__name__, hint)
+
+
+def element_dtype(annotation: Any) -> DType | None:
+    """The element type that ``Pointer[T]`` or ``LayoutTensor[T]`` names; None where it names none."""
+    args = annotation if isinstance(annotation, tuple) else get_args(annotation)
+    if not args:
+        return None
+    dtype = getattr(args[0], "dtype", None)
+    return dtype if isinstance(dtype, DType) else None
+
+
+def _accept_pointer(annotation: Any, value: Any) -> Accepted:
+    wanted = element_dtype(annotation)
+    found = getattr(value, "dtype", None)
+    allowed = f"a buffer of {number_class(wanted).__name__}" if wanted is not None else "a buffer"
+    if not hasattr(value, "address") or not isinstance(found, DType):
+        hint = ""
+        if hasattr(value, "__array_interface__"):
+            hint = "create a buffer with ctx.enqueue_create_buffer and copy the array into it"
+        raise Mismatch(_describe(value), allowed, hint)
+    if wanted is not None and found is not wanted:
+        other = number_class(found).__name__
+        raise Mismatch(f"a buffer of {other}", allowed, f"create it with that type, or annotate Pointer[{other}]")
+    return PointerSpec(found, AddressSpace.GLOBAL), [value]
+
+
+def _accept_struct(cls: type[Any], value: Any) -> Accepted:
+    if not isinstance(value, cls):
+        raise Mismatch(_describe(value), f"a {cls.__name__}")
+    specs: list[tuple[str, Spec]] = []
+    values: list[Any] = []
+    for name, annotation in struct_fields(cls).items():
+        try:
+            spec, more = _accept(annotation, getattr(value, name))
+        except Mismatch as wrong:
+            raise Mismatch(f"{wrong.found} in its field .{name}", wrong.allowed, wrong.hint) from None
+        specs.append((name, spec))
+        values.extend(more)
+    return StructSpec(cls, tuple(specs)), values
+
+
+def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
+    """The spec of a parameter for compiling without a launch; ``given`` says what the annotation leaves open.
+
+    Raises:
+        Mismatch: the annotation does not say enough.
+    """
+    origin: Any = get_origin(annotation) or annotation
+    if isinstance(origin, type):
+        if issubclass(origin, Number):
+            return NumberSpec(origin.dtype, origin.lanes)
+        if issubclass(origin, Pointer):
+            dtype = element_dtype(annotation)
+            if dtype is None:
+                raise Mismatch("a Pointer without element type", "Pointer[T]", "write e.g. Pointer[Float32]")
+            return PointerSpec(dtype, AddressSpace.GLOBAL)
+        hook: Callable[[Any, Any], Spec] | None = getattr(origin, "__weft_spec_of_annotation__", None)
+        if hook is not None:
+            return hook(get_args(annotation), given)
+        if is_struct(origin):
+            return StructSpec(origin, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(origin).items()))
+    return _accept(annotation, given)[0]

@@ -1,0 +1,266 @@
+"""Arithmetic on IR values with Python's meaning, for every number format.
+
+Integers wrap around at their width. ``//`` and ``%`` round toward minus infinity as in Python;
+where Python raises (division by zero) the result is 0, as NumPy gives, since a kernel cannot raise.
+Shifts by the width or more give what Python's unbounded integers would, cut to the width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from weft.dtype import DType
+from weft.ir.builder import Builder, maybe_current
+from weft.ir.core import Attribute, Op, Value
+from weft.ir.types import F32, I1, IntType, of_dtype, vector
+
+__all__ = ["BINARY", "bitcast", "cast", "compare", "constant_of", "intrinsic", "negate", "no_contraction", "select"]
+
+
+_CONTRACT: dict[str, Attribute] = {"fastmath": "contract"}
+_EXACT: dict[str, Attribute] = {"fastmath": "none"}
+
+
+@contextmanager
+def no_contraction() -> Iterator[None]:
+    """Keep products and sums apart for a while, where a target would fuse them into fma."""
+    b = maybe_current()
+    if b is None:
+        yield
+        return
+    before, b.contract = b.contract, False
+    try:
+        yield
+    finally:
+        b.contract = before
+
+
+def intrinsic(b: Builder, name: str, args: tuple[Value, ...], like: Value) -> Value:
+    """A pure LLVM intrinsic whose result has the type of ``like``; its suffix is added."""
+    suffix = like.type.scalar.mlir.replace("!llvm.", "")
+    if like.type.lanes > 1:
+        suffix = f"v{like.type.lanes}{suffix}"
+    attrs = {"intrin": f"{name}.{suffix}", "pure": True}
+    return b.emit("llvm.call_intrinsic", args, (like.type,), attrs).results[0]
+
+
+def constant_of(value: Value) -> int | float | bool | None:
+    """The number that an IR value is known to be, or None."""
+    owner = value.owner
+    if isinstance(owner, Op) and owner.spec.name == "arith.constant":
+        found = owner.attrs["value"]
+        return found if isinstance(found, (bool, int, float)) else None
+    return None
+
+
+def select(b: Builder, c: Value, x: Value, y: Value) -> Value:
+    """``x`` where ``c`` holds, else ``y``."""
+    return b.value("arith.select", (c, x, y), x.type)
+
+
+def _i1_like(value: Value):
+    return I1 if value.type.lanes == 1 else vector(value.type.lanes, I1)
+
+
+def compare(b: Builder, op: str, d: DType, x: Value, y: Value) -> Value:
+    """``op`` is one of eq, ne, lt, le, gt, ge; comparisons with nan are false, but ``ne`` true."""
+    if d.is_float:
+        predicate = "une" if op == "ne" else "o" + op
+        return b.value("arith.cmpf", (x, y), _i1_like(x), {"predicate": predicate})
+    predicate = op if op in ("eq", "ne") else ("s" if d.is_signed else "u") + op
+    return b.value("arith.cmpi", (x, y), _i1_like(x), {"predicate": predicate})
+
+
+def _simple(int_op: str, float_op: str | None = None) -> Callable[[Builder, DType, Value, Value], Value]:
+    def emit(b: Builder, d: DType, x: Value, y: Value) -> Value:
+        if d.is_float and float_op:
+            return b.value(float_op, (x, y), x.type, _CONTRACT if b.contract else _EXACT)
+        return b.value(int_op, (x, y), x.type)
+
+    return emit
+
+
+def _safe_divisor(b: Builder, d: DType, y: Value) -> tuple[Value, Value | None, Value | None]:
+    """A divisor that cannot trap, and where it was 0 and (signed) -1."""
+    known = constant_of(y)
+    if known is not None and known not in (0, -1):
+        return y, None, None
+    one = b.constant(1, y.type)
+    zero = compare(b, "eq", d, y, b.constant(0, y.type))
+    if not d.is_signed:
+        return select(b, zero, one, y), zero, None
+    minus = compare(b, "eq", d, y, b.constant(-1, y.type))
+    odd = b.value("arith.ori", (zero, minus), zero.type)
+    return select(b, odd, one, y), zero, minus
+
+
+def _power_of_two(y: Value) -> int | None:
+    known = constant_of(y)
+    if isinstance(known, int) and not isinstance(known, bool) and known > 0 and known & (known - 1) == 0:
+        return known.bit_length() - 1
+    return None
+
+
+def _int_floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
+    shift = _power_of_two(y)
+    if shift is not None:
+        name = "arith.shrsi" if d.is_signed else "arith.shrui"
+        return b.value(name, (x, b.constant(shift, x.type)), x.type) if shift else x
+    safe, zero, minus = _safe_divisor(b, d, y)
+    if not d.is_signed:
+        q = b.value("arith.divui", (x, safe), x.type)
+    else:
+        q = b.value("arith.divsi", (x, safe), x.type)
+        r = b.value("arith.subi", (x, b.value("arith.muli", (q, safe), x.type)), x.type)
+        q = b.value("arith.subi", (q, _one_where(b, _signs_differ(b, d, r, safe), x)), x.type)
+        if minus is not None:
+            q = select(b, minus, b.value("arith.subi", (b.constant(0, x.type), x), x.type), q)
+    return q if zero is None else select(b, zero, b.constant(0, x.type), q)
+
+
+def _one_where(b: Builder, c: Value, like: Value) -> Value:
+    return select(b, c, b.constant(1, like.type), b.constant(0, like.type))
+
+
+def _signs_differ(b: Builder, d: DType, r: Value, y: Value) -> Value:
+    """Where a non-zero remainder has the other sign than the divisor."""
+    zero = b.constant(0, r.type)
+    known = constant_of(y)
+    if known is not None:
+        return compare(b, "lt" if known > 0 else "gt", d, r, zero)
+    mixed = compare(b, "lt", d, b.value("arith.xori", (r, y), r.type), zero)
+    return b.value("arith.andi", (mixed, compare(b, "ne", d, r, zero)), mixed.type)
+
+
+def _int_mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
+    shift = _power_of_two(y)
+    if shift is not None:
+        return b.value("arith.andi", (x, b.constant((1 << shift) - 1, x.type)), x.type)
+    safe, zero, minus = _safe_divisor(b, d, y)
+    if not d.is_signed:
+        r = b.value("arith.remui", (x, safe), x.type)
+    else:
+        r = b.value("arith.remsi", (x, safe), x.type)
+        fixed = b.value("arith.addi", (r, safe), x.type)
+        r = select(b, _signs_differ(b, d, r, safe), fixed, r)
+        if minus is not None:
+            r = select(b, minus, b.constant(0, x.type), r)
+    return r if zero is None else select(b, zero, b.constant(0, x.type), r)
+
+
+def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Value]:
+    """CPython's float_divmod, on lanes (Objects/floatobject.c)."""
+    zero = b.constant(0.0, x.type)
+    mod = b.value("arith.remf", (x, y), x.type, _EXACT)
+    div = b.value("arith.divf", (b.value("arith.subf", (x, mod), x.type, _EXACT), y), x.type)
+    has = compare(b, "ne", d, mod, zero)
+    negative_y, negative_m = compare(b, "lt", d, y, zero), compare(b, "lt", d, mod, zero)
+    differ = b.value("arith.andi", (has, b.value("arith.xori", (negative_y, negative_m), has.type)), has.type)
+    mod2 = select(b, differ, b.value("arith.addf", (mod, y), x.type, _EXACT), mod)
+    div2 = select(b, differ, b.value("arith.subf", (div, b.constant(1.0, x.type)), x.type, _EXACT), div)
+    mod3 = select(b, has, mod2, intrinsic(b, "llvm.copysign", (zero, y), x))
+    floor = intrinsic(b, "llvm.floor", (div2,), x)
+    more = compare(b, "gt", d, b.value("arith.subf", (div2, floor), x.type, _EXACT), b.constant(0.5, x.type))
+    floor = select(b, more, b.value("arith.addf", (floor, b.constant(1.0, x.type)), x.type, _EXACT), floor)
+    small = intrinsic(b, "llvm.copysign", (zero, b.value("arith.divf", (x, y), x.type, _EXACT)), x)
+    div3 = select(b, compare(b, "ne", d, div2, zero), floor, small)
+    return div3, mod3
+
+
+def _floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
+    return _float_divmod(b, d, x, y)[0] if d.is_float else _int_floordiv(b, d, x, y)
+
+
+def _mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
+    return _float_divmod(b, d, x, y)[1] if d.is_float else _int_mod(b, d, x, y)
+
+
+def _in_width(b: Builder, d: DType, y: Value) -> Value | None:
+    known = constant_of(y)
+    if isinstance(known, int) and 0 <= known < d.bits:
+        return None
+    return b.value("arith.cmpi", (y, b.constant(d.bits, y.type)), _i1_like(y), {"predicate": "ult"})
+
+
+def _shl(b: Builder, d: DType, x: Value, y: Value) -> Value:
+    inside = _in_width(b, d, y)
+    if inside is None:
+        return b.value("arith.shli", (x, y), x.type)
+    zero = b.constant(0, x.type)
+    return select(b, inside, b.value("arith.shli", (x, select(b, inside, y, zero)), x.type), zero)
+
+
+def _shr(b: Builder, d: DType, x: Value, y: Value) -> Value:
+    name = "arith.shrsi" if d.is_signed else "arith.shrui"
+    inside = _in_width(b, d, y)
+    if inside is None:
+        return b.value(name, (x, y), x.type)
+    if d.is_signed:
+        return b.value(name, (x, select(b, inside, y, b.constant(d.bits - 1, x.type))), x.type)
+    zero = b.constant(0, x.type)
+    return select(b, inside, b.value(name, (x, select(b, inside, y, zero)), x.type), zero)
+
+
+BINARY: dict[str, Callable[[Builder, DType, Value, Value], Value]] = {
+    "+": _simple("arith.addi", "arith.addf"),
+    "-": _simple("arith.subi", "arith.subf"),
+    "*": _simple("arith.muli", "arith.mulf"),
+    "/": _simple("arith.divf", "arith.divf"),
+    "//": _floordiv,
+    "%": _mod,
+    "&": _simple("arith.andi"),
+    "|": _simple("arith.ori"),
+    "^": _simple("arith.xori"),
+    "<<": _shl,
+    ">>": _shr,
+}
+
+
+def negate(b: Builder, d: DType, x: Value) -> Value:
+    """``-x``."""
+    if d.is_float:
+        return b.value("arith.negf", (x,), x.type)
+    return b.value("arith.subi", (b.constant(0, x.type), x), x.type)
+
+
+def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:
+    """``x`` as another number format: integers wrap, floats round, float to integer truncates.
+
+    A float outside the integer's range gives the nearest integer, nan gives 0 (never undefined).
+    """
+    if source is target:
+        return x
+    to = of_dtype(target, x.type.lanes)
+    if target.kind == "bool":
+        return compare(b, "ne", source, x, b.constant(0.0 if source.is_float else 0, x.type))
+    if source.is_float:
+        if target.is_float:
+            return _cast_float(b, x, source, target)
+        lanes = f"v{to.lanes}" if to.lanes > 1 else ""
+        name = "llvm.fptosi.sat" if target.is_signed else "llvm.fptoui.sat"
+        name += f".{lanes}{to.scalar.mlir}.{lanes}{x.type.scalar.mlir}"
+        return b.emit("llvm.call_intrinsic", (x,), (to,), {"intrin": name, "pure": True}).results[0]
+    if target.is_float:
+        return b.value("arith.sitofp" if source.is_signed else "arith.uitofp", (x,), to)
+    if to is x.type:
+        return x
+    if target.bits < source.bits:
+        return b.value("arith.trunci", (x,), to)
+    return b.value("arith.extsi" if source.is_signed else "arith.extui", (x,), to)
+
+
+def _cast_float(b: Builder, x: Value, source: DType, target: DType) -> Value:
+    to = of_dtype(target, x.type.lanes)
+    if source.bits == target.bits:  # float16 and bfloat16 meet in float32
+        wide = F32 if to.lanes == 1 else vector(to.lanes, F32)
+        return b.value("arith.truncf", (b.value("arith.extf", (x,), wide),), to)
+    return b.value("arith.extf" if target.bits > source.bits else "arith.truncf", (x,), to)
+
+
+def bitcast(b: Builder, x: Value, target: DType) -> Value:
+    """The same bits read as another format of the same width."""
+    to = of_dtype(target, x.type.lanes)
+    if to is x.type or (isinstance(to.scalar, IntType) and isinstance(x.type.scalar, IntType)):
+        return x
+    return b.value("arith.bitcast", (x,), to)

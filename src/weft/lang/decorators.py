@@ -1,0 +1,140 @@
+"""``@kernel`` and ``@func``: functions that weft compiles."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+from weft.diagnostics import CompileError, Location
+from weft.ir.builder import maybe_current
+from weft.lang.errors import refuse
+
+__all__ = ["Func", "Kernel", "func", "kernel"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_HOST_CALL = ("weft.launch", "call_on_cpu")
+
+
+class Compiled:
+    """What kernels and functions share: the Python function, and its bound compile-time values."""
+
+    def __init__(self, function: Callable[..., Any], bound: dict[str, Any]) -> None:
+        self.function = function
+        self.bound = bound
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+
+    def _key(self) -> tuple[object, ...]:
+        return (self.function, tuple(sorted(self.bound.items(), key=lambda item: item[0])))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._key() == cast("Compiled", other)._key()
+
+    def __hash__(self) -> int:
+        return hash((self.function, tuple(sorted(self.bound))))
+
+    def __repr__(self) -> str:
+        values = "".join(f", {k}={v!r}" for k, v in self.bound.items())
+        return f"<{type(self).__name__.lower()} {self.__qualname__}{values}>"
+
+
+class Kernel(Compiled, Generic[P]):
+    """A function that runs once per thread of a launch; see :func:`kernel`."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        name = self.__name__
+        refuse(
+            "kernel-call",
+            f"{name} is a kernel: it runs on a device, many threads at once, and cannot be called",
+            hint=f"launch it with ctx.enqueue_function({name}, ..., grid_dim=..., block_dim=...), or make it a @func",
+        )
+
+    def bind(self, **values: Any) -> Kernel[P]:
+        """The kernel with compile-time parameters given, as in ``downsample.bind(factor=2)``."""
+        return Kernel(self.function, {**self.bound, **values})
+
+
+class Func(Compiled, Generic[P, R]):
+    """A function that kernels call and that Python may call; see :func:`func`."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        builder = maybe_current()
+        if builder is not None:
+            return builder.elaborator.call(self, args, kwargs)
+        module, name = _HOST_CALL
+        return getattr(importlib.import_module(module), name)(self, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self.__call__, instance)
+
+    def bind(self, **values: Any) -> Func[P, R]:
+        """The function with compile-time parameters given."""
+        return Func(self.function, {**self.bound, **values})
+
+
+def _function(fn: Any, decorator: str) -> Callable[..., Any]:
+    if isinstance(fn, Compiled):
+        refuse("decorator", f"{fn!r} is decorated twice", hint=f"keep only @{decorator}")
+    if not hasattr(fn, "__code__"):
+        refuse("decorator", f"@{decorator} goes on a function defined with def, not on {fn!r}")
+    code = fn.__code__
+    if code.co_flags & 0x2A0:
+        kind = "generator" if code.co_flags & 0x20 else "coroutine"
+        raise CompileError.at(
+            "unsupported-syntax",
+            f"a {decorator} cannot be a {kind}: compiled code has no suspended frames",
+            Location(code.co_filename, code.co_firstlineno),
+        )
+    return fn
+
+
+def kernel(fn: Callable[P, None]) -> Kernel[P]:
+    """Make a typed Python function a kernel.
+
+    Its parameters are annotated with ``Int``, ``Float32``, ``Pointer[T]``, ``LayoutTensor[T]``,
+    structs of these, or ``Comptime[...]`` for keyword-only compile-time values. It returns nothing.
+
+    Raises:
+        CompileError: ``fn`` is not a plain function.
+
+    Example:
+        >>> from weft import Float32, Int, Pointer, kernel
+        >>> from weft.gpu import global_idx
+        >>> @kernel
+        ... def scale(x: Pointer[Float32], n: Int, by: Float32):
+        ...     if global_idx.x < n:
+        ...         x[global_idx.x] *= by
+    """
+    return Kernel(_function(fn, "kernel"), {})
+
+
+@overload
+def func(fn: Callable[P, R]) -> Func[P, R]: ...
+
+
+@overload
+def func(fn: Func[P, R]) -> Func[P, R]: ...
+
+
+def func(fn: Callable[P, R] | Func[P, R]) -> Func[P, R]:
+    """Make a Python function callable from kernels, and compiled when Python calls it.
+
+    A parameter without annotation takes values of any type; the function is compiled once for each
+    combination. It may return early, and more than one value.
+
+    Example:
+        >>> from weft import Float32, func
+        >>> @func
+        ... def clamp01(x: Float32) -> Float32:
+        ...     if x < 0.0:
+        ...         return Float32(0.0)
+        ...     return x if x < 1.0 else Float32(1.0)
+    """
+    return Func(_function(fn, "func"), {})

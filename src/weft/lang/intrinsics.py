@@ -1,0 +1,67 @@
+"""The two doors to the machine: LLVM intrinsics and inline assembly; and the target, to choose by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.ir.builder import current
+from weft.ir.core import Value
+from weft.ir.types import Type
+from weft.lang.number import Number
+from weft.lang.spec import NumberSpec, Spec, build_each, leaves_of
+from weft.targets import Feature, Target
+
+__all__ = ["Feature", "current_target", "inline_asm", "llvm_intrinsic"]
+
+
+def current_target() -> Target:
+    """The target compiled for: ask it ``supports(feature)``, never for its name."""
+    return current().target
+
+
+def _specs(result: Any) -> list[Spec]:
+    if result is None:
+        return []
+    classes = result if isinstance(result, tuple) else (result,)
+    return [_spec(c) for c in classes]  # pyright: ignore[reportUnknownVariableType]
+
+
+def _spec(cls: Any) -> Spec:
+    if isinstance(cls, type) and issubclass(cls, Number):
+        return NumberSpec(cls.dtype, cls.lanes)
+    return cls
+
+
+def _results(values: tuple[Value, ...], specs: list[Spec]) -> Any:
+    built = build_each(specs, values)
+    return None if not built else built[0] if len(built) == 1 else tuple(built)
+
+
+def llvm_intrinsic(name: str, result: Any, *args: Any, pure: bool = False) -> Any:
+    """Call an LLVM intrinsic.
+
+    Args:
+        name: its full name with type suffixes, e.g. ``llvm.nvvm.read.ptx.sreg.tid.x``.
+        result: the class of the result, a tuple of classes, or None.
+        args: numbers and pointers; literals must be converted first (``Int32(1)``).
+        pure: whether it only computes; then equal calls may be merged and unused ones dropped.
+    """
+    b = current()
+    specs = _specs(result)
+    types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
+    operands = tuple(v for a in args for v in leaves_of(a))
+    return _results(b.emit("llvm.call_intrinsic", operands, types, {"intrin": name, "pure": pure}).results, specs)
+
+
+def inline_asm(text: str, result: Any, *args: Any, constraints: str, side_effects: bool = True) -> Any:
+    """Inline assembly of the target; ``$0`` ... are results then arguments, ``constraints`` LLVM's.
+
+    >>> from weft.lang.intrinsics import inline_asm
+    >>> # inline_asm("mov.u32 $0, %clock;", UInt32, constraints="=r")
+    """
+    b = current()
+    specs = _specs(result)
+    types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
+    operands = tuple(v for a in args for v in leaves_of(a))
+    attrs = {"asm_string": text, "constraints": constraints, "has_side_effects": side_effects}
+    return _results(b.emit("llvm.inline_asm", operands, types, attrs).results, specs)

@@ -1,0 +1,111 @@
+"""Operations on the lanes of a SIMD value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.dtype import DType
+from weft.ir.builder import current
+from weft.ir.core import Value
+from weft.ir.types import I32, of_dtype
+from weft.lang import arith
+from weft.lang.errors import refuse
+from weft.lang.number import CLASSES, Number, number_class, to_type, unify, value_of
+
+__all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle"]
+
+
+def select(mask: Number, true: Any, false: Any) -> Any:
+    """``true`` where the Bool ``mask`` holds, else ``false``, lane by lane."""
+    if mask.dtype.kind != "bool":
+        refuse("select", f"select chooses by a Bool, not by {type(mask).__name__}", hint="write (x != 0).select(...)")
+    if not isinstance(mask.value, Value):
+        return true if mask.value else false
+    b = current()
+    if not isinstance(true, Number) and not isinstance(false, Number):
+        strongest = DType.float32 if isinstance(true, float) or isinstance(false, float) else DType.int64
+        strongest = DType.bool if isinstance(true, bool) and isinstance(false, bool) else strongest
+        cls = number_class(strongest, mask.lanes)
+    else:
+        cls, _ = unify("select", true, false)
+        if mask.lanes > 1 and cls.lanes == 1:
+            cls = number_class(cls.dtype, mask.lanes)
+    if mask.lanes not in (1, cls.lanes):
+        refuse("lanes", f"a mask of {mask.lanes} lanes cannot choose between {cls.__name__}")
+    return cls.of(arith.select(b, mask.value, to_type(true, cls, b), to_type(false, cls, b)))
+
+
+def _position(lane: Any, lanes: int) -> Value:
+    b = current()
+    if isinstance(lane, int) and not -lanes <= lane < lanes:
+        refuse("lane", f"lane {lane} of a value that has {lanes}", hint=f"lanes count from 0 to {lanes - 1}")
+    if isinstance(lane, int):
+        return b.constant(lane % lanes, I32)
+    return arith.cast(b, value_of(lane, b), lane.dtype, DType.int32)
+
+
+def extract(v: Number, lane: Any) -> Any:
+    """One lane."""
+    scalar = CLASSES[v.dtype.name, 1]
+    if v.lanes == 1:
+        refuse("lane", f"a {type(v).__name__} has no lanes to index")
+    b = current()
+    args = (value_of(v, b), _position(lane, v.lanes))
+    return scalar.of(b.value("vector.extractelement", args, of_dtype(v.dtype)))
+
+
+def insert(v: Any, lane: Any, value: Any) -> Any:
+    """The lanes with one replaced."""
+    b = current()
+    scalar = CLASSES[v.dtype.name, 1]
+    args = (to_type(value, scalar, b), value_of(v, b), _position(lane, v.lanes))
+    return type(v).of(b.value("vector.insertelement", args, of_dtype(v.dtype, v.lanes)))
+
+
+def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
+    """The lanes picked by number."""
+    reach = v.lanes * (1 if other is None else 2)
+    for lane in lanes:
+        if not 0 <= lane < reach:
+            refuse("lane", f"shuffle picks lane {lane}, but there are lanes 0 to {reach - 1}")
+    b = current()
+    first = value_of(v, b)
+    second = first if other is None else to_type(other, type(v), b)
+    cls = number_class(v.dtype, len(lanes))
+    return cls.of(b.value("vector.shuffle", (first, second), of_dtype(v.dtype, len(lanes)), {"mask": tuple(lanes)}))
+
+
+def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
+    """``start, start + step, ...`` in ``lanes`` lanes of the class."""
+    b = current()
+    wide = number_class(cls.dtype, lanes)
+    value = wide(cls(0) if isinstance(start, Number) else cls(start))
+    out = value_of(value, b)
+    for lane in range(1, lanes):
+        one = b.constant(float(lane) if cls.dtype.is_float else lane, of_dtype(cls.dtype))
+        out = b.value("vector.insertelement", (one, out, b.constant(lane, I32)), out.type)
+    counted = wide.of(out) if isinstance(step, int) and step == 1 else wide.of(out) * step
+    return counted if not isinstance(start, Number) and start == 0 else counted + start
+
+
+def reduce(v: Number, op: str) -> Any:
+    """All lanes combined by ``op``; floats are added pairwise, halves first."""
+    while v.lanes > 1:
+        half = v.lanes // 2
+        low, high = shuffle(v, tuple(range(half)), None), shuffle(v, tuple(range(half, v.lanes)), None)
+        if half == 1:
+            low, high = extract(v, 0), extract(v, 1)
+        v = _combine(op, low, high)
+    return v
+
+
+def _combine(op: str, a: Any, c: Any) -> Any:
+    if op == "add":
+        return a + c
+    if op == "mul":
+        return a * c
+    if op == "and":
+        return a & c
+    if op == "or":
+        return a | c
+    return select(a < c, a, c) if op == "min" else select(a > c, a, c)

@@ -1,0 +1,26 @@
+"""What targets without hardware threads get from the compiler instead of a register or instruction."""
+
+from __future__ import annotations
+
+from weft.ir.builder import current
+from weft.ir.types import I64, pointer
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.scalars import Int, UInt8
+
+__all__ = ["block_barrier", "dynamic_shared", "grid_value"]
+
+
+def grid_value(operation: str, axis: str) -> Int:
+    """An index or extent (``gpu.thread_id`` ...) as a value of the loops over threads."""
+    return Int.of(current().value(operation, (), I64, {"dimension": axis}))
+
+
+def block_barrier() -> None:
+    """All threads of the block wait for each other."""
+    current().emit("gpu.barrier")
+
+
+def dynamic_shared() -> Pointer[UInt8]:
+    """The shared memory whose size the launch gives."""
+    space = AddressSpace.SHARED
+    return Pointer(current().value("gpu.dynamic_shared_memory", (), pointer(space)), UInt8, space)

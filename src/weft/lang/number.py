@@ -1,0 +1,513 @@
+"""Numbers: what ``Float32``, ``Int`` and ``SIMD[Float32, 4]`` have in common.
+
+Inside a kernel a number stands for an IR value and its operators emit code. On the host it is a
+constant of its type, good as an argument and for small computations.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from weft.dtype import DType, DTypeLike, as_dtype
+from weft.ir.builder import Builder, current, maybe_current
+from weft.ir.core import Value
+from weft.ir.types import of_dtype
+from weft.lang import arith
+from weft.lang.errors import refuse
+from weft.lang.promote import fits, promote
+
+if TYPE_CHECKING:
+    from weft.lang.scalars import Bool
+
+__all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of", "wrap"]
+
+CLASSES: dict[tuple[str, int], type[Number]] = {}
+"""The class of every (element type, lanes) met so far; :mod:`weft.lang.scalars` enters the scalars."""
+
+
+def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
+    """The value class of ``lanes`` elements of ``dtype``."""
+    found = CLASSES.get((dtype.name, lanes))
+    if found is None:
+        name = f"SIMD[{CLASSES[dtype.name, 1].__name__}, {lanes}]"
+        found = type(name, (Number,), {"dtype": dtype, "lanes": lanes, "__slots__": ()})
+        CLASSES[dtype.name, lanes] = found
+    return found
+
+
+def wrap(dtype: DType, value: bool | int | float) -> bool | int | float:
+    """A Python number as ``dtype`` holds it: wrapped around, or rounded."""
+    if dtype.kind == "bool":
+        return bool(value)
+    if dtype.is_integer:
+        number = int(value) & ((1 << dtype.bits) - 1)
+        return number - (1 << dtype.bits) if dtype.is_signed and number >> (dtype.bits - 1) else number
+    number = float(value)
+    if dtype.bits == 64 or not math.isfinite(number):
+        return number
+    if dtype.kind == "bfloat":
+        try:
+            (bits,) = struct.unpack("<I", struct.pack("<f", number))
+        except OverflowError:
+            return math.copysign(math.inf, number)
+        bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+        return struct.unpack("<f", struct.pack("<I", bits))[0]
+    code = "<e" if dtype.bits == 16 else "<f"
+    try:
+        return struct.unpack(code, struct.pack(code, number))[0]
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+class Number:
+    """One or more lanes of one number format.
+
+    Calling the class converts: ``Float32(x)`` of another number, ``Int(x)`` truncates a float.
+    """
+
+    __slots__ = ("value", "weak")
+    dtype: ClassVar[DType]
+    lanes: ClassVar[int] = 1
+    value: Any
+    weak: int | None
+
+    def __init__(self, value: Number | int | float = 0) -> None:
+        self.weak = None
+        if isinstance(value, Number):
+            if value.lanes not in (1, self.lanes):
+                refuse("lanes", f"{type(value).__name__} cannot become {type(self).__name__}: the lanes differ")
+            self.value = _converted(value, type(self))
+        elif isinstance(value, (bool, int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if self.dtype.is_integer and isinstance(value, float):
+                if not math.isfinite(value):
+                    refuse("conversion", f"{value} is not an integer")
+                value = int(value)
+            self.value = wrap(self.dtype, value)
+        else:
+            refuse(
+                "conversion",
+                f"{type(self).__name__}(...) takes a number, not {_kind_of(value)}",
+            )
+
+    @classmethod
+    def of(cls, value: Value, weak: int | None = None) -> Self:
+        """The number that an IR value is."""
+        self = object.__new__(cls)
+        self.value = value
+        self.weak = weak
+        return self
+
+    # -- arithmetic -------------------------------------------------------------------------
+    def __add__(self, other: NumberLike) -> Self:
+        return _binary("+", self, other)
+
+    def __radd__(self, other: NumberLike) -> Self:
+        return _binary("+", other, self)
+
+    def __sub__(self, other: NumberLike) -> Self:
+        return _binary("-", self, other)
+
+    def __rsub__(self, other: NumberLike) -> Self:
+        return _binary("-", other, self)
+
+    def __mul__(self, other: NumberLike) -> Self:
+        return _binary("*", self, other)
+
+    def __rmul__(self, other: NumberLike) -> Self:
+        return _binary("*", other, self)
+
+    def __truediv__(self, other: NumberLike) -> Self:
+        return _binary("/", self, other)
+
+    def __rtruediv__(self, other: NumberLike) -> Self:
+        return _binary("/", other, self)
+
+    def __floordiv__(self, other: NumberLike) -> Self:
+        return _binary("//", self, other)
+
+    def __rfloordiv__(self, other: NumberLike) -> Self:
+        return _binary("//", other, self)
+
+    def __mod__(self, other: NumberLike) -> Self:
+        return _binary("%", self, other)
+
+    def __rmod__(self, other: NumberLike) -> Self:
+        return _binary("%", other, self)
+
+    def __and__(self, other: NumberLike) -> Self:
+        return _binary("&", self, other)
+
+    def __rand__(self, other: NumberLike) -> Self:
+        return _binary("&", other, self)
+
+    def __or__(self, other: NumberLike) -> Self:
+        return _binary("|", self, other)
+
+    def __ror__(self, other: NumberLike) -> Self:
+        return _binary("|", other, self)
+
+    def __xor__(self, other: NumberLike) -> Self:
+        return _binary("^", self, other)
+
+    def __rxor__(self, other: NumberLike) -> Self:
+        return _binary("^", other, self)
+
+    def __lshift__(self, other: NumberLike) -> Self:
+        return _binary("<<", self, other)
+
+    def __rlshift__(self, other: NumberLike) -> Self:
+        return _binary("<<", other, self)
+
+    def __rshift__(self, other: NumberLike) -> Self:
+        return _binary(">>", self, other)
+
+    def __rrshift__(self, other: NumberLike) -> Self:
+        return _binary(">>", other, self)
+
+    def __pow__(self, other: NumberLike) -> Self:
+        from weft.lang.power import power
+
+        return power(self, other)
+
+    def __rpow__(self, other: NumberLike) -> Self:
+        from weft.lang.power import power
+
+        return power(other, self)
+
+    def __neg__(self) -> Self:
+        if self.dtype.kind == "bool":
+            refuse("bool-arithmetic", "a Bool cannot be negated; write `not x` or `~x`")
+        return self._unary(arith.negate, lambda v: -v)
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __abs__(self) -> Self:
+        return self._unary(_absolute, abs)
+
+    def __invert__(self) -> Self:
+        if self.dtype.is_float:
+            refuse("operator", f"`~` takes integers and Bool, not {type(self).__name__}")
+        return self ^ (True if self.dtype.kind == "bool" else wrap(self.dtype, -1))
+
+    def _unary(self, emit: Any, fold: Any) -> Self:
+        if isinstance(self.value, Value):
+            b = current()
+            return type(self).of(emit(b, self.dtype, self.value), self.weak)
+        return type(self)(fold(self.value))
+
+    # -- comparison -------------------------------------------------------------------------
+    def __eq__(self, other: object) -> Bool:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _compare("eq", self, other)
+
+    def __ne__(self, other: object) -> Bool:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _compare("ne", self, other)
+
+    def __lt__(self, other: NumberLike) -> Bool:
+        return _compare("lt", self, other)
+
+    def __le__(self, other: NumberLike) -> Bool:
+        return _compare("le", self, other)
+
+    def __gt__(self, other: NumberLike) -> Bool:
+        return _compare("gt", self, other)
+
+    def __ge__(self, other: NumberLike) -> Bool:
+        return _compare("ge", self, other)
+
+    __hash__ = object.__hash__
+
+    # -- what only a constant can do ----------------------------------------------------------
+    def __bool__(self) -> bool:
+        return bool(self._known("a condition", "decorate the function with @func to branch on it"))
+
+    def __int__(self) -> int:
+        return int(self._known("int(...)", "write Int(x) to convert it in the kernel"))
+
+    def __index__(self) -> int:
+        if not self.dtype.is_integer:
+            refuse("index", f"an index must be an integer, not {type(self).__name__}")
+        return int(self._known("this place", "pass it as a Comptime parameter"))
+
+    def __float__(self) -> float:
+        return float(self._known("float(...)", "write Float32(x) to convert it in the kernel"))
+
+    def _known(self, what: str, hint: str) -> Any:
+        if isinstance(self.value, Value):
+            refuse(
+                "not-compile-time",
+                f"{what} needs a value known at compile time, but this {type(self).__name__} exists only at run time",
+                hint=hint,
+            )
+        return self.value
+
+    def __repr__(self) -> str:
+        if isinstance(self.value, Value):
+            return f"<{type(self).__name__} at run time>"
+        return f"{type(self).__name__}({self.value!r})"
+
+    def __str__(self) -> str:
+        return repr(self) if isinstance(self.value, Value) else str(self.value)
+
+    def __format__(self, spec: str) -> str:
+        from weft.lang.printing import format_number
+
+        return format_number(self, spec)
+
+    # -- conversion and lanes -----------------------------------------------------------------
+    def cast(self, to: DTypeLike) -> Any:
+        """The same value in another number format, lane by lane.
+
+        Integers wrap around, floats round to nearest, float to integer truncates toward zero
+        (outside the range: the nearest integer; nan: 0).
+        """
+        return number_class(as_dtype(to), self.lanes)(self)
+
+    def bitcast(self, to: DTypeLike) -> Any:
+        """The same bits read as another format of equal width, lane by lane."""
+        target = as_dtype(to)
+        if target.bits != self.dtype.bits or target.kind == "bool" or self.dtype.kind == "bool":
+            refuse("bitcast", f"{self.dtype} has {self.dtype.bits} bits, {target} has {target.bits}; a bitcast needs equal widths")
+        b = current()
+        return number_class(target, self.lanes).of(arith.bitcast(b, value_of(self, b), target))
+
+    @classmethod
+    def splat(cls, lanes: int, value: NumberLike = 0) -> Self:
+        """``SIMD[cls, lanes]`` with ``value`` in every lane; spelled so that type checkers follow."""
+        return number_class(cls.dtype, lanes)(cls(value))  # pyright: ignore[reportReturnType]
+
+    def select(self, true: Any, false: Any) -> Any:
+        """Lane by lane: ``true`` where this Bool holds, else ``false``. Both are evaluated."""
+        from weft.lang.lanes import select
+
+        return select(self, true, false)
+
+    def __getitem__(self, lane: NumberLike) -> Any:
+        from weft.lang.lanes import extract
+
+        return extract(self, lane)
+
+    def insert(self, lane: NumberLike, value: NumberLike) -> Self:
+        """These lanes with one replaced."""
+        from weft.lang.lanes import insert
+
+        return insert(self, lane, value)
+
+    def shuffle(self, *lanes: int, other: Any = None) -> Any:
+        """The lanes picked by number; numbers from ``lanes`` on pick from ``other``."""
+        from weft.lang.lanes import shuffle
+
+        return shuffle(self, lanes, other)
+
+    def reduce_add(self) -> Any:
+        """The sum of the lanes."""
+        from weft.lang.lanes import reduce
+
+        return reduce(self, "add")
+
+    def reduce_mul(self) -> Any:
+        """The product of the lanes."""
+        from weft.lang.lanes import reduce
+
+        return reduce(self, "mul")
+
+    def reduce_min(self) -> Any:
+        """The smallest lane."""
+        from weft.lang.lanes import reduce
+
+        return reduce(self, "min")
+
+    def reduce_max(self) -> Any:
+        """The largest lane."""
+        from weft.lang.lanes import reduce
+
+        return reduce(self, "max")
+
+    def reduce_or(self) -> Any:
+        """Whether (Bool) or which bits (integers) any lane has."""
+        from weft.lang.lanes import reduce
+
+        return reduce(self, "or")
+
+    def reduce_and(self) -> Any:
+        """Whether (Bool) or which bits (integers) all lanes have."""
+        from weft.lang.lanes import reduce
+
+        return reduce(self, "and")
+
+    def fma(self, by: NumberLike, plus: NumberLike) -> Self:
+        """``self * by + plus``, rounded once."""
+        cls = type(self)
+        b = current()
+        args = (value_of(self, b), to_type(by, cls, b), to_type(plus, cls, b))
+        return cls.of(arith.intrinsic(b, "llvm.fma", args, args[0]))
+
+
+NumberLike = Number | int | float
+
+
+def _kind_of(value: object) -> str:
+    return f"a {type(value).__name__}" if not isinstance(value, type) else f"the class {value.__name__}"
+
+
+def _absolute(b: Builder, d: DType, x: Value) -> Value:
+    if d.is_float:
+        return arith.intrinsic(b, "llvm.fabs", (x,), x)
+    if not d.is_signed:
+        return x
+    negative = arith.compare(b, "lt", d, x, b.constant(0, x.type))
+    return arith.select(b, negative, arith.negate(b, d, x), x)
+
+
+def value_of(number: Number, b: Builder) -> Value:
+    """The IR value of a number; a constant is put into the code."""
+    value = number.value
+    if isinstance(value, Value):
+        return value
+    return b.constant(value, of_dtype(number.dtype, number.lanes))
+
+
+def _converted(number: Number, to: type[Number]) -> Any:
+    """The payload of ``number`` as ``to``: an IR value while compiling, else a Python number."""
+    b = maybe_current()
+    if b is None or not isinstance(number.value, Value):
+        if isinstance(number.value, Value):
+            refuse("escaped", "a value of a kernel is used outside of it")
+        value = number.value
+        if to.dtype.is_integer and isinstance(value, float):
+            value = 0 if math.isnan(value) else value
+            value = int(max(min(value, 2.0**63 - 1024), -(2.0**63))) if not math.isfinite(value) else int(value)
+        return wrap(to.dtype, value)
+    value = arith.cast(b, number.value, number.dtype, to.dtype)
+    if number.lanes != to.lanes:
+        value = b.value("vector.splat", (value,), of_dtype(to.dtype, to.lanes))
+    return value
+
+
+def to_type(x: object, cls: type[Number], b: Builder) -> Value:
+    """``x`` as an IR value of ``cls``, where that loses nothing; a literal takes the type."""
+    if isinstance(x, (bool, int, float)):
+        fits(x, cls)
+        return b.constant(wrap(cls.dtype, x), of_dtype(cls.dtype, cls.lanes))
+    if not isinstance(x, Number):
+        refuse("operand", f"a {cls.__name__} is needed here, not {_kind_of(x)}")
+    if type(x) is cls:
+        return value_of(x, b)
+    if x.dtype is not cls.dtype:
+        if x.weak is not None and x.dtype.kind != "bool":
+            b.elaborator.refine(x.weak, cls.dtype)
+        if promote(x.dtype, cls.dtype) is not cls.dtype:
+            refuse(
+                "narrowing",
+                f"a {type(x).__name__} does not become {cls.__name__} by itself: it could lose information",
+                hint=f"write {CLASSES[cls.dtype.name, 1].__name__}(...) around it"
+                if cls.lanes == 1
+                else f"write .cast({CLASSES[cls.dtype.name, 1].__name__})",
+            )
+    if x.lanes not in (1, cls.lanes):
+        refuse("lanes", f"{type(x).__name__} and {cls.__name__} differ in lanes")
+    return value_of(cls(x), b)
+
+
+def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
+    """The class in which two operands meet, and the weak slot it hangs on, if any."""
+    if not isinstance(a, Number):
+        return _meet_literal(op, c, a)  # pyright: ignore[reportArgumentType]
+    if not isinstance(c, Number):
+        return _meet_literal(op, a, c)
+    if type(a) is type(c):
+        return type(a), a.weak if c.weak is not None else None
+    lanes = max(a.lanes, c.lanes)
+    if a.lanes != c.lanes and 1 not in (a.lanes, c.lanes):
+        refuse("lanes", f"`{op}` meets {type(a).__name__} and {type(c).__name__}: the lanes differ")
+    if a.dtype is c.dtype:
+        return number_class(a.dtype, lanes), None
+    for weak, strong in ((a, c), (c, a)):
+        if weak.weak is not None and strong.weak is None and weak.dtype.kind != "bool":
+            if not (weak.dtype.is_float and not strong.dtype.is_float):
+                current().elaborator.refine(weak.weak, strong.dtype)
+    met = promote(a.dtype, c.dtype)
+    if met is None:
+        refuse(
+            "mixed-types",
+            f"`{op}` meets {type(a).__name__} and {type(c).__name__}, and neither holds all values of the other",
+            hint=f"convert one of them, e.g. {CLASSES[c.dtype.name, 1].__name__}(...)",
+        )
+    weak = a.weak if a.weak is not None and c.weak is not None else None
+    return number_class(met, lanes), weak
+
+
+def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], int | None]:
+    if not isinstance(literal, (bool, int, float)):
+        refuse("operand", f"`{op}` cannot combine {type(number).__name__} with {_kind_of(literal)}")
+    if isinstance(literal, float) and not number.dtype.is_float:
+        if number.weak is not None:
+            current().elaborator.refine(number.weak, DType.float32)
+        name = type(number).__name__
+        refuse(
+            "mixed-types",
+            f"`{op}` meets {name} and the float {literal!r}",
+            hint=f"write Float32(x) {op} {literal!r} to compute in floats"
+            + (f", or {int(literal)} instead of {literal!r}" if literal.is_integer() else ""),
+        )
+    if number.dtype.kind == "bool" and not isinstance(literal, bool):
+        return CLASSES["int64", 1] if number.lanes == 1 else number_class(DType.int64, number.lanes), None
+    return type(number), number.weak
+
+
+_BITWISE = frozenset("&|^")
+
+
+def _binary(op: str, a: object, c: object) -> Any:
+    if not isinstance(a, (Number, bool, int, float)) or not isinstance(c, (Number, bool, int, float)):
+        return NotImplemented
+    cls, weak = unify(op, a, c)
+    d = cls.dtype
+    if d.is_float:
+        if op in "&|^<<>>":
+            refuse("operator", f"`{op}` takes integers, not {cls.__name__}")
+    elif op == "/":
+        refuse(
+            "int-division",
+            f"`/` of two {cls.__name__} is a float in Python, and weft does not choose which",
+            hint="write a // b for the integer quotient, or Float32(a) / Float32(b)",
+        )
+    elif d.kind == "bool" and op not in _BITWISE:
+        cls, d = number_class(DType.int64, cls.lanes), DType.int64
+    b = maybe_current()
+    if b is None:
+        from weft.lang.fold import fold
+
+        return cls(fold(op, d, _payload(a), _payload(c)))
+    if op in _BITWISE:
+        a, c = _as_mask(a, d), _as_mask(c, d)
+    return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), weak)
+
+
+def _as_mask(x: object, d: DType) -> object:
+    """A literal bit mask may use the unsigned range of a signed type."""
+    if isinstance(x, int) and d.is_signed and x >> (d.bits - 1) == 1:
+        return wrap(d, x)
+    return x
+
+
+def _payload(x: Any) -> Any:
+    return x.value if isinstance(x, Number) else x
+
+
+def _compare(op: str, a: Number, c: object) -> Any:
+    if not isinstance(c, (Number, bool, int, float)):
+        if op in ("eq", "ne"):
+            return NotImplemented
+        refuse("operand", f"cannot compare {type(a).__name__} with {_kind_of(c)}")
+    signs = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+    b = maybe_current()
+    if b is None:
+        from weft.lang.fold import compare
+
+        return CLASSES["bool", 1](compare(op, a.value, _payload(c)))
+    cls, _ = unify(signs[op], a, c)
+    mask = number_class(DType.bool, cls.lanes)
+    return mask.of(arith.compare(b, op, cls.dtype, to_type(a, cls, b), to_type(c, cls, b)))

@@ -1,0 +1,139 @@
+"""Pointers: addresses of elements of one type, in one address space."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, Generic, TypeVar
+
+from weft.dtype import DType, DTypeLike, as_dtype
+from weft.ir.builder import Builder, current
+from weft.ir.core import Value
+from weft.ir.types import I64, Type, of_dtype, pointer
+from weft.lang import arith
+from weft.lang.errors import refuse
+from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
+from weft.lang.spec import PointerSpec, Spec
+
+__all__ = ["AddressSpace", "Pointer", "index_value", "memory_type"]
+
+T = TypeVar("T")
+
+
+class AddressSpace(IntEnum):
+    """Where memory lies; the numbers are LLVM's for NVIDIA GPUs, and other targets map them."""
+
+    GENERIC = 0
+    GLOBAL = 1
+    SHARED = 3
+    CONSTANT = 4
+    LOCAL = 5
+
+
+def memory_type(dtype: DType, lanes: int = 1) -> Type:
+    """The type of elements in memory: Bool takes a byte there."""
+    if dtype.kind == "bool":
+        return of_dtype(DType.uint8, lanes)
+    return of_dtype(dtype, lanes)
+
+
+def index_value(index: object, b: Builder) -> Value:
+    """An index as a 64-bit IR value."""
+    if isinstance(index, int):
+        return b.constant(index, I64)
+    if isinstance(index, Number) and index.dtype.is_integer and index.lanes == 1:
+        value = value_of(index, b)
+        if value.type is I64:
+            return value
+        return arith.cast(b, value, index.dtype, DType.int64)
+    name = type(index).__name__
+    hint = f"write Int({'...'})" if isinstance(index, Number) else ""
+    refuse("index", f"an index must be an integer, not {name}", hint=hint)
+
+
+class Pointer(Generic[T]):
+    """The address of elements of ``T``; ``p[i]`` reads, ``p[i] = x`` writes, ``p + n`` moves.
+
+    A kernel's parameter ``Pointer[Float32]`` takes a buffer of Float32. Nothing is checked at run
+    time, save in checked mode.
+    """
+
+    __slots__ = ("dtype", "space", "value")
+
+    def __init__(self, value: Value, dtype: DTypeLike, space: int = AddressSpace.GENERIC) -> None:
+        self.value = value
+        self.dtype = as_dtype(dtype)
+        self.space = space
+
+    def __weft_spec__(self) -> Spec:
+        return PointerSpec(self.dtype, self.space)
+
+    def __weft_leaves__(self) -> list[Value]:
+        return [self.value]
+
+    @property
+    def address_space(self) -> AddressSpace:
+        """Where the memory lies."""
+        return AddressSpace(self.space)
+
+    def __repr__(self) -> str:
+        return f"<{self.__weft_spec__().describe()} at run time>"
+
+    def __add__(self, elements: NumberLike) -> Pointer[T]:
+        b = current()
+        return Pointer(self._at(elements, b), self.dtype, self.space)
+
+    def __sub__(self, elements: NumberLike) -> Pointer[T]:
+        return self + (-elements)
+
+    def _at(self, index: object, b: Builder) -> Value:
+        attrs = {"elem_type": memory_type(self.dtype)}
+        return b.value("llvm.getelementptr", (self.value, index_value(index, b)), self.value.type, attrs)
+
+    def __getitem__(self, index: NumberLike) -> T:
+        return self.load(index)
+
+    def __setitem__(self, index: NumberLike, value: T | NumberLike) -> None:
+        self.store(index, value)
+
+    def load(
+        self, index: NumberLike = 0, *, width: int = 1, alignment: int = 0, invariant: bool = False, volatile: bool = False
+    ) -> T:
+        """``width`` elements from ``index`` on, as ``SIMD[T, width]``.
+
+        ``alignment`` is in bytes (default: that of one element); say the true one to get wide
+        accesses. ``invariant`` promises that the memory does not change while the kernel runs.
+        """
+        b = current()
+        kind = memory_type(self.dtype, width)
+        attrs = {
+            "alignment": alignment or self.dtype.itemsize,
+            "invariant": invariant,
+            "volatile": volatile,
+        }
+        value = b.value("llvm.load", (self._at(index, b),), kind, attrs)
+        if self.dtype.kind == "bool":
+            value = arith.cast(b, value, DType.uint8, DType.bool)
+        return number_class(self.dtype, width).of(value)  # pyright: ignore[reportReturnType]
+
+    def store(self, index: NumberLike, value: T | NumberLike, *, alignment: int = 0, volatile: bool = False) -> None:
+        """Write the lanes of ``value`` from ``index`` on; ``alignment`` in bytes as for load."""
+        b = current()
+        lanes = value.lanes if isinstance(value, Number) else 1
+        data = to_type(value, number_class(self.dtype, lanes), b)
+        if self.dtype.kind == "bool":
+            data = arith.cast(b, data, DType.bool, DType.uint8)
+        attrs = {"alignment": alignment or self.dtype.itemsize, "volatile": volatile}
+        b.emit("llvm.store", (self._at(index, b), data), (), attrs)
+
+    def bitcast(self, to: DTypeLike) -> Pointer[Any]:
+        """The same address, of elements of another type."""
+        return Pointer(self.value, as_dtype(to), self.space)
+
+    def address_space_cast(self, space: AddressSpace) -> Pointer[T]:
+        """The same memory addressed through another space (generic, mostly)."""
+        if space == self.space:
+            return self
+        b = current()
+        return Pointer(b.value("llvm.addrspacecast", (self.value,), pointer(space)), self.dtype, space)
+
+

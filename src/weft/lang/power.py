@@ -1,0 +1,91 @@
+"""``**`` with Python's meaning."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from weft.ir.builder import current, maybe_current
+from weft.ir.core import Region
+from weft.ir.types import pointer
+from weft.lang import arith
+from weft.lang.errors import refuse
+from weft.lang.number import Number, to_type, unify
+
+__all__ = ["power"]
+
+_FLOAT_POWER = ("weft.math", "pow")
+_POINTER = pointer(5)
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """``base ** exponent``: by squaring where the exponent is a known or an integer, else weft.math.pow.
+
+    An integer to a negative power is a float in Python; as a run-time exponent it gives 0, save for
+    the bases 1 and -1, like the truncated quotient.
+    """
+    if not isinstance(base, (Number, bool, int, float)) or not isinstance(exponent, (Number, bool, int, float)):
+        return NotImplemented
+    if maybe_current() is None:
+        cls, _ = unify("**", base, exponent)
+        value, raised = (x.value if isinstance(x, Number) else x for x in (base, exponent))
+        return cls(pow(value, raised, 1 << cls.dtype.bits) if cls.dtype.is_integer and raised >= 0 else value**raised)
+    if isinstance(base, Number) and isinstance(exponent, int):
+        if exponent >= 0:
+            return _squaring(base, exponent)
+        if not base.dtype.is_float:
+            refuse("int-power", f"an integer to the power {exponent} is a float", hint="write Float32(x) ** n")
+        if exponent >= -64:
+            return 1.0 / _squaring(base, -exponent)
+    cls, _ = unify("**", base, exponent)
+    if cls.dtype.is_float:
+        module, name = _FLOAT_POWER
+        b = current()
+        return getattr(importlib.import_module(module), name)(cls.of(to_type(base, cls, b)), cls.of(to_type(exponent, cls, b)))
+    return _integer_loop(base, exponent, cls)
+
+
+def _squaring(base: Number, exponent: int) -> Any:
+    b = current()
+    result: Any = None
+    square: Any = base
+    while exponent:
+        if exponent & 1:
+            result = square if result is None else result * square
+        exponent >>= 1
+        if exponent:
+            square = square * square
+    return type(base).of(to_type(1, type(base), b)) if result is None else result
+
+
+def _integer_loop(base: Any, exponent: Any, cls: type[Number]) -> Any:
+    b = current()
+    start, left = to_type(base, cls, b), to_type(exponent, cls, b)
+    kind, d = start.type, cls.dtype
+    if kind.lanes != 1:
+        refuse("simd-power", "`**` with a run-time exponent takes one lane", hint="use a literal exponent")
+    one, zero = b.constant(1, kind), b.constant(0, kind)
+    slots = [b.prologue("weft.slot", _POINTER, {"elem_type": kind, "name": n}) for n in ("power", "square", "left")]
+    result = one
+    if d.is_signed:  # a negative exponent: 1 and -1 stay, all else becomes 0
+        negative = arith.compare(b, "lt", d, left, zero)
+        unit = arith.compare(b, "eq", d, b.value("arith.muli", (start, start), kind), one)
+        odd = b.value("arith.andi", (left, one), kind)
+        signed = arith.select(b, arith.compare(b, "eq", d, odd, one), start, one)
+        result = arith.select(b, negative, arith.select(b, unit, signed, zero), one)
+        left = arith.select(b, negative, zero, left)
+    for slot, value in zip(slots, (result, start, left), strict=True):
+        b.emit("weft.set", (slot, value))
+    condition, body = Region(), Region()
+    with b.into(condition):
+        now = b.value("weft.get", (slots[2],), kind)
+        b.emit("weft.condition", (arith.compare(b, "ne", d, now, zero),))
+    with b.into(body):
+        acc, square, now = (b.value("weft.get", (s,), kind) for s in slots)
+        odd = b.value("arith.andi", (now, one), kind)
+        factor = arith.select(b, arith.compare(b, "ne", d, odd, zero), square, one)
+        b.emit("weft.set", (slots[0], b.value("arith.muli", (acc, factor), kind)))
+        b.emit("weft.set", (slots[1], b.value("arith.muli", (square, square), kind)))
+        b.emit("weft.set", (slots[2], b.value("arith.shrui", (now, one), kind)))
+    b.emit("weft.while", (), (), {}, (condition, body))
+    return cls.of(b.value("weft.get", (slots[0],), kind))

@@ -1,0 +1,57 @@
+"""Which number format two operands meet in, and which literals a format takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.dtype import DType
+from weft.lang.errors import refuse
+
+if TYPE_CHECKING:
+    from weft.lang.number import Number
+
+__all__ = ["fits", "promote"]
+
+_FLOATS = {"float16": 0, "bfloat16": 0, "float32": 1, "float64": 2}
+
+
+def promote(a: DType, c: DType) -> DType | None:
+    """The format in which ``a`` and ``c`` meet, or None where a cast has to say.
+
+    Bool meets anything. Of one kind, the wider. An unsigned integer meets a wider signed one. An
+    integer meets a float in that float, as in JAX and PyTorch. Float16 with BFloat16, and signed
+    with unsigned of the same or more bits, do not meet.
+    """
+    if a is c:
+        return a
+    if a.kind == "bool":
+        return c
+    if c.kind == "bool":
+        return a
+    if a.is_float != c.is_float:
+        return a if a.is_float else c
+    if a.is_float:
+        ra, rc = _FLOATS[a.name], _FLOATS[c.name]
+        return None if ra == rc else a if ra > rc else c
+    if a.kind == c.kind:
+        return a if a.bits > c.bits else c
+    signed, unsigned = (a, c) if a.is_signed else (c, a)
+    return signed if signed.bits > unsigned.bits else None
+
+
+def fits(literal: bool | int | float, cls: type[Number]) -> None:
+    """Refuse a literal that the class cannot hold."""
+    d = cls.dtype
+    if isinstance(literal, float) and not d.is_float:
+        refuse(
+            "literal",
+            f"the float {literal!r} is not {'an' if d.name[0] == 'i' else 'a'} {cls.__name__}",
+            hint=f"write {int(literal)}" if literal == int(literal) else "convert the other operand to Float32",
+        )
+    if d.is_integer and not isinstance(literal, bool):
+        low = -(1 << (d.bits - 1)) if d.is_signed else 0
+        high = (1 << (d.bits - (1 if d.is_signed else 0))) - 1
+        if not low <= literal <= high:
+            refuse("literal", f"{literal} does not fit {cls.__name__}, which holds {low} to {high}")
+    if d.kind == "bool" and literal not in (0, 1):
+        refuse("literal", f"{literal} is not a Bool", hint=f"write x != 0, or {bool(literal)}")

@@ -1,0 +1,162 @@
+"""The scalar types: ``Int``, ``Float32`` and the rest; each is the one-lane form of its ``SIMD``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from weft.dtype import DType, as_dtype
+from weft.lang.errors import refuse
+from weft.lang.number import CLASSES, Number, number_class
+
+__all__ = [
+    "SIMD",
+    "BFloat16",
+    "Bool",
+    "Float16",
+    "Float32",
+    "Float64",
+    "Int",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "UInt",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+]
+
+
+class Bool(Number):
+    """True or False; ``a.select(x, y)`` chooses, ``& | ^ ~`` combine without branching."""
+
+    __slots__ = ()
+    dtype = DType.bool
+
+
+class Int8(Number):
+    """Signed integer of 8 bits."""
+
+    __slots__ = ()
+    dtype = DType.int8
+
+
+class Int16(Number):
+    """Signed integer of 16 bits."""
+
+    __slots__ = ()
+    dtype = DType.int16
+
+
+class Int32(Number):
+    """Signed integer of 32 bits."""
+
+    __slots__ = ()
+    dtype = DType.int32
+
+
+class Int(Number):
+    """Signed integer of 64 bits, what Python's ``int`` literals and all indices become."""
+
+    __slots__ = ()
+    dtype = DType.int64
+
+
+class UInt8(Number):
+    """Unsigned integer of 8 bits."""
+
+    __slots__ = ()
+    dtype = DType.uint8
+
+
+class UInt16(Number):
+    """Unsigned integer of 16 bits."""
+
+    __slots__ = ()
+    dtype = DType.uint16
+
+
+class UInt32(Number):
+    """Unsigned integer of 32 bits."""
+
+    __slots__ = ()
+    dtype = DType.uint32
+
+
+class UInt(Number):
+    """Unsigned integer of 64 bits."""
+
+    __slots__ = ()
+    dtype = DType.uint64
+
+
+class Float16(Number):
+    """IEEE 754 half precision."""
+
+    __slots__ = ()
+    dtype = DType.float16
+
+
+class BFloat16(Number):
+    """The upper half of a Float32: 8 bits of exponent, 8 of precision."""
+
+    __slots__ = ()
+    dtype = DType.bfloat16
+
+
+class Float32(Number):
+    """IEEE 754 single precision, what float literals become where nothing else types them."""
+
+    __slots__ = ()
+    dtype = DType.float32
+
+
+class Float64(Number):
+    """IEEE 754 double precision."""
+
+    __slots__ = ()
+    dtype = DType.float64
+
+
+Int64 = Int
+UInt64 = UInt
+
+for _cls in (
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    Int,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt,
+    Float16,
+    BFloat16,
+    Float32,
+    Float64,
+):
+    CLASSES[_cls.dtype.name, 1] = _cls
+
+if TYPE_CHECKING:
+    SIMD = Annotated
+else:
+
+    class SIMD:
+        """``SIMD[Float32, 4]``: the class of values of four lanes.
+
+        Type checkers read it as ``Float32``, whose operations it shares; to build a value in code
+        that they check, write ``Float32.splat(4, 0.0)``.
+        """
+
+        def __new__(cls, *_args):
+            refuse("simd", "SIMD needs its element type and lanes", hint="write SIMD[Float32, 4](...)")
+
+        def __class_getitem__(cls, item):
+            dtype, lanes = item if isinstance(item, tuple) and len(item) == 2 else (item, 1)
+            if isinstance(lanes, Number):
+                lanes = int(lanes)
+            if not isinstance(lanes, int) or lanes < 1 or lanes & (lanes - 1):
+                refuse("simd", f"SIMD takes a power of two as its number of lanes, not {lanes!r}")
+            return number_class(as_dtype(dtype), lanes)

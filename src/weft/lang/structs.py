@@ -1,0 +1,151 @@
+"""``@struct``: small records passed by value, with methods and operators."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, dataclass_transform
+
+from weft.ir.builder import current, maybe_current
+from weft.ir.core import Value
+from weft.lang.decorators import Compiled, Func
+from weft.lang.errors import refuse
+from weft.lang.number import Number, to_type
+from weft.lang.signature import describe_annotation
+from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
+
+__all__ = ["StructSpec", "is_struct", "replace_field", "struct", "struct_fields"]
+
+T = TypeVar("T")
+_KEEP = frozenset({"__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__"})
+
+
+@dataclass(frozen=True, slots=True)
+class StructSpec:
+    """A struct: its class and the specs of its fields."""
+
+    cls: type[Any]
+    fields: tuple[tuple[str, Spec], ...]
+
+    def leaves(self) -> Sequence[Leaf]:
+        return [
+            Leaf(f".{name}{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
+            for name, spec in self.fields
+            for leaf in spec.leaves()
+        ]
+
+    def build(self, leaves: Sequence[Value]) -> Any:
+        made = object.__new__(self.cls)
+        values = build_each([spec for _, spec in self.fields], leaves)
+        for (name, _), value in zip(self.fields, values, strict=True):
+            object.__setattr__(made, name, value)
+        return made
+
+    def describe(self) -> str:
+        return self.cls.__name__
+
+
+def is_struct(cls: object) -> bool:
+    """Whether ``cls`` is a class made by :func:`struct`."""
+    return isinstance(cls, type) and "__weft_struct__" in cls.__dict__
+
+
+def struct_fields(cls: type[Any]) -> dict[str, Any]:
+    """Field names and evaluated annotations, in order."""
+    found: dict[str, Any] | None = cls.__dict__.get("__weft_fields__")
+    if found is None:
+        import sys
+
+        module = sys.modules.get(cls.__module__)
+        scope = {**(vars(module) if module else {}), **cls.__weft_locals__, cls.__name__: cls}
+        found = {}
+        for field in dataclasses.fields(cls):
+            annotation: Any = field.type
+            if isinstance(annotation, str):
+                try:
+                    annotation = eval(annotation, scope)
+                except NameError:
+                    annotation = Any
+            found[field.name] = annotation
+        cls.__weft_fields__ = found
+    return found
+
+
+def _spec(self: Any) -> Spec:
+    return StructSpec(type(self), tuple((n, spec_of(getattr(self, n))) for n in struct_fields(type(self))))
+
+
+def _leaves(self: Any) -> list[Value]:
+    return [leaf for n in struct_fields(type(self)) for leaf in leaves_of(getattr(self, n))]
+
+
+def _convert(self: Any) -> None:
+    for name, annotation in struct_fields(type(self)).items():
+        value = getattr(self, name)
+        if isinstance(annotation, type) and issubclass(annotation, Number) and type(value) is not annotation:
+            if maybe_current() is None:
+                object.__setattr__(self, name, annotation(value))
+            elif annotation is not Number:
+                b = current()
+                object.__setattr__(self, name, annotation.of(to_type(value, annotation, b)))
+        elif is_struct(annotation) and not isinstance(value, annotation):
+            wanted = describe_annotation(annotation)
+            refuse("field-type", f"{type(self).__name__}.{name} is a {wanted}, not a {type(value).__name__}")
+
+
+def replace_field(value: Any, name: str, new: Any) -> Any:
+    """``value`` with one field changed: structs are values, so assignment makes a new one."""
+    if not is_struct(type(value)):
+        refuse(
+            "attribute",
+            f"cannot assign to .{name} of a {type(value).__name__} in a kernel",
+            hint="only fields of a @struct held in a local variable can be assigned",
+        )
+    fields = struct_fields(type(value))
+    if name not in fields:
+        refuse("attribute", f"{type(value).__name__} has no field `{name}`; it has {', '.join(fields)}")
+    made = object.__new__(type(value))
+    for field in fields:
+        object.__setattr__(made, field, new if field == name else getattr(value, field))
+    _convert(made)
+    return made
+
+
+@dataclass_transform()
+def struct(cls: type[T]) -> type[T]:
+    """Make a class with annotated fields a struct.
+
+    Instances are values: passing or assigning copies, and ``p.x = 1`` in a kernel changes the local
+    variable ``p`` only. Methods and operators compile like :func:`weft.func`. Fields are numbers,
+    SIMD values, pointers, other structs; any other object is known at compile time.
+
+    Example:
+        >>> from weft import Float32, struct
+        >>> @struct
+        ... class Vec2:
+        ...     x: Float32
+        ...     y: Float32
+        ...
+        ...     def dot(self, other: "Vec2") -> Float32:
+        ...         return self.x * other.x + self.y * other.y
+        >>> Vec2(1.0, 2.0)
+        Vec2(x=Float32(1.0), y=Float32(2.0))
+    """
+    import sys
+
+    methods: dict[str, Callable[..., Any]] = {}
+    for name, item in list(vars(cls).items()):
+        if name not in _KEEP and callable(item) and hasattr(item, "__code__"):
+            methods[name] = item
+        elif isinstance(item, staticmethod) and not isinstance(item.__func__, Compiled):
+            setattr(cls, name, staticmethod(Func(item.__func__, {})))
+    made: Any = dataclasses.dataclass(eq=False)(cls)
+    for name, method in methods.items():
+        setattr(made, name, Func(method, {}))
+    made.__weft_struct__ = True
+    made.__weft_locals__ = dict(sys._getframe(1).f_locals)
+    made.__weft_spec__ = _spec
+    made.__weft_leaves__ = _leaves
+    made.__post_init__ = _convert
+    return made

@@ -1,0 +1,341 @@
+"""Compiling and launching kernels: the one room that sees the compiler and the runtime."""
+
+from __future__ import annotations
+
+import operator
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.artifact import Signature
+from weft.diagnostics import Diagnostic, Label, LaunchError, Location, caller_location
+from weft.dtype import DType
+from weft.lang.accept import Mismatch, accept, spec_of_annotation
+from weft.lang.decorators import Func, Kernel
+from weft.lang.signature import MISSING, Parameter, bind, parameters
+from weft.lang.spec import Spec, StaticSpec
+from weft.runtime.context import BaseContext
+from weft.runtime.copies import own_buffer
+from weft.runtime.cpu_native import LoadedCode
+from weft.runtime.dim import Dim, as_dim
+from weft.runtime.driver import Function
+from weft.runtime.limits import check_launch
+from weft.runtime.streams import DeviceStream
+
+__all__ = ["CompiledKernel", "DeviceContext", "call_on_cpu"]
+
+_CODES = {
+    "bool": "?7x",
+    "int8": "b7x",
+    "int16": "h6x",
+    "int32": "i4x",
+    "int64": "q",
+    "uint8": "B7x",
+    "uint16": "H6x",
+    "uint32": "I4x",
+    "uint64": "Q",
+    "float16": "e6x",
+    "bfloat16": "2xH4x",
+    "float32": "f4x",
+    "float64": "d",
+}
+
+
+def _load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:
+    from weft.emit.llvm import load_object
+
+    loaded = load_object(code, entry, symbols)
+    return LoadedCode(loaded.address, loaded.keep)
+
+
+class _Loaded:
+    """A kernel compiled for some types and loaded: how to pack its arguments, what to call."""
+
+    __slots__ = ("function", "packer", "signature")
+
+    def __init__(self, function: Function, signature: Signature) -> None:
+        self.function = function
+        self.signature = signature
+        codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
+        self.packer = struct.Struct("<" + "".join(codes))
+
+    def pack(self, values: Sequence[Any]) -> bytes:
+        """The argument block."""
+        bf16 = DType.bfloat16
+        if any(p.dtype is bf16 and not p.pointer for p in self.signature.parameters):
+            values = [
+                _bfloat_bits(v) if p.dtype is bf16 and not p.pointer else v
+                for p, v in zip(self.signature.parameters, values, strict=True)
+            ]
+        return self.packer.pack(*values)
+
+
+def _bfloat_bits(value: float) -> int:
+    from weft.lang.number import wrap
+
+    (bits,) = struct.unpack("<I", struct.pack("<f", wrap(DType.bfloat16, value)))
+    return bits >> 16
+
+
+class CompiledKernel:
+    """A kernel made ready for one context by :meth:`DeviceContext.compile_function`.
+
+    Launch it with ``ctx.enqueue_function``; where its parameter types are not all known from their
+    annotations, the first launch with given types compiles it for them.
+    """
+
+    def __init__(self, context: DeviceContext, kernel: Kernel[Any]) -> None:
+        self.context = context
+        self.kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel!r} on {self.context.name}>"
+
+
+class DeviceContext(BaseContext):
+    """A device, a stream of work on it, and the kernels compiled for it.
+
+    Args:
+        device_id: which device, from 0.
+        api: ``"cuda"`` or ``"cpu"``; by default the best that the machine has.
+
+    Raises:
+        DeviceError: the API or the device is not there; the message says what is.
+
+    Example:
+        >>> from weft import Float32, Int, Pointer, kernel
+        >>> from weft.gpu import global_idx
+        >>> from weft.gpu.host import DeviceContext
+        >>> @kernel
+        ... def double(x: Pointer[Float32], n: Int):
+        ...     if global_idx.x < n:
+        ...         x[global_idx.x] *= 2.0
+        >>> ctx = DeviceContext(api="cpu")
+        >>> host = ctx.enqueue_create_host_buffer(Float32, 3)
+        >>> host[:] = [1.0, 2.0, 3.0]
+        >>> buffer = ctx.enqueue_create_buffer(Float32, 3)
+        >>> ctx.enqueue_copy(dst=buffer, src=host)
+        >>> ctx.enqueue_function(double, buffer, 3, grid_dim=1, block_dim=3)
+        >>> ctx.enqueue_copy(dst=host, src=buffer)
+        >>> ctx.synchronize()
+        >>> print(host)
+        HostBuffer([2.0, 4.0, 6.0])
+    """
+
+    load_object = staticmethod(_load_object)
+
+    def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
+        super().__init__(device_id, api=api)
+        self._loaded: dict[object, _Loaded] = {}
+
+    @property
+    def target(self) -> str:
+        """The compiler's target for this device."""
+        return self.info.target
+
+    def compile_function(self, kernel: Kernel[Any], **comptime: Any) -> CompiledKernel:
+        """Compile a kernel for this device, ahead of its launches.
+
+        Args:
+            kernel: the kernel.
+            comptime: its compile-time parameters, by name.
+
+        Raises:
+            CompileError: the kernel cannot be compiled.
+        """
+        place = caller_location()
+        _check_kernel(kernel, place)
+        bound = kernel.bind(**comptime) if comptime else kernel
+        specs: dict[str, Spec] = {}
+        for p in parameters(kernel.function):
+            value = bound.bound.get(p.name, p.default)
+            if p.comptime:
+                if value is MISSING:
+                    return CompiledKernel(self, bound)
+                specs[p.name] = StaticSpec(value)
+                continue
+            try:
+                specs[p.name] = spec_of_annotation(p.annotation)
+            except Mismatch:
+                return CompiledKernel(self, bound)
+        self._load(bound, specs, 0)
+        return CompiledKernel(self, bound)
+
+    def enqueue_function(
+        self,
+        kernel: Kernel[Any] | CompiledKernel,
+        *args: object,
+        grid_dim: int | tuple[int, ...] | Dim | None = None,
+        block_dim: int | tuple[int, ...] | Dim | None = None,
+        over: int | tuple[int, ...] | None = None,
+        shared_mem_bytes: int = 0,
+        stream: DeviceStream | None = None,
+        **named: object,
+    ) -> None:
+        """Launch a kernel; it runs after what the stream already holds, beside the host.
+
+        Args:
+            kernel: the kernel, or what ``compile_function`` made of it.
+            args: its arguments: buffers, numbers, tensors, structs.
+            grid_dim: how many blocks, as x, (x, y), (x, y, z) or Dim.
+            block_dim: how many threads in each block, likewise.
+            over: instead of both: one thread for every element of a range of up to three extents,
+                the last of which is ``global_idx.x``; weft chooses blocks and guards the edge.
+            shared_mem_bytes: dynamic shared memory per block.
+            stream: another stream than the context's own.
+            named: compile-time parameters, and arguments by name.
+
+        Raises:
+            LaunchError: arguments or extents are wrong, or past what the device allows; all that is
+                wrong is listed.
+            CompileError: the kernel cannot be compiled for these types.
+        """
+        if isinstance(kernel, CompiledKernel):
+            kernel = kernel.kernel
+        place = caller_location()
+        _check_kernel(kernel, place)
+        problems: list[Diagnostic] = []
+        specs, values = self._accept(kernel, args, named, problems, place)
+        extents = (0, 0, 0)
+        if over is not None:
+            extents, grid, block = self._over(over, grid_dim, block_dim, problems, place)
+            rank = 1 if isinstance(over, int) else len(over)
+        else:
+            rank = 0
+            grid, block = self._dims(grid_dim, block_dim, shared_mem_bytes, problems, place)
+        if problems:
+            raise LaunchError(problems)
+        loaded = self._load(kernel, specs, rank)
+        if len(loaded.signature.parameters) > len(values):
+            values.extend(extents[:rank])
+        target = self.stream if stream is None else stream.native
+        target.launch(loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents)
+
+    def _accept(
+        self,
+        kernel: Kernel[Any],
+        args: tuple[object, ...],
+        named: Mapping[str, object],
+        problems: list[Diagnostic],
+        place: Location | None,
+    ) -> tuple[dict[str, Spec], list[Any]]:
+        values, wrong = bind(kernel.function, args, named, kernel.bound, place)
+        problems.extend(wrong)
+        specs: dict[str, Spec] = {}
+        machine: list[Any] = []
+        for p in parameters(kernel.function):
+            if p.name not in values:
+                continue
+            try:
+                spec, leaves = accept(p, values[p.name])
+            except Mismatch as found:
+                problems.append(_mismatch(kernel, p, found, place))
+                continue
+            specs[p.name] = spec
+            for leaf, value in zip(spec.leaves(), leaves, strict=True):
+                if leaf.pointer:
+                    value = own_buffer(self, value, f"argument `{p.name}`")
+                machine.append(value)
+        return specs, machine
+
+    def _dims(
+        self, grid_dim: Any, block_dim: Any, shared: int, problems: list[Diagnostic], place: Location | None
+    ) -> tuple[Dim, Dim]:
+        missing = [n for n, d in (("grid_dim", grid_dim), ("block_dim", block_dim)) if d is None]
+        if missing:
+            problems.append(
+                Diagnostic(
+                    "launch-extents",
+                    f"the launch does not say {' and '.join(missing)}",
+                    () if place is None else (Label(place),),
+                    (),
+                    ("give grid_dim= and block_dim=, or over= for one thread per element",),
+                )
+            )
+            return Dim(1), Dim(1)
+        try:
+            grid, block = as_dim(grid_dim, "grid_dim"), as_dim(block_dim, "block_dim")
+        except LaunchError as error:
+            problems.extend(error.diagnostics)
+            return Dim(1), Dim(1)
+        problems.extend(check_launch(self.info, grid, block, shared_bytes=shared, location=place))
+        return grid, block
+
+    def _over(
+        self, over: Any, grid_dim: Any, block_dim: Any, problems: list[Diagnostic], place: Location | None
+    ) -> tuple[tuple[int, int, int], Dim, Dim]:
+        from weft.over import plan_over
+
+        labels = () if place is None else (Label(place),)
+
+        def problem(message: str, hint: str) -> None:
+            problems.append(Diagnostic("over", message, labels, (), (hint,)))
+
+        if grid_dim is not None or block_dim is not None:
+            problem("over= chooses grid and block, but the launch gives them too", "leave out grid_dim and block_dim")
+        given: tuple[Any, ...] = tuple(over) if isinstance(over, tuple) else (over,)
+        try:
+            sizes = [operator.index(e) for e in given]
+        except TypeError:
+            problem(f"over={over!r} must be one to three integers", "write over=n or over=(height, width)")
+            return (0, 0, 0), Dim(1), Dim(1)
+        if not 1 <= len(sizes) <= 3:
+            problem(f"over={over!r} has {len(sizes)} extents; one to three are allowed", "merge extents, e.g. over=(d * h, w)")
+        elif min(sizes) <= 0:
+            problem(f"over={over!r} is empty: an extent is {min(sizes)}", "skip the launch if there is nothing to do")
+        else:
+            return plan_over(self.info, tuple(sizes))
+        return (0, 0, 0), Dim(1), Dim(1)
+
+    def _load(self, kernel: Kernel[Any], specs: Mapping[str, Spec], over_rank: int) -> _Loaded:
+        key = (kernel.function, tuple(specs.items()), over_rank)
+        found = self._loaded.get(key)
+        if found is None:
+            from weft.compiler import compile_kernel
+            from weft.gpu.over import inside
+
+            artifact = compile_kernel(kernel, specs, self.target, over_rank=over_rank, guard=inside if over_rank else None)
+            found = self._loaded[key] = _Loaded(self.device.load(artifact), artifact.signature)
+        return found
+
+
+def _check_kernel(kernel: object, place: Location | None) -> None:
+    if isinstance(kernel, Kernel):
+        return
+    name = getattr(kernel, "__name__", repr(kernel))
+    if isinstance(kernel, Func):
+        message, hint = f"{name} is a @func, which other functions call", f"decorate {name} with @kernel to launch it"
+    elif callable(kernel):
+        message, hint = f"{name} is an ordinary Python function", f"decorate {name} with @kernel"
+    else:
+        message, hint = f"a {type(kernel).__name__} is not a kernel", "pass a function decorated with @kernel"
+    raise LaunchError.at("not-a-kernel", message, place, hints=(hint,))
+
+
+def _mismatch(kernel: Kernel[Any], p: Parameter, found: Mismatch, place: Location | None) -> Diagnostic:
+    return Diagnostic(
+        "argument-type",
+        f"argument `{p.name}` of {kernel.__name__} takes {found.allowed}, not {found.found}",
+        () if place is None else (Label(place),),
+        (),
+        (found.hint,) if found.hint else (),
+    )
+
+
+_cpu: DeviceContext | None = None
+
+
+def call_on_cpu(func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Run a @func compiled for this machine's CPU, in one thread, and wait for its result.
+
+    Raises:
+        CompileError, LaunchError: as for a kernel.
+    """
+    from weft.hostcall import host_call
+
+    global _cpu
+    if _cpu is None:
+        _cpu = DeviceContext(api="cpu")
+    return host_call(_cpu, func, args, kwargs)
+
+

@@ -1,0 +1,15 @@
+"""Which passes a target needs, in order."""
+
+from __future__ import annotations
+
+from weft.ir.core import Module
+from weft.passes.thread_loops import thread_loops
+from weft.targets import Feature, Target
+
+__all__ = ["run_passes"]
+
+
+def run_passes(module: Module, target: Target) -> None:
+    """Rewrite the elaborated module into what ``target`` lowers."""
+    if target.supports(Feature.THREAD_LOOPS):
+        thread_loops(module)

@@ -1,0 +1,212 @@
+"""Kernels for targets without hardware threads: loops over blocks and threads around the body.
+
+The entry takes the packed arguments and the launch's record (``weft.runtime.cpu_native``), and takes
+chunks of blocks until none is left, so any number of workers may call it at once. A body without
+barriers is one nest of thread loops, the innermost marked parallel so that LLVM vectorises it; a
+body with barriers is split at them (:mod:`weft.passes.barrier_split`).
+"""
+
+from __future__ import annotations
+
+from weft.diagnostics import CompileError, Location
+from weft.ir.builder import Builder
+from weft.ir.clone import clone_op
+from weft.ir.core import Function, Module, Op, Region, Value
+from weft.ir.types import I1, I8, I32, I64, Type, pointer
+from weft.passes.barrier_split import BarrierBody
+from weft.passes.loop_nest import loop_nest
+from weft.passes.thread_context import Context, Rewriter, SharedLayout, add_context_parameters, needs_context
+
+__all__ = ["thread_loops"]
+
+_P = pointer(0)
+_GRID, _BLOCK, _NEXT, _TOTAL, _CHUNK, _STATE, _DYNAMIC, _OVER = 0, 12, 24, 32, 40, 48, 56, 64
+
+
+def thread_loops(module: Module) -> None:
+    """Rewrite every kernel of the module, in place."""
+    _inline_barriers(module)
+    users = needs_context(module)
+    layout = SharedLayout.of(module)
+    for n, f in enumerate(module.functions):
+        if f.kernel:
+            module.functions[n] = _Entry(module, f, layout, users).build()
+        elif f.name in users:
+            module.functions[n] = add_context_parameters(module, f, layout, users)
+    module.globals = [g for g in module.globals if g.name not in layout.offsets]
+
+
+def _has_barrier(region: Region) -> bool:
+    return any(op.name == "gpu.barrier" for op in region.walk())
+
+
+def _inline_barriers(module: Module) -> None:
+    """Put helpers that wait at barriers into their callers, whose bodies will be split there."""
+    functions = {f.name: f for f in module.functions}
+    while True:
+        waiting = {f.name for f in module.functions if not f.kernel and _has_barrier(f.body)}
+        changed = False
+        for f in module.functions:
+            changed |= _inline_in(f.body, f.body, functions, waiting)
+        if not changed:
+            module.functions = [f for f in module.functions if f.name not in waiting]
+            return
+
+
+def _inline_in(region: Region, body: Region, functions: dict[str, Function], waiting: set[str]) -> bool:
+    changed = False
+    out: list[Op] = []
+    mapping: dict[Value, Value] = {}
+    for op in region.ops:
+        for r in op.regions:
+            changed |= _inline_in(r, body, functions, waiting)
+        if op.name == "func.call" and op.attrs["callee"] in waiting:
+            out.extend(_inlined(op, functions[str(op.attrs["callee"])], body, mapping))
+            changed = True
+        else:
+            out.append(op)
+    region.ops[:] = out
+    if mapping:
+        _replace(body, mapping)
+    return changed
+
+
+def _replace(region: Region, mapping: dict[Value, Value]) -> None:
+    for op in region.walk():
+        op.operands = tuple([mapping.get(v, v) for v in op.operands])
+
+
+def _inlined(call: Op, callee: Function, body: Region, results: dict[Value, Value]) -> list[Op]:
+    last = callee.body.ops[-1]
+    returns = [op for op in callee.body.walk() if op.name == "weft.return"]
+    if returns != [last]:
+        raise CompileError.at(
+            "barrier-return",
+            f"{callee.source_name} waits at a barrier and returns early, which cannot be compiled for a CPU",
+            Location(callee.file, callee.line),
+            hints=("return once, at the end",),
+        )
+    mapping: dict[Value, Value] = dict(zip(callee.args, call.operands, strict=True))
+    out: list[Op] = []
+    for op in callee.body.ops[:-1]:
+        made = clone_op(op, mapping)
+        if op.name == "weft.slot":
+            body.ops.insert(0, made)
+        else:
+            out.append(made)
+    for old, new in zip(call.results, last.operands, strict=True):
+        results[old] = mapping.get(new, new)
+    return out
+
+
+class _Entry:
+    """Builds the entry of one kernel."""
+
+    def __init__(self, module: Module, kernel: Function, layout: SharedLayout, users: set[str]) -> None:
+        self.module = module
+        self.kernel = kernel
+        self.layout = layout
+        self.users = users
+        self.b = Builder(module)
+        self.b.loc = (kernel.line, 0)
+        self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
+
+    def field(self, offset: int, kind: Type) -> Value:
+        """A field of the launch record, integers widened to 64 bits."""
+        b = self.b
+        at = b.value("llvm.getelementptr", (self.launch, b.constant(offset, I64)), _P, {"elem_type": I8})
+        value = b.value("llvm.load", (at,), kind, {"alignment": kind.bits // 8, "invariant": False, "volatile": False})
+        return b.value("arith.extui", (value,), I64) if kind is I32 else value
+
+    def build(self) -> Function:
+        k, b = self.kernel, self.b
+        made = Function(k.name, [self.args, self.launch], (), Region(), True, k.file, k.line, k.source_name)
+        b.region = made.body
+        parameters = [self.parameter(n, a) for n, a in enumerate(k.args)]
+        grid = [self.field(_GRID + 4 * n, I32) for n in range(3)]
+        block = [self.field(_BLOCK + 4 * n, I32) for n in range(3)]
+        total, chunk, state = (self.field(o, I64) for o in (_TOTAL, _CHUNK, _STATE))
+        size = b.value("arith.addi", (self.field(_DYNAMIC, I64), b.constant(self.layout.size + 128, I64)), I64)
+        attrs = {"elem_type": I8, "count": 0, "alignment": 128}
+        shared = b.emit("llvm.alloca", (size,), (_P,), attrs).result
+        start = b.emit("weft.slot", (), (pointer(5),), {"elem_type": I64, "name": "start"}).result
+        following = b.value("llvm.getelementptr", (self.launch, b.constant(_NEXT, I64)), _P, {"elem_type": I8})
+        zero, one = b.constant(0, I64), b.constant(1, I64)
+        condition, body, blocks = Region(), Region(), Region([])
+        with b.into(condition):
+            attrs = {"bin_op": "add", "ordering": "monotonic", "syncscope": ""}
+            taken = b.value("llvm.atomicrmw", (following, chunk), I64, attrs)
+            b.emit("weft.set", (start, taken))
+            b.emit("weft.condition", (b.value("arith.cmpi", (taken, total), I1, {"predicate": "slt"}),))
+        linear = Value(I64, blocks, "block")
+        blocks.args.append(linear)
+        with b.into(body):
+            first = b.value("weft.get", (start,), I64)
+            end = b.value("arith.addi", (first, chunk), I64)
+            less = b.value("arith.cmpi", (end, total), I1, {"predicate": "slt"})
+            end = b.value("arith.select", (less, end, total), I64)
+            b.emit("weft.for", (first, end, one), (), {"parallel": False}, (blocks,))
+        head: list[Op] = []
+        with b.into(blocks):
+            ids = self.block_ids(linear, grid)
+            context = Context(state, ids, [zero, zero, zero], block, grid, shared)
+            self.block(context, parameters, head)
+        made.body.ops.extend(head)
+        b.emit("weft.while", (), (), {}, (condition, body))
+        b.emit("weft.return")
+        return made
+
+    def parameter(self, n: int, a: Value) -> Value:
+        """The kernel's n-th machine argument, from its slot of 8 bytes."""
+        b = self.b
+        at = b.value("llvm.getelementptr", (self.args, b.constant(n, I64)), _P, {"elem_type": I64})
+        attrs = {"alignment": 8, "invariant": False, "volatile": False}
+        if a.type is I1:
+            byte = b.value("llvm.load", (at,), I8, attrs)
+            return b.value("arith.cmpi", (byte, b.constant(0, I8)), I1, {"predicate": "ne"})
+        return b.value("llvm.load", (at,), a.type, attrs)
+
+    def block_ids(self, linear: Value, grid: list[Value]) -> list[Value]:
+        """x, y, z of the block with that linear number."""
+        b = self.b
+        x = b.value("arith.remui", (linear, grid[0]), I64)
+        rest = b.value("arith.divui", (linear, grid[0]), I64)
+        return [x, b.value("arith.remui", (rest, grid[1]), I64), b.value("arith.divui", (rest, grid[1]), I64)]
+
+    def bounds(self, context: Context) -> list[Value]:
+        """How many threads of the block run along x, y, z: all, or those inside an over= range."""
+        b, out = self.b, list[Value]()
+        for axis in range(3):
+            size = context.block_dim[axis]
+            if axis < self.kernel.over_rank:
+                extent = self.field(_OVER + 8 * axis, I64)
+                begin = b.value("arith.muli", (context.block_id[axis], size), I64)
+                left = b.value("arith.subi", (extent, begin), I64)
+                less = b.value("arith.cmpi", (left, size), I1, {"predicate": "slt"})
+                size = b.value("arith.select", (less, left, size), I64)
+            out.append(size)
+        return out
+
+    def block(self, context: Context, parameters: list[Value], head: list[Op]) -> None:
+        """The work of one block."""
+        b, k = self.b, self.kernel
+        bounds = self.bounds(context)
+        if _has_barrier(k.body):
+            BarrierBody(b, k, context, self.layout, self.users, head, parameters, bounds).emit()
+            return
+        regions = [Region([]) for _ in range(3)]
+        ids = [Value(I64, r, n) for r, n in zip(regions, ("thread_x", "thread_y", "thread_z"), strict=True)]
+        for region, index in zip(regions, ids, strict=True):
+            region.args.append(index)
+        context.thread_id = ids
+        rewriter = _ThreadRewriter(b, context, self.layout, self.users, head)
+        rewriter.mapping.update(zip(k.args, parameters, strict=True))
+        with b.into(regions[0]):
+            for op in k.body.ops:
+                rewriter.op(op)
+        loop_nest(b, regions, bounds)
+
+
+class _ThreadRewriter(Rewriter):
+    def returns(self, op: Op) -> None:
+        self.b.emit("weft.exit_thread")

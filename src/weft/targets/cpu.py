@@ -1,0 +1,40 @@
+"""CPUs: kernels become loops over threads in a native object file.
+
+The names without a level stand for a baseline that every machine of the kind runs; ``native`` is
+resolved to the machine at hand when compiling.
+"""
+
+from __future__ import annotations
+
+from weft.targets.target import Feature, Target
+
+__all__ = ["TARGETS"]
+
+_SPACES = {1: 0, 3: 0, 4: 0, 5: 0}
+
+
+def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple[str, ...] = ()) -> Target:
+    return Target(
+        name=name,
+        triple=triple,
+        cpu=cpu,
+        features=features,
+        kind="object",
+        spaces=_SPACES,
+        supported=frozenset({Feature.THREAD_LOOPS, Feature.ASSEMBLER}),
+        warp_size=1,
+        shared_limit=64 * 1024,
+        aliases=aliases,
+    )
+
+
+TARGETS: dict[str, Target] = {
+    t.name: t
+    for t in (
+        _target("native", "", "native", aliases=("cpu",)),
+        _target("x86-64", "x86_64-unknown-linux-gnu", "x86-64", aliases=("x86_64", "amd64")),
+        _target("x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3"),
+        _target("x86-64-v4", "x86_64-unknown-linux-gnu", "x86-64-v4"),
+        _target("aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", aliases=("arm64",)),
+    )
+}

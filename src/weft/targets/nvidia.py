@@ -1,0 +1,65 @@
+"""NVIDIA GPUs, sm_70 to sm_121: compiled to PTX of the lowest version that knows the architecture.
+
+PTX versions are those of the PTX ISA's table of target directives; a newer one than needed would
+shut out older drivers. Shared memory is the opt-in limit per block of the CUDA programming guide.
+"""
+
+from __future__ import annotations
+
+from weft.targets.target import Feature, Target
+
+__all__ = ["TARGETS"]
+
+# compute capability: (PTX version, shared memory per block in KiB)
+_ARCHITECTURES: dict[int, tuple[int, int]] = {
+    70: (60, 96),
+    72: (61, 96),
+    75: (63, 64),
+    80: (70, 163),
+    86: (71, 99),
+    87: (74, 163),
+    88: (90, 99),
+    89: (78, 99),
+    90: (78, 227),
+    100: (86, 227),
+    103: (88, 227),
+    110: (90, 227),
+    120: (87, 99),
+    121: (88, 99),
+}
+_ALIASES = {70: ("v100",), 75: ("t4",), 80: ("a100",), 86: ("a10",), 89: ("l4",), 90: ("h100", "h200"), 100: ("b200",)}
+
+
+def _target(capability: int, suffix: str = "") -> Target:
+    version, shared = _ARCHITECTURES[capability]
+    if suffix == "a":
+        version = max(version, 80)
+    supported = {Feature.NVVM, Feature.ASSEMBLER}
+    if capability >= 80:
+        supported.add(Feature.ASYNC_COPY)
+    if capability >= 90:
+        supported |= {Feature.BF16_ARITHMETIC, Feature.CLUSTERS, Feature.TENSOR_MEMORY_ACCESS}
+    if capability == 90 and suffix == "a":
+        supported.add(Feature.WGMMA)
+    name = f"sm_{capability}{suffix}"
+    return Target(
+        name=name,
+        triple="nvptx64-nvidia-cuda",
+        cpu=name,
+        features=f"+ptx{version}",
+        kind="ptx",
+        kernel_convention="ptx_kernel",
+        spaces={5: 0},
+        supported=frozenset(supported),
+        warp_size=32,
+        printing="vprintf",
+        contract=True,
+        shared_limit=shared * 1024,
+        aliases=() if suffix else _ALIASES.get(capability, ()),
+    )
+
+
+TARGETS: dict[str, Target] = {
+    t.name: t
+    for t in [*(_target(c) for c in _ARCHITECTURES), *(_target(c, "a") for c in _ARCHITECTURES if c >= 90)]
+}

@@ -1,0 +1,56 @@
+"""What a target is: data that the compiler hands on and the library asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+__all__ = ["Feature", "Target"]
+
+
+class Feature(Enum):
+    """What a target can do that the library chooses by."""
+
+    NVVM = "NVIDIA's special registers and intrinsics"
+    THREAD_LOOPS = "threads are loops around the kernel's body, made by the compiler"
+    ASSEMBLER = "inline assembly"
+    BF16_ARITHMETIC = "native bfloat16 arithmetic"
+    ASYNC_COPY = "asynchronous copies to shared memory"
+    CLUSTERS = "thread block clusters"
+    TENSOR_MEMORY_ACCESS = "bulk tensor copies"
+    WGMMA = "warpgroup matrix products"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """One machine to compile for.
+
+    ``spaces`` maps the address spaces of the language to the target's. ``kind`` says what the
+    compiler produces. ``printing`` says how values leave a kernel: through the driver's ``vprintf``
+    or by calls into the runtime. ``contract`` lets a product and a sum become one fma, as CUDA does;
+    a CPU's floats then are exactly NumPy's.
+    """
+
+    name: str
+    triple: str
+    cpu: str
+    features: str
+    kind: Literal["ptx", "object"]
+    kernel_convention: str = ""
+    spaces: Mapping[int, int] = field(default_factory=dict[int, int])
+    supported: frozenset[Feature] = frozenset()
+    warp_size: int = 1
+    printing: Literal["vprintf", "runtime"] = "runtime"
+    contract: bool = False
+    shared_limit: int = 0
+    aliases: tuple[str, ...] = ()
+
+    def supports(self, feature: Feature) -> bool:
+        """Whether the target has ``feature``."""
+        return feature in self.supported
+
+    def space(self, space: int) -> int:
+        """The target's number of an address space."""
+        return self.spaces.get(space, space)
