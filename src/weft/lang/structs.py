@@ -140,6 +140,7 @@ def struct(cls: type[T]) -> type[T]:
             methods[name] = item
         elif isinstance(item, staticmethod) and not isinstance(item.__func__, Compiled):
             setattr(cls, name, staticmethod(Func(item.__func__, {})))
+    setattr(cls, "__post_init__", _convert)  # noqa: B010  (before dataclass, whose __init__ calls it)
     made: Any = dataclasses.dataclass(eq=False)(cls)
     for name, method in methods.items():
         setattr(made, name, Func(method, {}))
@@ -147,5 +148,4 @@ def struct(cls: type[T]) -> type[T]:
     made.__weft_locals__ = dict(sys._getframe(1).f_locals)
     made.__weft_spec__ = _spec
     made.__weft_leaves__ = _leaves
-    made.__post_init__ = _convert
     return made
