@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from weft.frontend.tree import walk
+
 __all__ = ["Liveness", "stored_names"]
 
 _Names = frozenset[str]
@@ -60,7 +62,7 @@ def stored_names(body: Sequence[ast.stmt]) -> set[str]:
 def _loads(node: ast.AST | None) -> set[str]:
     if node is None:
         return set()
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def _jumps(body: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:

@@ -24,6 +24,7 @@ from weft.diagnostics import CompileError
 from weft.frontend.liveness import Liveness, stored_names
 from weft.frontend.source import find_function
 from weft.frontend.syntax import check_syntax
+from weft.frontend.tree import fill_places, place, walk
 
 __all__ = ["BUILTINS", "Staged", "is_staged", "stage"]
 
@@ -70,19 +71,6 @@ def _tuple(items: Sequence[ast.expr], store: bool = False) -> ast.Tuple:
     return ast.Tuple(list(items), ast.Store() if store else ast.Load())
 
 
-def _place(node: ast.AST, like: ast.AST) -> Any:
-    """Give ``node`` and what is new below it the place of ``like``."""
-    attributes = {k: getattr(like, k) for k in ("lineno", "col_offset", "end_lineno", "end_col_offset") if hasattr(like, k)}
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        if "lineno" in item._attributes and not hasattr(item, "lineno"):
-            for key, value in attributes.items():
-                setattr(item, key, value)
-        stack.extend(child for child in ast.iter_child_nodes(item) if not hasattr(child, "lineno"))
-    return node
-
-
 class _Stager(ast.NodeTransformer):
     def __init__(self, function: ast.FunctionDef, builtins: frozenset[str]) -> None:
         self.liveness = Liveness(function)
@@ -100,9 +88,9 @@ class _Stager(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load) or any(node.id in names for names in self.hidden):
             return node
         if node.id in self.carried:
-            return _place(_method("ld", node, ast.Constant(node.id)), node)
+            return place(_method("ld", node, ast.Constant(node.id)), node)
         if node.id in self.builtins:
-            return _place(ast.Attribute(_name(B), f"py_{node.id}", ast.Load()), node)
+            return place(ast.Attribute(_name(B), f"py_{node.id}", ast.Load()), node)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
@@ -128,16 +116,16 @@ class _Stager(ast.NodeTransformer):
         values = [self.visit(v) for v in node.values]
         result = values[-1]
         for value in reversed(values[:-1]):
-            result = _place(_method(method, value, _thunk(result)), node)
+            result = place(_method(method, value, _thunk(result)), node)
         return result
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
-        return _place(_method("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+        return place(_method("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
-        return _place(_method("if_exp", node.test, _thunk(node.body), _thunk(node.orelse)), node)
+        return place(_method("if_exp", node.test, _thunk(node.body), _thunk(node.orelse)), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
@@ -147,11 +135,11 @@ class _Stager(ast.NodeTransformer):
         def link(left: ast.expr, n: int) -> ast.expr:
             right = node.comparators[n]
             if n == len(node.ops) - 1:
-                return _place(ast.Compare(left, [node.ops[n]], [right]), node)
+                return place(ast.Compare(left, [node.ops[n]], [right]), node)
             held = self.temp("m")
             bound = ast.NamedExpr(_name(held, True), right)
-            first = _place(ast.Compare(left, [node.ops[n]], [bound]), node)
-            return _place(_method("and_", first, _thunk(link(_name(held), n + 1))), node)
+            first = place(ast.Compare(left, [node.ops[n]], [bound]), node)
+            return place(_method("and_", first, _thunk(link(_name(held), n + 1))), node)
 
         return link(node.left, 0)
 
@@ -165,14 +153,14 @@ class _Stager(ast.NodeTransformer):
                 ast.Constant((statement.lineno, statement.col_offset)),
             )
             if not isinstance(statement, (ast.Pass, ast.Break, ast.Continue)):
-                out.append(_place(mark, statement))
+                out.append(place(mark, statement))
             out.extend(staged if isinstance(staged, list) else [staged])
             if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
                 break
             if isinstance(statement, (ast.If, ast.For, ast.While)) and _leaves(statement) and n + 1 < len(body):
                 rest = self.block(body[n + 1 :])
                 guard = ast.If(ast.Attribute(_name(B), "live", ast.Load()), rest, [])
-                out.append(_place(guard, body[n + 1]))
+                out.append(place(guard, body[n + 1]))
                 break
         return out or [ast.Pass()]
 
@@ -185,14 +173,14 @@ class _Stager(ast.NodeTransformer):
         if isinstance(target, ast.Name):
             if target.id in self.carried:
                 value = _method("st", _name(target.id), value, ast.Constant(target.id))
-            return [_place(ast.Assign([_name(target.id, True)], value), like)]
+            return [place(ast.Assign([_name(target.id, True)], value), like)]
         if isinstance(target, (ast.Tuple, ast.List)):
             names = [self.temp("t") for _ in target.elts]
             slots: list[ast.expr] = [
                 ast.Starred(_name(n, True), ast.Store()) if isinstance(t, ast.Starred) else _name(n, True)
                 for n, t in zip(names, target.elts, strict=True)
             ]
-            out: list[ast.stmt] = [_place(ast.Assign([_tuple(slots, True)], value), like)]
+            out: list[ast.stmt] = [place(ast.Assign([_tuple(slots, True)], value), like)]
             for name, item in zip(names, target.elts, strict=True):
                 inner = item.value if isinstance(item, ast.Starred) else item
                 out.extend(self.store(inner, _name(name), like))
@@ -202,37 +190,37 @@ class _Stager(ast.NodeTransformer):
             new = _method("set_field", self.visit(_as_load(held)), ast.Constant(target.attr), value)
             if isinstance(held, (ast.Name, ast.Attribute)):
                 return self.store(_as_store(held), new, like)
-            return [_place(ast.Expr(new), like)]
-        return [_place(ast.Assign([self.visit(target)], value), like)]
+            return [place(ast.Expr(new), like)]
+        return [place(ast.Assign([self.visit(target)], value), like)]
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         value = self.visit(node.value)
         if len(node.targets) == 1:
             return self.store(node.targets[0], value, node)
         held = self.temp("v")
-        out: list[ast.stmt] = [_place(ast.Assign([_name(held, True)], value), node)]
+        out: list[ast.stmt] = [place(ast.Assign([_name(held, True)], value), node)]
         for target in node.targets:
             out.extend(self.store(target, _name(held), node))
         return out
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
         if node.value is None:
-            return [_place(ast.Pass(), node)]
-        value = _place(_method("annotated", self.visit(node.annotation), self.visit(node.value)), node.value)
+            return [place(ast.Pass(), node)]
+        value = place(_method("annotated", self.visit(node.annotation), self.visit(node.value)), node.value)
         return self.store(node.target, value, node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         target, out = node.target, list[ast.stmt]()
         if isinstance(target, ast.Subscript):  # evaluate object and index once
             held, index = self.temp("o"), self.temp("i")
-            out.append(_place(ast.Assign([_name(held, True)], self.visit(target.value)), target))
-            out.append(_place(ast.Assign([_name(index, True)], self.visit(target.slice)), target))
-            now = _place(ast.Subscript(_name(held), _name(index), ast.Load()), target)
-            value = _place(ast.BinOp(now, node.op, self.visit(node.value)), node)
+            out.append(place(ast.Assign([_name(held, True)], self.visit(target.value)), target))
+            out.append(place(ast.Assign([_name(index, True)], self.visit(target.slice)), target))
+            now = place(ast.Subscript(_name(held), _name(index), ast.Load()), target)
+            value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
             store = ast.Subscript(_name(held), _name(index), ast.Store())
-            return [*out, _place(ast.Assign([_place(store, target)], value), node)]
+            return [*out, place(ast.Assign([place(store, target)], value), node)]
         now = self.visit(_as_load(target))
-        value = _place(ast.BinOp(now, node.op, self.visit(node.value)), node)
+        value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
         return self.store(target, value, node)
 
     def _carry(self, method: str, about: str, node: ast.stmt) -> list[ast.stmt]:
@@ -253,7 +241,7 @@ class _Stager(ast.NodeTransformer):
         out.extend(self._carry("carry", condition, node))
         choice = ast.If(_name(taken), self.block(node.body), self.block(node.orelse))
         out.append(ast.For(_name(taken, True), _method("branches", _name(condition)), [choice], []))
-        return [_place(s, node.test) for s in out]
+        return [place(s, node.test) for s in out]
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
         items, item = self.temp("r"), self.temp("x")
@@ -261,7 +249,7 @@ class _Stager(ast.NodeTransformer):
         out.extend(self._carry("carry_loop", items, node))
         body = [*self.store(node.target, _name(item), node.target), *self.block(node.body)]
         out.append(ast.For(_name(item, True), _method("loop", _name(items)), body, []))
-        return [_place(s, node.iter) for s in out]
+        return [place(s, node.iter) for s in out]
 
     def visit_While(self, node: ast.While) -> list[ast.stmt]:
         out: list[ast.stmt] = []
@@ -271,21 +259,21 @@ class _Stager(ast.NodeTransformer):
         out.append(
             ast.For(_name(again, True), _method("while_", _thunk(self.visit(node.test))), self.block(node.body), [])
         )
-        return [_place(s, node.test) for s in out]
+        return [place(s, node.test) for s in out]
 
     def visit_Break(self, node: ast.Break) -> ast.stmt:
-        return _place(ast.Expr(_method("break_")), node)
+        return place(ast.Expr(_method("break_")), node)
 
     def visit_Continue(self, node: ast.Continue) -> ast.stmt:
-        return _place(ast.Expr(_method("continue_")), node)
+        return place(ast.Expr(_method("continue_")), node)
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
         value = self.visit(node.value) if node.value is not None else ast.Constant(None)
-        return _place(ast.Expr(_method("return_", value)), node)
+        return place(ast.Expr(_method("return_", value)), node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         message = self.visit(node.msg) if node.msg is not None else ast.Constant(ast.unparse(node.test))
-        return _place(ast.Expr(_method("assert_", self.visit(node.test), _thunk(message))), node)
+        return place(ast.Expr(_method("assert_", self.visit(node.test), _thunk(message))), node)
 
 
 def _as_load(node: ast.expr) -> Any:
@@ -300,7 +288,7 @@ def _as_store(node: ast.expr) -> Any:
 
 def _leaves(node: ast.stmt) -> bool:
     """Whether control may leave by return, break or continue from inside."""
-    return any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in ast.walk(node))
+    return any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in walk(node))
 
 
 def _register(code: CodeType) -> None:
@@ -333,14 +321,14 @@ def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
     staged: list[ast.stmt] = stager.block(body)
     if undefined:
         unset = ast.Assign([_name(n, True) for n in undefined], ast.Attribute(_name(B), "UNDEFINED", ast.Load()))
-        staged.insert(0, _place(unset, tree))
+        staged.insert(0, place(unset, tree))
     arguments = ast.arguments([], [ast.arg(B), *[ast.arg(p) for p in parameters]], None, [], [], None, [])
     inner = ast.FunctionDef(tree.name, arguments, staged, [], None, **_type_params())
     free = list(code.co_freevars)
     outer_args = ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, [])
     outer = ast.FunctionDef("__weft_factory", outer_args, [inner, ast.Return(_name(tree.name))], [], None, **_type_params())
-    module = ast.Module([_place(outer, tree)], [])
-    ast.fix_missing_locations(module)
+    fill_places(place(outer, tree), tree)
+    module = ast.Module([outer], [])
     names: dict[str, Any] = {}
     exec(compile(module, code.co_filename, "exec", dont_inherit=True), fn.__globals__, names)
     made = names["__weft_factory"].__code__

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.diagnostics import Diagnostic, Label, Location, character_column, nearest
+from weft.frontend.tree import walk
 
 __all__ = ["REJECTED", "check_syntax", "node_location"]
 
@@ -55,7 +56,7 @@ def node_location(node: ast.AST, file: str) -> Location:
     return Location(file, line, column, end, end_column)
 
 
-class _Checker(ast.NodeVisitor):
+class _Checker:
     def __init__(self, file: str, kernel: bool, name: str) -> None:
         self.file = file
         self.kernel = kernel
@@ -63,36 +64,30 @@ class _Checker(ast.NodeVisitor):
         self.problems: list[Diagnostic] = []
 
     def problem(self, node: ast.AST, code: str, message: str, hint: str, label: str = "") -> None:
+        """Note one thing that is wrong at ``node``."""
         place = Label(node_location(node, self.file), label)
         self.problems.append(Diagnostic(code, message, (place,), (), (hint,) if hint else ()))
 
-    def generic_visit(self, node: ast.AST) -> None:
+    def check(self, node: ast.AST) -> None:
+        """Whether this node can be compiled, those below it aside."""
         rejected = REJECTED.get(type(node))
         if rejected is not None:
             self.problem(node, "unsupported-syntax", f"{rejected.what} cannot be compiled", rejected.instead)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                return
-        super().generic_visit(node)
-
-    def visit_Return(self, node: ast.Return) -> None:
-        if self.kernel and node.value is not None and not _is_none(node.value):
+        elif isinstance(node, ast.Return):
+            if self.kernel and node.value is not None and not _is_none(node.value):
+                self.problem(
+                    node,
+                    "kernel-returns",
+                    f"the kernel {self.name} returns a value, but nobody receives it",
+                    "write the result to a buffer that the kernel takes as a parameter",
+                )
+        elif isinstance(node, (ast.For, ast.While)) and node.orelse:
             self.problem(
-                node, "kernel-returns", f"the kernel {self.name} returns a value, but nobody receives it",
-                "write the result to a buffer that the kernel takes as a parameter",
+                node.orelse[0],
+                "unsupported-syntax",
+                "`else` of a loop cannot be compiled",
+                "set a flag before `break` and test it after the loop",
             )
-        self.generic_visit(node)
-
-    def _loop(self, node: ast.For | ast.While) -> None:
-        if node.orelse:
-            self.problem(node.orelse[0], "unsupported-syntax", "`else` of a loop cannot be compiled",
-                         "set a flag before `break` and test it after the loop")
-        self.generic_visit(node)
-
-    def visit_For(self, node: ast.For) -> None:
-        self._loop(node)
-
-    def visit_While(self, node: ast.While) -> None:
-        self._loop(node)
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -102,23 +97,31 @@ def _is_none(node: ast.expr) -> bool:
 def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) -> list[Diagnostic]:
     """All that is wrong with the text of a function, before any of it runs."""
     checker = _Checker(fn.__code__.co_filename, kernel, fn.__name__)
-    for node in tree.body:
-        checker.visit(node)
+    nodes = [node for statement in tree.body for node in walk(statement)]
     code = fn.__code__
-    local = {*code.co_varnames, *code.co_cellvars}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda):
+    local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    names: list[ast.Name] = []
+    inner: set[ast.AST] = set()
+    for node in nodes:
+        if node in inner:
+            continue
+        checker.check(node)
+        if isinstance(node, ast.Name):
+            names.append(node)
+        elif isinstance(node, ast.Lambda):
             local |= {a.arg for a in (*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs)}
         elif isinstance(node, ast.comprehension):
-            local |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
-    known = {*local, *code.co_freevars, *fn.__globals__, *vars(builtins)}
+            local |= {n.id for n in walk(node.target) if isinstance(n, ast.Name)}
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            inner.update(walk(node))  # rejected as a whole
+    defined = fn.__globals__
     seen: set[str] = set()
-    for statement in tree.body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and node.id not in known and node.id not in seen:
-                seen.add(node.id)
-                guess = nearest(node.id, [k for k in known if not k.startswith("_")])
-                checker.problem(
-                    node, "unknown-name", f"`{node.id}` is not defined", f"did you mean `{guess}`?" if guess else ""
-                )
-    return checker.problems
+    for node in names:
+        name = node.id
+        if name in local or name in defined or name in seen or hasattr(builtins, name):
+            continue
+        seen.add(name)
+        known = {*local, *defined, *vars(builtins)}
+        guess = nearest(name, [k for k in known if not k.startswith("_")])
+        checker.problem(node, "unknown-name", f"`{name}` is not defined", f"did you mean `{guess}`?" if guess else "")
+    return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))
