@@ -272,7 +272,10 @@ class DeviceContext(BaseContext):
             problems.append(Diagnostic("over", message, labels, (), (hint,)))
 
         if grid_dim is not None or block_dim is not None:
-            problem("over= chooses grid and block, but the launch gives them too", "leave out grid_dim and block_dim")
+            problem(
+                "over= chooses grid and block, but the launch gives them too",
+                "leave out grid_dim and block_dim",
+            )
         given: tuple[Any, ...] = tuple(over) if isinstance(over, tuple) else (over,)
         try:
             sizes = [operator.index(e) for e in given]
@@ -280,9 +283,15 @@ class DeviceContext(BaseContext):
             problem(f"over={over!r} must be one to three integers", "write over=n or over=(height, width)")
             return (0, 0, 0), Dim(1), Dim(1)
         if not 1 <= len(sizes) <= 3:
-            problem(f"over={over!r} has {len(sizes)} extents; one to three are allowed", "merge extents, e.g. over=(d * h, w)")
+            problem(
+                f"over={over!r} has {len(sizes)} extents; one to three are allowed",
+                "merge extents, e.g. over=(d * h, w)",
+            )
         elif min(sizes) <= 0:
-            problem(f"over={over!r} is empty: an extent is {min(sizes)}", "skip the launch if there is nothing to do")
+            problem(
+                f"over={over!r} is empty: an extent is {min(sizes)}",
+                "skip the launch if there is nothing to do",
+            )
         else:
             return plan_over(self.info, tuple(sizes))
         return (0, 0, 0), Dim(1), Dim(1)
@@ -294,7 +303,9 @@ class DeviceContext(BaseContext):
             from weft.compiler import compile_kernel
             from weft.gpu.over import inside
 
-            artifact = compile_kernel(kernel, specs, self.target, over_rank=over_rank, guard=inside if over_rank else None)
+            artifact = compile_kernel(
+                kernel, specs, self.target, over_rank=over_rank, guard=inside if over_rank else None
+            )
             found = self._loaded[key] = _Loaded(self.device.load(artifact), artifact.signature)
         return found
 
@@ -304,7 +315,10 @@ def _check_kernel(kernel: object, place: Location | None) -> None:
         return
     name = getattr(kernel, "__name__", repr(kernel))
     if isinstance(kernel, Func):
-        message, hint = f"{name} is a @func, which other functions call", f"decorate {name} with @kernel to launch it"
+        message, hint = (
+            f"{name} is a @func, which other functions call",
+            f"decorate {name} with @kernel to launch it",
+        )
     elif callable(kernel):
         message, hint = f"{name} is an ordinary Python function", f"decorate {name} with @kernel"
     else:
@@ -337,5 +351,3 @@ def call_on_cpu(func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str
     if _cpu is None:
         _cpu = DeviceContext(api="cpu")
     return host_call(_cpu, func, args, kwargs)
-
-

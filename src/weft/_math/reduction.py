@@ -11,28 +11,49 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft._math.exponential import nearest
-from weft._math.formats import Format
+from weft._math.formats import Format, format_of
 from weft._math.ops import Real, bits_of, fma, like
 from weft.dtype import DType
+from weft.lang import func, no_contraction
 
 __all__ = ["reduce_angle"]
 
 _LOW32 = 0xFFFFFFFF
 
 
-def reduce_angle(a: Real, f: Format) -> tuple[Any, Real, Real]:
+@func
+def _reduced(a: Any) -> Any:
+    q, r, low = _by_subtraction(a)
+    if _any_beyond(a):
+        q, r, low = _by_fraction(a, q, r, low)
+    return q, r, low
+
+
+def reduce_angle(a: Real) -> tuple[Any, Real, Real]:
     """``q, r, low`` with ``a = q * pi/2 + r + low``, for a non-negative ``a``.
 
     ``q`` is right in its two lowest bits; ``|r|`` is at most ``pi/4``, barely more; ``low`` is below the
     last bits of ``r``. For inf and nan, ``r`` is nan.
     """
-    q, r, low = _by_subtraction(a, f)
-    large = (a > f.trig_limit) & (a < math.inf)
-    q2, r2, low2 = _by_fraction(a, f)
-    return large.select(q2, q), large.select(r2, r), large.select(low2, low)
+    return _reduced(a)
 
 
-def _by_subtraction(a: Real, f: Format) -> tuple[Any, Real, Real]:
+def _beyond(a: Real) -> Any:
+    return (a > format_of(a).trig_limit) & (a < math.inf)
+
+
+def _any_beyond(a: Real) -> Any:
+    large = _beyond(a)
+    return large if large.lanes == 1 else large.reduce_or()
+
+
+def _by_subtraction(a: Real) -> tuple[Any, Real, Real]:
+    """Of three parts of pi/2, in three steps; the first is exact, the second kept in two numbers."""
+    with no_contraction():
+        return _three_steps(a, format_of(a))
+
+
+def _three_steps(a: Real, f: Format) -> tuple[Any, Real, Real]:
     n, q = nearest(a, f.inv_pi_2[0], f)
     p1, p2, p3 = f.pi_2
     first = fma(n, -p1, a)  # exact
@@ -46,11 +67,20 @@ def _by_subtraction(a: Real, f: Format) -> tuple[Any, Real, Real]:
     return q, r, fma(n, -p3, low)
 
 
-def _by_fraction(a: Real, f: Format) -> tuple[Any, Real, Real]:
-    """Of the integer ``m`` in ``a = m * 2**e``, multiplied by those bits of ``2**e * 2/pi`` that matter."""
+def _by_fraction(a: Real, *otherwise: Any) -> tuple[Any, ...]:
+    """By Payne and Hanek's method in the lanes that need it, else what is known already."""
+    with no_contraction():
+        large = _beyond(a)
+        found = _fraction_of(a, format_of(a))
+        if a.lanes == 1:
+            return found
+        return tuple(large.select(x, y) for x, y in zip(found, otherwise, strict=True))
+
+
+def _fraction_of(a: Real, f: Format) -> tuple[Any, Real, Real]:
+    """The integer ``m`` of ``a = m * 2**e`` times those bits of ``2**e * 2/pi`` that matter."""
     i = bits_of(a)
-    lowest = f.bias + f.mantissa + round(math.log2(f.trig_limit)) - f.mantissa
-    position = ((i >> f.mantissa) - lowest).cast(DType.uint64)
+    position = ((i >> f.mantissa) - (f.bias + round(math.log2(f.trig_limit)))).cast(DType.uint64)
     m = ((i & ((1 << f.mantissa) - 1)) | (1 << f.mantissa)).cast(DType.uint64)
     words = _bits_from(f.inv_pi_2_words, position, 2 if f.bits == 32 else 3)
     return _quarter32(m, words, f) if f.bits == 32 else _quarter64(m, words, f)

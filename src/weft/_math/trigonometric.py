@@ -33,7 +33,7 @@ def _sign_of(x: Real, f: Format) -> Any:
 def sincos(x: Real) -> tuple[Real, Real]:
     """Sine and cosine of an angle in radians."""
     f = format_of(x)
-    q, r, low = reduce_angle(absolute(x), f)
+    q, r, low = reduce_angle(absolute(x))
     z = r * r
     s, c = _sin_kernel(r, low, z, f), _cos_kernel(r, low, z, f)
     odd = (q & 1) != 0
@@ -57,7 +57,7 @@ def cos(x: Real) -> Real:
 def tan(x: Real) -> Real:
     """The tangent of an angle in radians."""
     f = format_of(x)
-    q, r, low = reduce_angle(absolute(x), f)
+    q, r, low = reduce_angle(absolute(x))
     z = r * r
     rest = fma(r * z, polynomial(z, f.tan), fma(z, low, low))
     t = r + rest

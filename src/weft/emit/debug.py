@@ -19,7 +19,7 @@ class DebugInfo:
         self.locations: dict[Loc, str] = {}
         first = module.functions[0].file if module.functions else module.name
         self.unit = self.node(
-            f"distinct !DICompileUnit(language: DW_LANG_C, file: {self.file(first)}, producer: \"weft\", "
+            f'distinct !DICompileUnit(language: DW_LANG_C, file: {self.file(first)}, producer: "weft", '
             "isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly)"
         )
         self.void = self.node(f"!DISubroutineType(types: {self.node('!{null}')})")

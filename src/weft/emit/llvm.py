@@ -104,7 +104,6 @@ def _jit() -> Any:
     return llvm.create_lljit_compiler(machine)
 
 
-
 _NATIVE = TARGETS["native"]
 
 

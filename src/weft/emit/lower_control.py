@@ -162,7 +162,11 @@ def _intrinsic(lw: Lowering, op: Op) -> None:
     name = str(op.attrs["intrin"])
     types = tuple(r.type for r in op.results)
     flags = [_flag(name, n) for n in range(len(op.operands))]
-    lw.declare(name, lw.result_type(types), ", ".join(lw.type(v.type) + f for v, f in zip(op.operands, flags, strict=True)))
+    lw.declare(
+        name,
+        lw.result_type(types),
+        ", ".join(lw.type(v.type) + f for v, f in zip(op.operands, flags, strict=True)),
+    )
     lw.calls(op, f"@{name}", lw.args(op))
 
 
@@ -176,7 +180,13 @@ def _flag(name: str, argument: int) -> str:
 
 def _asm(lw: Lowering, op: Op) -> None:
     side = "sideeffect " if op.attrs["has_side_effects"] else ""
-    text = str(op.attrs["asm_string"]).replace("\\", "\\5C").replace('"', "\\22").replace("\n", "\\0A").replace("\t", "\\09")
+    text = (
+        str(op.attrs["asm_string"])
+        .replace("\\", "\\5C")
+        .replace('"', "\\22")
+        .replace("\n", "\\0A")
+        .replace("\t", "\\09")
+    )
     lw.calls(op, f'asm {side}"{text}", "{op.attrs["constraints"]}"', lw.args(op))
 
 

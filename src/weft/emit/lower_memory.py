@@ -54,7 +54,9 @@ def _load(lw: Lowering, op: Op) -> None:
 def _store(lw: Lowering, op: Op) -> None:
     address, value = op.operands
     volatile = "volatile " if op.attrs["volatile"] else ""
-    lw.put(f"store {volatile}{lw.typed(value)}, {lw.typed(address)}, align {op.attrs['alignment']}{lw.group()}")
+    lw.put(
+        f"store {volatile}{lw.typed(value)}, {lw.typed(address)}, align {op.attrs['alignment']}{lw.group()}"
+    )
 
 
 def _space_cast(lw: Lowering, op: Op) -> None:
@@ -76,7 +78,10 @@ def _scope(op: Op) -> str:
 
 def _atomicrmw(lw: Lowering, op: Op) -> None:
     address, value = op.operands
-    lw.set(op, f"atomicrmw {op.attrs['bin_op']} {lw.typed(address)}, {lw.typed(value)} {_scope(op)}{op.attrs['ordering']}")
+    lw.set(
+        op,
+        f"atomicrmw {op.attrs['bin_op']} {lw.typed(address)}, {lw.typed(value)} {_scope(op)}{op.attrs['ordering']}",
+    )
 
 
 def _cmpxchg(lw: Lowering, op: Op) -> None:
@@ -84,7 +89,9 @@ def _cmpxchg(lw: Lowering, op: Op) -> None:
     pair, kind = lw.new(), lw.type(value.type)
     order = op.attrs["ordering"]
     weaker = "acquire" if order == "acq_rel" else "monotonic" if order == "release" else order
-    lw.put(f"{pair} = cmpxchg {lw.typed(address)}, {lw.typed(expected)}, {lw.typed(value)} {_scope(op)}{order} {weaker}")
+    lw.put(
+        f"{pair} = cmpxchg {lw.typed(address)}, {lw.typed(expected)}, {lw.typed(value)} {_scope(op)}{order} {weaker}"
+    )
     for n, r in enumerate(op.results):
         lw.names[r] = lw.new()
         lw.put(f"{lw.names[r]} = extractvalue {{ {kind}, i1 }} {pair}, {n}")

@@ -150,7 +150,12 @@ class Elaborator:
         staged = stage(fn, kernel)
         code = fn.__code__
         f = made.function
-        f.kernel, f.file, f.line, f.source_name = kernel, code.co_filename, code.co_firstlineno, fn.__qualname__
+        f.kernel, f.file, f.line, f.source_name = (
+            kernel,
+            code.co_filename,
+            code.co_firstlineno,
+            fn.__qualname__,
+        )
         self.stack.append(fn.__qualname__)
         try:
             for _ in range(_RESTARTS):
@@ -173,7 +178,9 @@ class Elaborator:
                     for g in b.own_globals:
                         self.module.globals.remove(g)
                 except (CompileError, Exception) as error:
-                    raise located(error, f.file, f.line) from (None if isinstance(error, CompileError) else error)
+                    raise located(error, f.file, f.line) from (
+                        None if isinstance(error, CompileError) else error
+                    )
         finally:
             self.stack.pop()
         self.module.functions.append(f)
@@ -204,11 +211,17 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
             )
         return value
     if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):
-        if isinstance(value, (Number, int, float)) and annotation in (type(value), number_class(annotation.dtype, annotation.lanes)):
+        if isinstance(value, (Number, int, float)) and annotation in (
+            type(value),
+            number_class(annotation.dtype, annotation.lanes),
+        ):
             b = current()
             return annotation.of(to_type(value, annotation, b))
         if not isinstance(value, annotation):
-            refuse("argument-type", f"`{name}` of {function} is {annotation.__name__}, not a {type(value).__name__}")
+            refuse(
+                "argument-type",
+                f"`{name}` of {function} is {annotation.__name__}, not a {type(value).__name__}",
+            )
     return value
 
 

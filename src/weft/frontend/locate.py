@@ -60,11 +60,12 @@ def located(error: BaseException, file: str, line: int) -> CompileError:
             hints = diagnostic.hints
             if in_helper and diagnostic.code == "not-compile-time":
                 name = users[-1].tb_frame.f_code.co_name
-                hints = (f"{name} is ordinary Python, so its `if` runs at compile time; decorate it with @func",)
+                hints = (
+                    f"{name} is ordinary Python, so its `if` runs at compile time; decorate it with @func",
+                )
             diagnostic = dataclasses.replace(diagnostic, labels=(Label(place),), hints=hints)
         elif users and diagnostic.labels[0].location.file == file and not chain:
             out.append(diagnostic)
             continue
         out.append(dataclasses.replace(diagnostic, notes=(*diagnostic.notes, *chain)))
     return CompileError(out)
-

@@ -87,7 +87,13 @@ class Builtins(Builder):
 
     def py_bool(self, value: Any = False) -> Any:
         """``bool``."""
-        return value != 0 if _runtime((value,)) and value.dtype.kind != "bool" else value if _runtime((value,)) else bool(value)
+        return (
+            value != 0
+            if _runtime((value,)) and value.dtype.kind != "bool"
+            else value
+            if _runtime((value,))
+            else bool(value)
+        )
 
     def py_any(self, value: Any) -> Any:
         """``any``: of a mask, whether any lane holds."""
@@ -121,5 +127,3 @@ class Builtins(Builder):
     def py_sum(self, items: Any, start: Any = 0) -> Any:
         """``sum``: over compile-time many items; of a SIMD value, of its lanes."""
         return items.reduce_add() if isinstance(items, Number) else sum(items, start)
-
-

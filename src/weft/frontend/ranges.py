@@ -24,7 +24,9 @@ class Range:
             refuse("range", f"range takes 1 to 3 arguments, not {len(args)}")
         for value in args:
             if not isinstance(value, (Number, int)) or isinstance(value, bool) or _is_float(value):
-                refuse("range", f"range takes integers, not {type(value).__name__}", hint="convert with Int(...)")
+                refuse(
+                    "range", f"range takes integers, not {type(value).__name__}", hint="convert with Int(...)"
+                )
         self.start, self.stop, self.step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
         if isinstance(self.step, int) and self.step == 0:
             refuse("range", "the step of a range cannot be 0")

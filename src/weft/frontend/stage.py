@@ -30,7 +30,22 @@ __all__ = ["BUILTINS", "Staged", "is_staged", "stage"]
 
 B = "__weft_b"
 BUILTINS = frozenset(
-    {"range", "print", "min", "max", "len", "int", "float", "bool", "any", "all", "round", "pow", "divmod", "sum"}
+    {
+        "range",
+        "print",
+        "min",
+        "max",
+        "len",
+        "int",
+        "float",
+        "bool",
+        "any",
+        "all",
+        "round",
+        "pow",
+        "divmod",
+        "sum",
+    }
 )
 """Builtins with a meaning of their own on run-time values: ``b.py_<name>``."""
 
@@ -131,6 +146,7 @@ class _Stager(ast.NodeTransformer):
         self.generic_visit(node)
         if len(node.ops) == 1:
             return node
+
         # a < b < c: each middle operand once, later ones only if needed
         def link(left: ast.expr, n: int) -> ast.expr:
             right = node.comparators[n]
@@ -157,7 +173,11 @@ class _Stager(ast.NodeTransformer):
             out.extend(staged if isinstance(staged, list) else [staged])
             if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
                 break
-            if isinstance(statement, (ast.If, ast.For, ast.While)) and _leaves(statement) and n + 1 < len(body):
+            if (
+                isinstance(statement, (ast.If, ast.For, ast.While))
+                and _leaves(statement)
+                and n + 1 < len(body)
+            ):
                 rest = self.block(body[n + 1 :])
                 guard = ast.If(ast.Attribute(_name(B), "live", ast.Load()), rest, [])
                 out.append(place(guard, body[n + 1]))
@@ -257,7 +277,12 @@ class _Stager(ast.NodeTransformer):
         out.extend(names)
         again = self.temp("w")
         out.append(
-            ast.For(_name(again, True), _method("while_", _thunk(self.visit(node.test))), self.block(node.body), [])
+            ast.For(
+                _name(again, True),
+                _method("while_", _thunk(self.visit(node.test))),
+                self.block(node.body),
+                [],
+            )
         )
         return [place(s, node.test) for s in out]
 
@@ -314,19 +339,27 @@ def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
     shadowed = local | fn.__globals__.keys()
     stager = _Stager(tree, frozenset(BUILTINS - shadowed))
     body = list(tree.body)
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+    if (
+        isinstance(body[0], ast.Expr)
+        and isinstance(body[0].value, ast.Constant)
+        and isinstance(body[0].value.value, str)
+    ):
         body = body[1:]
     parameters = [a.arg for a in (*tree.args.args, *tree.args.kwonlyargs)]
     undefined = sorted((stager.carried & stored_names(body)) - set(parameters))
     staged: list[ast.stmt] = stager.block(body)
     if undefined:
-        unset = ast.Assign([_name(n, True) for n in undefined], ast.Attribute(_name(B), "UNDEFINED", ast.Load()))
+        unset = ast.Assign(
+            [_name(n, True) for n in undefined], ast.Attribute(_name(B), "UNDEFINED", ast.Load())
+        )
         staged.insert(0, place(unset, tree))
     arguments = ast.arguments([], [ast.arg(B), *[ast.arg(p) for p in parameters]], None, [], [], None, [])
     inner = ast.FunctionDef(tree.name, arguments, staged, [], None, **_type_params())
     free = list(code.co_freevars)
     outer_args = ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, [])
-    outer = ast.FunctionDef("__weft_factory", outer_args, [inner, ast.Return(_name(tree.name))], [], None, **_type_params())
+    outer = ast.FunctionDef(
+        "__weft_factory", outer_args, [inner, ast.Return(_name(tree.name))], [], None, **_type_params()
+    )
     fill_places(place(outer, tree), tree)
     module = ast.Module([outer], [])
     names: dict[str, Any] = {}

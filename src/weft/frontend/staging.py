@@ -15,8 +15,8 @@ from weft.lang.comptime import unroll
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.printing import kernel_assert
-from weft.lang.structs import replace_field
 from weft.lang.spec import spec_of
+from weft.lang.structs import replace_field
 
 __all__ = ["Staging", "truth"]
 
@@ -102,7 +102,11 @@ class Staging(Builtins):
 
     def annotated(self, annotation: Any, value: Any) -> Any:
         """``x: T = value``: the value as T."""
-        if isinstance(annotation, type) and issubclass(annotation, Number) and isinstance(value, (Number, int, float)):
+        if (
+            isinstance(annotation, type)
+            and issubclass(annotation, Number)
+            and isinstance(value, (Number, int, float))
+        ):
             return annotation.of(to_type(value, annotation, self))
         return value
 
@@ -351,5 +355,3 @@ def _is_pure(op: Op) -> bool:
     if op.spec.pure or op.spec.name == "weft.get":
         return True
     return op.spec.name == "llvm.call_intrinsic" and op.attrs["pure"] is True
-
-

@@ -24,20 +24,32 @@ class Rejected:
 
 REJECTED: dict[type[ast.AST], Rejected] = {
     ast.Try: Rejected("`try`: compiled code cannot catch exceptions", "test the condition with `if` before"),
-    ast.TryStar: Rejected("`try`: compiled code cannot catch exceptions", "test the condition with `if` before"),
-    ast.Raise: Rejected("`raise`: compiled code cannot raise exceptions", "write `assert condition, message`"),
-    ast.With: Rejected("`with`: there are no context managers in compiled code", "call what it does before and after"),
+    ast.TryStar: Rejected(
+        "`try`: compiled code cannot catch exceptions", "test the condition with `if` before"
+    ),
+    ast.Raise: Rejected(
+        "`raise`: compiled code cannot raise exceptions", "write `assert condition, message`"
+    ),
+    ast.With: Rejected(
+        "`with`: there are no context managers in compiled code", "call what it does before and after"
+    ),
     ast.AsyncWith: Rejected("`async with`", "compiled code is not asynchronous; use barrier() and streams"),
     ast.AsyncFor: Rejected("`async for`", "use `for i in range(...)`"),
     ast.Await: Rejected("`await`", "compiled code is not asynchronous; use barrier() and streams"),
     ast.Yield: Rejected("`yield`: compiled code has no suspended frames", "write the results to memory"),
-    ast.YieldFrom: Rejected("`yield from`: compiled code has no suspended frames", "write the results to memory"),
+    ast.YieldFrom: Rejected(
+        "`yield from`: compiled code has no suspended frames", "write the results to memory"
+    ),
     ast.FunctionDef: Rejected("a function defined inside", "define it outside with @func, or use a lambda"),
     ast.AsyncFunctionDef: Rejected("an async function", "define it outside with @func"),
     ast.ClassDef: Rejected("a class defined inside", "define it outside with @struct"),
     ast.Delete: Rejected("`del`: variables end with the function", "leave it out"),
-    ast.Global: Rejected("`global`: globals are compile-time constants", "pass a pointer and write through it"),
-    ast.Nonlocal: Rejected("`nonlocal`: captured variables are constants", "pass a pointer and write through it"),
+    ast.Global: Rejected(
+        "`global`: globals are compile-time constants", "pass a pointer and write through it"
+    ),
+    ast.Nonlocal: Rejected(
+        "`nonlocal`: captured variables are constants", "pass a pointer and write through it"
+    ),
     ast.Import: Rejected("`import` inside", "import at the top of the file"),
     ast.ImportFrom: Rejected("`import` inside", "import at the top of the file"),
     ast.NamedExpr: Rejected("`:=`", "assign in a statement of its own"),
@@ -123,5 +135,7 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
         seen.add(name)
         known = {*local, *defined, *vars(builtins)}
         guess = nearest(name, [k for k in known if not k.startswith("_")])
-        checker.problem(node, "unknown-name", f"`{name}` is not defined", f"did you mean `{guess}`?" if guess else "")
+        checker.problem(
+            node, "unknown-name", f"`{name}` is not defined", f"did you mean `{guess}`?" if guess else ""
+        )
     return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))

@@ -156,11 +156,17 @@ class Var:
             note = ()
             if self.spec is not None:
                 note = (f"it is assigned at line {self.loc[0]}, but not on every path that leads here",)
-            refuse("undefined", f"`{self.name}` may be undefined here", notes=note, hint=f"assign `{self.name}` before")
+            refuse(
+                "undefined",
+                f"`{self.name}` may be undefined here",
+                notes=note,
+                hint=f"assign `{self.name}` before",
+            )
         if self.spec is None:
             return UNDEFINED
         leaves = [
-            b.value("weft.get", (slot,), leaf.type) for slot, leaf in zip(self.slots, self.spec.leaves(), strict=True)
+            b.value("weft.get", (slot,), leaf.type)
+            for slot, leaf in zip(self.slots, self.spec.leaves(), strict=True)
         ]
         value = self.spec.build(leaves)
         if self.weak is not None and isinstance(value, Number):

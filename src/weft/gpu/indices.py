@@ -7,7 +7,6 @@ from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import grid_value
 from weft.lang.scalars import Int, UInt32
 
-
 __all__ = ["block_dim", "block_idx", "global_idx", "grid_dim", "thread_idx"]
 
 

@@ -7,7 +7,6 @@ from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import block_barrier
 from weft.lang.scalars import Int32
 
-
 __all__ = ["barrier"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,7 +39,7 @@ class Builder:
         name: str,
         operands: tuple[Value, ...] = (),
         types: tuple[Type, ...] = (),
-        attrs: dict[str, Attribute] = _NO_ATTRS,
+        attrs: Mapping[str, Attribute] = _NO_ATTRS,
         regions: tuple[Region, ...] = (),
     ) -> Op:
         """Append one operation; where the code is unreachable it is made but not kept."""
@@ -51,7 +51,7 @@ class Builder:
         return op
 
     def value(
-        self, name: str, operands: tuple[Value, ...], type: Type, attrs: dict[str, Attribute] = _NO_ATTRS
+        self, name: str, operands: tuple[Value, ...], type: Type, attrs: Mapping[str, Attribute] = _NO_ATTRS
     ) -> Value:
         """Append an operation of one result and give the result."""
         op = Op(SPECS[name], operands, attrs, (), (type,), self.loc)
@@ -63,7 +63,7 @@ class Builder:
         """A constant; a vector type gives the same number in all lanes."""
         return self.value("arith.constant", (), type, {"value": value})
 
-    def prologue(self, name: str, type: Type, attrs: dict[str, Attribute]) -> Value:
+    def prologue(self, name: str, type: Type, attrs: Mapping[str, Attribute]) -> Value:
         """An operation at the head of the function's body: slots and local memory live there."""
         assert self.function is not None
         op = Op(SPECS[name], (), attrs, (), (type,), self.loc)
@@ -80,7 +80,9 @@ class Builder:
         finally:
             self.region, self.live = before, was_live
 
-    def unique_global(self, stem: str, space: int, element: Type, count: int, align: int, data: bytes | None) -> str:
+    def unique_global(
+        self, stem: str, space: int, element: Type, count: int, align: int, data: bytes | None
+    ) -> str:
         """A new global of the module; returns its name. Equal constants share one."""
         if data is not None:
             for g in self.module.globals:

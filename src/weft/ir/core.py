@@ -6,7 +6,7 @@ are described by :mod:`weft.ir.ops`; printing, cloning, traversal and verificati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from weft.ir.types import Type
@@ -78,7 +78,7 @@ class Op:
         self,
         spec: OpSpec,
         operands: tuple[Value, ...],
-        attrs: dict[str, Attribute],
+        attrs: Mapping[str, Attribute],
         regions: tuple[Region, ...],
         result_types: tuple[Type, ...],
         loc: Loc,

@@ -31,7 +31,15 @@ def _declare(
 ) -> None:
     split = lambda s: tuple(s.split())  # noqa: E731
     SPECS[name] = OpSpec(
-        name, split(operands), split(attrs), split(regions), results, pure, terminator, verify, doc  # pyright: ignore[reportArgumentType]
+        name,
+        split(operands),
+        split(attrs),
+        split(regions),
+        results,
+        pure,
+        terminator,
+        verify,
+        doc,  # pyright: ignore[reportArgumentType]
     )
 
 
@@ -120,7 +128,9 @@ _declare("llvm.addrspacecast", "arg", pure=True)
 _declare("llvm.mlir.addressof", attrs="global_name", pure=True)
 _declare("llvm.load", "addr", "alignment invariant volatile", verify=_address)
 _declare("llvm.store", "addr value", "alignment volatile", results=0, verify=_address)
-_declare("llvm.alloca", "*count", "elem_type count alignment", doc="memory of one thread, with the function's life")
+_declare(
+    "llvm.alloca", "*count", "elem_type count alignment", doc="memory of one thread, with the function's life"
+)
 _declare("llvm.atomicrmw", "ptr val", "bin_op ordering syncscope", verify=_address)
 _declare("llvm.cmpxchg", "ptr cmp val", "ordering syncscope", results=2, verify=_address)
 _declare("llvm.fence", attrs="ordering syncscope", results=0)
@@ -133,8 +143,15 @@ _declare("weft.slot", attrs="elem_type name", doc="a mutable local variable")
 _declare("weft.get", "slot", doc="reads a slot")
 _declare("weft.set", "slot value", results=0, doc="writes a slot")
 _declare("weft.if", "condition", regions="then else", results=0, verify=_condition)
-_declare("weft.for", "lower upper step", "parallel", regions="body", results=0, verify=_loop,
-         doc="Python's range; the region's argument is the index")
+_declare(
+    "weft.for",
+    "lower upper step",
+    "parallel",
+    regions="body",
+    results=0,
+    verify=_loop,
+    doc="Python's range; the region's argument is the index",
+)
 _declare("weft.while", regions="condition body", results=0, doc="condition ends in weft.condition")
 _declare("weft.condition", "condition", results=0, terminator=True, verify=_condition)
 _declare("weft.break", results=0, terminator=True)

@@ -144,7 +144,11 @@ class _Printer:
         if op.name == "arith.constant":
             kind = op.result.type
             text = _number(op.attrs["value"], kind)  # pyright: ignore[reportArgumentType]
-            return f' <{{"value" = dense<{text}> : {kind.mlir}}}>' if isinstance(kind, VectorType) else f' <{{"value" = {text}}}>'
+            return (
+                f' <{{"value" = dense<{text}> : {kind.mlir}}}>'
+                if isinstance(kind, VectorType)
+                else f' <{{"value" = {text}}}>'
+            )
         if op.name in ("arith.cmpi", "arith.cmpf"):
             return f' <{{"predicate" = {_predicate(op)} : i64}}>'
         if "fastmath" in op.attrs:
@@ -154,7 +158,23 @@ class _Printer:
 
 
 _CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_CMPF = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno")
+_CMPF = (
+    "false",
+    "oeq",
+    "ogt",
+    "oge",
+    "olt",
+    "ole",
+    "one",
+    "ord",
+    "ueq",
+    "ugt",
+    "uge",
+    "ult",
+    "ule",
+    "une",
+    "uno",
+)
 
 
 def _predicate(op: Op) -> int:

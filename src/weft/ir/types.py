@@ -82,7 +82,9 @@ class VectorType(Type):
     __slots__ = ("_element", "_lanes")
 
     def __init__(self, lanes: int, element: Type) -> None:
-        super().__init__(f"vector<{lanes}x{element.mlir}>", f"<{lanes} x {element.llvm}>", lanes * element.bits)
+        super().__init__(
+            f"vector<{lanes}x{element.mlir}>", f"<{lanes} x {element.llvm}>", lanes * element.bits
+        )
         self._lanes = lanes
         self._element = element
 

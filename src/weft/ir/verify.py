@@ -35,7 +35,9 @@ class _Verifier:
         self.region(self.function.body, in_loop=False)
         ops = self.function.body.ops
         if not ops or ops[-1].name not in ("weft.return", "llvm.unreachable"):
-            raise InvalidIR(f"{self.function.name}: the body ends neither in weft.return nor in llvm.unreachable")
+            raise InvalidIR(
+                f"{self.function.name}: the body ends neither in weft.return nor in llvm.unreachable"
+            )
 
     def region(self, region: Region, in_loop: bool) -> None:
         inside: list[Value] = list(region.args)

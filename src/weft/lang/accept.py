@@ -44,7 +44,9 @@ def accept(parameter: Parameter, value: Any) -> Accepted:
 def _accept(annotation: Any, value: Any) -> Accepted:
     if annotation is MISSING:
         raise Mismatch(
-            _describe(value), "nothing: the parameter has no annotation", "annotate it, e.g. with Int, Float32 or Pointer[Float32]"
+            _describe(value),
+            "nothing: the parameter has no annotation",
+            "annotate it, e.g. with Int, Float32 or Pointer[Float32]",
         )
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):
@@ -125,7 +127,9 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
         raise Mismatch(_describe(value), allowed, hint)
     if wanted is not None and found is not wanted:
         other = number_class(found).__name__
-        raise Mismatch(f"a buffer of {other}", allowed, f"create it with that type, or annotate Pointer[{other}]")
+        raise Mismatch(
+            f"a buffer of {other}", allowed, f"create it with that type, or annotate Pointer[{other}]"
+        )
     return PointerSpec(found, AddressSpace.GLOBAL), [value]
 
 
@@ -163,5 +167,7 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
         if hook is not None:
             return hook(get_args(annotation), given)
         if is_struct(origin):
-            return StructSpec(origin, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(origin).items()))
+            return StructSpec(
+                origin, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(origin).items())
+            )
     return _accept(annotation, given)[0]

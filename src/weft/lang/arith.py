@@ -15,7 +15,17 @@ from weft.ir.builder import Builder, maybe_current
 from weft.ir.core import Attribute, Op, Value
 from weft.ir.types import F32, I1, IntType, of_dtype, vector
 
-__all__ = ["BINARY", "bitcast", "cast", "compare", "constant_of", "intrinsic", "negate", "no_contraction", "select"]
+__all__ = [
+    "BINARY",
+    "bitcast",
+    "cast",
+    "compare",
+    "constant_of",
+    "intrinsic",
+    "negate",
+    "no_contraction",
+    "select",
+]
 
 
 _CONTRACT: dict[str, Attribute] = {"fastmath": "contract"}

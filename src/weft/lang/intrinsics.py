@@ -50,7 +50,9 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, pure: bool = False) -> An
     specs = _specs(result)
     types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
     operands = tuple(v for a in args for v in leaves_of(a))
-    return _results(b.emit("llvm.call_intrinsic", operands, types, {"intrin": name, "pure": pure}).results, specs)
+    return _results(
+        b.emit("llvm.call_intrinsic", operands, types, {"intrin": name, "pure": pure}).results, specs
+    )
 
 
 def inline_asm(text: str, result: Any, *args: Any, constraints: str, side_effects: bool = True) -> Any:

@@ -18,7 +18,11 @@ __all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle"]
 def select(mask: Number, true: Any, false: Any) -> Any:
     """``true`` where the Bool ``mask`` holds, else ``false``, lane by lane."""
     if mask.dtype.kind != "bool":
-        refuse("select", f"select chooses by a Bool, not by {type(mask).__name__}", hint="write (x != 0).select(...)")
+        refuse(
+            "select",
+            f"select chooses by a Bool, not by {type(mask).__name__}",
+            hint="write (x != 0).select(...)",
+        )
     if not isinstance(mask.value, Value):
         return true if mask.value else false
     b = current()
@@ -72,7 +76,9 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
     first = value_of(v, b)
     second = first if other is None else to_type(other, type(v), b)
     cls = number_class(v.dtype, len(lanes))
-    return cls.of(b.value("vector.shuffle", (first, second), of_dtype(v.dtype, len(lanes)), {"mask": tuple(lanes)}))
+    return cls.of(
+        b.value("vector.shuffle", (first, second), of_dtype(v.dtype, len(lanes)), {"mask": tuple(lanes)})
+    )
 
 
 def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:

@@ -77,7 +77,9 @@ class Number:
         self.weak = None
         if isinstance(value, Number):
             if value.lanes not in (1, self.lanes):
-                refuse("lanes", f"{type(value).__name__} cannot become {type(self).__name__}: the lanes differ")
+                refuse(
+                    "lanes", f"{type(value).__name__} cannot become {type(self).__name__}: the lanes differ"
+                )
             self.value = _converted(value, type(self))
         elif isinstance(value, (bool, int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
             if self.dtype.is_integer and isinstance(value, float):
@@ -269,7 +271,10 @@ class Number:
         """The same bits read as another format of equal width, lane by lane."""
         target = as_dtype(to)
         if target.bits != self.dtype.bits or target.kind == "bool" or self.dtype.kind == "bool":
-            refuse("bitcast", f"{self.dtype} has {self.dtype.bits} bits, {target} has {target.bits}; a bitcast needs equal widths")
+            refuse(
+                "bitcast",
+                f"{self.dtype} has {self.dtype.bits} bits, {target} has {target.bits}; a bitcast needs equal widths",
+            )
         b = current()
         return number_class(target, self.lanes).of(arith.bitcast(b, value_of(self, b), target))
 
@@ -378,7 +383,9 @@ def _converted(number: Number, to: type[Number]) -> Any:
         value = number.value
         if to.dtype.is_integer and isinstance(value, float):
             value = 0 if math.isnan(value) else value
-            value = int(max(min(value, 2.0**63 - 1024), -(2.0**63))) if not math.isfinite(value) else int(value)
+            value = (
+                int(max(min(value, 2.0**63 - 1024), -(2.0**63))) if not math.isfinite(value) else int(value)
+            )
         return wrap(to.dtype, value)
     value = arith.cast(b, number.value, number.dtype, to.dtype)
     if number.lanes != to.lanes:

@@ -96,7 +96,13 @@ class Pointer(Generic[T]):
         self.store(index, value)
 
     def load(
-        self, index: NumberLike = 0, *, width: int = 1, alignment: int = 0, invariant: bool = False, volatile: bool = False
+        self,
+        index: NumberLike = 0,
+        *,
+        width: int = 1,
+        alignment: int = 0,
+        invariant: bool = False,
+        volatile: bool = False,
     ) -> T:
         """``width`` elements from ``index`` on, as ``SIMD[T, width]``.
 
@@ -115,7 +121,9 @@ class Pointer(Generic[T]):
             value = arith.cast(b, value, DType.uint8, DType.bool)
         return number_class(self.dtype, width).of(value)  # pyright: ignore[reportReturnType]
 
-    def store(self, index: NumberLike, value: T | NumberLike, *, alignment: int = 0, volatile: bool = False) -> None:
+    def store(
+        self, index: NumberLike, value: T | NumberLike, *, alignment: int = 0, volatile: bool = False
+    ) -> None:
         """Write the lanes of ``value`` from ``index`` on; ``alignment`` in bytes as for load."""
         b = current()
         lanes = value.lanes if isinstance(value, Number) else 1
@@ -135,5 +143,3 @@ class Pointer(Generic[T]):
             return self
         b = current()
         return Pointer(b.value("llvm.addrspacecast", (self.value,), pointer(space)), self.dtype, space)
-
-

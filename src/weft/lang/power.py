@@ -24,24 +24,32 @@ def power(base: Any, exponent: Any) -> Any:
     An integer to a negative power is a float in Python; as a run-time exponent it gives 0, save for
     the bases 1 and -1, like the truncated quotient.
     """
-    if not isinstance(base, (Number, bool, int, float)) or not isinstance(exponent, (Number, bool, int, float)):
+    if not isinstance(base, (Number, bool, int, float)) or not isinstance(
+        exponent, (Number, bool, int, float)
+    ):
         return NotImplemented
     if maybe_current() is None:
         cls, _ = unify("**", base, exponent)
         value, raised = (x.value if isinstance(x, Number) else x for x in (base, exponent))
-        return cls(pow(value, raised, 1 << cls.dtype.bits) if cls.dtype.is_integer and raised >= 0 else value**raised)
+        return cls(
+            pow(value, raised, 1 << cls.dtype.bits) if cls.dtype.is_integer and raised >= 0 else value**raised
+        )
     if isinstance(base, Number) and isinstance(exponent, int):
         if exponent >= 0:
             return _squaring(base, exponent)
         if not base.dtype.is_float:
-            refuse("int-power", f"an integer to the power {exponent} is a float", hint="write Float32(x) ** n")
+            refuse(
+                "int-power", f"an integer to the power {exponent} is a float", hint="write Float32(x) ** n"
+            )
         if exponent >= -64:
             return 1.0 / _squaring(base, -exponent)
     cls, _ = unify("**", base, exponent)
     if cls.dtype.is_float:
         module, name = _FLOAT_POWER
         b = current()
-        return getattr(importlib.import_module(module), name)(cls.of(to_type(base, cls, b)), cls.of(to_type(exponent, cls, b)))
+        return getattr(importlib.import_module(module), name)(
+            cls.of(to_type(base, cls, b)), cls.of(to_type(exponent, cls, b))
+        )
     return _integer_loop(base, exponent, cls)
 
 
@@ -65,7 +73,9 @@ def _integer_loop(base: Any, exponent: Any, cls: type[Number]) -> Any:
     if kind.lanes != 1:
         refuse("simd-power", "`**` with a run-time exponent takes one lane", hint="use a literal exponent")
     one, zero = b.constant(1, kind), b.constant(0, kind)
-    slots = [b.prologue("weft.slot", _POINTER, {"elem_type": kind, "name": n}) for n in ("power", "square", "left")]
+    slots = [
+        b.prologue("weft.slot", _POINTER, {"elem_type": kind, "name": n}) for n in ("power", "square", "left")
+    ]
     result = one
     if d.is_signed:  # a negative exponent: 1 and -1 stay, all else becomes 0
         negative = arith.compare(b, "lt", d, left, zero)

@@ -46,7 +46,9 @@ def fits(literal: bool | int | float, cls: type[Number]) -> None:
         refuse(
             "literal",
             f"the float {literal!r} is not {'an' if d.name[0] == 'i' else 'a'} {cls.__name__}",
-            hint=f"write {int(literal)}" if literal == int(literal) else "convert the other operand to Float32",
+            hint=f"write {int(literal)}"
+            if literal == int(literal)
+            else "convert the other operand to Float32",
         )
     if d.is_integer and not isinstance(literal, bool):
         low = -(1 << (d.bits - 1)) if d.is_signed else 0

@@ -80,12 +80,18 @@ def parameters(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
         if n < count and n >= count - len(defaults):
             default = defaults[n - (count - len(defaults))]
         inner = None if annotation is MISSING else comptime_type(annotation)
-        out.append(Parameter(name, annotation if inner is None else inner, inner is not None, n >= count, default))
+        out.append(
+            Parameter(name, annotation if inner is None else inner, inner is not None, n >= count, default)
+        )
     return tuple(out)
 
 
 def bind(
-    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], bound: Mapping[str, Any], place: Location | None
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    bound: Mapping[str, Any],
+    place: Location | None,
 ) -> tuple[dict[str, Any], list[Diagnostic]]:
     """Arguments by parameter name, and what is wrong with them (all of it at once)."""
     params = parameters(fn)
@@ -93,7 +99,9 @@ def bind(
     labels = (Label(place),) if place is not None else ()
 
     def problem(code: str, message: str, hint: str = "") -> None:
-        problems.append(Diagnostic(code, message, labels, (f"{fn.__name__}{_spelled(params)}",), (hint,) if hint else ()))
+        problems.append(
+            Diagnostic(code, message, labels, (f"{fn.__name__}{_spelled(params)}",), (hint,) if hint else ())
+        )
 
     values: dict[str, Any] = {}
     positional = [p for p in params if not p.keyword_only]
@@ -106,7 +114,11 @@ def bind(
     for name, value in {**bound, **kwargs}.items():
         if name not in known:
             guess = nearest(name, known)
-            problem("argument-name", f"{fn.__name__} has no parameter `{name}`", f"did you mean `{guess}`?" if guess else "")
+            problem(
+                "argument-name",
+                f"{fn.__name__} has no parameter `{name}`",
+                f"did you mean `{guess}`?" if guess else "",
+            )
         elif name in values:
             problem("argument-name", f"`{name}` is given twice, by position and by name")
         else:
@@ -122,7 +134,10 @@ def bind(
     runtime = [p.name for p in missing if not p.comptime]
     if runtime:
         listed = ", ".join(f"`{n}`" for n in runtime)
-        problem("argument-count", f"{fn.__name__} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}")
+        problem(
+            "argument-count",
+            f"{fn.__name__} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}",
+        )
     for p in params:
         if p.name not in values and p.default is not MISSING:
             values[p.name] = p.default
@@ -135,7 +150,9 @@ def _spelled(params: tuple[Parameter, ...]) -> str:
         if p.keyword_only and "*" not in words:
             words.append("*")
         kind = "" if p.annotation is MISSING else f": {describe_annotation(p.annotation)}"
-        words.append(p.name + (kind if not p.comptime else f": Comptime[{describe_annotation(p.annotation)}]"))
+        words.append(
+            p.name + (kind if not p.comptime else f": Comptime[{describe_annotation(p.annotation)}]")
+        )
     return f"({', '.join(words)})"
 
 
@@ -144,6 +161,12 @@ def describe_annotation(annotation: Any) -> str:
     if isinstance(annotation, type):
         return annotation.__name__
     text = str(annotation)
-    for prefix in ("weft.lang.scalars.", "weft.lang.pointer.", "weft.layout.tensor.", "weft.lang.", "typing."):
+    for prefix in (
+        "weft.lang.scalars.",
+        "weft.lang.pointer.",
+        "weft.layout.tensor.",
+        "weft.lang.",
+        "typing.",
+    ):
         text = text.replace(prefix, "")
     return text

@@ -18,7 +18,9 @@ from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 __all__ = ["StructSpec", "is_struct", "replace_field", "struct", "struct_fields"]
 
 T = TypeVar("T")
-_KEEP = frozenset({"__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__"})
+_KEEP = frozenset(
+    {"__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__"}
+)
 
 
 @dataclass(frozen=True, slots=True)

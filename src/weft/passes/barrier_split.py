@@ -155,7 +155,9 @@ class BarrierBody:
         """Decide for every value how it gets from where it is made to where it is used."""
         for v in self.uniform_uses(nodes):
             if v in self.home and not self.again(v, True):
-                self.cells[v] = _hoisted(self.head, "weft.slot", (), pointer(5), {"elem_type": v.type, "name": v.name})
+                self.cells[v] = _hoisted(
+                    self.head, "weft.slot", (), pointer(5), {"elem_type": v.type, "name": v.name}
+                )
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
@@ -181,7 +183,11 @@ class BarrierBody:
             self.alive = self.array(I8)
             self.left = _hoisted(self.head, "weft.slot", (), pointer(5), {"elem_type": I64, "name": "left"})
             b = self.b
-            count = b.value("arith.muli", (b.value("arith.muli", (self.bounds[0], self.bounds[1]), I64), self.bounds[2]), I64)
+            count = b.value(
+                "arith.muli",
+                (b.value("arith.muli", (self.bounds[0], self.bounds[1]), I64), self.bounds[2]),
+                I64,
+            )
             b.emit("weft.set", (self.left, count))
             self.threads(lambda s: s.set_alive(1), guard=False)
         self.sequence(nodes)
@@ -239,7 +245,12 @@ class BarrierBody:
         """Leave a loop that no thread is in any more."""
         b = self.b
         assert self.left is not None
-        none = b.value("arith.cmpi", (b.value("weft.get", (self.left,), I64), b.constant(0, I64)), I1, {"predicate": "sle"})
+        none = b.value(
+            "arith.cmpi",
+            (b.value("weft.get", (self.left,), I64), b.constant(0, I64)),
+            I1,
+            {"predicate": "sle"},
+        )
         stop = Region()
         with b.into(stop):
             b.emit("weft.break")
@@ -317,7 +328,10 @@ class _Segment(Rewriter):
         b, left = self.b, self.body.left
         if left is not None:
             self.set_alive(0)
-            b.emit("weft.set", (left, b.value("arith.subi", (b.value("weft.get", (left,), I64), b.constant(1, I64)), I64)))
+            b.emit(
+                "weft.set",
+                (left, b.value("arith.subi", (b.value("weft.get", (left,), I64), b.constant(1, I64)), I64)),
+            )
         b.emit("weft.exit_thread")
 
     def lookup(self, v: Value) -> Value:

@@ -96,7 +96,9 @@ def needs_context(module: Module) -> set[str]:
 class Rewriter:
     """Copies operations, replacing what the context provides. ``head`` receives slots."""
 
-    def __init__(self, b: Builder, context: Context, layout: SharedLayout, users: set[str], head: list[Op]) -> None:
+    def __init__(
+        self, b: Builder, context: Context, layout: SharedLayout, users: set[str], head: list[Op]
+    ) -> None:
         self.b = b
         self.context = context
         self.layout = layout
@@ -186,7 +188,16 @@ def add_context_parameters(module: Module, f: Function, layout: SharedLayout, us
     """A helper that takes its context as further parameters."""
     extra = [Value(I64, None, f"context{n}") for n in range(13)] + [Value(pointer(0), None, "shared")]
     made = Function(
-        f.name, [*f.args, *extra], f.results, Region(), False, f.file, f.line, f.source_name, f.over_rank, f.inline
+        f.name,
+        [*f.args, *extra],
+        f.results,
+        Region(),
+        False,
+        f.file,
+        f.line,
+        f.source_name,
+        f.over_rank,
+        f.inline,
     )
     b = Builder(module)
     b.region = made.body
@@ -195,5 +206,3 @@ def add_context_parameters(module: Module, f: Function, layout: SharedLayout, us
         rewriter.op(op)
     made.body.ops[:0] = rewriter.head
     return made
-
-

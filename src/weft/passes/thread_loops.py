@@ -115,7 +115,9 @@ class _Entry:
         """A field of the launch record, integers widened to 64 bits."""
         b = self.b
         at = b.value("llvm.getelementptr", (self.launch, b.constant(offset, I64)), _P, {"elem_type": I8})
-        value = b.value("llvm.load", (at,), kind, {"alignment": kind.bits // 8, "invariant": False, "volatile": False})
+        value = b.value(
+            "llvm.load", (at,), kind, {"alignment": kind.bits // 8, "invariant": False, "volatile": False}
+        )
         return b.value("arith.extui", (value,), I64) if kind is I32 else value
 
     def build(self) -> Function:
@@ -126,11 +128,15 @@ class _Entry:
         grid = [self.field(_GRID + 4 * n, I32) for n in range(3)]
         block = [self.field(_BLOCK + 4 * n, I32) for n in range(3)]
         total, chunk, state = (self.field(o, I64) for o in (_TOTAL, _CHUNK, _STATE))
-        size = b.value("arith.addi", (self.field(_DYNAMIC, I64), b.constant(self.layout.size + 128, I64)), I64)
+        size = b.value(
+            "arith.addi", (self.field(_DYNAMIC, I64), b.constant(self.layout.size + 128, I64)), I64
+        )
         attrs = {"elem_type": I8, "count": 0, "alignment": 128}
         shared = b.emit("llvm.alloca", (size,), (_P,), attrs).result
         start = b.emit("weft.slot", (), (pointer(5),), {"elem_type": I64, "name": "start"}).result
-        following = b.value("llvm.getelementptr", (self.launch, b.constant(_NEXT, I64)), _P, {"elem_type": I8})
+        following = b.value(
+            "llvm.getelementptr", (self.launch, b.constant(_NEXT, I64)), _P, {"elem_type": I8}
+        )
         zero, one = b.constant(0, I64), b.constant(1, I64)
         condition, body, blocks = Region(), Region(), Region([])
         with b.into(condition):
