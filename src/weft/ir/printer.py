@@ -151,6 +151,8 @@ class _Printer:
             )
         if op.name in ("arith.cmpi", "arith.cmpf"):
             return f' <{{"predicate" = {_predicate(op)} : i64}}>'
+        if op.name == "func.call":
+            return f' <{{"callee" = @{op.attrs["callee"]}}}>'
         if "fastmath" in op.attrs:
             return f' <{{"fastmath" = #arith.fastmath<{op.attrs["fastmath"]}>}}>'
         inner = ", ".join(f'"{k}" = {_attribute(v)}' for k, v in op.attrs.items())
