@@ -56,9 +56,20 @@ class Compilation:
         return self.lowered
 
     def emit(self, kind: EmissionKind) -> str | bytes:
-        """The kernel in the given form."""
+        """The kernel in the given form.
+
+        Raises:
+            CompileError: the target has no object files.
+        """
         if kind == "ir":
             return self.ir()
+        if kind == "object" and self.target.kind == "ptx":
+            raise CompileError.at(
+                "unknown-emission-kind",
+                f"{self.target.name} has no object files: weft compiles to PTX, which the driver assembles",
+                caller_location(),
+                hints=("use the emission kind 'asm'",),
+            )
         text = self.llvm()
         if kind == "llvm":
             return text

@@ -165,7 +165,7 @@ class Lowering:
             args.append(f"{self.type(a.type)} %a{n}")
         result = self.result = self.result_type(f.results)
         if f.kernel:
-            head = f"define {self.target.kernel_convention} {result} @{f.name}"
+            head = f"define dso_local {self.target.kernel_convention} {result} @{f.name}"
             attributes = " nounwind"
         else:
             head, attributes = f"define internal {result} @{f.name}", " alwaysinline nounwind"
