@@ -1,0 +1,157 @@
+"""Compiling without launching, to see what became of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.compiler import EmissionKind, check_emission_kind, elaborate_kernel
+from weft.diagnostics import CompileError, Diagnostic, Label, Location, caller_location
+from weft.lang.accept import Mismatch, spec_of_annotation
+from weft.lang.decorators import Compiled, Kernel
+from weft.lang.signature import MISSING, Parameter, bind, parameters
+from weft.lang.spec import Spec, StaticSpec
+from weft.targets import Target, find_target
+
+__all__ = ["Info", "compile_info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """What a kernel was compiled to. ``str(info)`` is its text."""
+
+    name: str
+    """The kernel's symbol."""
+    target: str
+    """What it was compiled for, such as ``sm_90``."""
+    emission_kind: EmissionKind
+    """Which form ``code`` has."""
+    code: str | bytes
+    """The text, or the bytes of an object file."""
+    times: Mapping[str, float] = field(compare=False, repr=False)
+    """How long each stage took, in milliseconds."""
+
+    def __str__(self) -> str:
+        if isinstance(self.code, str):
+            return self.code
+        return f"<object file of {self.name} for {self.target}, {len(self.code)} bytes>"
+
+
+def compile_info(
+    f: Callable[..., Any] | Compiled,
+    /,
+    *types: Any,
+    emission_kind: EmissionKind = "asm",
+    target: str | Target | None = None,
+    over: int = 0,
+    **named: Any,
+) -> Info:
+    """Compile a kernel, for this machine or another, and show one of the stages.
+
+    Args:
+        f: the kernel, or a function that returns nothing.
+        types: for the parameters whose annotations leave something open, in their order: the layout
+            of a ``LayoutTensor[T]``, the type of a parameter without annotation.
+        emission_kind: ``"ir"`` as elaborated, ``"llvm"`` before and ``"llvm-opt"`` after LLVM's
+            optimisation, ``"asm"`` (PTX on NVIDIA) or ``"object"``.
+        target: the machine, such as ``"sm_90"`` or ``"aarch64"``; by default the one that
+            ``DeviceContext()`` takes here.
+        over: for a launch over a range, its number of extents; the edge's guard is compiled in then.
+        named: compile-time parameters by name, and types by the name of their parameter.
+
+    Raises:
+        CompileError: the kernel cannot be compiled, or there is no such target or emission kind.
+
+    Example:
+        >>> from weft import Float32, Int, Pointer, kernel
+        >>> from weft.gpu import global_idx
+        >>> @kernel
+        ... def double(x: Pointer[Float32], n: Int):
+        ...     if global_idx.x < n:
+        ...         x[global_idx.x] *= 2.0
+        >>> info = compile_info(double, target="sm_80")
+        >>> info.name, info.target, ".visible .entry double(" in str(info)
+        ('double', 'sm_80', True)
+    """
+    kind = check_emission_kind(emission_kind)
+    found = find_target(default_target() if target is None else target)
+    kernel = _as_kernel(f)
+    from weft.gpu.over import inside
+
+    specs = _specs(kernel, types, named, caller_location())
+    made = elaborate_kernel(kernel, specs, found, over_rank=over, guard=inside if over else None)
+    code = made.emit(kind)
+    return Info(made.function.name, found.name, kind, code, dict(made.times))
+
+
+def default_target() -> str:
+    """The target of the device that ``DeviceContext()`` takes."""
+    from weft.runtime.drivers import default_api, find_driver
+
+    return find_driver(default_api()).open(0).info.target
+
+
+def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[Any]:
+    if isinstance(f, Kernel):
+        return f
+    if isinstance(f, Compiled):
+        return Kernel(f.function, f.bound)
+    if hasattr(f, "__code__"):
+        return Kernel(f, {})
+    raise CompileError.at(
+        "not-a-kernel",
+        f"{f!r} is not a function that weft can compile",
+        caller_location(),
+        hints=("pass a function decorated with @kernel",),
+    )
+
+
+def _specs(
+    kernel: Kernel[Any], types: tuple[Any, ...], named: Mapping[str, Any], place: Location | None
+) -> dict[str, Spec]:
+    """The specs of all parameters: from annotations, from ``types`` where these leave something open."""
+    labels = () if place is None else (Label(place),)
+    problems: list[Diagnostic] = []
+    specs: dict[str, Spec] = {}
+    waiting = list(types)
+    for p in parameters(kernel.function):
+        if p.comptime:
+            value = {**kernel.bound, **named}.get(p.name, p.default)
+            if value is not MISSING:
+                specs[p.name] = StaticSpec(value)
+            continue
+        given = named.get(p.name, MISSING)
+        try:
+            if given is MISSING and waiting and _is_open(p):
+                given = waiting.pop(0)
+            specs[p.name] = _spec(p, given)
+        except Mismatch as found:
+            message = f"the type of `{p.name}` is not known: found {found.found}, allowed is {found.allowed}"
+            if given is MISSING:
+                message = f"compiling {kernel.__name__} without a launch needs to know `{p.name}`"
+            hints = (found.hint or f"pass {p.name}=...",)
+            problems.append(Diagnostic("open-type", message, labels, (), hints))
+            specs[p.name] = StaticSpec(None)
+    if waiting:
+        message = f"{len(types)} types were given, but the annotations of {kernel.__name__} leave open only "
+        problems.append(Diagnostic("open-type", f"{message}{len(types) - len(waiting)}", labels))
+    unbound = {n: v for n, v in {**dict.fromkeys(specs), **named}.items() if n not in kernel.bound}
+    problems.extend(bind(kernel.function, (), unbound, kernel.bound, place)[1])
+    if problems:
+        raise CompileError(problems)
+    return specs
+
+
+def _is_open(p: Parameter) -> bool:
+    try:
+        spec_of_annotation(p.annotation)
+    except Mismatch:
+        return True
+    return False
+
+
+def _spec(p: Parameter, given: Any) -> Spec:
+    if p.annotation is MISSING and given is not MISSING:
+        return spec_of_annotation(given)
+    return spec_of_annotation(p.annotation, given)
