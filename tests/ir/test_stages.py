@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from xdsl.context import Context
@@ -60,7 +59,7 @@ class Pair:
 
 @func
 def collatz(n: Int) -> Int:
-    count = 0
+    count = Int(0)
     while n != 1:
         if n % 2 == 0:
             n = n // 2
@@ -99,7 +98,7 @@ def waits(out: Pointer[Float32], rounds: Int):
         barrier()
 
 
-KERNELS: list[tuple[Kernel[Any], dict[str, object]]] = [
+KERNELS: list[tuple[Kernel[...], dict[str, object]]] = [
     (scalar_add, {}),
     (downsample, {"factor": 2}),
     (everything, {}),
@@ -111,7 +110,7 @@ each_kernel = pytest.mark.parametrize(
 )
 
 
-def elaborated(kernel: Kernel[Any], comptime: dict[str, object], target: str) -> Compilation:
+def elaborated(kernel: Kernel[...], comptime: dict[str, object], target: str) -> Compilation:
     specs: dict[str, Spec] = {
         p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
         for p in parameters(kernel.function)
@@ -121,7 +120,7 @@ def elaborated(kernel: Kernel[Any], comptime: dict[str, object], target: str) ->
 
 @each_kernel
 @pytest.mark.parametrize("target", ["sm_90", "x86-64"])
-def test_xdsl_reads_the_ir(kernel: Kernel[Any], comptime: dict[str, object], target: str) -> None:
+def test_xdsl_reads_the_ir(kernel: Kernel[...], comptime: dict[str, object], target: str) -> None:
     text = elaborated(kernel, comptime, target).ir(locations=True)
     context = Context(allow_unregistered=True)
     for dialect in (Builtin, Arith, Func):
@@ -134,7 +133,7 @@ def test_xdsl_reads_the_ir(kernel: Kernel[Any], comptime: dict[str, object], tar
 
 @each_kernel
 @pytest.mark.parametrize("target", ["sm_90", "x86-64"])
-def test_passes_keep_the_rules(kernel: Kernel[Any], comptime: dict[str, object], target: str) -> None:
+def test_passes_keep_the_rules(kernel: Kernel[...], comptime: dict[str, object], target: str) -> None:
     made = elaborated(kernel, comptime, target)
     run_passes(made.module, made.target)
     verify_module(made.module)
@@ -142,7 +141,7 @@ def test_passes_keep_the_rules(kernel: Kernel[Any], comptime: dict[str, object],
 
 @each_kernel
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_target_takes_it(kernel: Kernel[Any], comptime: dict[str, object], target: str) -> None:
+def test_every_target_takes_it(kernel: Kernel[...], comptime: dict[str, object], target: str) -> None:
     made = elaborated(kernel, comptime, target)
     text = made.emit("asm")
     assert isinstance(text, str)
@@ -151,7 +150,7 @@ def test_every_target_takes_it(kernel: Kernel[Any], comptime: dict[str, object],
 
 @pytest.mark.parametrize("kind", ["ir", "llvm", "asm"])
 @pytest.mark.parametrize(("kernel", "comptime"), KERNELS[:2], ids=["scalar_add", "downsample"])
-def test_golden(kernel: Kernel[Any], comptime: dict[str, object], kind: str, golden: Golden) -> None:
+def test_golden(kernel: Kernel[...], comptime: dict[str, object], kind: str, golden: Golden) -> None:
     text = elaborated(kernel, comptime, "sm_90").emit(kind)  # pyright: ignore[reportArgumentType]
     assert isinstance(text, str)
     text = re.sub(r'"[^"\n]*test_stages.py"', '"test_stages.py"', text)
