@@ -36,6 +36,7 @@ ROOMS: dict[str, set[str] | None] = {
     # Rooms that join the compiler, the runtime and the library for the user.
     "__init__": ANYTHING,
     "__main__": ANYTHING,
+    "hostcall": ANYTHING,
     "launch": ANYTHING,
     "cli": ANYTHING,
     "compile": ANYTHING,

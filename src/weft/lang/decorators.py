@@ -48,7 +48,7 @@ class Compiled:
 class Kernel(Compiled, Generic[P]):
     """A function that runs once per thread of a launch; see :func:`kernel`."""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         name = self.__name__
         refuse(
             "kernel-call",
@@ -64,7 +64,7 @@ class Kernel(Compiled, Generic[P]):
 class Func(Compiled, Generic[P, R]):
     """A function that kernels call and that Python may call; see :func:`func`."""
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         builder = maybe_current()
         if builder is not None:
             return builder.elaborator.call(self, args, kwargs)
@@ -116,11 +116,11 @@ def kernel(fn: Callable[P, None]) -> Kernel[P]:
 
 
 @overload
-def func(fn: Callable[P, R]) -> Func[P, R]: ...
+def func(fn: Func[P, R]) -> Func[P, R]: ...
 
 
 @overload
-def func(fn: Func[P, R]) -> Func[P, R]: ...
+def func(fn: Callable[P, R]) -> Func[P, R]: ...
 
 
 def func(fn: Callable[P, R] | Func[P, R]) -> Func[P, R]:
