@@ -1,0 +1,109 @@
+"""The command line: ``weft run``, ``weft inspect``, ``weft devices``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+from weft.diagnostics import WeftError
+from weft.diagnostics.render import render_all
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        argv: the words after ``weft``; by default those that the process was started with.
+
+    Returns:
+        the exit status: 0, or 1 after an error that is described on standard error.
+    """
+    words = _parser().parse_args(argv)
+    try:
+        return _command(words)
+    except WeftError as error:
+        _report(error)
+        return 1
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+
+
+def _report(error: WeftError) -> None:
+    """Write an error's diagnostics to standard error, in colour where that is a terminal.
+
+    What the command line itself asked for has no place in a source file: such labels name the
+    script that called :func:`main`, which says nothing to anybody.
+    """
+    outside: set[str] = set()
+    frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        outside.add(frame.f_code.co_filename)
+        frame = frame.f_back
+    shown = [
+        dataclasses.replace(
+            d, labels=tuple(label for label in d.labels if label.location.file not in outside)
+        )
+        for d in error.diagnostics
+    ]
+    print(render_all(shown, colour=sys.stderr.isatty()), file=sys.stderr)
+
+
+def _command(words: argparse.Namespace) -> int:
+    # Each command loads what it needs and nothing else.
+    if words.command == "run":
+        from weft.cli.run import run
+
+        return run(words.file, words.args)
+    if words.command == "inspect":
+        from weft.cli.inspect import inspect
+
+        return inspect(words)
+    from weft.cli.devices import devices
+
+    return devices()
+
+
+class _Version(argparse.Action):
+    """Prints the version, which is not looked up before."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from weft import __version__
+
+        print(f"weft {__version__}")
+        parser.exit()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="weft", description="GPU programming in Python.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version of weft")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    run = commands.add_parser("run", help="run a Python file; errors of weft are shown without a traceback")
+    run.add_argument("file", metavar="FILE")
+    run.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
+
+    inspect = commands.add_parser("inspect", help="show what a kernel is compiled to")
+    inspect.add_argument(
+        "kernel", metavar="FILE[:KERNEL]", help="without KERNEL, the file's kernels are listed"
+    )
+    inspect.add_argument("--emit", default="asm", metavar="KIND", help="ir, llvm, llvm-opt, asm or object")
+    inspect.add_argument("--target", metavar="NAME", help="such as sm_90; by default this machine's device")
+    inspect.add_argument("--over", type=int, default=0, metavar="N", help="for a launch over N extents")
+    more: dict[str, Any] = {"action": "append", "default": []}
+    inspect.add_argument("--param", **more, metavar="NAME=VALUE", help="a compile-time parameter")
+    inspect.add_argument(
+        "--layout", **more, metavar="NAME=EXTENTS", help="a tensor's row-major layout: image=512,512,3"
+    )
+    inspect.add_argument("-o", dest="output", metavar="FILE", help="write there instead of standard output")
+
+    commands.add_parser("devices", help="list the devices here and the targets that weft compiles for")
+    return parser

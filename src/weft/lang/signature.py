@@ -10,7 +10,7 @@ from typing import Any
 from weft.diagnostics import CompileError, Diagnostic, Label, Location, nearest
 from weft.lang.comptime import comptime_type
 
-__all__ = ["MISSING", "Parameter", "bind", "closure_values", "parameters"]
+__all__ = ["MISSING", "Parameter", "bind", "closure_values", "describe_parameters", "parameters"]
 
 
 class _Missing:
@@ -100,7 +100,9 @@ def bind(
 
     def problem(code: str, message: str, hint: str = "") -> None:
         problems.append(
-            Diagnostic(code, message, labels, (f"{fn.__name__}{_spelled(params)}",), (hint,) if hint else ())
+            Diagnostic(
+                code, message, labels, (f"{fn.__name__}{describe_parameters(fn)}",), (hint,) if hint else ()
+            )
         )
 
     values: dict[str, Any] = {}
@@ -144,9 +146,10 @@ def bind(
     return values, problems
 
 
-def _spelled(params: tuple[Parameter, ...]) -> str:
+def describe_parameters(fn: Callable[..., Any]) -> str:
+    """The parameters in parentheses, as their author would write them."""
     words: list[str] = []
-    for p in params:
+    for p in parameters(fn):
         if p.keyword_only and "*" not in words:
             words.append("*")
         kind = "" if p.annotation is MISSING else f": {describe_annotation(p.annotation)}"
