@@ -35,11 +35,13 @@ from weft.layout.divide import (
 from weft.layout.int_tuple import IntTuple
 from weft.layout.layout import Layout, make_layout
 from weft.layout.swizzle import ComposedLayout, Swizzle, make_swizzle
+from weft.layout.tensor import LayoutTensor
 
 __all__ = [
     "ComposedLayout",
     "IntTuple",
     "Layout",
+    "LayoutTensor",
     "Swizzle",
     "Tiler",
     "blocked_product",

@@ -1,4 +1,4 @@
-"""The one place through which the layout algebra refuses a request."""
+"""The one place through which layouts and tensors refuse a request."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from weft.diagnostics import CompileError, caller_location
 __all__ = ["refuse"]
 
 
-def refuse(message: str, hint: str = "") -> NoReturn:
+def refuse(message: str, hint: str = "", code: str = "layout") -> NoReturn:
     """Raises the error for a request that has no meaning: what is wrong, where, and what to do instead.
 
     Raises:
         CompileError: Always, at the innermost line that is not weft's own.
     """
     hints = [hint] if hint else []
-    raise CompileError.at("layout", message, caller_location(), hints=hints)
+    raise CompileError.at(code, message, caller_location(), hints=hints)

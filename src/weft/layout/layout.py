@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.layout.coordinates import crd2idx
 from weft.layout.errors import refuse
@@ -29,6 +29,9 @@ from weft.layout.int_tuple import (
 )
 from weft.layout.modes import derived_strides, merge_modes, same
 from weft.layout.values import Scalar, add, is_static, mul, sub
+
+if TYPE_CHECKING:
+    from weft.layout.tensor import LayoutTensor
 
 __all__ = ["Layout", "make_layout"]
 
@@ -160,6 +163,16 @@ class Layout:
             return crd2idx(crd, self.shape, self.stride)
         shape, stride = merge_modes(flatten(self.shape), flatten(self.stride))  # fewer modes, fewer divisions
         return crd2idx(crd, shape, stride)
+
+    def tensor(self, storage: Any) -> LayoutTensor[Any]:
+        """A buffer (in a kernel: a pointer) seen through this layout; ``buffer.tensor(layout)`` is the same.
+
+        Raises:
+            CompileError: The layout reaches outside of the buffer.
+        """
+        from weft.layout.tensor import LayoutTensor
+
+        return LayoutTensor(storage, self)
 
     def __len__(self) -> int:
         return self.rank

@@ -1,0 +1,74 @@
+"""Loops over all elements of tensors in kernels."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from weft.lang.decorators import func
+from weft.layout.errors import refuse
+from weft.layout.values import is_static
+
+__all__ = ["copy_all", "fill_all"]
+
+_UNROLLED = 64
+"""Up to how many elements of static shape are written out one by one, so that they stay in registers."""
+
+
+def _coordinates(tensor: Any) -> list[tuple[int, ...]] | None:
+    layout = tensor.layout
+    if not layout.is_static_shape or layout.size() > _UNROLLED:
+        return None
+    return list(itertools.product(*(range(n) for n in layout.static_shape)))
+
+
+def fill_all(tensor: Any, value: Any) -> None:
+    """Write ``value`` to every element."""
+    known = _coordinates(tensor)
+    if known is None:
+        _fill(tensor, value)
+        return
+    for at in known:
+        tensor[at] = value
+
+
+def copy_all(to: Any, source: Any) -> None:
+    """Write every element of ``source`` to its place in ``to``.
+
+    Raises:
+        CompileError: the shapes differ.
+    """
+    differ = to.rank != source.rank or any(
+        is_static(a) and is_static(c) and a != c for a, c in zip(to.shape, source.shape, strict=True)
+    )
+    if differ:
+        refuse(
+            f"a tensor {to.layout} cannot be copied from one {source.layout}: the shapes differ", code="shape"
+        )
+    if to.lanes != source.lanes:
+        refuse(f"elements of {to.lanes} lanes are not copied from elements of {source.lanes}", code="lanes")
+    known = _coordinates(to)
+    if known is None:
+        _copy(to, source)
+        return
+    values = [source[at] for at in known]
+    for at, value in zip(known, values, strict=True):
+        to[at] = value
+
+
+@func
+def _fill(tensor: Any, value: Any):
+    for i in range(tensor.dim(0)):
+        if tensor.rank == 1:
+            tensor[i] = value
+        else:
+            _fill(tensor[i, ...], value)
+
+
+@func
+def _copy(to: Any, source: Any):
+    for i in range(to.dim(0)):
+        if to.rank == 1:
+            to[i] = source[i]
+        else:
+            _copy(to[i, ...], source[i, ...])

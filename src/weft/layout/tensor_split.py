@@ -1,0 +1,102 @@
+"""``tensor.tile[bm, bn](i, j)`` and its kin: what the brackets say at compile time, the call at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from weft.lang.number import Number, NumberLike
+from weft.layout.algebra import coalesce
+from weft.layout.errors import refuse
+from weft.layout.int_tuple import product
+from weft.layout.layout import Layout, make_layout
+from weft.layout.partition import distribute, tile, vectorize
+from weft.layout.tensor_access import Element, coordinate, place, step_alignment
+from weft.layout.values import ceildiv, is_static
+
+if TYPE_CHECKING:
+    from weft.layout.tensor import LayoutTensor
+
+__all__ = ["Distributing", "Tiling", "Vectorizing"]
+
+T = TypeVar("T")
+Sizes = NumberLike | tuple[NumberLike, ...]
+
+
+def _sizes(given: Sizes) -> tuple[int, ...]:
+    sizes = given if isinstance(given, tuple) else (given,)
+    return tuple([int(s) if isinstance(s, Number) else coordinate(s) for s in sizes])
+
+
+class Tiling(Generic[T]):
+    """``tensor.tile``."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: LayoutTensor[T]) -> None:
+        self._tensor = tensor
+
+    def __getitem__(self, sizes: Sizes) -> Callable[..., LayoutTensor[T]]:
+        tensor = self._tensor
+        tiling = tile(tensor.layout, *_sizes(sizes))
+
+        def at(*position: NumberLike) -> LayoutTensor[T]:
+            steps: list[Layout] = []
+            for mode, size, step in zip(tiling.layout, tiling.sizes, tiling.steps, strict=True):
+                extent = product(mode.shape)
+                tiles = ceildiv(extent, size) if is_static(extent) else extent
+                steps.append(step if isinstance(step, Layout) else Layout(tiles, step))
+            return tensor.moved(*tensor.place_in(make_layout(*steps), position), tiling.tile)
+
+        return at
+
+
+class Vectorizing(Generic[T]):
+    """``tensor.vectorize``."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: LayoutTensor[T]) -> None:
+        self._tensor = tensor
+
+    def __getitem__(self, sizes: Sizes) -> Callable[..., LayoutTensor[T]]:
+        tensor = self._tensor
+        if tensor.element is not None:
+            refuse(
+                "the tensor is vectorized already", "vectorize the tensor that it was made of", "vectorize"
+            )
+        split = vectorize(tensor.layout, *_sizes(sizes))
+        lanes = split.element.size()
+        if lanes & (lanes - 1):
+            refuse(
+                f"a vector has a power of two of lanes, not {lanes}", "vectorize by 2, 4, 8 ...", "vectorize"
+            )
+
+        def vectors(*, alignment: int = 0) -> LayoutTensor[T]:
+            element = None if lanes == 1 else Element(coalesce(split.element), alignment)
+            return tensor.moved(0, tensor.alignment, split.layout, element)
+
+        return vectors
+
+
+class Distributing(Generic[T]):
+    """``tensor.distribute``."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: LayoutTensor[T]) -> None:
+        self._tensor = tensor
+
+    def __getitem__(self, threads: Layout) -> Callable[[NumberLike], LayoutTensor[T]]:
+        tensor = self._tensor
+
+        def of(thread: NumberLike) -> LayoutTensor[T]:
+            part = distribute(tensor.layout, threads, coordinate(thread))
+            itemsize = tensor.dtype.itemsize
+            if is_static(part.offset):
+                _, alignment = place(Layout(part.offset + 1), (part.offset,), tensor.alignment, itemsize)
+            else:
+                alignment = step_alignment(tensor.alignment, itemsize, tensor.layout.stride)
+            return tensor.moved(part.offset, alignment, part.fragment)
+
+        return of
