@@ -1,7 +1,7 @@
 """Derives the polynomials and constants of ``weft.math`` and writes ``src/weft/_math/tables.py``.
 
-    python tools/math_tables.py            # writes the tables, prints the error of each polynomial
-    python tools/math_tables.py EXP SIN    # prints these only, writes nothing
+python tools/math_tables.py            # writes the tables, prints the error of each polynomial
+python tools/math_tables.py EXP SIN    # prints these only, writes nothing
 """
 
 from __future__ import annotations
@@ -93,23 +93,81 @@ FITS = [
     Fit("EXP", "(exp(r) - 1 - r) / r^2", tail(mp.exp, 1, 1), lambda r: r, -HALF_LN2[0], HALF_LN2, (6, 11)),
     Fit("EXP2", "(2^r - 1) / r", tail(exp2, 1), lambda r: r / exp2(r), -HALF[0], HALF, (6, 11)),
     Fit("LOG", "(log(1 + f) - f) / f^2", tail(mp.log1p, 0, 1), lambda f: f * f / mp.log1p(f), *ROOT, (9, 0)),
-    Fit("LOG_S", "(log((1 + s) / (1 - s)) / s - 2) / s^2, of s^2", tail(log_ratio, 2), lambda z: z, 0, RATIO, (0, 7)),
-    Fit("LOG_S5", "(log((1 + s) / (1 - s)) / s - 2 - 2/3 s^2) / s^4, of s^2", tail(log_ratio, 2, THIRD2),
-        lambda z: z * z, 0, RATIO, (3, 8)),
+    Fit(
+        "LOG_S",
+        "(log((1 + s) / (1 - s)) / s - 2) / s^2, of s^2",
+        tail(log_ratio, 2),
+        lambda z: z,
+        0,
+        RATIO,
+        (0, 7),
+    ),
+    Fit(
+        "LOG_S5",
+        "(log((1 + s) / (1 - s)) / s - 2 - 2/3 s^2) / s^4, of s^2",
+        tail(log_ratio, 2, THIRD2),
+        lambda z: z * z,
+        0,
+        RATIO,
+        (3, 8),
+    ),
     Fit("SIN", "(sin(r) / r - 1) / r^2, of r^2", tail(odd(mp.sin), 1), lambda z: z, 0, PI_4, (3, 6)),
-    Fit("COS", "(cos(r) - 1 + r^2 / 2) / r^4, of r^2", tail(lambda z: mp.cos(mp.sqrt(z)), 1, -0.5),
-        lambda z: z * z, 0, PI_4, (3, 6)),
-    Fit("TAN", "(tan(r) / r - 1) / r^2, of r^2", tail(odd(mp.tan), 1), lambda z: z / odd(mp.tan)(z), 0, PI_4, (7, 15)),
+    Fit(
+        "COS",
+        "(cos(r) - 1 + r^2 / 2) / r^4, of r^2",
+        tail(lambda z: mp.cos(mp.sqrt(z)), 1, -0.5),
+        lambda z: z * z,
+        0,
+        PI_4,
+        (3, 6),
+    ),
+    Fit(
+        "TAN",
+        "(tan(r) / r - 1) / r^2, of r^2",
+        tail(odd(mp.tan), 1),
+        lambda z: z / odd(mp.tan)(z),
+        0,
+        PI_4,
+        (7, 15),
+    ),
     Fit("ASIN", "(asin(r) / r - 1) / r^2, of r^2", tail(odd(mp.asin), 1), lambda z: z, 0, FOURTH, (5, 13)),
     Fit("ATAN", "(atan(r) / r - 1) / r^2, of r^2", tail(odd(mp.atan), 1), lambda z: z, 0, PI_8, (5, 11)),
-    Fit("SINH", "(sinh(r) / r - 1) / r^2, of r^2, |r| < 1", tail(odd(mp.sinh), 1), lambda z: z, 0,
-        both(mp.mpf(1)), (4, 8)),
-    Fit("TANH", "(tanh(r) / r - 1) / r^2, of r^2, |r| < 0.55", tail(odd(mp.tanh), 1), lambda z: z, 0,
-        both(mp.mpf("0.3025")), (5, 11)),
-    Fit("ERF", "erf(r) / r - 1, of r^2, |r| < 1", lambda z: odd(mp.erf)(z) - 1, lambda z: 1 / odd(mp.erf)(z), 0,
-        both(mp.mpf(1)), (7, 12)),
-    Fit("ERF_TAIL", "-log(erfc(1 + a)), 1 + a up to 3.92 and 5.93", neg_log_erfc, lambda a: mp.erfc(1 + a), 0,
-        (mp.mpf("2.92"), mp.mpf("4.93")), (7, 19)),
+    Fit(
+        "SINH",
+        "(sinh(r) / r - 1) / r^2, of r^2, |r| < 1",
+        tail(odd(mp.sinh), 1),
+        lambda z: z,
+        0,
+        both(mp.mpf(1)),
+        (4, 8),
+    ),
+    Fit(
+        "TANH",
+        "(tanh(r) / r - 1) / r^2, of r^2, |r| < 0.55",
+        tail(odd(mp.tanh), 1),
+        lambda z: z,
+        0,
+        both(mp.mpf("0.3025")),
+        (5, 11),
+    ),
+    Fit(
+        "ERF",
+        "erf(r) / r - 1, of r^2, |r| < 1",
+        lambda z: odd(mp.erf)(z) - 1,
+        lambda z: 1 / odd(mp.erf)(z),
+        0,
+        both(mp.mpf(1)),
+        (7, 12),
+    ),
+    Fit(
+        "ERF_TAIL",
+        "-log(erfc(1 + a)), 1 + a up to 3.92 and 5.93",
+        neg_log_erfc,
+        lambda a: mp.erfc(1 + a),
+        0,
+        (mp.mpf("2.92"), mp.mpf("4.93")),
+        (7, 19),
+    ),
     erfc_fit(2, 10.1, (11, 0)),
     erfc_fit(4, 27.5, (0, 23)),
 ]
@@ -169,15 +227,16 @@ def main(wanted: list[str]) -> None:
             low, high = mp.mpf(spec.low), mp.mpf(spec.high[index])
             values, error = minimax(spec.function, spec.weight, low, high, spec.terms[index], bits)
             shown[name] = show(name, spec.meaning, values)
-            print(f"{name:14} {len(values):2} coefficients, error 2^{float(mp.log(error, 2)):.1f}", flush=True)
+            size = float(mp.log(error, 2))
+            print(f"{name:14} {len(values):2} coefficients, error 2^{size:.1f}", flush=True)
             if wanted:
                 print(shown[name])
     if not wanted:
         names = sorted(shown)
-        head = '"""Numbers behind ``weft.math``, lowest power first. Written by ``tools/math_tables.py``."""\n\n'
-        exports = "__all__ = [\n" + "".join(f'    "{n}",\n' for n in names) + "]\n\n"
-        OUTPUT.parent.mkdir(parents=True, exist_ok=True)
-        OUTPUT.write_text(head + exports + "\n".join(shown[n] for n in names))
+        head = "Numbers behind ``weft.math``, lowest power first. Written by ``tools/math_tables.py``."
+        exports = "__all__ = [  # noqa: RUF022\n" + "".join(f'    "{n}",\n' for n in names) + "]\n"
+        text = "\n".join([f'"""{head}"""\n', exports, *(shown[n] for n in names)])
+        OUTPUT.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -87,8 +87,7 @@ def remez(grid: list[Any], goal: list[Any], weights: list[Any], terms: int) -> t
     for _ in range(30):
         coefficients, level = solve([grid[i] for i in at], [goal[i] for i in at], [weights[i] for i in at])
         errors = [
-            w * (g - mp.polyval(coefficients[::-1], x))
-            for x, g, w in zip(grid, goal, weights, strict=True)
+            w * (g - mp.polyval(coefficients[::-1], x)) for x, g, w in zip(grid, goal, weights, strict=True)
         ]
         worst = max(abs(e) for e in errors)
         if worst <= abs(level) * mp.mpf("1.02"):
@@ -109,7 +108,9 @@ def minimax(
     """
     count = 16 * (terms + 2)
     nudge = (high - low) / 10000  # zero itself has no weight
-    grid = [low + nudge + (high - low - 2 * nudge) * (1 - mp.cos(mp.pi * i / count)) / 2 for i in range(count + 1)]
+    grid = [
+        low + nudge + (high - low - 2 * nudge) * (1 - mp.cos(mp.pi * i / count)) / 2 for i in range(count + 1)
+    ]
     grid = [x if abs(x) > nudge else nudge for x in grid]
     weights = [abs(weight(x)) for x in grid]
     exact = [function(x) for x in grid]

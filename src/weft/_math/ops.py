@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,16 +15,20 @@ __all__ = [
     "absolute",
     "bits_of",
     "ceil",
+    "ceil_of_ratio",
     "copysign",
     "floor",
     "fma",
     "from_bits",
+    "is_finite",
+    "is_infinite",
+    "is_nan",
     "like",
     "maximum",
     "minimum",
     "polynomial",
     "rint",
-    "select",
+    "rsqrt",
     "sqrt",
     "trunc",
 ]
@@ -95,6 +100,31 @@ def maximum(x: Real, y: Any) -> Real:
     return _intrinsic("maxnum", x, y)
 
 
+def rsqrt(x: Real) -> Real:
+    """``1 / sqrt(x)``, each step correctly rounded."""
+    return 1.0 / sqrt(x)
+
+
+def is_nan(x: Real) -> Any:
+    """Whether ``x`` is nan."""
+    return x != x
+
+
+def is_infinite(x: Real) -> Any:
+    """Whether ``x`` is an infinity."""
+    return absolute(x) == math.inf
+
+
+def is_finite(x: Real) -> Any:
+    """Whether ``x`` is neither."""
+    return absolute(x) < math.inf
+
+
+def ceil_of_ratio(x: Real, y: Real) -> Real:
+    """``x / y`` rounded up."""
+    return ceil(x / y)
+
+
 def bits_of(x: Real) -> Any:
     """The bits of a float as a signed integer of the same width."""
     return x.bitcast(DType.int32 if x.dtype.bits == 32 else DType.int64)
@@ -103,11 +133,6 @@ def bits_of(x: Real) -> Any:
 def from_bits(i: Any) -> Real:
     """The float of those bits."""
     return i.bitcast(DType.float32 if i.dtype.bits == 32 else DType.float64)
-
-
-def select(mask: Any, true: Any, false: Any) -> Any:
-    """``true`` where ``mask`` holds, else ``false``; one of the two is no Python number."""
-    return mask.select(true, false)
 
 
 def polynomial(x: Real, coefficients: Sequence[float]) -> Real:

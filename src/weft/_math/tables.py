@@ -1,6 +1,6 @@
 """Numbers behind ``weft.math``, lowest power first. Written by ``tools/math_tables.py``."""
 
-__all__ = [
+__all__ = [  # noqa: RUF022
     "ASIN_F32",
     "ASIN_F64",
     "ATAN_F32",
@@ -267,14 +267,10 @@ EXP_F64 = (
 )
 """(exp(r) - 1 - r) / r^2."""
 
-INV_PI_2_F32 = (
-    0.6366197466850281,
-)
+INV_PI_2_F32 = (0.6366197466850281,)
 """2 / pi."""
 
-INV_PI_2_F64 = (
-    0.6366197723675814,
-)
+INV_PI_2_F64 = (0.6366197723675814,)
 """2 / pi."""
 
 INV_PI_2_WORDS_F32 = (

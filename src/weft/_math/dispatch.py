@@ -1,0 +1,86 @@
+"""From a public function to what computes it: Python's own for Python numbers, code for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from weft.dtype import DType
+from weft.lang import no_contraction
+from weft.lang.errors import refuse
+from weft.lang.number import Number, number_class, unify
+
+__all__ = ["floating", "is_plain", "meet"]
+
+
+def is_plain(*args: object) -> bool:
+    """Whether all are Python numbers."""
+    return not any(isinstance(a, Number) for a in args)
+
+
+def meet(name: str, *args: Any) -> tuple[Any, ...]:
+    """The arguments, some of them Python numbers, as numbers of the type in which they meet."""
+    kind: Any = next(a for a in args if isinstance(a, Number))
+    weak = kind.weak
+    for a in args:
+        cls, weak = unify(name, kind, a)
+        if cls is not type(kind):
+            kind = cls(0)
+            kind.weak = weak
+    out: list[Any] = []
+    for a in args:
+        number = a if type(a) is type(kind) else type(kind)(a)
+        out.append(number)
+    return tuple(out)
+
+
+def floating(
+    name: str, emit: Callable[..., Any], plain: Callable[..., Any], *args: Any, wide: bool = True
+) -> Any:
+    """Apply a function of floats.
+
+    Args:
+        name: what a message calls it.
+        emit: computes it on Float32 and Float64, on the others too if not ``wide``.
+        plain: computes it on Python floats, as a constant.
+        args: its arguments; Python numbers take the type of the others.
+        wide: whether Float16 and BFloat16 go through Float32.
+    """
+    if is_plain(*args):
+        return plain(*args)
+    numbers = meet(name, *args)
+    first: Number = numbers[0]
+    cls = type(first)
+    if not cls.dtype.is_float:
+        refuse(
+            "argument-type",
+            f"{name} takes floats, not {cls.__name__}",
+            hint=f"write {name}(Float32(x))" if cls.lanes == 1 else f"write {name}(x.cast(Float32))",
+        )
+    if all(isinstance(n.value, (int, float)) for n in numbers):
+        try:
+            return _each(cls, plain(*(n.value for n in numbers)))
+        except (ValueError, OverflowError):  # an infinity or nan, which the code below gives
+            pass
+    weak = next((n.weak for n in numbers if n.weak is not None), None)
+    narrow = wide and cls.dtype.bits < 32
+    if narrow:
+        numbers = tuple(n.cast(DType.float32) for n in numbers)
+    with no_contraction():
+        result = emit(*numbers)
+    if isinstance(result, tuple):
+        return tuple(_finished(r, cls, narrow, weak) for r in cast("tuple[Any, ...]", result))
+    return _finished(result, cls, narrow, weak)
+
+
+def _finished(result: Any, cls: type[Number], narrow: bool, weak: int | None) -> Any:
+    if result.dtype.is_float:
+        result = result.cast(cls.dtype) if narrow else result
+        result.weak = weak
+    return result
+
+
+def _each(cls: type[Number], result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(_each(cls, r) for r in cast("tuple[Any, ...]", result))
+    return number_class(DType.bool, cls.lanes)(result) if isinstance(result, bool) else cls(result)
