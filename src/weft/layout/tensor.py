@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch
@@ -80,8 +80,9 @@ class LayoutTensor(Generic[T]):
             refuse(f"{layout!r} is no layout", "write Layout.row_major(...)", "tensor-layout")
         self.element, self._accepted = None, None
         self.storage, self.layout, self.alignment = storage, layout, 1
-        if isinstance(storage, Pointer):
-            self.alignment = storage.dtype.itemsize
+        pointer = self._pointer
+        if pointer is not None:
+            self.alignment = pointer.dtype.itemsize
             if not layout.is_static or layout.runtime_shape or layout.runtime_stride:
                 shape, stride = (map_leaves(coordinate, side) for side in (layout.shape, layout.stride))
                 self.layout = Layout(shape, stride)
@@ -100,8 +101,8 @@ class LayoutTensor(Generic[T]):
 
     # -- the compiler's side --------------------------------------------------------------------
     def __weft_spec__(self) -> Spec:
-        pointer = self.storage
-        if not isinstance(pointer, Pointer):
+        pointer = self._pointer
+        if pointer is None:
             return StaticSpec(self)
         return self._spec(pointer.space, self.alignment)
 
@@ -120,12 +121,12 @@ class LayoutTensor(Generic[T]):
         )
 
     def __weft_leaves__(self) -> list[Any]:
-        if not isinstance(self.storage, Pointer):
+        if self._pointer is None:
             return []
         values = run_time_leaves(self.layout)
         if self.element is not None:
             values += run_time_leaves(self.element.layout)
-        return [leaf for part in (self.storage, *values) for leaf in leaves_of(part)]
+        return [leaf for part in [self._pointer, *values] for leaf in leaves_of(part)]
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
@@ -147,7 +148,7 @@ class LayoutTensor(Generic[T]):
                 else ""
             )
             raise Mismatch(found, allowed, hint)
-        tensor: LayoutTensor[Any] = value
+        tensor = cast("LayoutTensor[Any]", value)
         if wanted is not None and tensor.dtype is not wanted:
             found = number_class(tensor.dtype).__name__
             raise Mismatch(f"a LayoutTensor of {found}", allowed, f"annotate LayoutTensor[{found}]")
@@ -202,13 +203,20 @@ class LayoutTensor(Generic[T]):
     @property
     def ptr(self) -> Pointer[T]:
         """The address of the first element; in kernels only."""
-        if not isinstance(self.storage, Pointer):
+        pointer = self._pointer
+        if pointer is None:
             refuse(
                 "the elements of this tensor are not addressed here: it views a buffer of the host program",
                 "pass the tensor to the kernel as an argument",
                 "tensor-host",
             )
-        return self.storage
+        return pointer
+
+    @property
+    def _pointer(self) -> Pointer[T] | None:
+        """The address of the first element; None on the host."""
+        storage = self.storage
+        return cast("Pointer[T]", storage) if isinstance(storage, Pointer) else None
 
     @property
     def address_space(self) -> AddressSpace:
@@ -216,18 +224,18 @@ class LayoutTensor(Generic[T]):
         return self.ptr.address_space
 
     def __repr__(self) -> str:
-        where = "at run time" if isinstance(self.storage, Pointer) else f"over {self.storage!r}"
+        where = "at run time" if self._pointer is not None else f"over {self.storage!r}"
         return f"<LayoutTensor of {self.dtype}, layout {self.layout}, {where}>"
 
     def __str__(self) -> str:
-        if isinstance(self.storage, Pointer) or not hasattr(self.storage, "numpy"):
+        if self._pointer is not None or not hasattr(self.storage, "numpy"):
             return repr(self)
-        return text(lambda *at: self[at], self.layout.static_shape)
+        return text(self.__getitem__, self.layout.static_shape)
 
     # -- elements -------------------------------------------------------------------------------
     def place_in(self, layout: Layout, index: Iterable[Any]) -> tuple[Any, int]:
         """Offset and alignment of a coordinate in ``layout``, from this tensor's first element."""
-        host = not isinstance(self.storage, Pointer)
+        host = self._pointer is None
         return place(layout, tuple(index), self.alignment, self.dtype.itemsize, host=host)
 
     def moved(
@@ -235,12 +243,11 @@ class LayoutTensor(Generic[T]):
     ) -> LayoutTensor[T]:
         """The tensor whose first element lies ``offset`` elements further on."""
         storage = self.storage
-        if isinstance(storage, Pointer):
-            storage = storage if is_static(offset) and offset == 0 else storage + offset
-        elif not is_static(offset):
-            return self.moved(self.ptr and offset, alignment, layout)  # refuses
-        else:
-            storage = storage.sub_buffer(offset, len(storage) - offset)
+        if not (is_static(offset) and offset == 0):
+            if is_static(offset) and self._pointer is None:
+                storage = storage.sub_buffer(offset, len(storage) - offset)
+            else:
+                storage = self.ptr + offset
         return LayoutTensor.of(storage, layout, alignment, element or self.element)
 
     @overload
@@ -249,36 +256,36 @@ class LayoutTensor(Generic[T]):
     def __getitem__(self, index: Part | tuple[Part, ...]) -> LayoutTensor[T]: ...
     def __getitem__(self, index: Any) -> Any:
         """An element, or for slices the part of the tensor that they name (no copy)."""
-        parts: tuple[Any, ...] = index if type(index) is tuple else (index,)
+        parts = _parts(index)
         if is_slice(parts):
             return self._part(parts)
         offset, alignment = self.place_in(self.layout, parts)
-        if isinstance(self.storage, Pointer):
-            return read(self.storage, offset, self.element, alignment)
+        if self._pointer is not None or not is_static(offset):
+            return read(self.ptr, offset, self.element, alignment)
         if self.element is not None:
             return self.numpy()[parts]
-        return host_memory(self.storage if is_static(offset) else self.ptr, "reading an element")[offset]
+        return host_memory(self.storage, "reading an element")[offset]
 
     def __setitem__(self, index: Index | Part | tuple[Part, ...], value: Any) -> None:
         """Write an element; to a slice, copy a tensor or fill it with a number."""
-        parts: tuple[Any, ...] = index if type(index) is tuple else (index,)
+        parts = _parts(index)
         if is_slice(parts):
             part = self._part(parts)
             if isinstance(value, LayoutTensor):
-                part.copy_from(value)
+                part.copy_from(cast("LayoutTensor[T]", value))
             else:
                 part.fill(value)
             return
         offset, alignment = self.place_in(self.layout, parts)
-        if isinstance(self.storage, Pointer):
-            write(self.storage, offset, self.element, alignment, value)
+        if self._pointer is not None or not is_static(offset):
+            write(self.ptr, offset, self.element, alignment, value)
         elif self.element is not None:
             self.numpy()[parts] = value
         else:
-            host_memory(self.storage if is_static(offset) else self.ptr, "writing an element")[offset] = value
+            host_memory(self.storage, "writing an element")[offset] = value
 
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
-        kept, start, origin = sliced(self.layout, parts, host=not isinstance(self.storage, Pointer))
+        kept, start, origin = sliced(self.layout, parts, host=self._pointer is None)
         offset, alignment = self.place_in(origin, start)
         return self.moved(offset, alignment, kept)
 
@@ -354,7 +361,7 @@ class LayoutTensor(Generic[T]):
     # -- all elements ---------------------------------------------------------------------------
     def fill(self, value: T | NumberLike) -> LayoutTensor[T]:
         """Write ``value`` to every element; gives the tensor. In a kernel: by this thread alone."""
-        if isinstance(self.storage, Pointer):
+        if self._pointer is not None:
             fill_all(self, value)
         else:
             self.numpy()[...] = value
@@ -365,7 +372,7 @@ class LayoutTensor(Generic[T]):
 
         In a kernel, this thread alone copies; give each thread its part with :attr:`distribute`.
         """
-        if isinstance(self.storage, Pointer):
+        if self._pointer is not None:
             copy_all(self, other)
         else:
             self.numpy()[...] = other.numpy()
@@ -373,6 +380,10 @@ class LayoutTensor(Generic[T]):
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as a NumPy array over the same memory; on the host, of a host buffer."""
         return array(self.storage, self.layout, self.element)
+
+
+def _parts(index: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", index) if type(index) is tuple else (index,)
 
 
 def _element_type(args: tuple[Any, ...]) -> DType | None:

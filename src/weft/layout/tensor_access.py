@@ -41,6 +41,10 @@ class Element:
         stride = self.layout.stride
         return not is_tuple(stride) and is_static(stride) and stride == 1
 
+    def at(self, offset: Any, lane: int) -> Any:
+        """Where a lane lies, given where the first does."""
+        return add(offset, self.layout(lane))
+
 
 def run_of(lanes: int, stride: Any, alignment: int = 0) -> Element:
     """``lanes`` elements with a distance of ``stride``."""
@@ -91,7 +95,7 @@ def step_alignment(alignment: int, itemsize: int, stride: IntTuple) -> int:
 
 def place(
     layout: Layout, parts: Sequence[Any], alignment: int, itemsize: int, *, host: bool = False
-) -> tuple[Scalar, int]:
+) -> tuple[Any, int]:
     """The offset of a coordinate in elements, and its alignment in bytes given that of the first element.
 
     Raises:
@@ -110,7 +114,9 @@ def place(
         at = part if type(part) is int else coordinate(part)
         if is_static(at):
             check_inside(at, at + 1, product(extent), mode, host=host)
-        piece = crd2idx(at, extent, stride) if is_tuple(extent) else mul(at, stride)
+        piece = (
+            mul(at, stride) if not is_tuple(stride) and not is_tuple(extent) else crd2idx(at, extent, stride)
+        )
         if is_static(piece):
             alignment = gcd(alignment, piece * itemsize)
         else:
@@ -141,7 +147,7 @@ def read(pointer: Pointer[Any], offset: Any, element: Element | None, alignment:
         return pointer.load(offset, width=element.lanes, alignment=alignment)
     lanes: Any = number_class(pointer.dtype, element.lanes)(pointer.load(offset))
     for lane in range(1, element.lanes):
-        lanes = lanes.insert(lane, pointer.load(add(offset, element.layout(lane))))
+        lanes = lanes.insert(lane, pointer.load(element.at(offset, lane)))
     return lanes
 
 
@@ -169,4 +175,4 @@ def write(pointer: Pointer[Any], offset: Any, element: Element | None, alignment
         pointer.store(offset, value, alignment=max(element.alignment, alignment))
         return
     for lane in range(lanes):
-        pointer.store(add(offset, element.layout(lane)), value[lane])
+        pointer.store(element.at(offset, lane), value[lane])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from weft.layout.algebra import coalesce
 from weft.layout.errors import refuse
-from weft.layout.int_tuple import flatten, is_tuple, product
+from weft.layout.int_tuple import flatten, is_tuple
 from weft.layout.layout import Layout
 from weft.layout.tensor_access import Element
 from weft.layout.values import is_static
@@ -67,20 +67,19 @@ def array(storage: Any, layout: Layout, element: Element | None) -> npt.NDArray[
     if any(is_tuple(part.shape) for part in parts):
         refuse(f"a nested mode of {layout} has no single stride", "view the buffer through .flatten()")
     flat = buffer.numpy()
-    shape = [int(product(part.shape)) for part in parts]
-    strides = [int(product(part.stride)) * flat.itemsize for part in parts]
+    shape = [part.static_shape[0] for part in parts]
+    strides = [int(part.stride) * flat.itemsize for part in parts]  # pyright: ignore[reportArgumentType]
     return as_strided(flat, shape, strides)
 
 
-def text(read: Any, shape: Sequence[int]) -> str:
+def text(read: Callable[[tuple[int, ...]], Any], shape: Sequence[int], at: tuple[int, ...] = ()) -> str:
     """The elements in rows, as Mojo prints them: behind each of a matrix's elements stands a space.
 
     A vector is one row; of higher ranks, matrices are separated by an empty line.
     """
-    if not shape:
-        return str(read())
-    if len(shape) == 1:
-        return " ".join(str(read(i)) for i in range(shape[0]))
+    if len(shape) > 2:
+        return "\n\n".join(text(read, shape[1:], (*at, i)) for i in range(shape[0]))
     if len(shape) == 2:
-        return "\n".join("".join(f"{read(i, j)} " for j in range(shape[1])) for i in range(shape[0]))
-    return "\n\n".join(text(lambda *rest, i=i: read(i, *rest), shape[1:]) for i in range(shape[0]))
+        rows = ("".join(f"{read((*at, i, j))} " for j in range(shape[1])) for i in range(shape[0]))
+        return "\n".join(rows)
+    return " ".join(str(read((*at, i))) for i in range(shape[0])) if shape else str(read(at))

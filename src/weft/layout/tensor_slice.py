@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from weft.layout.errors import refuse
 from weft.layout.int_tuple import IntTuple, is_tuple
@@ -34,6 +34,7 @@ def sliced(layout: Layout, parts: tuple[Any, ...], *, host: bool) -> tuple[Layou
             start.append(part)
             origin.append((extent, stride))
             continue
+        part = cast("slice[Any, Any, Any]", part)
         if part == slice(None):
             kept.append((extent, stride))
             continue
@@ -69,7 +70,7 @@ def _expanded(layout: Layout, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return parts
 
 
-def _bounds(part: slice, extent: Scalar, mode: int, host: bool) -> tuple[Any, Any, int]:
+def _bounds(part: slice[Any, Any, Any], extent: Scalar, mode: int, host: bool) -> tuple[Any, Any, int]:
     begin = 0 if part.start is None else coordinate(part.start)
     end = extent if part.stop is None else coordinate(part.stop)
     step = 1 if part.step is None else coordinate(part.step)
