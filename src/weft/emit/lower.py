@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from weft.artifact import AssertSite, PrintSite
 from weft.emit.debug import DebugInfo
+from weft.emit.halves import definitions
 from weft.ir.core import Function, Global, Module, Op, Region, Value
 from weft.ir.ops import CASTS
 from weft.ir.types import FloatType, PointerType, Type
@@ -119,7 +120,10 @@ class Lowering:
         tail = list(self.metadata)
         if self.debug is not None:
             tail += self.debug.finish()
-        return "\n".join([*head, *bodies, *tail]) + "\n"
+        text = "\n".join([*head, *bodies])
+        if self.target.kind == "object":
+            text += definitions(text)
+        return "\n".join([text, *tail]) + "\n"
 
     def meta(self, text: str) -> str:
         """A metadata node; gives its reference."""
