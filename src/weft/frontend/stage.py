@@ -354,18 +354,19 @@ def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
         )
         staged.insert(0, place(unset, tree))
     arguments = ast.arguments([], [ast.arg(B), *[ast.arg(p) for p in parameters]], None, [], [], None, [])
-    inner = ast.FunctionDef(tree.name, arguments, staged, [], None, **_type_params())
+    inner = ast.FunctionDef("__weft_staged", arguments, staged, [], None, **_type_params())
     free = list(code.co_freevars)
     outer_args = ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, [])
     outer = ast.FunctionDef(
-        "__weft_factory", outer_args, [inner, ast.Return(_name(tree.name))], [], None, **_type_params()
+        "__weft_factory", outer_args, [inner, ast.Return(_name("__weft_staged"))], [], None, **_type_params()
     )
     fill_places(place(outer, tree), tree)
     module = ast.Module([outer], [])
     names: dict[str, Any] = {}
     exec(compile(module, code.co_filename, "exec", dont_inherit=True), fn.__globals__, names)
     made = names["__weft_factory"].__code__
-    inner_code = next(c for c in made.co_consts if isinstance(c, CodeType) and c.co_name == tree.name)
+    inner_code = next(c for c in made.co_consts if isinstance(c, CodeType) and c.co_name == "__weft_staged")
+    inner_code = inner_code.replace(co_name=tree.name, co_qualname=code.co_qualname)
     _register(inner_code)
     cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
     closure = tuple(cells[n] for n in inner_code.co_freevars)
