@@ -5,6 +5,11 @@ The names that programs use most; the rest lives in ``weft.gpu``, ``weft.gpu.hos
 neither LLVM nor NumPy.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
 from weft.diagnostics import CompileError, DeviceError, LaunchError, WeftError
 from weft.dtype import DType
 from weft.lang import (
@@ -35,6 +40,10 @@ from weft.lang import (
     unroll,
 )
 
+if TYPE_CHECKING:
+    from weft.sys import has_accelerator
+    from weft.tensor import Tensor, accelerator, cpu
+
 __all__ = [
     "SIMD",
     "BFloat16",
@@ -55,6 +64,7 @@ __all__ = [
     "Kernel",
     "LaunchError",
     "Pointer",
+    "Tensor",
     "UInt",
     "UInt8",
     "UInt16",
@@ -62,7 +72,10 @@ __all__ = [
     "UInt64",
     "WeftError",
     "__version__",
+    "accelerator",
+    "cpu",
     "func",
+    "has_accelerator",
     "iota",
     "kernel",
     "struct",
@@ -70,3 +83,24 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_LATER = {
+    "Tensor": "weft.tensor",
+    "accelerator": "weft.tensor",
+    "cpu": "weft.tensor",
+    "has_accelerator": "weft.sys",
+}
+"""Names whose modules are loaded when they are first used."""
+
+if not TYPE_CHECKING:  # so that type checkers know which names exist
+
+    def __getattr__(name: str) -> object:
+        module = _LATER.get(name)
+        if module is None:
+            raise AttributeError(f"module 'weft' has no attribute {name!r}")
+        found = globals()[name] = getattr(importlib.import_module(module), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

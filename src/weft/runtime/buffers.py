@@ -88,6 +88,10 @@ class Buffer(Generic[T]):
             self.allocation  # noqa: B018
         return self._address
 
+    def lend(self, context: BaseContext) -> bool:
+        """Whether work of that context may use the memory; called before each such work is queued."""
+        return context is self.context
+
     def unsafe_ptr(self) -> int:
         """The address of the first element; nothing checks what is done with it."""
         return self.address

@@ -69,6 +69,7 @@ class BaseContext:
         self._device = driver.open(device_id)
         self._stream = self._device.create_stream()
         self._closed = False
+        self._kept: dict[int, object] = {}
 
     @staticmethod
     def number_of_devices(*, api: str | None = None) -> int:
@@ -243,6 +244,11 @@ class BaseContext:
             DeviceError: work failed since the last time, by an assertion in a kernel for example.
         """
         self.stream.synchronize()
+        self._kept.clear()
+
+    def keep(self, owner: object) -> None:
+        """Keep an object until :meth:`synchronize`: queued work uses memory that is not this context's."""
+        self._kept[id(owner)] = owner
 
     def close(self) -> None:
         """Wait for the queued work and take no more. Buffers keep their memory. Idempotent.
@@ -255,6 +261,7 @@ class BaseContext:
         self._closed = True
         try:
             self._stream.synchronize()
+            self._kept.clear()
         finally:
             self._device.close()
 

@@ -43,7 +43,7 @@ def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") 
     Raises:
         LaunchError: the buffer is closed, or of another context.
     """
-    if buffer.context is not context:
+    if not buffer.lend(context):
         raise refuse(
             "buffer-context",
             f"the {what} belongs to another context ({buffer.context!r}); this is {context!r}",

@@ -1,0 +1,418 @@
+"""Tensors that own their data: on the CPU, where Python sees the elements, or on an accelerator."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar, overload
+
+from weft.dtype import DType, DTypeLike, as_dtype
+from weft.lang.number import number_class
+from weft.launch import DeviceContext
+from weft.layout import Layout, LayoutTensor
+from weft.runtime.buffers import Buffer, DeviceBuffer
+from weft.runtime.context import BaseContext
+from weft.runtime.drivers import default_api
+from weft.runtime.host_buffer import HostBuffer
+from weft.runtime.refuse import refuse
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["Device", "Tensor", "accelerator", "cpu"]
+
+T = TypeVar("T")
+Shape = SupportsIndex | Iterable[SupportsIndex]
+Index = SupportsIndex | slice | tuple[SupportsIndex | slice, ...]
+
+_DL_CPU, _DL_CUDA_HOST = 1, 3
+
+
+class Device:
+    """A place where tensors live: :func:`cpu` or :func:`accelerator`. Equal if it is the same machine."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self.context = context
+        """The context in which the device's tensors are made and copied."""
+
+    @property
+    def api(self) -> str:
+        """The API's name, such as ``cpu``."""
+        return self.context.api
+
+    @property
+    def id(self) -> int:
+        """The device's number among those of its API."""
+        return self.context.id
+
+    @property
+    def name(self) -> str:
+        """The device's name as its maker writes it."""
+        return self.context.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and (self.api, self.id) == (other.api, other.id)
+
+    def __hash__(self) -> int:
+        return hash((self.api, self.id))
+
+    def __repr__(self) -> str:
+        return f"<Device {self.api}:{self.id}, {self.name}>"
+
+
+@cache
+def _device(api: str, device_id: int) -> Device:
+    return Device(DeviceContext(device_id, api=api))
+
+
+def cpu() -> Device:
+    """This machine's processor.
+
+    Example:
+        >>> cpu().api
+        'cpu'
+    """
+    return _device("cpu", 0)
+
+
+def accelerator(device_id: int = 0) -> Device:
+    """The device that ``DeviceContext()`` takes: the best one here, which is the CPU where no GPU is.
+
+    Args:
+        device_id: which of them, from 0.
+
+    Raises:
+        DeviceError: there is no such device.
+    """
+    return _device(default_api(), device_id)
+
+
+class Tensor(Generic[T]):
+    """Elements of ``T`` in row-major order, which the tensor owns.
+
+    Where a kernel's parameter is a ``LayoutTensor[T]``, a tensor is an argument, of any context of its
+    device. Reading a tensor waits for the work that uses it, and so does a launch in another context.
+
+    Args:
+        dtype: the element type: ``Float32``, ``DType.float32`` or ``"float32"``.
+        shape: its extents, or one number for a vector. The elements are undefined.
+        device: where the elements are: :func:`cpu` (the default), :func:`accelerator`, or a context.
+
+    Raises:
+        LaunchError: type or shape are none.
+        DeviceError: there is not so much memory.
+
+    Example:
+        >>> from weft import Float32, Tensor, accelerator, cpu
+        >>> image = Tensor(Float32, (2, 3))
+        >>> for y in range(2):
+        ...     for x in range(3):
+        ...         image[y, x] = 10.0 * y + x
+        >>> on_device = image.to(accelerator())       # kernels take it now
+        >>> on_device.to(cpu()).numpy().sum()
+        np.float32(36.0)
+    """
+
+    device: Device
+    """Where the elements are."""
+    dtype: DType
+    """The element type."""
+    shape: tuple[int, ...]
+    """The extents."""
+    storage: Buffer[T]
+    """The memory: a HostBuffer on the CPU, a DeviceBuffer elsewhere."""
+
+    @overload
+    def __init__(
+        self, dtype: type[T], shape: Shape, device: Device | DeviceContext | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self: Tensor[Any], dtype: DTypeLike, shape: Shape, device: Device | DeviceContext | None = None
+    ) -> None: ...
+    def __init__(self, dtype: Any, shape: Shape, device: Device | DeviceContext | None = None) -> None:
+        place = _as_device(device)
+        extents = _as_shape(shape)
+        context, size = place.context, math.prod(extents)
+        if place.api == "cpu":
+            host: HostBuffer[T] = context.enqueue_create_host_buffer(dtype, size)
+            storage = _HostStorage[T](context, host.dtype, host.allocation, host.address, size)
+        else:
+            made: DeviceBuffer[T] = context.enqueue_create_buffer(dtype, size)
+            storage = _DeviceStorage[T](context, made.dtype, made.allocation, made.address, size)
+        self._set(place, extents, storage)
+
+    def _set(self, device: Device, shape: tuple[int, ...], storage: Buffer[T]) -> None:
+        self.device, self.shape, self.storage, self.dtype = device, shape, storage, storage.dtype
+        self._view: LayoutTensor[T] | None = None
+
+    @staticmethod
+    def from_numpy(array: npt.ArrayLike, device: Device | DeviceContext | None = None) -> Tensor[Any]:
+        """A tensor with the elements of an array, copied.
+
+        Args:
+            array: an array, or what NumPy makes one of.
+            device: where the tensor is to be.
+
+        Raises:
+            LaunchError: the array's type is no element type.
+
+        Example:
+            >>> import numpy as np
+            >>> Tensor.from_numpy(np.ones((4, 5), np.float32)).shape
+            (4, 5)
+        """
+        import numpy as np
+
+        found = np.asarray(array)
+        source = np.ascontiguousarray(found)
+        made: Tensor[Any] = Tensor(found.dtype.name, found.shape, device)
+        context = made.device.context
+        context.enqueue_copy(dst=made.storage, src=source.astype(source.dtype.newbyteorder("="), copy=False))
+        return made
+
+    @staticmethod
+    def from_dlpack(source: Any) -> Tensor[Any]:
+        """A tensor over the memory of another library's array on the CPU, which both share.
+
+        Args:
+            source: an array with ``__dlpack__``, of NumPy, PyTorch and others; contiguous.
+
+        Raises:
+            LaunchError: its memory is not the host's, or cannot be shared.
+
+        Example:
+            >>> import numpy as np
+            >>> array = np.zeros(3, np.float32)
+            >>> tensor = Tensor.from_dlpack(array)
+            >>> tensor[1] = 5.0
+            >>> array
+            array([0., 5., 0.], dtype=float32)
+        """
+        import numpy as np
+
+        if not hasattr(source, "__dlpack__"):
+            raise refuse(
+                "dlpack",
+                f"a {type(source).__name__} does not offer its memory by __dlpack__",
+                hints=["Tensor.from_numpy(...) copies anything that NumPy makes an array of"],
+            )
+        kind = source.__dlpack_device__()[0]
+        if kind not in (_DL_CPU, _DL_CUDA_HOST):
+            raise refuse(
+                "dlpack", "the array's memory is not the host's", hints=["copy it to the host first"]
+            )
+        if getattr(getattr(source, "flags", None), "writeable", True) is False:
+            raise refuse("dlpack", "the array is read-only", hints=["copy it with Tensor.from_numpy(...)"])
+        try:
+            array: npt.NDArray[Any] = np.from_dlpack(source)
+        except (BufferError, RuntimeError, TypeError) as error:
+            raise refuse("dlpack", f"the array's memory cannot be shared: {error}") from error
+        if not array.flags.c_contiguous:
+            raise refuse(
+                "dlpack",
+                f"the array of shape {array.shape} with strides {array.strides} bytes is not contiguous",
+                hints=["copy it with Tensor.from_numpy(...)"],
+            )
+        place = cpu()
+        dtype = as_dtype(array.dtype.name)
+        owner: Any = _Foreign(array)
+        storage = _HostStorage[Any](place.context, dtype, owner, array.ctypes.data, array.size)
+        storage.foreign = True
+        made: Tensor[Any] = object.__new__(Tensor)
+        made._set(place, tuple(array.shape), storage)
+        return made
+
+    @property
+    def rank(self) -> int:
+        """The number of extents."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return len(self.storage)
+
+    @property
+    def layout(self) -> Layout:
+        """Where the elements lie: row-major."""
+        return self.to_layout_tensor().layout
+
+    def to_layout_tensor(self) -> LayoutTensor[T]:
+        """The tensor as kernels see it: a view of the same memory."""
+        if self._view is None:
+            self._view = LayoutTensor(self.storage, Layout.row_major(self.shape))
+        return self._view
+
+    def to(self, device: Device | DeviceContext) -> Tensor[T]:
+        """The tensor on a device: itself where it is there already, else a copy.
+
+        Raises:
+            DeviceError: there is not so much memory.
+        """
+        place = _as_device(device)
+        if place == self.device:
+            return self
+        made: Tensor[Any] = Tensor(self.dtype, self.shape, place)
+        if made.device.api == "cpu":
+            made.numpy()[...] = self.numpy()
+        else:
+            made.device.context.enqueue_copy(dst=made.storage, src=self.numpy())
+        return made
+
+    def move_to(self, device: Device | DeviceContext) -> Tensor[T]:
+        """Like :meth:`to`, but where the tensor moves it gives its memory up and cannot be used again."""
+        made = self.to(device)
+        if made is not self:
+            self.close()
+        return made
+
+    def close(self) -> None:
+        """Give the memory up."""
+        self.storage.close()
+        self._view = None
+
+    def fill(self, value: object) -> None:
+        """Set every element to a value.
+
+        Raises:
+            LaunchError: it does not fit the element type.
+        """
+        self.device.context.enqueue_fill(self.storage, value)
+
+    # Elements
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """The elements as an array, once all work on them has ended.
+
+        On the CPU it is the same memory, elsewhere a copy. NumPy has no bfloat16; its bits come as uint16.
+        """
+        storage = self.storage
+        if isinstance(storage, _HostStorage):
+            storage.wait()
+            return storage.numpy().reshape(self.shape)
+        import numpy as np
+
+        context = storage.context
+        if isinstance(storage, _DeviceStorage):
+            storage.wait()
+        made = np.empty(self.size, "uint16" if self.dtype.kind == "bfloat" else self.dtype.name)
+        context.enqueue_copy(dst=made, src=storage)
+        context.synchronize()
+        return made.reshape(self.shape)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"a Tensor of {self.dtype} is an array of {dtype} only by copying")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._elements("__dlpack__").__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        self._elements("__dlpack__")
+        return _DL_CPU, 0
+
+    def __getitem__(self, index: Index) -> Any:
+        """An element as a NumPy scalar; for slices, an array over the same memory."""
+        return self._elements("reading elements")[index]
+
+    def __setitem__(self, index: Index, value: object) -> None:
+        self._elements("writing elements")[index] = value
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a Tensor without extents has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        extents = ", ".join(map(str, self.shape))
+        return f"<Tensor of {number_class(self.dtype).__name__} ({extents}) on {self.device.name}>"
+
+    def _elements(self, what: str) -> npt.NDArray[Any]:
+        if self.device.api != "cpu":
+            raise refuse(
+                "device-element",
+                f"{what} needs them on the CPU; this tensor is on {self.device.name}",
+                hints=["take tensor.to(cpu()) first"],
+            )
+        if self.dtype.kind == "bfloat":
+            raise refuse("device-element", "NumPy has no bfloat16", hints=["tensor.numpy() holds the bits"])
+        return self.numpy()
+
+
+class _Foreign:
+    """Another library's memory, kept while this is."""
+
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self.array = array
+        self.address: int = array.ctypes.data
+        self.nbytes: int = array.nbytes
+
+
+class _Lending(Buffer[T]):
+    """Memory that every context of its device may use, one after the other."""
+
+    foreign = False
+    """Whether the memory would not wait for queued work before it is freed."""
+    _user: BaseContext | None = None
+
+    def lend(self, context: BaseContext) -> bool:
+        own = self.context
+        if (context.api, context.id) != (own.api, own.id):
+            return False
+        if self._user is not context:
+            self.wait()
+            self._user = context
+        if self.foreign or context is not own:
+            context.keep(self)
+        return True
+
+    def wait(self) -> None:
+        """Wait for the context that used the memory last."""
+        user = self._user
+        if user is not None and not user.closed:
+            user.synchronize()
+
+
+class _HostStorage(_Lending[T], HostBuffer[T]):
+    pass
+
+
+class _DeviceStorage(_Lending[T], DeviceBuffer[T]):
+    pass
+
+
+def _as_device(device: Device | DeviceContext | None) -> Device:
+    if device is None:
+        return cpu()
+    if isinstance(device, Device):
+        return device
+    if isinstance(device, DeviceContext):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return Device(device)
+    raise refuse(
+        "tensor-device",
+        f"a tensor is on a Device, not on a {type(device).__name__}",
+        hints=["write cpu(), accelerator(), or give a DeviceContext"],
+    )
+
+
+def _as_shape(shape: Shape) -> tuple[int, ...]:
+    try:
+        extents = (
+            tuple(map(operator.index, shape)) if isinstance(shape, Iterable) else (operator.index(shape),)
+        )
+    except TypeError:
+        extents = (-1,)
+    if min(extents, default=0) < 0:
+        raise refuse(
+            "tensor-shape",
+            f"a shape is one extent or a tuple of them, each 0 or more; {shape!r} is none",
+            hints=["write e.g. Tensor(Float32, (height, width))"],
+        )
+    return extents
