@@ -61,7 +61,7 @@ def _machine(target: Target, level: int) -> tuple[Any, Any]:
     options.loop_vectorization = target.kind == "object"
     options.slp_vectorization = True
     options.loop_unrolling = True
-    options.loop_interleaving = target.kind == "object"
+    options.loop_interleaving = False
     return machine, options
 
 

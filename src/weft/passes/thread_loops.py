@@ -14,7 +14,7 @@ from weft.ir.clone import clone_op
 from weft.ir.core import Function, Module, Op, Region, Value
 from weft.ir.types import I1, I8, I32, I64, Type, pointer
 from weft.passes.barrier_split import BarrierBody
-from weft.passes.loop_nest import loop_nest
+from weft.passes.guard_bounds import Bound, take_guards
 from weft.passes.thread_context import Context, Rewriter, SharedLayout, add_context_parameters, needs_context
 
 __all__ = ["thread_loops"]
@@ -109,6 +109,7 @@ class _Entry:
         self.users = users
         self.b = Builder(module)
         self.b.loc = (kernel.line, 0)
+        self.together = not layout.size and not _has_barrier(kernel.body)
         self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
 
     def field(self, offset: int, kind: Type) -> Value:
@@ -138,25 +139,29 @@ class _Entry:
             "llvm.getelementptr", (self.launch, b.constant(_NEXT, I64)), _P, {"elem_type": I8}
         )
         zero, one = b.constant(0, I64), b.constant(1, I64)
-        condition, body, blocks = Region(), Region(), Region([])
+        condition, body, blocks = Region(), Region(), Region()
         with b.into(condition):
             attrs = {"bin_op": "add", "ordering": "monotonic", "syncscope": ""}
             taken = b.value("llvm.atomicrmw", (following, chunk), I64, attrs)
             b.emit("weft.set", (start, taken))
             b.emit("weft.condition", (b.value("arith.cmpi", (taken, total), I1, {"predicate": "slt"}),))
-        linear = Value(I64, blocks, "block")
-        blocks.args.append(linear)
+        head: list[Op] = []
         with b.into(body):
             first = b.value("weft.get", (start,), I64)
-            end = b.value("arith.addi", (first, chunk), I64)
-            less = b.value("arith.cmpi", (end, total), I1, {"predicate": "slt"})
-            end = b.value("arith.select", (less, end, total), I64)
-            b.emit("weft.for", (first, end, one), (), {"parallel": False}, (blocks,))
-        head: list[Op] = []
+            end = self.smaller(b.value("arith.addi", (first, chunk), I64), total)
+            b.emit("weft.while", (), (), {}, (self.more(start, end), blocks))
         with b.into(blocks):
+            linear = b.value("weft.get", (start,), I64)
             ids = self.block_ids(linear, grid)
+            count = one
+            if not self.together:
+                b.emit("weft.set", (start, b.value("arith.addi", (linear, one), I64)))
+            else:
+                row = b.value("arith.subi", (grid[0], ids[0]), I64)
+                count = self.smaller(b.value("arith.subi", (end, linear), I64), row)
+                b.emit("weft.set", (start, b.value("arith.addi", (linear, count), I64)))
             context = Context(state, ids, [zero, zero, zero], block, grid, shared)
-            self.block(context, parameters, head)
+            self.blocks(context, count, parameters, head)
         made.body.ops.extend(head)
         b.emit("weft.while", (), (), {}, (condition, body))
         b.emit("weft.return")
@@ -179,38 +184,101 @@ class _Entry:
         rest = b.value("arith.divui", (linear, grid[0]), I64)
         return [x, b.value("arith.remui", (rest, grid[1]), I64), b.value("arith.divui", (rest, grid[1]), I64)]
 
-    def bounds(self, context: Context) -> list[Value]:
-        """How many threads of the block run along x, y, z: all, or those inside an over= range."""
-        b, out = self.b, list[Value]()
-        for axis in range(3):
-            size = context.block_dim[axis]
-            if axis < self.kernel.over_rank:
-                extent = self.field(_OVER + 8 * axis, I64)
-                begin = b.value("arith.muli", (context.block_id[axis], size), I64)
-                left = b.value("arith.subi", (extent, begin), I64)
-                less = b.value("arith.cmpi", (left, size), I1, {"predicate": "slt"})
-                size = b.value("arith.select", (less, left, size), I64)
-            out.append(size)
-        return out
+    def smaller(self, x: Value, y: Value) -> Value:
+        """The smaller of two numbers."""
+        less = self.b.value("arith.cmpi", (x, y), I1, {"predicate": "slt"})
+        return self.b.value("arith.select", (less, x, y), I64)
 
-    def block(self, context: Context, parameters: list[Value], head: list[Op]) -> None:
-        """The work of one block."""
+    def more(self, slot: Value, end: Value) -> Region:
+        """The condition that the slot's number is below ``end``."""
+        made, b = Region(), self.b
+        with b.into(made):
+            now = b.value("weft.get", (slot,), I64)
+            b.emit("weft.condition", (b.value("arith.cmpi", (now, end), I1, {"predicate": "slt"}),))
+        return made
+
+    def bound(self, axis: int, context: Context) -> Value:
+        """How many threads of the block run along an axis: all, or those inside an over= range."""
+        b, size = self.b, context.block_dim[axis]
+        if axis < self.kernel.over_rank:
+            begin = b.value("arith.muli", (context.block_id[axis], size), I64)
+            size = self.smaller(b.value("arith.subi", (self.field(_OVER + 8 * axis, I64), begin), I64), size)
+        return size
+
+    def blocks(self, context: Context, count: Value, parameters: list[Value], head: list[Op]) -> None:
+        """The work of ``count`` blocks that follow each other along x.
+
+        Without barriers and shared memory their threads may run in any order: row by row through all
+        of the blocks, so that memory is read in the order in which it lies.
+        """
         b, k = self.b, self.kernel
-        bounds = self.bounds(context)
         if _has_barrier(k.body):
+            bounds = [self.bound(axis, context) for axis in range(3)]
             BarrierBody(b, k, context, self.layout, self.users, head, parameters, bounds).emit()
             return
-        regions = [Region([]) for _ in range(3)]
-        ids = [Value(I64, r, n) for r, n in zip(regions, ("thread_x", "thread_y", "thread_z"), strict=True)]
-        for region, index in zip(regions, ids, strict=True):
+        guards = take_guards(k)
+        regions = [Region([]) for _ in range(4)]
+        names = ("thread_x", "block_x", "thread_y", "thread_z")
+        x, block_x, y, z = (Value(I64, r, n) for r, n in zip(regions, names, strict=True))
+        for region, index in zip(regions, (x, block_x, y, z), strict=True):
             region.args.append(index)
-        context.thread_id = ids
-        rewriter = _ThreadRewriter(b, context, self.layout, self.users, head)
+        zero, one = b.constant(0, I64), b.constant(1, I64)
+        bounds = [self.narrowed(axis, context, guards, parameters) for axis in (1, 2)]
+        end = b.value("arith.addi", (context.block_id[0], count), I64)
+        inner = Context(
+            context.state,
+            [block_x, *context.block_id[1:]],
+            [x, y, z],
+            context.block_dim,
+            context.grid_dim,
+            context.shared,
+        )
+        rewriter = _ThreadRewriter(b, inner, self.layout, self.users, head)
         rewriter.mapping.update(zip(k.args, parameters, strict=True))
         with b.into(regions[0]):
             for op in k.body.ops:
                 rewriter.op(op)
-        loop_nest(b, regions, bounds)
+        with b.into(regions[1]):
+            bounds.insert(0, self.narrowed(0, inner, guards, parameters))
+        loops = [
+            (regions[1], zero, bounds[0], regions[0]),
+            (regions[2], context.block_id[0], end, regions[1]),
+            (regions[3], zero, bounds[1], regions[2]),
+        ]
+        for outside, begin, stop, body in loops:
+            with b.into(outside):
+                b.emit("weft.for", (begin, stop, one), (), {"parallel": body is regions[0]}, (body,))
+        b.emit("weft.for", (zero, bounds[2], one), (), {"parallel": False}, (regions[3],))
+
+    def narrowed(self, axis: int, context: Context, guards: list[Bound], parameters: list[Value]) -> Value:
+        """How many threads run along an axis under the kernel's own guards, where ``b`` stands."""
+        rewriter = _BlockRewriter(self.b, context, self.layout, self.users, [])
+        rewriter.mapping.update(zip(self.kernel.args, parameters, strict=True))
+        size = self.bound(axis, context)
+        for guard in guards:
+            if guard.axis == axis:
+                size = self.smaller(rewriter.left(guard), size)
+        return size
+
+
+class _BlockRewriter(Rewriter):
+    """Computes, once for the block, values that its threads share."""
+
+    def lookup(self, v: Value) -> Value:
+        found = self.mapping.get(v)
+        if found is None:
+            assert isinstance(v.owner, Op)
+            self.op(v.owner)
+            found = self.mapping[v]
+        return found
+
+    def left(self, bound: Bound) -> Value:
+        """How many threads, from the first on, are within a bound."""
+        b = self.b
+        left = self.lookup(bound.limit)
+        for offset in bound.offsets:
+            left = b.value("arith.subi", (left, self.lookup(offset)), I64)
+        return b.value("arith.addi", (left, b.constant(1, I64)), I64) if bound.inclusive else left
 
 
 class _ThreadRewriter(Rewriter):
