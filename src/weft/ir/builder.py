@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -71,7 +71,7 @@ class Builder:
         return op.results[0]
 
     @contextmanager
-    def into(self, region: Region) -> Iterator[Region]:
+    def into(self, region: Region) -> Generator[Region]:
         """Append to ``region`` for a while; afterwards the code here is reached as it was before."""
         before, was_live = self.region, self.live
         self.region = region
@@ -116,7 +116,7 @@ def maybe_current() -> Builder | None:
 
 
 @contextmanager
-def building(builder: Builder | None) -> Iterator[Builder | None]:
+def building(builder: Builder | None) -> Generator[Builder | None]:
     """Make ``builder`` the current one (None: leave compilation, as a callback on the host does)."""
     before = maybe_current()
     _state.builder = builder

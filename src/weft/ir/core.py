@@ -100,6 +100,24 @@ class Op:
         """The single result."""
         return self.results[0]
 
+    def number_attr(self, name: str) -> bool | int | float:
+        """An attribute that is a number."""
+        value = self.attrs[name]
+        assert isinstance(value, (bool, int, float))
+        return value
+
+    def int_attr(self, name: str) -> int:
+        """An attribute that is an integer."""
+        value = self.attrs[name]
+        assert isinstance(value, int)
+        return value
+
+    def type_attr(self, name: str) -> Type:
+        """An attribute that is a type."""
+        value = self.attrs[name]
+        assert isinstance(value, Type)
+        return value
+
     def __repr__(self) -> str:
         return f"<{self.spec.name} at line {self.loc[0]}>"
 

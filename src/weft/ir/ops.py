@@ -6,6 +6,8 @@ Names are upstream MLIR's where MLIR has the operation; ``weft.*`` are the struc
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.ir.core import Op, OpSpec
 from weft.ir.types import I1, FloatType, IntType, PointerType, VectorType
 
@@ -26,21 +28,11 @@ def _declare(
     results: int = 1,
     pure: bool = False,
     terminator: bool = False,
-    verify: object = None,
+    verify: Callable[[Op], str | None] | None = None,
     doc: str = "",
 ) -> None:
-    split = lambda s: tuple(s.split())  # noqa: E731
-    SPECS[name] = OpSpec(
-        name,
-        split(operands),
-        split(attrs),
-        split(regions),
-        results,
-        pure,
-        terminator,
-        verify,
-        doc,  # pyright: ignore[reportArgumentType]
-    )
+    names = [tuple(text.split()) for text in (operands, attrs, regions)]
+    SPECS[name] = OpSpec(name, names[0], names[1], names[2], results, pure, terminator, verify, doc)
 
 
 def _same_ints(op: Op) -> str | None:

@@ -89,9 +89,9 @@ class _Printer:
             kind = "constant" if g.data is not None else "uninitialized"
             value = f', "value" = {_quoted(g.data.decode("latin-1"))}' if g.data is not None else ""
             self.lines.append(
-                f'  "weft.global"() {{"sym_name" = {_quoted(g.name)}, "kind" = "{kind}", "space" = {g.space} : i64, '
-                f'"elem_type" = {g.element.mlir}, "count" = {g.count} : i64, "alignment" = {g.align} : i64{value}}}'
-                " : () -> ()"
+                f'  "weft.global"() {{"sym_name" = {_quoted(g.name)}, "kind" = "{kind}", '
+                f'"space" = {g.space} : i64, "elem_type" = {g.element.mlir}, "count" = {g.count} : i64, '
+                f'"alignment" = {g.align} : i64{value}}} : () -> ()'
             )
         for function in module.functions:
             self.function(function)
@@ -143,7 +143,7 @@ class _Printer:
             return ""
         if op.name == "arith.constant":
             kind = op.result.type
-            text = _number(op.attrs["value"], kind)  # pyright: ignore[reportArgumentType]
+            text = _number(op.number_attr("value"), kind)
             return (
                 f' <{{"value" = dense<{text}> : {kind.mlir}}}>'
                 if isinstance(kind, VectorType)

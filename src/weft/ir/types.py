@@ -90,10 +90,12 @@ class VectorType(Type):
 
     @property
     def scalar(self) -> Type:
+        """The type of one lane."""
         return self._element
 
     @property
     def lanes(self) -> int:
+        """How many lanes a value of the type has."""
         return self._lanes
 
 

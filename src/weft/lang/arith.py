@@ -7,7 +7,7 @@ Shifts by the width or more give what Python's unbounded integers would, cut to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from weft.dtype import DType
@@ -33,7 +33,7 @@ _EXACT: dict[str, Attribute] = {"fastmath": "none"}
 
 
 @contextmanager
-def no_contraction() -> Iterator[None]:
+def no_contraction() -> Generator[None]:
     """Keep products and sums apart for a while, where a target would fuse them into fma."""
     b = maybe_current()
     if b is None:

@@ -9,10 +9,12 @@ The scheme is that of POCL's work-item loops (Jääskeläinen et al., 2015).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from weft.ir.builder import Builder
-from weft.ir.core import Function, Op, Region, Value
+from weft.ir.core import Attribute, Function, Op, Region, Value
+from weft.ir.ops import SPECS
 from weft.ir.types import I1, I8, I64, Type, pointer
 from weft.passes.loop_nest import loop_nest
 from weft.passes.thread_context import Context, Rewriter, SharedLayout
@@ -31,6 +33,11 @@ class _Node:
     ops: list[Op] = field(default_factory=list[Op])
     parts: list[list[_Node]] = field(default_factory=list["list[_Node]"])
     in_loop: bool = False
+
+    def copy_into(self, segment: _Segment) -> None:
+        """The segment's operations, for the thread at hand."""
+        for op in self.ops:
+            segment.op(op)
 
 
 def _splits(op: Op, jumps: bool) -> bool:
@@ -72,7 +79,8 @@ class BarrierBody:
         self.scalars: dict[Value, Value] = {}
         returns = [op for op in kernel.body.walk() if op.name == "weft.return"]
         self.returns_early = returns != [kernel.body.ops[-1]]
-        self.alive = self.left = None
+        self.alive: Value | None = None
+        self.left: Value | None = None
 
     # -- analysis -----------------------------------------------------------------------------
     def nodes(self, ops: list[Op], in_loop: bool) -> list[_Node]:
@@ -162,9 +170,8 @@ class BarrierBody:
             owner = v.owner
             users = self.used_in.get(v, set())
             if isinstance(owner, Op) and owner.name in ("weft.slot", "llvm.alloca"):
-                kind = owner.attrs["elem_type"]
-                assert isinstance(kind, Type)
-                count = int(owner.attrs.get("count", 1))  # pyright: ignore[reportArgumentType]
+                kind = owner.type_attr("elem_type")
+                count = owner.int_attr("count") if "count" in owner.attrs else 1
                 if len(users) > 1 or any(u.in_loop for u in users):
                     self.arrays[v] = (self.array(kind, count), kind, count)
                 else:
@@ -193,9 +200,10 @@ class BarrierBody:
         self.sequence(nodes)
 
     def sequence(self, nodes: list[_Node]) -> None:
+        """Some pieces, one after the other."""
         for node in nodes:
             if node.op is None:
-                self.threads(lambda s, ops=node.ops: [s.op(op) for op in ops], home=node)
+                self.threads(node.copy_into, home=node)
             elif node.op.name != "gpu.barrier":
                 self.control(node)
 
@@ -256,7 +264,9 @@ class BarrierBody:
             b.emit("weft.break")
         b.emit("weft.if", (none,), (), {}, (stop, Region()))
 
-    def threads(self, body, *, home: _Node | None = None, guard: bool = True) -> None:  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
+    def threads(
+        self, body: Callable[[_Segment], None], *, home: _Node | None = None, guard: bool = True
+    ) -> None:
         """``body(segment)`` inside loops over the threads of the block."""
         b = self.b
         regions = [Region([]) for _ in range(3)]
@@ -279,9 +289,13 @@ class BarrierBody:
         loop_nest(b, regions, self.bounds)
 
 
-def _hoisted(head: list[Op], name: str, operands: tuple[Value, ...], kind: Type, attrs=None) -> Value:  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
-    from weft.ir.ops import SPECS
-
+def _hoisted(
+    head: list[Op],
+    name: str,
+    operands: tuple[Value, ...],
+    kind: Type,
+    attrs: Mapping[str, Attribute] | None = None,
+) -> Value:
     op = Op(SPECS[name], operands, attrs or {}, (), (kind,), (0, 0))
     head.append(op)
     return op.result
@@ -314,11 +328,13 @@ class _Segment(Rewriter):
         return b.value("llvm.getelementptr", (array, index), _P, {"elem_type": kind})
 
     def set_alive(self, flag: int) -> None:
+        """Note whether the thread takes part in what follows."""
         b = self.b
         assert self.body.alive is not None
         b.emit("weft.set", (self.at(self.body.alive, I8), b.constant(flag, I8)))
 
     def is_alive(self) -> Value:
+        """Whether the thread has not returned yet."""
         b = self.b
         assert self.body.alive is not None
         flag = b.value("weft.get", (self.at(self.body.alive, I8),), I8)

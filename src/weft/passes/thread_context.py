@@ -60,6 +60,7 @@ class SharedLayout:
 
     @staticmethod
     def of(module: Module) -> SharedLayout:
+        """The layout of a module's shared memory."""
         made = SharedLayout()
         for g in module.globals:
             if g.space == _SHARED:
@@ -111,6 +112,7 @@ class Rewriter:
         return self.mapping.get(v, v)
 
     def lookups(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The copies of several values."""
         return tuple([self.lookup(v) for v in values])
 
     def region(self, region: Region) -> Region:
