@@ -12,7 +12,7 @@ from typing import Any
 
 from weft._math.exponential import nearest
 from weft._math.formats import Format, format_of
-from weft._math.ops import Real, bits_of, fma, like
+from weft._math.ops import Real, bits_of, fma, from_bits, like
 from weft.dtype import DType
 from weft.lang import func, no_contraction
 
@@ -101,20 +101,26 @@ def _bits_from(table: Sequence[int], position: Any, count: int) -> list[Any]:
     return [(found[j] << left) | ((found[j + 1] >> 1) >> right) for j in range(count)]
 
 
-def _round_quarter(whole: Any) -> tuple[Any, Any]:
-    """The nearest integer to a number of quarters with 62 bits behind the point."""
-    return (whole + (1 << 61)) >> 62, (whole << 2)
+def _rounded(whole: Any) -> tuple[Any, Any]:
+    """Of a number of quarter turns with 62 bits behind the point: the nearest integer, and what is left.
+
+    The rest stands in all 64 bits, as a signed number of ``2**-64`` quarters.
+    """
+    return (whole + (1 << 61)) >> 62, whole << 2
 
 
 def _quarter32(m: Any, words: list[Any], f: Format) -> tuple[Any, Real, Real]:
     high = (m * (words[0] >> 32)) << 32
     whole = high + m * (words[0] & _LOW32) + ((m * (words[1] >> 32)) >> 32)
-    q, part = _round_quarter(whole)
-    part = part.bitcast(DType.int64) >> 1
-    x = part.cast(DType.float32)
-    y = (part - x.cast(DType.int64)).cast(DType.float32)
-    r, low = _times_quarter(x, y, f)
-    return q.cast(DType.int32), r, low
+    q, part = _rounded(whole)
+    top = (part >> 32).cast(DType.int32)
+    a = (top >> 8).cast(DType.float32) * 256.0  # 24 bits, 8 bits, 24 bits: each exact
+    b = (top & 255).cast(DType.float32)
+    c = ((part >> 8) & 0xFFFFFF).cast(DType.int32).cast(DType.float32) * 2.0**-24
+    low = b + c
+    x = a + low
+    y = ((a - x) + low) + ((b - low) + c)
+    return (q.cast(DType.int32), *_times_quarter(x, y, 2.0**-32, f))
 
 
 def _quarter64(m: Any, words: list[Any], f: Format) -> tuple[Any, Real, Real]:
@@ -128,21 +134,25 @@ def _quarter64(m: Any, words: list[Any], f: Format) -> tuple[Any, Real, Real]:
         column = carry + (low[j] & _LOW32) + (high[j + 1] & _LOW32)
         columns.append(column & _LOW32)
         carry = (column >> 32) + (low[j] >> 32) + (high[j + 1] >> 32)
-    whole = (columns[3] << 32) | columns[2]
+    q, part = _rounded((columns[3] << 32) | columns[2])
     rest = (columns[1] << 32) | columns[0]
-    q, part = _round_quarter(whole)
-    part = (part | (rest >> 62)).bitcast(DType.int64)
-    below = (((part.bitcast(DType.uint64) & 1) << 62) | ((rest << 2) >> 2)).bitcast(DType.int64)
-    part = part >> 1
-    x = part.cast(DType.float64)
-    y = (part - x.cast(DType.int64)).cast(DType.float64) + below.cast(DType.float64) * 2.0**-63
-    total = x + y
-    r, small = _times_quarter(total, (x - total) + y, f)
-    return q.bitcast(DType.int64), r, small
+    part = part | (rest >> 62)
+    a = (_digit((part >> 32) ^ (1 << 31)) - 2.0**31) * 2.0**32
+    b = _digit(part & _LOW32)
+    c = _digit((rest >> 30) & _LOW32) * 2.0**-32 + _digit((rest << 2) & _LOW32) * 2.0**-64
+    first = a + b
+    below = ((a - first) + b) + c
+    x = first + below
+    return (q.bitcast(DType.int64), *_times_quarter(x, (first - x) + below, 2.0**-64, f))
 
 
-def _times_quarter(x: Real, y: Real, f: Format) -> tuple[Real, Real]:
-    """``(x + y) * 2**-63 * pi/2`` in two parts."""
-    p = [c * 2.0**-63 for c in f.pi_2]
+def _digit(d: Any) -> Real:
+    """32 bits as a Float64: put under the exponent of ``2**52``, which is taken off again."""
+    return from_bits(d | 0x4330000000000000) - 2.0**52
+
+
+def _times_quarter(x: Real, y: Real, unit: float, f: Format) -> tuple[Real, Real]:
+    """``(x + y) * unit * pi/2`` in two parts."""
+    p = [c * unit for c in f.pi_2]
     r = x * p[0]
     return r, fma(y, p[0], fma(x, p[1], fma(x, p[0], -r)))
