@@ -92,7 +92,7 @@ def default_target() -> str:
     return find_driver(default_api()).open(0).info.target
 
 
-def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[Any]:
+def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:
     if isinstance(f, Kernel):
         return f
     if isinstance(f, Compiled):
@@ -108,7 +108,7 @@ def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[Any]:
 
 
 def _specs(
-    kernel: Kernel[Any], types: tuple[Any, ...], named: Mapping[str, Any], place: Location | None
+    kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any], place: Location | None
 ) -> dict[str, Spec]:
     """The specs of all parameters: from annotations, from ``types`` where these leave something open."""
     labels = () if place is None else (Label(place),)

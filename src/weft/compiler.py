@@ -108,7 +108,7 @@ class Compilation:
 
 
 def elaborate_kernel(
-    kernel: Kernel[Any],
+    kernel: Kernel[...],
     specs: Mapping[str, Spec],
     target: str | Target,
     *,
@@ -135,7 +135,7 @@ def elaborate_kernel(
 
 
 def compile_kernel(
-    kernel: Kernel[Any],
+    kernel: Kernel[...],
     specs: Mapping[str, Spec],
     target: str | Target,
     *,

@@ -84,7 +84,7 @@ class CompiledKernel:
     annotations, the first launch with given types compiles it for them.
     """
 
-    def __init__(self, context: DeviceContext, kernel: Kernel[Any]) -> None:
+    def __init__(self, context: DeviceContext, kernel: Kernel[...]) -> None:
         self.context = context
         self.kernel = kernel
 
@@ -133,7 +133,7 @@ class DeviceContext(BaseContext):
         """The compiler's target for this device."""
         return self.info.target
 
-    def compile_function(self, kernel: Kernel[Any], **comptime: Any) -> CompiledKernel:
+    def compile_function(self, kernel: Kernel[...], **comptime: Any) -> CompiledKernel:
         """Compile a kernel for this device, ahead of its launches.
 
         Args:
@@ -163,7 +163,7 @@ class DeviceContext(BaseContext):
 
     def enqueue_function(
         self,
-        kernel: Kernel[Any] | CompiledKernel,
+        kernel: Kernel[...] | CompiledKernel,
         *args: object,
         grid_dim: int | tuple[int, ...] | Dim | None = None,
         block_dim: int | tuple[int, ...] | Dim | None = None,
@@ -213,7 +213,7 @@ class DeviceContext(BaseContext):
 
     def _accept(
         self,
-        kernel: Kernel[Any],
+        kernel: Kernel[...],
         args: tuple[object, ...],
         named: Mapping[str, object],
         problems: list[Diagnostic],
@@ -296,7 +296,7 @@ class DeviceContext(BaseContext):
             return plan_over(self.info, tuple(sizes))
         return (0, 0, 0), Dim(1), Dim(1)
 
-    def _load(self, kernel: Kernel[Any], specs: Mapping[str, Spec], over_rank: int) -> _Loaded:
+    def _load(self, kernel: Kernel[...], specs: Mapping[str, Spec], over_rank: int) -> _Loaded:
         key = (kernel.function, tuple(specs.items()), over_rank)
         found = self._loaded.get(key)
         if found is None:
@@ -326,7 +326,7 @@ def _check_kernel(kernel: object, place: Location | None) -> None:
     raise LaunchError.at("not-a-kernel", message, place, hints=(hint,))
 
 
-def _mismatch(kernel: Kernel[Any], p: Parameter, found: Mismatch, place: Location | None) -> Diagnostic:
+def _mismatch(kernel: Kernel[...], p: Parameter, found: Mismatch, place: Location | None) -> Diagnostic:
     return Diagnostic(
         "argument-type",
         f"argument `{p.name}` of {kernel.__name__} takes {found.allowed}, not {found.found}",

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar, cast, overload
 
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang.number import number_class
@@ -221,7 +221,7 @@ class Tensor(Generic[T]):
         owner: Any = _Foreign(array)
         storage = _HostStorage[Any](place.context, dtype, owner, array.ctypes.data, array.size)
         storage.foreign = True
-        made: Tensor[Any] = object.__new__(Tensor)
+        made = cast("Tensor[Any]", object.__new__(Tensor))
         made._set(place, tuple(array.shape), storage)
         return made
 

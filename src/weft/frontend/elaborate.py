@@ -77,7 +77,7 @@ class Elaborator:
 
     # -- functions ------------------------------------------------------------------------------
     def kernel(
-        self, kernel: Kernel[Any], specs: Mapping[str, Spec], over: tuple[int, Guard | None] = (0, None)
+        self, kernel: Kernel[...], specs: Mapping[str, Spec], over: tuple[int, Guard | None] = (0, None)
     ) -> Function:
         """Elaborate a kernel for parameters of the given specs.
 
