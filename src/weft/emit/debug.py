@@ -43,8 +43,8 @@ class DebugInfo:
         """The node of a function; instructions lowered next are its own."""
         file = self.file(f.file)
         self.scope = self.node(
-            f'distinct !DISubprogram(name: "{f.source_name or f.name}", linkageName: "{f.name}", scope: {file}, '
-            f"file: {file}, line: {f.line}, type: {self.void}, scopeLine: {f.line}, "
+            f'distinct !DISubprogram(name: "{f.source_name or f.name}", linkageName: "{f.name}", '
+            f"scope: {file}, file: {file}, line: {f.line}, type: {self.void}, scopeLine: {f.line}, "
             f"spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: {self.unit})"
         )
         self.locations = {}

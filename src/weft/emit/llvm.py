@@ -13,12 +13,13 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
+import llvmlite.binding as _binding  # pyright: ignore[reportMissingTypeStubs]
 
 from weft.targets import TARGETS, Target
 
 __all__ = ["Emission", "LoadedCode", "emit", "host_machine", "load_object"]
 
+llvm: Any = _binding  # it has no types
 _lock = threading.RLock()
 _numbers = itertools.count()
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
+from weft.emit.constants import number_text
+from weft.emit.lowering import Loop, Lowering, LoweringTable
 from weft.ir.core import Op, Value
 from weft.ir.types import VectorType
-
-if TYPE_CHECKING:
-    from weft.emit.lower import Lowering
 
 __all__ = ["LOWER"]
 
 
 def _constant(lw: Lowering, op: Op) -> None:
-    from weft.emit.lower import number_text
-
     kind = op.result.type
-    text = number_text(op.attrs["value"], kind)  # pyright: ignore[reportArgumentType]
+    text = number_text(op.number_attr("value"), kind)
     lw.names[op.result] = f"splat ({kind.scalar.llvm} {text})" if isinstance(kind, VectorType) else text
 
 
@@ -53,13 +47,11 @@ def _if(lw: Lowering, op: Op) -> None:
 def _known(v: Value) -> int | None:
     owner = v.owner
     if isinstance(owner, Op) and owner.name == "arith.constant":
-        return int(owner.attrs["value"])  # pyright: ignore[reportArgumentType]
+        return int(owner.number_attr("value"))
     return None
 
 
 def _for(lw: Lowering, op: Op) -> None:
-    from weft.emit.lower import _Loop  # pyright: ignore[reportPrivateUsage]
-
     lower, upper, step = op.operands
     kind = lower.type.llvm
     head, body, latch, end = (lw.new_label(s) for s in ("for", "body", "latch", "endfor"))
@@ -84,7 +76,7 @@ def _for(lw: Lowering, op: Op) -> None:
     lw.put(f"br i1 {go}, label %{body}, label %{end}")
     lw.start(body)
     lw.names[op.regions[0].args[0]] = index
-    loop = _Loop(latch, end, thread)
+    loop = Loop(latch, end, thread)
     tail = ""
     if thread:
         loop.group = lw.meta("distinct !{}")
@@ -102,8 +94,6 @@ def _for(lw: Lowering, op: Op) -> None:
 
 
 def _while(lw: Lowering, op: Op) -> None:
-    from weft.emit.lower import _Loop  # pyright: ignore[reportPrivateUsage]
-
     head, body, end = (lw.new_label(s) for s in ("while", "do", "endwhile"))
     lw.jump(head)
     lw.start(head)
@@ -112,7 +102,7 @@ def _while(lw: Lowering, op: Op) -> None:
     lw.region(type(region)(region.args, region.ops[:-1]))
     lw.put(f"br i1 {lw.ref(condition.operands[0])}, label %{body}, label %{end}")
     lw.start(body)
-    lw.loops.append(_Loop(head, end, False))
+    lw.loops.append(Loop(head, end, False))
     lw.region(op.regions[1])
     lw.loops.pop()
     lw.jump(head)
@@ -190,7 +180,7 @@ def _asm(lw: Lowering, op: Op) -> None:
     lw.calls(op, f'asm {side}"{text}", "{op.attrs["constraints"]}"', lw.args(op))
 
 
-LOWER: dict[str, Callable[[Lowering, Op], None]] = {
+LOWER: LoweringTable = {
     "arith.constant": _constant,
     "arith.cmpi": _compare,
     "arith.cmpf": _compare,

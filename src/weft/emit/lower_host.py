@@ -6,16 +6,11 @@ they are stored in 8-byte slots and the runtime is called, which formats with Py
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from weft.artifact import PrintSite
 from weft.dtype import DType
+from weft.emit.lowering import Lowering, LoweringTable
 from weft.ir.core import Op, Value
 from weft.ir.types import FloatType
-
-if TYPE_CHECKING:
-    from weft.emit.lower import Lowering
 
 __all__ = ["LOWER"]
 
@@ -64,7 +59,7 @@ def _dtypes(site: PrintSite) -> list[DType]:
 
 
 def _host_print(lw: Lowering, op: Op) -> None:
-    number = int(op.attrs["site"])  # pyright: ignore[reportArgumentType]
+    number = op.int_attr("site")
     state, *values = op.operands
     block = _packed(lw, values, lw.prints[number])
     lw.declare("weft_print", "void", "i64, i32, ptr")
@@ -88,7 +83,7 @@ def _packed(lw: Lowering, values: list[Value], site: PrintSite) -> str:
 
 
 def _print(lw: Lowering, op: Op) -> None:
-    site = lw.prints[int(op.attrs["site"])]  # pyright: ignore[reportArgumentType]
+    site = lw.prints[op.int_attr("site")]
     lw.declare("vprintf", "i32", "ptr, ptr")
     text = lw.string(c_format(site).encode())
     block = "null"
@@ -110,7 +105,7 @@ def _print(lw: Lowering, op: Op) -> None:
 
 
 def _assert(lw: Lowering, op: Op) -> None:
-    number = int(op.attrs["site"])  # pyright: ignore[reportArgumentType]
+    number = op.int_attr("site")
     site = lw.asserts[number]
     fails, end = lw.new_label("fails"), lw.new_label("holds")
     lw.put(f"br i1 {lw.ref(op.operands[0])}, label %{end}, label %{fails}")
@@ -146,7 +141,7 @@ def _host_assert(lw: Lowering, op: Op) -> None:
     lw.start(end)
 
 
-LOWER: dict[str, Callable[[Lowering, Op], None]] = {
+LOWER: LoweringTable = {
     "weft.print": _print,
     "weft.assert": _assert,
     "weft.host_print": _host_print,

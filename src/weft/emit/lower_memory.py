@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
+from weft.emit.lowering import Lowering, LoweringTable
 from weft.ir.core import Op
-from weft.ir.types import Type
-
-if TYPE_CHECKING:
-    from weft.emit.lower import Lowering
 
 __all__ = ["LOWER"]
 
 
-def _type_attr(op: Op) -> Type:
-    kind = op.attrs["elem_type"]
-    assert isinstance(kind, Type)
-    return kind
-
-
 def _slot(lw: Lowering, op: Op) -> None:
-    lw.set(op, f"alloca {lw.type(_type_attr(op))}")
+    lw.set(op, f"alloca {lw.type(op.type_attr('elem_type'))}")
 
 
 def _get(lw: Lowering, op: Op) -> None:
@@ -35,12 +23,13 @@ def _set(lw: Lowering, op: Op) -> None:
 
 def _alloca(lw: Lowering, op: Op) -> None:
     count = lw.typed(op.operands[0]) if op.operands else f"i64 {op.attrs['count']}"
-    lw.set(op, f"alloca {lw.type(_type_attr(op))}, {count}, align {op.attrs['alignment']}")
+    lw.set(op, f"alloca {lw.type(op.type_attr('elem_type'))}, {count}, align {op.attrs['alignment']}")
 
 
 def _gep(lw: Lowering, op: Op) -> None:
     base, index = op.operands
-    lw.set(op, f"getelementptr inbounds {lw.type(_type_attr(op))}, {lw.typed(base)}, {lw.typed(index)}")
+    kind = lw.type(op.type_attr("elem_type"))
+    lw.set(op, f"getelementptr inbounds {kind}, {lw.typed(base)}, {lw.typed(index)}")
 
 
 def _load(lw: Lowering, op: Op) -> None:
@@ -48,12 +37,20 @@ def _load(lw: Lowering, op: Op) -> None:
     if op.attrs["invariant"]:
         tail += f", !invariant.load {lw.meta('!{}')}"
     volatile = "volatile " if op.attrs["volatile"] else ""
+    if "ordering" in op.attrs:
+        order = f"{_scope(op)}{op.attrs['ordering']}"
+        lw.set(op, f"load atomic {lw.type(op.result.type)}, {lw.typed(op.operands[0])} {order}{tail}")
+        return
     lw.set(op, f"load {volatile}{lw.type(op.result.type)}, {lw.typed(op.operands[0])}{tail}{lw.group()}")
 
 
 def _store(lw: Lowering, op: Op) -> None:
     address, value = op.operands
     volatile = "volatile " if op.attrs["volatile"] else ""
+    if "ordering" in op.attrs:
+        order = f"{_scope(op)}{op.attrs['ordering']}, align {op.attrs['alignment']}"
+        lw.put(f"store atomic {lw.typed(value)}, {lw.typed(address)} {order}")
+        return
     lw.put(
         f"store {volatile}{lw.typed(value)}, {lw.typed(address)}, align {op.attrs['alignment']}{lw.group()}"
     )
@@ -78,10 +75,8 @@ def _scope(op: Op) -> str:
 
 def _atomicrmw(lw: Lowering, op: Op) -> None:
     address, value = op.operands
-    lw.set(
-        op,
-        f"atomicrmw {op.attrs['bin_op']} {lw.typed(address)}, {lw.typed(value)} {_scope(op)}{op.attrs['ordering']}",
-    )
+    order = f"{_scope(op)}{op.attrs['ordering']}"
+    lw.set(op, f"atomicrmw {op.attrs['bin_op']} {lw.typed(address)}, {lw.typed(value)} {order}")
 
 
 def _cmpxchg(lw: Lowering, op: Op) -> None:
@@ -89,9 +84,8 @@ def _cmpxchg(lw: Lowering, op: Op) -> None:
     pair, kind = lw.new(), lw.type(value.type)
     order = op.attrs["ordering"]
     weaker = "acquire" if order == "acq_rel" else "monotonic" if order == "release" else order
-    lw.put(
-        f"{pair} = cmpxchg {lw.typed(address)}, {lw.typed(expected)}, {lw.typed(value)} {_scope(op)}{order} {weaker}"
-    )
+    operands = f"{lw.typed(address)}, {lw.typed(expected)}, {lw.typed(value)}"
+    lw.put(f"{pair} = cmpxchg {operands} {_scope(op)}{order} {weaker}")
     for n, r in enumerate(op.results):
         lw.names[r] = lw.new()
         lw.put(f"{lw.names[r]} = extractvalue {{ {kind}, i1 }} {pair}, {n}")
@@ -124,7 +118,7 @@ def _shuffle(lw: Lowering, op: Op) -> None:
     lw.set(op, f"shufflevector {lw.args(op)}, <{len(mask)} x i32> <{picks}>")
 
 
-LOWER: dict[str, Callable[[Lowering, Op], None]] = {
+LOWER: LoweringTable = {
     "weft.slot": _slot,
     "weft.get": _get,
     "weft.set": _set,
