@@ -91,7 +91,8 @@ class Builder:
         self.module.count += 1
         made = Global(f"{stem}_{self.module.count}", space, element, count, align, data)
         self.module.globals.append(made)
-        self.own_globals.append(made)
+        if data is None:  # a constant may be shared with functions that are not elaborated again
+            self.own_globals.append(made)
         return made.name
 
 

@@ -140,7 +140,10 @@ class Function:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Global:
-    """Constant or shared memory of a module: ``data`` is the text of a constant, without its end."""
+    """Constant or shared memory of a module: ``data`` is the text of a constant, without its end.
+
+    An ``external`` one is sized from outside: the shared memory whose size the launch gives.
+    """
 
     name: str
     space: int
@@ -148,6 +151,7 @@ class Global:
     count: int
     align: int
     data: bytes | None = None
+    external: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -248,7 +248,7 @@ class LayoutTensor(Generic[T]):
                 storage = storage.sub_buffer(offset, len(storage) - offset)
             else:
                 storage = self.ptr + offset
-        return LayoutTensor.of(storage, layout, alignment, element or self.element)
+        return self.of(storage, layout, alignment, element or self.element)
 
     @overload
     def __getitem__(self, index: Index) -> T: ...  # pyright: ignore[reportOverlappingOverload]
@@ -356,7 +356,8 @@ class LayoutTensor(Generic[T]):
         spans = layout.cosize(), self.layout.cosize()
         if is_static(spans[0]) and is_static(spans[1]) and spans[0] > spans[1]:
             refuse(f"{layout} spans {spans[0]} elements, the tensor {spans[1]}", code="tensor-size")
-        return LayoutTensor.of(self.storage, LayoutTensor[T](self.storage, layout).layout, self.alignment)
+        checked: LayoutTensor[T] = LayoutTensor(self.storage, layout)
+        return self.of(self.storage, checked.layout, self.alignment)
 
     # -- all elements ---------------------------------------------------------------------------
     def fill(self, value: T | NumberLike) -> LayoutTensor[T]:

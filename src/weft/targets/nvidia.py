@@ -63,6 +63,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         printing="vprintf",
         contract=True,
         shared_limit=shared * 1024,
+        static_shared_limit=48 * 1024,
         aliases=() if suffix else _ALIASES.get(capability, ()),
     )
 

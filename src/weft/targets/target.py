@@ -30,7 +30,8 @@ class Target:
     ``spaces`` maps the address spaces of the language to the target's. ``kind`` says what the
     compiler produces. ``printing`` says how values leave a kernel: through the driver's ``vprintf``
     or by calls into the runtime. ``contract`` lets a product and a sum become one fma, as CUDA does;
-    a CPU's floats then are exactly NumPy's.
+    a CPU's floats then are exactly NumPy's. ``shared_limit`` is what a block may
+    have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size (0: all).
     """
 
     name: str
@@ -45,6 +46,7 @@ class Target:
     printing: Literal["vprintf", "runtime"] = "runtime"
     contract: bool = False
     shared_limit: int = 0
+    static_shared_limit: int = 0
     aliases: tuple[str, ...] = ()
 
     def supports(self, feature: Feature) -> bool:

@@ -1,0 +1,168 @@
+"""Atomic access to memory, as LLVM has it: read-modify-write, compare and exchange, load, store, fence."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from weft.dtype import DType, as_dtype
+from weft.ir.builder import current
+from weft.ir.types import I1, of_dtype
+from weft.lang import arith
+from weft.lang.errors import refuse
+from weft.lang.intrinsics import inline_asm
+from weft.lang.number import Number, number_class, to_type
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.targets import Feature
+
+__all__ = [
+    "Ordering",
+    "Scope",
+    "atomic_load",
+    "atomic_rmw",
+    "atomic_store",
+    "compare_exchange",
+    "memory_fence",
+]
+
+Ordering = Literal["relaxed", "acquire", "release", "acq_rel", "seq_cst"]
+"""What else other threads see once they see this access; ``relaxed``: nothing."""
+Scope = Literal["block", "device", "system"]
+"""Among which threads an access is atomic."""
+
+_ORDERINGS = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
+_ORDERINGS["seq_cst"] = "seq_cst"
+_SCOPES = {"block": "block", "device": "device", "system": ""}
+_SIGNED = {"min": "min", "max": "max"}
+_UNSIGNED = {"min": "umin", "max": "umax"}
+_FLOAT = {"add": "fadd", "sub": "fsub", "min": "fmin", "max": "fmax", "xchg": "xchg"}
+
+
+def _order(name: str, ordering: str, allowed: tuple[str, ...] = ()) -> str:
+    known = allowed or tuple(_ORDERINGS)
+    if ordering not in known:
+        refuse("atomic", f"{name} has no ordering {ordering!r}", hint=f"write one of {', '.join(known)}")
+    return _ORDERINGS[ordering]
+
+
+def _sync(scope: str) -> str:
+    if scope not in _SCOPES:
+        refuse("atomic", f"there is no scope {scope!r}", hint=f"write one of {', '.join(_SCOPES)}")
+    return _SCOPES[scope] if current().target.supports(Feature.NVVM) else ""
+
+
+def _checked(name: str, pointer: object) -> Pointer[Any]:
+    if not isinstance(pointer, Pointer):
+        refuse(
+            "atomic",
+            f"Atomic.{name} takes a Pointer, not a {type(pointer).__name__}",
+            hint="write pointer + i for an element of a pointer, tensor.address(i, j) for one of a tensor",
+        )
+    if pointer.dtype.kind == "bool":
+        refuse("atomic", f"Atomic.{name} does not take Bool", hint="use Int32 flags")
+    return pointer  # pyright: ignore[reportUnknownVariableType]
+
+
+def _attrs(ordering: str, scope: str) -> dict[str, Any]:
+    return {"ordering": ordering, "syncscope": _sync(scope)}
+
+
+def atomic_rmw(name: str, op: str, pointer: Any, value: Any, ordering: str, scope: str) -> Any:
+    """Replace what is at ``pointer`` by its combination with ``value``; gives what was there."""
+    p = _checked(name, pointer)
+    d: DType = p.dtype
+    if d.is_float and op not in _FLOAT:
+        refuse("atomic", f"Atomic.{name} takes integers, not {number_class(d).__name__}")
+    if d.is_float:
+        op = _FLOAT[op]
+    elif op in _SIGNED:
+        op = (_SIGNED if d.is_signed else _UNSIGNED)[op]
+    b, cls = current(), number_class(d)
+    operand = to_type(value, cls, b)
+    if op == "fsub":  # what the hardware has is addition
+        op, operand = "fadd", arith.negate(b, d, operand)
+    order, sync = _order(name, ordering), _sync(scope)
+    if not b.target.supports(Feature.NVVM):
+        attrs = {"bin_op": op, "ordering": order, "syncscope": sync}
+        return cls.of(b.value("llvm.atomicrmw", (p.value, operand), operand.type, attrs))
+    # LLVM's NVPTX lowers atomicrmw to a relaxed access of device scope, whatever it says.
+    if order in ("release", "acq_rel", "seq_cst"):
+        b.emit(
+            "llvm.fence", (), (), {"ordering": "acq_rel" if order == "release" else order, "syncscope": sync}
+        )
+    if scope == "system":
+        made = _system_rmw(name, op, p, cls.of(operand))
+    else:
+        attrs = {"bin_op": op, "ordering": "monotonic", "syncscope": sync}
+        made = cls.of(b.value("llvm.atomicrmw", (p.value, operand), operand.type, attrs))
+    if order in ("acquire", "acq_rel", "seq_cst"):
+        b.emit("llvm.fence", (), (), {"ordering": "acq_rel", "syncscope": sync})
+    return made
+
+
+_PTX = {"xchg": "exch", "umin": "min", "umax": "max", "fadd": "add"}
+
+
+def _system_rmw(name: str, op: str, pointer: Pointer[Any], value: Number) -> Any:
+    """PTX's atom with the scope of all devices and the host."""
+    d = pointer.dtype
+    if d.bits < 32 or op in ("fmin", "fmax"):
+        kind = number_class(d).__name__
+        hint = "use scope='device', or compare_exchange in a loop"
+        refuse("atomic", f"Atomic.{name} of {kind} has no system scope on NVIDIA GPUs", hint=hint)
+    if op == "sub":
+        op, value = "add", -value
+    letter = (
+        "f" if d.is_float and op != "xchg" else "s" if op in ("min", "max") else "u" if op == "add" else ""
+    )
+    letter = letter or ("u" if op in ("umin", "umax") else "b")
+    register = ("f" if d.bits == 32 else "d") if d.is_float else ("r" if d.bits == 32 else "l")
+    if d.is_float and op == "xchg":
+        bits = as_dtype(f"uint{d.bits}")
+        return _system_rmw(name, op, pointer.bitcast(bits), value.bitcast(bits)).bitcast(d)
+    at = pointer.address_space_cast(AddressSpace.GENERIC)
+    return inline_asm(
+        f"atom.relaxed.sys.{_PTX.get(op, op)}.{letter}{d.bits} $0, [$1], $2;",
+        type(value),
+        at,
+        value,
+        constraints=f"={register},l,{register},~{{memory}}",
+    )
+
+
+def compare_exchange(
+    pointer: Any, expected: Any, desired: Any, ordering: str, scope: str
+) -> tuple[Number, Number]:
+    """Write ``desired`` if ``expected`` is there, bit for bit; what was there, and whether it did."""
+    p = _checked("compare_exchange", pointer)
+    b, d, cls = current(), p.dtype, number_class(p.dtype)
+    bits = as_dtype(f"int{d.bits}") if d.is_float else d
+    operands = [to_type(v, cls, b) for v in (expected, desired)]
+    if d.is_float:
+        operands = [arith.bitcast(b, v, bits) for v in operands]
+    attrs = _attrs(_order("compare_exchange", ordering), scope)
+    made = b.emit("llvm.cmpxchg", (p.value, *operands), (of_dtype(bits), I1), attrs)
+    old, swapped = made.results
+    return cls.of(arith.bitcast(b, old, d) if d.is_float else old), number_class(DType.bool).of(swapped)
+
+
+def atomic_load(pointer: Any, ordering: str, scope: str) -> Any:
+    """What is at ``pointer``."""
+    p = _checked("load", pointer)
+    order = _order("load", ordering, ("relaxed", "acquire", "seq_cst"))
+    attrs = {"alignment": p.dtype.itemsize, "invariant": False, "volatile": False, **_attrs(order, scope)}
+    return number_class(p.dtype).of(current().value("llvm.load", (p.value,), of_dtype(p.dtype), attrs))
+
+
+def atomic_store(pointer: Any, value: Any, ordering: str, scope: str) -> None:
+    """Write ``value``."""
+    p = _checked("store", pointer)
+    order = _order("store", ordering, ("relaxed", "release", "seq_cst"))
+    attrs = {"alignment": p.dtype.itemsize, "volatile": False, **_attrs(order, scope)}
+    b = current()
+    b.emit("llvm.store", (p.value, to_type(value, number_class(p.dtype), b)), (), attrs)
+
+
+def memory_fence(ordering: str, scope: str) -> None:
+    """Order the accesses before and after, for all threads of the scope."""
+    order = _order("fence", ordering, ("acquire", "release", "acq_rel", "seq_cst"))
+    current().emit("llvm.fence", (), (), _attrs(order, scope))

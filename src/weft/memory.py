@@ -1,0 +1,167 @@
+"""Memory that kernels bring along: of one thread, and shared by the threads of a block.
+
+>>> from weft import Float32, kernel
+>>> from weft.gpu import barrier, thread_idx
+>>> from weft.gpu.host import DeviceContext
+>>> from weft.layout import Layout, LayoutTensor
+>>> from weft.memory import AddressSpace, stack_allocation
+>>> @kernel
+... def reverse(x: LayoutTensor[Float32]):
+...     tile = stack_allocation(Float32, Layout.row_major(4), address_space=AddressSpace.SHARED)
+...     tile[thread_idx.x] = x[thread_idx.x]
+...     barrier()
+...     x[thread_idx.x] = tile[3 - thread_idx.x]
+>>> ctx = DeviceContext(api="cpu")
+>>> buffer = ctx.enqueue_create_buffer(Float32, 4)
+>>> with buffer.map_to_host() as host:
+...     host[:] = range(4)
+>>> ctx.enqueue_function(reverse, buffer.tensor(Layout.row_major(4)), grid_dim=1, block_dim=4)
+>>> with buffer.map_to_host() as host:
+...     print(host)
+HostBuffer([3.0, 2.0, 1.0, 0.0])
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast, overload
+
+from weft.dtype import DType, as_dtype
+from weft.lang.allocate import dynamic_shared_memory as _dynamic
+from weft.lang.allocate import local_memory, shared_memory
+from weft.lang.errors import refuse
+from weft.lang.intrinsics import current_target
+from weft.lang.number import Number
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.layout import Layout, LayoutTensor
+
+__all__ = ["AddressSpace", "Pointer", "dynamic_shared_memory", "stack_allocation"]
+
+T = TypeVar("T")
+_WIDEST = 16
+"""Bytes of the widest access, to which memory is aligned unless said otherwise."""
+
+
+@overload
+def stack_allocation(
+    dtype: type[T], shape: Layout, *, address_space: AddressSpace = ..., alignment: int = 0
+) -> LayoutTensor[T]: ...
+@overload
+def stack_allocation(
+    dtype: type[T], shape: int, *, address_space: AddressSpace = ..., alignment: int = 0
+) -> Pointer[T]: ...
+def stack_allocation(
+    dtype: type[T],
+    shape: Layout | int,
+    *,
+    address_space: AddressSpace = AddressSpace.LOCAL,
+    alignment: int = 0,
+) -> LayoutTensor[T] | Pointer[T]:
+    """Memory of a size known at compile time, for as long as the kernel runs; its elements are undefined.
+
+    ``AddressSpace.LOCAL`` is each thread's own, in registers where every index is known at compile
+    time. ``AddressSpace.SHARED`` is one for all threads of a block. A line that runs several times, in
+    a loop or a @func, gives the same memory each time.
+
+    Args:
+        dtype: the element type.
+        shape: a static layout, for a tensor; or a number of elements, for a pointer to the first.
+        address_space: LOCAL or SHARED.
+        alignment: in bytes; by default 16, so that vectors are.
+
+    Raises:
+        CompileError: the layout is not static, or the block would take more than the target has; the
+            message names both sizes.
+    """
+    kind = as_dtype(cast(Any, dtype))
+    layout = Layout.row_major(_count(shape)) if not isinstance(shape, Layout) else shape
+    size = _static_size(layout)
+    aligned = _alignment(alignment, kind)
+    if address_space == AddressSpace.SHARED:
+        memory = shared_memory(kind, size, aligned)
+    elif address_space == AddressSpace.LOCAL:
+        memory = local_memory(kind, size, aligned)
+    else:
+        refuse(
+            "address-space",
+            f"memory is allocated in AddressSpace.SHARED or LOCAL, not in {address_space!r}",
+            hint="memory of the device is a buffer: ctx.enqueue_create_buffer(...)",
+        )
+    return _view(memory, shape, aligned)
+
+
+@overload
+def dynamic_shared_memory(dtype: type[T], shape: Layout, *, alignment: int = 0) -> LayoutTensor[T]: ...
+@overload
+def dynamic_shared_memory(dtype: type[T], shape: int, *, alignment: int = 0) -> Pointer[T]: ...
+def dynamic_shared_memory(
+    dtype: type[T], shape: Layout | int, *, alignment: int = 0
+) -> LayoutTensor[T] | Pointer[T]:
+    """The block's shared memory whose size the launch gives: ``enqueue_function(..., shared_mem_bytes=n)``.
+
+    It may be larger than what :func:`stack_allocation` gives. Every call names the same memory from its
+    start; several arrays are parts of it: ``memory + n``, ``.bitcast(Int32)``.
+
+    Args:
+        dtype: the element type.
+        shape: a static layout, for a tensor; or a number of elements, for a pointer to the first.
+        alignment: in bytes, of the start; by default 16.
+
+    Raises:
+        CompileError: the elements take more than a block can have on the target.
+    """
+    kind = as_dtype(cast(Any, dtype))
+    layout = Layout.row_major(_count(shape)) if not isinstance(shape, Layout) else shape
+    size, target = _static_size(layout) * kind.itemsize, current_target()
+    if size > target.shared_limit:
+        refuse(
+            "shared-memory",
+            f"{layout} of {kind} takes {size} bytes of shared memory; "
+            f"{target.name} allows {target.shared_limit} bytes per block",
+            hint="use a smaller tile",
+        )
+    aligned = _alignment(alignment, kind)
+    return _view(_dynamic(kind, aligned), shape, aligned)
+
+
+def _view(memory: Pointer[Any], shape: Layout | int, alignment: int) -> Any:
+    if not isinstance(shape, Layout):
+        return memory
+    tensor: LayoutTensor[Any] = LayoutTensor(memory, shape)
+    tensor.alignment = alignment
+    return tensor
+
+
+def _count(shape: object) -> int:
+    value = int(shape) if isinstance(shape, Number) else shape
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        refuse(
+            "allocation-size",
+            f"memory has a number of elements or a Layout, not {shape!r}",
+            hint="write e.g. Layout.row_major(16, 16)",
+        )
+    return value
+
+
+def _static_size(layout: Layout) -> int:
+    if not layout.is_static or layout.runtime_shape or layout.runtime_stride:
+        refuse(
+            "allocation-size",
+            f"the layout {layout} has run-time extents, but memory is allocated at compile time",
+            hint="pass the extents as Comptime parameters",
+        )
+    size: int = layout.cosize()
+    if size < 1:
+        refuse("allocation-size", f"the layout {layout} has no elements")
+    return size
+
+
+def _alignment(alignment: int, dtype: DType) -> int:
+    if alignment == 0:
+        return _WIDEST
+    if alignment < dtype.itemsize or alignment & (alignment - 1):
+        refuse(
+            "alignment",
+            f"{alignment} bytes are no alignment of {dtype}",
+            hint=f"write a power of two of at least {dtype.itemsize}",
+        )
+    return alignment
