@@ -121,6 +121,8 @@ class Lowering:
                 f"@{g.name} = private unnamed_addr {where}constant [{len(g.data)} x i8] "
                 f"c{string_text(g.data)}, align {g.align}"
             )
+        if g.external:
+            return f"@{g.name} = external {where}global [0 x {g.element.llvm}], align {g.align}"
         return f"@{g.name} = internal {where}global [{g.count} x {g.element.llvm}] undef, align {g.align}"
 
     def string(self, data: bytes) -> str:
