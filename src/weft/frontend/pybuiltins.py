@@ -11,7 +11,7 @@ from weft.ir.builder import Builder
 from weft.ir.core import Op, Region, Value
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, unify
-from weft.lang.printing import kernel_print
+from weft.lang.printing import kernel_print, text_of
 
 if TYPE_CHECKING:
     from weft.frontend.variables import Var
@@ -50,6 +50,7 @@ class Builtins(Builder):
 
     py_range = Range
     py_print = staticmethod(kernel_print)
+    text = staticmethod(text_of)
 
     def py_min(self, *args: Any, **kwargs: Any) -> Any:
         """``min``: of run-time numbers, pairwise from the left; nan loses if it stands first."""

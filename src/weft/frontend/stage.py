@@ -138,6 +138,11 @@ class _Stager(ast.NodeTransformer):
         self.generic_visit(node)
         return place(_method("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        self.generic_visit(node)
+        value = place(_method("text", node.value, ast.Constant(node.conversion)), node)
+        return place(ast.FormattedValue(value, -1, node.format_spec), node)
+
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
         return place(_method("if_exp", node.test, _thunk(node.body), _thunk(node.orelse)), node)

@@ -251,7 +251,7 @@ class Number:
         return f"{type(self).__name__}({self.value!r})"
 
     def __str__(self) -> str:
-        return repr(self) if isinstance(self.value, Value) else str(self.value)
+        return format(self, "") if maybe_current() or not isinstance(self.value, Value) else repr(self)
 
     def __format__(self, spec: str) -> str:
         from weft.lang.printing import format_number

@@ -7,28 +7,57 @@ from typing import Any
 
 from weft.artifact import Piece, PrintSite
 from weft.dtype import DType
-from weft.ir.builder import current
+from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
 from weft.lang.errors import refuse
 from weft.lang.number import Number, value_of
+from weft.lang.structs import is_struct, struct_fields
 
-__all__ = ["format_number", "kernel_assert", "kernel_print"]
+__all__ = ["format_number", "kernel_assert", "kernel_print", "text_of"]
 
 _TOKEN = re.compile("\x00(\\d+)\x01")
 
 
 def format_number(number: Number, spec: str) -> str:
     """``format(number, spec)``: inside a kernel a mark that :func:`kernel_print` resolves."""
-    if not isinstance(number.value, Value):
+    b = maybe_current()
+    if b is None:
         return format(number.value, spec)
-    held: list[tuple[Number, str]] = current().elaborator.formatted
+    held: list[tuple[Number, str]] = b.elaborator.formatted
     held.append((number, spec))
     return f"\x00{len(held) - 1}\x01"
 
 
+def text_of(value: Any, conversion: int) -> Any:
+    """A value in an f-string: what holds run-time numbers becomes text with their marks."""
+    if isinstance(value, Number):
+        return value
+    if conversion == ord("r") or _holds_numbers(value):
+        return _text(value)
+    return {ord("s"): str, ord("a"): ascii}.get(conversion, lambda v: v)(value)
+
+
+def _holds_numbers(value: Any) -> bool:
+    kind: Any = type(value)
+    return kind is tuple or kind is list or is_struct(kind)
+
+
+def _text(value: Any) -> str:
+    """``repr(value)``, with marks for the numbers in tuples, lists and structs."""
+    kind: Any = type(value)
+    if issubclass(kind, Number):
+        return format_number(value, "")
+    if kind is tuple or kind is list:
+        items = ", ".join([_text(item) for item in value])
+        return f"[{items}]" if kind is list else f"({items},)" if len(value) == 1 else f"({items})"
+    if is_struct(kind):
+        return f"{kind.__name__}({', '.join(f'{n}={_text(getattr(value, n))}' for n in struct_fields(kind))})"
+    return repr(value)
+
+
 def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str = "") -> None:
     b = current()
-    if isinstance(argument, Number) and isinstance(argument.value, Value):
+    if isinstance(argument, Number):
         if argument.lanes > 1:
             pieces.append("[")
             for lane in range(argument.lanes):
@@ -47,12 +76,8 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
             _pieces(number, pieces, values, spec)
             start = found.end()
         pieces.append(argument[start:])
-    elif isinstance(argument, tuple):
-        items: tuple[Any, ...] = argument
-        for n, item in enumerate(items):
-            pieces.append(", " if n else "(")
-            _pieces(item, pieces, values)
-        pieces.append(",)" if len(items) == 1 else ")")
+    elif _holds_numbers(argument):
+        _pieces(_text(argument), pieces, values)
     elif hasattr(argument, "__weft_print__"):
         argument.__weft_print__(lambda item: _pieces(item, pieces, values))
     elif hasattr(argument, "__weft_leaves__"):
@@ -82,7 +107,10 @@ def kernel_print(*args: Any, sep: str = " ", end: str = "\n") -> None:
 
 
 def kernel_assert(condition: Any, message: str) -> None:
-    """Python's assert, from a kernel: the first failure reaches the host at its next wait."""
+    """Python's assert, from a kernel: the first failure reaches the host at its next wait.
+
+    The message is text; where it has a run-time number in it, an ellipsis stands.
+    """
     b = current()
     if not isinstance(condition, Number) or not isinstance(condition.value, Value):
         if not condition:
@@ -90,5 +118,5 @@ def kernel_assert(condition: Any, message: str) -> None:
         return
     if condition.dtype is not DType.bool:
         condition = condition != 0
-    site = b.elaborator.assert_site(message)
+    site = b.elaborator.assert_site(_TOKEN.sub("…", message))
     b.emit("weft.assert", (value_of(condition, b),), (), {"site": site})
