@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 from weft.dtype import DType
-from weft.lang.number import Number, number_class
+from weft.lang.number import Number, number_class, wrap
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.promote import promote
 from weft.lang.signature import MISSING, Parameter, describe_annotation
@@ -50,15 +50,16 @@ def _accept(annotation: Any, value: Any) -> Accepted:
         )
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):
-        if issubclass(origin, Number):
-            return _accept_number(origin, value)
-        if issubclass(origin, Pointer):
+        cls: Any = origin
+        if issubclass(cls, Number):
+            return _accept_number(cls, value)
+        if issubclass(cls, Pointer):
             return _accept_pointer(annotation, value)
-        hook: Callable[[Any, Any], Accepted] | None = getattr(origin, "__weft_accept__", None)
+        hook: Callable[[Any, Any], Accepted] | None = getattr(cls, "__weft_accept__", None)
         if hook is not None:
             return hook(get_args(annotation), value)
-        if is_struct(origin):
-            return _accept_struct(origin, value)
+        if is_struct(cls):
+            return _accept_struct(cls, value)
     wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(annotation)
     raise Mismatch(
         _describe(value),
@@ -83,7 +84,7 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
     if isinstance(value, Number):
         if value.lanes != cls.lanes or promote(value.dtype, d) is not d:
             raise Mismatch(_describe(value), cls.__name__, f"convert it: {cls.__name__}(...)")
-        return spec, [value.value]
+        return spec, [wrap(d, value.value) if cls.lanes == 1 else value.value]
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "shape", None) == ():
         value = item()
@@ -98,9 +99,9 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
                 raise Mismatch(f"{number}", f"{low} to {high}, which {cls.__name__} holds")
             return spec, [number]
         if d.is_float:
-            return spec, [float(number)]
+            return spec, [wrap(d, number)]
     if isinstance(value, numbers.Real) and d.is_float:
-        return spec, [float(value)]
+        return spec, [wrap(d, float(value))]
     hint = ""
     if isinstance(value, float) and d.is_integer:
         hint = f"write {int(value)}" if value.is_integer() else "round it, or make the parameter Float32"
@@ -109,7 +110,7 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
 
 def element_dtype(annotation: Any) -> DType | None:
     """The element type that ``Pointer[T]`` or ``LayoutTensor[T]`` names; None where it names none."""
-    args = annotation if isinstance(annotation, tuple) else get_args(annotation)
+    args = cast("tuple[Any, ...]", annotation) if isinstance(annotation, tuple) else get_args(annotation)
     if not args:
         return None
     dtype = getattr(args[0], "dtype", None)
@@ -156,18 +157,17 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
     """
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):
-        if issubclass(origin, Number):
-            return NumberSpec(origin.dtype, origin.lanes)
-        if issubclass(origin, Pointer):
+        cls: Any = origin
+        if issubclass(cls, Number):
+            return NumberSpec(cls.dtype, cls.lanes)
+        if issubclass(cls, Pointer):
             dtype = element_dtype(annotation)
             if dtype is None:
                 raise Mismatch("a Pointer without element type", "Pointer[T]", "write e.g. Pointer[Float32]")
             return PointerSpec(dtype, AddressSpace.GLOBAL)
-        hook: Callable[[Any, Any], Spec] | None = getattr(origin, "__weft_spec_of_annotation__", None)
+        hook: Callable[[Any, Any], Spec] | None = getattr(cls, "__weft_spec_of_annotation__", None)
         if hook is not None:
             return hook(get_args(annotation), given)
-        if is_struct(origin):
-            return StructSpec(
-                origin, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(origin).items())
-            )
+        if is_struct(cls):
+            return StructSpec(cls, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(cls).items()))
     return _accept(annotation, given)[0]

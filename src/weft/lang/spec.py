@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard, cast
 
 from weft.dtype import DType
 from weft.ir.builder import current
@@ -16,7 +16,19 @@ from weft.ir.core import Value
 from weft.ir.types import Type, of_dtype, pointer
 from weft.lang.number import Number, number_class, value_of
 
-__all__ = ["Leaf", "NumberSpec", "PointerSpec", "Spec", "StaticSpec", "TupleSpec", "leaves_of", "spec_of"]
+__all__ = [
+    "Composite",
+    "Leaf",
+    "NumberSpec",
+    "PointerSpec",
+    "Spec",
+    "StaticSpec",
+    "TupleSpec",
+    "build_each",
+    "is_composite",
+    "leaves_of",
+    "spec_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +42,7 @@ class Leaf:
 
 
 class Spec(Protocol):
-    """The static part of a value; equal specs mean interchangeable code.
-
-    A class whose values have one gives it by ``__weft_spec__()`` and their leaves by
-    ``__weft_leaves__()``, as pointers, tensors and structs do.
-    """
+    """The static part of a value; equal specs mean interchangeable code."""
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
@@ -49,6 +57,19 @@ class Spec(Protocol):
         ...
 
 
+class Composite(Protocol):
+    """What gives its own spec and leaves, as pointers, tensors and structs do."""
+
+    def __weft_spec__(self) -> Spec: ...
+
+    def __weft_leaves__(self) -> list[Value]: ...
+
+
+def is_composite(value: object) -> TypeGuard[Composite]:
+    """Whether ``value`` gives its own spec and leaves."""
+    return hasattr(type(value), "__weft_leaves__")
+
+
 @dataclass(frozen=True, slots=True)
 class NumberSpec:
     """A number of some class."""
@@ -57,12 +78,15 @@ class NumberSpec:
     lanes: int = 1
 
     def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
         return (Leaf("", of_dtype(self.dtype, self.lanes), self.dtype),)
 
     def build(self, leaves: Sequence[Value]) -> Number:
+        """The value, from its leaves."""
         return number_class(self.dtype, self.lanes).of(leaves[0])
 
     def describe(self) -> str:
+        """How a message names it."""
         return number_class(self.dtype, self.lanes).__name__
 
 
@@ -74,14 +98,18 @@ class PointerSpec:
     space: int
 
     def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
         return (Leaf("", pointer(self.space), self.dtype, True),)
 
     def build(self, leaves: Sequence[Value]) -> Any:
+        """The value, from its leaves."""
         from weft.lang.pointer import Pointer
 
-        return Pointer(leaves[0], self.dtype, self.space)
+        made: Pointer[Any] = Pointer(leaves[0], self.dtype, self.space)
+        return made
 
     def describe(self) -> str:
+        """How a message names it."""
         return f"Pointer[{number_class(self.dtype).__name__}]"
 
 
@@ -92,6 +120,7 @@ class TupleSpec:
     items: tuple[Spec, ...]
 
     def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
         return [
             Leaf(f"[{n}]{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
             for n, item in enumerate(self.items)
@@ -99,9 +128,11 @@ class TupleSpec:
         ]
 
     def build(self, leaves: Sequence[Value]) -> tuple[Any, ...]:
+        """The value, from its leaves."""
         return tuple(build_each(self.items, leaves))
 
     def describe(self) -> str:
+        """How a message names it."""
         return f"({', '.join(i.describe() for i in self.items)})"
 
 
@@ -114,24 +145,43 @@ class StaticSpec:
         self.value = value
 
     def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
         return ()
 
     def build(self, leaves: Sequence[Value]) -> Any:
+        """The value, from its leaves."""
         return self.value
 
     def describe(self) -> str:
+        """How a message names it."""
         return f"{self.value!r} (known at compile time)"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, StaticSpec) or type(self.value) is not type(other.value):
-            return False
-        return self.value is other.value or bool(self.value == other.value)
+        return isinstance(other, StaticSpec) and _same(self.value, other.value)
 
     def __hash__(self) -> int:
+        value: object = self.value
         try:
-            return hash(self.value)
+            return hash(value)
         except TypeError:
-            return id(type(self.value))
+            return id(type(value))
+
+
+def _same(a: Any, c: Any) -> bool:
+    """Whether two objects lead to one code: 1, 1.0 and True do not, nor do 0.0 and -0.0."""
+    if a is c:
+        return True
+    if type(a) is not type(c):
+        return False
+    if isinstance(a, float):
+        return repr(a) == repr(c)
+    if isinstance(a, (tuple, list)):
+        items, others = list[Any](a), list[Any](c)  # pyright: ignore[reportUnknownArgumentType]
+        return len(items) == len(others) and all(map(_same, items, others))
+    try:
+        return bool(a == c)
+    except Exception:  # objects that do not compare as a whole, such as arrays
+        return False
 
 
 def build_each(specs: Sequence[Spec], leaves: Sequence[Value]) -> list[Any]:
@@ -149,10 +199,10 @@ def spec_of(value: Any) -> Spec:
     """The spec of any value; a Python object is static, whatever it is."""
     if isinstance(value, Number):
         return NumberSpec(value.dtype, value.lanes)
-    if hasattr(type(value), "__weft_spec__"):
+    if is_composite(value):
         return value.__weft_spec__()
     if type(value) is tuple:
-        items: tuple[Any, ...] = value
+        items = cast("tuple[Any, ...]", value)
         return TupleSpec(tuple(spec_of(v) for v in items))
     return StaticSpec(value)
 
@@ -161,9 +211,9 @@ def leaves_of(value: Any) -> list[Value]:
     """The IR values that complete ``spec_of(value)``."""
     if isinstance(value, Number):
         return [value_of(value, current())]
-    if hasattr(type(value), "__weft_leaves__"):
+    if is_composite(value):
         return value.__weft_leaves__()
     if type(value) is tuple:
-        items: tuple[Any, ...] = value
+        items = cast("tuple[Any, ...]", value)
         return [leaf for v in items for leaf in leaves_of(v)]
     return []
