@@ -7,9 +7,13 @@ import functools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from weft.gpu.host import DeviceContext
 
 hypothesis.settings.register_profile("weft", deadline=None)
 hypothesis.settings.load_profile("weft")
@@ -67,6 +71,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             reason = missing_gpu()
             if reason is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def any_context(request: pytest.FixtureRequest) -> Iterator[DeviceContext]:
+    """A context on each device in turn, for tests of what must be the same on all of them."""
+    from weft.gpu.host import DeviceContext
+
+    with DeviceContext(api=request.param) as context:
+        yield context
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from weft.artifact import Signature
 from weft.diagnostics import Diagnostic, Label, LaunchError, Location, caller_location
 from weft.dtype import DType
+from weft.frontend.over import Over
 from weft.lang.accept import Mismatch, accept, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
 from weft.lang.signature import MISSING, Parameter, bind, parameters
 from weft.lang.spec import Spec, StaticSpec
+from weft.over import OverPlan, describe_over, plan_over
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
 from weft.runtime.cpu_native import LoadedCode
@@ -158,7 +160,7 @@ class DeviceContext(BaseContext):
                 specs[p.name] = spec_of_annotation(p.annotation)
             except Mismatch:
                 return CompiledKernel(self, bound)
-        self._load(bound, specs, 0)
+        self._load(bound, specs, None)
         return CompiledKernel(self, bound)
 
     def enqueue_function(
@@ -195,19 +197,22 @@ class DeviceContext(BaseContext):
         place = caller_location()
         _check_kernel(kernel, place)
         problems: list[Diagnostic] = []
-        specs, values = self._accept(kernel, args, named, problems, place)
-        extents = (0, 0, 0)
+        specs, values, distinct = self._accept(kernel, args, named, problems, place)
+        plan: OverPlan | None = None
+        grid = block = Dim(1)
         if over is not None:
-            extents, grid, block = self._over(over, grid_dim, block_dim, problems, place)
-            rank = 1 if isinstance(over, int) else len(over)
+            plan = self._over(over, grid_dim, block_dim, problems, place)
         else:
-            rank = 0
             grid, block = self._dims(grid_dim, block_dim, shared_mem_bytes, problems, place)
         if problems:
             raise LaunchError(problems)
-        loaded = self._load(kernel, specs, rank)
-        if len(loaded.signature.parameters) > len(values):
-            values.extend(extents[:rank])
+        extents = (0, 0, 0)
+        if plan is None:
+            loaded = self._load(kernel, specs, None)
+        else:
+            loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread, distinct=distinct))
+            extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
+            values.extend(extents[: len(loaded.signature.parameters) - len(values)])
         target = self.stream if stream is None else stream.native
         target.launch(loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents)
 
@@ -218,11 +223,13 @@ class DeviceContext(BaseContext):
         named: Mapping[str, object],
         problems: list[Diagnostic],
         place: Location | None,
-    ) -> tuple[dict[str, Spec], list[Any]]:
+    ) -> tuple[dict[str, Spec], list[Any], bool]:
+        """Specs by parameter, machine values in order, and whether no two pointers share memory."""
         values, wrong = bind(kernel.function, args, named, kernel.bound, place)
         problems.extend(wrong)
         specs: dict[str, Spec] = {}
         machine: list[Any] = []
+        memory: list[object] = []
         for p in parameters(kernel.function):
             if p.name not in values:
                 continue
@@ -234,9 +241,10 @@ class DeviceContext(BaseContext):
             specs[p.name] = spec
             for leaf, value in zip(spec.leaves(), leaves, strict=True):
                 if leaf.pointer:
+                    memory.append(getattr(value, "allocation", None))
                     value = own_buffer(self, value, f"argument `{p.name}`")
                 machine.append(value)
-        return specs, machine
+        return specs, machine, None not in memory and len({id(m) for m in memory}) == len(memory)
 
     def _dims(
         self, grid_dim: Any, block_dim: Any, shared: int, problems: list[Diagnostic], place: Location | None
@@ -263,9 +271,7 @@ class DeviceContext(BaseContext):
 
     def _over(
         self, over: Any, grid_dim: Any, block_dim: Any, problems: list[Diagnostic], place: Location | None
-    ) -> tuple[tuple[int, int, int], Dim, Dim]:
-        from weft.over import plan_over
-
+    ) -> OverPlan | None:
         labels = () if place is None else (Label(place),)
 
         def problem(message: str, hint: str) -> None:
@@ -276,12 +282,12 @@ class DeviceContext(BaseContext):
                 "over= chooses grid and block, but the launch gives them too",
                 "leave out grid_dim and block_dim",
             )
-        given: tuple[Any, ...] = tuple(over) if isinstance(over, tuple) else (over,)
+        given = cast("tuple[Any, ...]", over) if isinstance(over, tuple) else (over,)
         try:
             sizes = [operator.index(e) for e in given]
         except TypeError:
             problem(f"over={over!r} must be one to three integers", "write over=n or over=(height, width)")
-            return (0, 0, 0), Dim(1), Dim(1)
+            return None
         if not 1 <= len(sizes) <= 3:
             problem(
                 f"over={over!r} has {len(sizes)} extents; one to three are allowed",
@@ -294,18 +300,15 @@ class DeviceContext(BaseContext):
             )
         else:
             return plan_over(self.info, tuple(sizes))
-        return (0, 0, 0), Dim(1), Dim(1)
+        return None
 
-    def _load(self, kernel: Kernel[...], specs: Mapping[str, Spec], over_rank: int) -> _Loaded:
-        key = (kernel.function, tuple(specs.items()), over_rank)
+    def _load(self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None) -> _Loaded:
+        key = (kernel.function, tuple(specs.items()), over)
         found = self._loaded.get(key)
         if found is None:
             from weft.compiler import compile_kernel
-            from weft.gpu.over import inside
 
-            artifact = compile_kernel(
-                kernel, specs, self.target, over_rank=over_rank, guard=inside if over_rank else None
-            )
+            artifact = compile_kernel(kernel, specs, self.target, over=over)
             found = self._loaded[key] = _Loaded(self.device.load(artifact), artifact.signature)
         return found
 

@@ -6,6 +6,7 @@ import operator
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
+from weft.diagnostics import DeviceError
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.runtime import drivers
 from weft.runtime.allocation import Allocation
@@ -261,8 +262,11 @@ class BaseContext:
         self._closed = True
         try:
             self._stream.synchronize()
-            self._kept.clear()
+        except DeviceError as error:
+            if error.diagnostics[0].code != "context-lost":  # that was reported when it happened
+                raise
         finally:
+            self._kept.clear()
             self._device.close()
 
     @property

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -20,15 +18,9 @@ __all__ = ["DRIVERS", "default_api", "device_count", "find_driver", "known_api",
 
 
 def _cuda(load_object: LoadObject) -> Driver:
-    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    try:
-        ctypes.CDLL(library)
-    except OSError as error:
-        raise DriverMissing(
-            f"the NVIDIA driver's library {library} cannot be loaded here",
-            "install NVIDIA's driver (no CUDA toolkit is needed)",
-        ) from error
-    raise DriverMissing("this version of weft compiles for NVIDIA GPUs but does not drive them yet")
+    from weft.runtime.cuda import cuda_driver
+
+    return cuda_driver()
 
 
 def _cpu(load_object: LoadObject) -> Driver:

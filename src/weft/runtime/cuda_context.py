@@ -1,0 +1,175 @@
+"""The primary context of a GPU: one for all who use the GPU in this process, other libraries too."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from weft.artifact import Artifact
+from weft.diagnostics import DeviceError, WeftError
+from weft.runtime.cuda_errors import FAULTS, Cuda, CudaFailure, fault_error, lost_error
+from weft.runtime.cuda_memory import Memory
+from weft.runtime.driver import DeviceInfo
+from weft.runtime.refuse import missing
+
+__all__ = ["Primary", "Queue", "primary_of"]
+
+_EXIT_SECONDS = 2.0
+"""How long the process waits at its end for work that nobody waited for."""
+
+
+class Queue:
+    """A stream of the driver, and what weft must know of the work in it."""
+
+    __slots__ = ("failures", "handle", "launched", "prints")
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = handle
+        self.launched: dict[str, Artifact] = {}
+        """The kernels launched since the last synchronisation, by their names."""
+        self.failures: list[BaseException] = []
+        """What host functions raised since then."""
+        self.prints = False
+        """Whether one of the kernels prints."""
+
+
+class Primary:
+    """A GPU's primary context. Calls go through it, so that a fault is noticed in one place.
+
+    Args:
+        cuda: The driver.
+        ordinal: The GPU's number.
+        info: What the GPU is.
+    """
+
+    def __init__(self, cuda: Cuda, ordinal: int, info: DeviceInfo) -> None:
+        self.cuda = cuda
+        self.cu = cuda.cu
+        self.info = info
+        self.lost: str | None = None
+        self.queues: set[Queue] = set()
+        self._pid = os.getpid()
+        self._number = cuda(self.cu.cuDeviceGet, ordinal)
+        self._context = self.call(self.cu.cuDevicePrimaryCtxRetain, self._number)
+        self.enter()
+        self.memory = Memory(self, ordinal)
+
+    def enter(self) -> None:
+        """Make this the context that the calling thread's driver calls are for.
+
+        Raises:
+            DeviceError: the context is lost, or this process is a fork of the one that made it.
+        """
+        if self.lost is not None:
+            raise lost_error(self.info.name, self.lost)
+        if self._pid != os.getpid():
+            raise missing(
+                "forked",
+                f"{self.info.name} was opened before this process forked, and CUDA does not survive a fork",
+                hints=["start processes by `multiprocessing.get_context('spawn')`"],
+            )
+        status = self.cu.cuCtxSetCurrent(self._context)[0]
+        if status != 0:
+            raise self.error(self.cuda.failure("cuCtxSetCurrent", status))
+
+    def call(self, function: Callable[..., tuple[Any, ...]], *args: Any) -> Any:
+        """Call the driver.
+
+        Raises:
+            DeviceError: it refused, or work queued earlier made the context fail.
+        """
+        try:
+            return self.cuda(function, *args)
+        except CudaFailure as failure:
+            raise self.error(failure) from None
+
+    def ready(self, query: Callable[..., tuple[Any, ...]], handle: Any) -> bool:
+        """Whether a stream or an event has been reached; errors as for :meth:`call`."""
+        try:
+            return self.cuda.ready(query, handle)
+        except CudaFailure as failure:
+            raise self.error(failure) from None
+
+    def error(self, failure: CudaFailure) -> DeviceError:
+        """What a failed call means: a fault of the device, after which nothing works, or a refusal."""
+        if failure.status not in FAULTS:
+            return missing("driver-call", f"the NVIDIA driver refused {failure}")
+        self.lost = f"{FAULTS[failure.status]} ({failure.name})"
+        launched = [artifact for queue in tuple(self.queues) for artifact in queue.launched.values()]
+        if any(queue.prints for queue in tuple(self.queues)):
+            flush_printed()
+        return fault_error(failure, self.info.name, launched)
+
+    def release(self) -> None:
+        """Give the driver's context up, with all that is in it, after it was lost."""
+        self.cuda(self.cu.cuDevicePrimaryCtxReset, self._number)
+
+
+def flush_printed() -> None:
+    """Let out what the driver wrote to C's ``stdout``, which Python's knows nothing of."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError):
+        (ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)).fflush(None)
+
+
+_primaries: dict[tuple[int, int], Primary] = {}
+_lock = threading.Lock()
+
+
+def primary_of(cuda: Cuda, ordinal: int, info: DeviceInfo) -> Primary:
+    """The primary context of a GPU, made at first use and made anew after a fault.
+
+    Raises:
+        DeviceError: the driver cannot make it.
+    """
+    with _lock:
+        if not _primaries:
+            atexit.register(_at_exit)
+        key = (id(cuda.cu), ordinal)
+        found = _primaries.get(key)
+        if found is None or found.lost is not None:
+            try:
+                if found is not None:
+                    found.release()
+                found = _primaries[key] = Primary(cuda, ordinal, info)
+            except CudaFailure as failure:
+                raise missing(
+                    "device-open",
+                    f"{info.name} cannot be opened: {failure.text} ({failure.name})",
+                    hints=["`nvidia-smi` shows whether other processes use up its memory"],
+                ) from failure
+        return found
+
+
+def _at_exit() -> None:
+    """Give queued work a moment to end, so that a forgotten synchronize() loses no output."""
+    deadline = time.monotonic() + _EXIT_SECONDS
+    for primary in _primaries.values():
+        try:
+            primary.enter()
+            for queue in tuple(primary.queues):
+                _last_words(primary, queue, deadline)
+        except WeftError as error:
+            if primary.lost is not None and error.diagnostics[0].code != "device-fault":
+                continue  # it was reported when it happened
+            if sys.stderr is not None:
+                print(f"weft: after the last synchronize():\n{error}", file=sys.stderr)
+
+
+def _last_words(primary: Primary, queue: Queue, deadline: float) -> None:
+    while not primary.ready(primary.cu.cuStreamQuery, queue.handle):
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.0005)
+    if queue.prints:
+        primary.call(primary.cu.cuStreamSynchronize, queue.handle)
+        flush_printed()
+    if queue.failures and sys.stderr is not None:
+        print(f"weft: after the last synchronize():\n{queue.failures[0]!r}", file=sys.stderr)

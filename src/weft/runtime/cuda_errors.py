@@ -1,0 +1,150 @@
+"""Checking of driver calls, and what a failed one means for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from weft.artifact import Artifact
+from weft.diagnostics import DeviceError, Diagnostic, Label, Location, caller_location
+
+__all__ = ["FAULTS", "OUT_OF_MEMORY", "Cuda", "CudaFailure", "fault_error", "lost_error", "version_text"]
+
+OUT_OF_MEMORY = 2
+_NOT_READY = 600
+_ASSERT = 710
+
+FAULTS: dict[int, str] = {
+    214: "the memory had an error that could not be corrected",
+    220: "the link between GPUs had an error that could not be corrected",
+    700: "a thread accessed memory at an address where nothing is allocated",
+    702: "it ran longer than the system allows on a GPU that also drives a display",
+    709: "another library in this process has reset the GPU",
+    710: "an assertion failed",
+    714: "the stack of a thread was corrupted or overflowed",
+    715: "a thread met an illegal instruction",
+    716: "a thread accessed memory at an address that is not a multiple of the access's size",
+    717: "a thread used an address of another address space than the instruction's",
+    718: "a thread jumped outside of the code",
+    719: "a thread stopped it (a trap), or it accessed shared or local memory out of bounds",
+    721: "it ended without giving back its tensor memory",
+}
+"""Failures after which the driver accepts no more work in the context, by their status."""
+
+
+class CudaFailure(Exception):
+    """A driver call that did not succeed."""
+
+    def __init__(self, function: str, status: int, name: str, text: str) -> None:
+        super().__init__(f"{function}: {name}, {text}")
+        self.function = function
+        self.status = status
+        self.name = name
+        self.text = text
+
+
+class Cuda:
+    """The binding, called and checked: ``cuda(cuda.cu.cuMemAlloc, 256)`` gives what the call gives.
+
+    Args:
+        binding: The module that has the driver's functions.
+    """
+
+    __slots__ = ("cu", "version")
+
+    def __init__(self, binding: Any) -> None:
+        self.cu = binding
+        self.version = 0
+        """Version of the driver, as 13000 for 13.0."""
+
+    def __call__(self, function: Callable[..., tuple[Any, ...]], *args: Any) -> Any:
+        """Call a function of the driver.
+
+        Raises:
+            CudaFailure: it returned anything but success.
+        """
+        status, *values = function(*args)
+        if status != 0:
+            raise self.failure(function.__name__, status)
+        return values[0] if len(values) == 1 else values or None
+
+    def ready(self, query: Callable[..., tuple[Any, ...]], handle: Any) -> bool:
+        """Whether ``cuStreamQuery`` or ``cuEventQuery`` finds the work ended.
+
+        Raises:
+            CudaFailure: work failed.
+        """
+        (status,) = query(handle)
+        if status == 0:
+            return True
+        if status == _NOT_READY:
+            return False
+        raise self.failure(query.__name__, status)
+
+    def failure(self, function: str, status: Any) -> CudaFailure:
+        """The failure for a status, in the driver's words."""
+        _, text = self.cu.cuGetErrorString(status)
+        _, name = self.cu.cuGetErrorName(status)
+        return CudaFailure(
+            function,
+            int(status),
+            name.decode() if name else f"status {int(status)}",
+            text.decode() if text else "a status that this driver does not explain",
+        )
+
+
+def version_text(version: int) -> str:
+    """A version of CUDA for people: ``13.0``."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def fault_error(failure: CudaFailure, device: str, launched: Iterable[Artifact]) -> DeviceError:
+    """The error for a fault on the device, which one of the kernels launched before has made."""
+    kernels = {artifact.signature.name: artifact for artifact in launched}
+    asserting = {name: artifact for name, artifact in kernels.items() if artifact.asserts}
+    if failure.status == _ASSERT and asserting:
+        kernels = asserting
+    names = [repr(name) for name in kernels]
+    if len(names) == 1:
+        who = f"kernel {names[0]}"
+    elif names:
+        who = f"one of the kernels {', '.join(names[:-1])} and {names[-1]}"
+    else:
+        who = "work"
+    labels: tuple[Label, ...] = ()
+    notes = ["the context of this device is lost, and with it the contents of its buffers"]
+    if failure.status == _ASSERT:
+        sites = [site for artifact in kernels.values() for site in artifact.asserts]
+        shown = [f": {site.message}" if site.message else "" for site in sites]
+        if len(sites) == 1:
+            labels = (Label(Location(sites[0].file, sites[0].line), f"failed{shown[0]}"),)
+        else:
+            notes[:0] = [
+                f"it is the assertion at {site.file}:{site.line}{text}, or another of these"
+                for site, text in zip(sites, shown, strict=True)
+            ]
+    if not labels:
+        place = caller_location()
+        labels = () if place is None else (Label(place, "noticed here"),)
+    return DeviceError(
+        Diagnostic(
+            "device-fault",
+            f"{who} failed on {device}: {FAULTS[failure.status]} ({failure.name})",
+            labels,
+            tuple(notes),
+            (
+                "make a new DeviceContext and new buffers to go on",
+                "`compute-sanitizer python ...` names the thread and the access that failed",
+            ),
+        )
+    )
+
+
+def lost_error(device: str, reason: str) -> DeviceError:
+    """The error for whatever is asked of a context after a fault."""
+    return DeviceError.at(
+        "context-lost",
+        f"the context of {device} was lost: {reason}",
+        caller_location(),
+        hints=("make a new DeviceContext and new buffers to go on",),
+    )

@@ -1,0 +1,271 @@
+"""A stream of a GPU: copies, fills, launches and what else is queued."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from weft.diagnostics import DeviceError, Diagnostic, WeftError
+from weft.runtime.cuda_context import Queue, flush_printed
+from weft.runtime.cuda_module import CudaFunction
+from weft.runtime.driver import CopyKind, Event, Extents, Function
+from weft.runtime.refuse import refuse
+
+if TYPE_CHECKING:
+    from weft.runtime.cuda_context import Primary
+
+__all__ = ["CudaEvent", "CudaStream"]
+
+_STAGED = 16 << 20
+"""Ordinary memory goes to the GPU through pinned pieces of this size."""
+_ROWS = 1 << 14
+"""Elements of 8 bytes that a fill writes in two halves before it copies what it has."""
+
+
+class CudaStream:
+    """One queue of work."""
+
+    def __init__(self, primary: Primary, priority: int = 0) -> None:
+        primary.enter()
+        cu = primary.cu
+        least, greatest = primary.call(cu.cuCtxGetStreamPriorityRange)
+        urgency = min(max(priority, greatest), least)
+        flags = cu.CUstream_flags.CU_STREAM_NON_BLOCKING
+        self._primary = primary
+        self._queue = Queue(primary.call(cu.cuStreamCreateWithPriority, flags, urgency))
+        self.handle = self._queue.handle
+        self._closed = False
+        primary.queues.add(self._queue)
+        weakref.finalize(self, primary.memory.release, "stream", self._queue).atexit = False
+
+    def _enter(self) -> Any:
+        """Prepare for a call of the driver; gives its functions."""
+        if self._closed:
+            raise refuse("stream-closed", "this stream is closed and takes no more work")
+        self._primary.enter()
+        return self._primary.cu
+
+    def copy(
+        self,
+        kind: CopyKind,
+        dst: int,
+        src: int,
+        nbytes: int,
+        *,
+        dst_owner: object | None = None,
+        src_owner: object | None = None,
+    ) -> None:
+        """Queue a copy; from ordinary memory, take the source's bytes now."""
+        cu = self._enter()
+        call, memory = self._primary.call, self._primary.memory
+        if kind == "h2h":
+            self._copy_on_host(dst, src, nbytes, dst_owner, src_owner)
+        elif kind == "d2d":
+            call(cu.cuMemcpyDtoDAsync, dst, src, nbytes, self.handle)
+        elif kind == "d2h":
+            call(cu.cuMemcpyDtoHAsync, dst, src, nbytes, self.handle)
+            if dst_owner is not None:
+                memory.release("object", dst_owner)
+        elif src_owner is None:
+            call(cu.cuMemcpyHtoDAsync, dst, src, nbytes, self.handle)
+        else:
+            self._copy_staged(dst, src, nbytes)
+
+    def _copy_on_host(self, dst: int, src: int, nbytes: int, dst_owner: object, src_owner: object) -> None:
+        taken = src if src_owner is None else ctypes.string_at(src, nbytes)
+
+        def task(owner: object = dst_owner) -> None:
+            ctypes.memmove(dst, taken, nbytes)
+
+        self.call(task)
+
+    def _copy_staged(self, dst: int, src: int, nbytes: int) -> None:
+        """Copy from memory that its owner may change at once.
+
+        The driver does not promise when it has read ordinary memory, and an array may lie in pinned
+        memory, which it reads later. Two pieces take turns, so at most two are in use.
+        """
+        cu, call, memory = self._primary.cu, self._primary.call, self._primary.memory
+        pieces: list[tuple[int, Any]] = []
+        for start in range(0, nbytes, _STAGED):
+            size = min(_STAGED, nbytes - start)
+            if len(pieces) == 2:
+                pinned, event = pieces.pop(0)
+                call(cu.cuEventSynchronize, event)
+            else:
+                pinned, event = memory.host_alloc(size), None
+                if nbytes > 2 * _STAGED:
+                    event = call(cu.cuEventCreate, cu.CUevent_flags.CU_EVENT_DISABLE_TIMING)
+            pieces.append((pinned, event))
+            ctypes.memmove(pinned, src + start, size)
+            call(cu.cuMemcpyHtoDAsync, dst + start, pinned, size, self.handle)
+            if event is not None:
+                call(cu.cuEventRecord, event, self.handle)
+        for pinned, event in pieces:
+            memory.release("host", pinned)
+            if event is not None:
+                memory.release("event", event)
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        """Queue a fill."""
+        cu, call = self._enter(), self._primary.call
+        if len(pattern) == 8 and pattern[:4] == pattern[4:]:
+            pattern, count = pattern[:4], count * 2
+        value = int.from_bytes(pattern, "little")
+        if len(pattern) == 1:
+            call(cu.cuMemsetD8Async, address, value, count, self.handle)
+        elif len(pattern) == 2:
+            call(cu.cuMemsetD16Async, address, value, count, self.handle)
+        elif len(pattern) == 4:
+            call(cu.cuMemsetD32Async, address, value, count, self.handle)
+        else:
+            low, high = value & 0xFFFFFFFF, value >> 32
+            done = min(count, _ROWS)
+            call(cu.cuMemsetD2D32Async, address, 8, low, 1, done, self.handle)
+            call(cu.cuMemsetD2D32Async, address + 4, 8, high, 1, done, self.handle)
+            while done < count:
+                more = min(done, count - done)
+                call(cu.cuMemcpyAsync, address + 8 * done, address, 8 * more, self.handle)
+                done += more
+
+    def launch(
+        self,
+        function: Function,
+        grid: Extents,
+        block: Extents,
+        arguments: bytes,
+        shared_bytes: int = 0,
+        over: Extents = (0, 0, 0),
+    ) -> None:
+        """Queue a launch."""
+        cu = self._enter()
+        assert isinstance(function, CudaFunction)
+        queue, artifact = self._queue, function.artifact
+        queue.launched[artifact.signature.name] = artifact
+        if artifact.prints:
+            queue.prints = True
+        if shared_bytes:
+            function.allow_shared(shared_bytes)
+        count = function.count
+        packed = ctypes.create_string_buffer(arguments, max(8, 8 * count))
+        first = ctypes.addressof(packed)
+        slots = (ctypes.c_void_p * max(1, count))(*range(first, first + 8 * count, 8))
+        self._primary.call(
+            cu.cuLaunchKernel,
+            function.handle,
+            *grid,
+            *block,
+            shared_bytes,
+            self.handle,
+            ctypes.addressof(slots),
+            0,
+        )
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Queue a call of a host function."""
+        cu = self._enter()
+        number = next(_numbers)
+        _calls[number] = (function, self._queue)
+        self._primary.call(cu.cuLaunchHostFunc, self.handle, cu.CUhostFn(_called_address), number)
+
+    def record(self) -> CudaEvent:
+        """An event at the present end of the queue."""
+        cu = self._enter()
+        event = CudaEvent(self._primary)
+        self._primary.call(cu.cuEventRecord, event.handle, self.handle)
+        return event
+
+    def wait(self, event: Event) -> None:
+        """Hold later work until the event has been reached."""
+        cu = self._enter()
+        if isinstance(event, CudaEvent):
+            self._primary.call(cu.cuStreamWaitEvent, self.handle, event.handle, 0)
+        else:
+            self.call(event.synchronize)
+
+    def synchronize(self) -> None:
+        """Wait until all queued work has ended; let out what it printed; raise what failed."""
+        primary, queue = self._primary, self._queue
+        if getattr(_inside, "queue", None) is queue:
+            raise refuse(
+                "stream-deadlock", "a function that a stream calls cannot wait for that stream, so for itself"
+            )
+        primary.enter()
+        if queue.prints and sys.stdout is not None:
+            sys.stdout.flush()
+        primary.call(primary.cu.cuStreamSynchronize, self.handle)
+        queue.launched.clear()
+        if queue.prints:
+            queue.prints = False
+            flush_printed()
+        primary.memory.collect()
+        if queue.failures:
+            failures, queue.failures = queue.failures, []
+            raise _as_error(failures) from failures[0]
+
+    def close(self) -> None:
+        """Take no more work."""
+        self._closed = True
+
+
+class CudaEvent:
+    """A place in a stream of a GPU."""
+
+    def __init__(self, primary: Primary) -> None:
+        self._primary = primary
+        self.handle = primary.call(primary.cu.cuEventCreate, primary.cu.CUevent_flags.CU_EVENT_DEFAULT)
+        weakref.finalize(self, primary.memory.release, "event", self.handle).atexit = False
+
+    @property
+    def done(self) -> bool:
+        """Whether the place has been reached."""
+        self._primary.enter()
+        return self._primary.ready(self._primary.cu.cuEventQuery, self.handle)
+
+    def synchronize(self) -> None:
+        """Wait until the place has been reached."""
+        self._primary.enter()
+        self._primary.call(self._primary.cu.cuEventSynchronize, self.handle)
+
+    def seconds_since(self, earlier: Event) -> float:
+        """Seconds between two events that have been reached, by the GPU's clock."""
+        assert isinstance(earlier, CudaEvent)
+        self._primary.enter()
+        return self._primary.call(self._primary.cu.cuEventElapsedTime, earlier.handle, self.handle) / 1e3
+
+
+_numbers = itertools.count(1)
+_calls: dict[int, tuple[Callable[[], object], Queue]] = {}
+_inside = threading.local()
+
+
+def _called(number: int) -> None:
+    """What the driver calls on a thread of its own."""
+    function, queue = _calls.pop(number)
+    _inside.queue = queue
+    try:
+        function()
+    except BaseException as error:
+        queue.failures.append(error)
+    finally:
+        _inside.queue = None
+
+
+_called_native = ctypes.CFUNCTYPE(None, ctypes.c_size_t)(_called)
+_called_address = ctypes.cast(_called_native, ctypes.c_void_p).value
+
+
+def _as_error(failures: list[BaseException]) -> DeviceError:
+    diagnostics: list[Diagnostic] = []
+    for failure in failures:
+        if isinstance(failure, WeftError):
+            diagnostics.extend(failure.diagnostics)
+        else:
+            text = f"a function queued on the GPU's stream raised {type(failure).__name__}: {failure}"
+            diagnostics.append(Diagnostic("queued-work", text))
+    return DeviceError(diagnostics)
