@@ -8,13 +8,12 @@ body with barriers is split at them (:mod:`weft.passes.barrier_split`).
 
 from __future__ import annotations
 
-from weft.diagnostics import CompileError, Location
 from weft.ir.builder import Builder
-from weft.ir.clone import clone_op
 from weft.ir.core import Function, Module, Op, Region, Value
 from weft.ir.types import I1, I8, I32, I64, Type, pointer
 from weft.passes.barrier_split import BarrierBody
 from weft.passes.guard_bounds import Bound, take_guards
+from weft.passes.inline_barriers import has_barrier, inline_barriers
 from weft.passes.thread_context import Context, Rewriter, SharedLayout, add_context_parameters, needs_context
 
 __all__ = ["thread_loops"]
@@ -25,7 +24,7 @@ _GRID, _BLOCK, _NEXT, _TOTAL, _CHUNK, _STATE, _DYNAMIC, _OVER = 0, 12, 24, 32, 4
 
 def thread_loops(module: Module) -> None:
     """Rewrite every kernel of the module, in place."""
-    _inline_barriers(module)
+    inline_barriers(module)
     users = needs_context(module)
     layout = SharedLayout.of(module)
     for n, f in enumerate(module.functions):
@@ -34,69 +33,6 @@ def thread_loops(module: Module) -> None:
         elif f.name in users:
             module.functions[n] = add_context_parameters(module, f, layout, users)
     module.globals = [g for g in module.globals if g.name not in layout.offsets]
-
-
-def _has_barrier(region: Region) -> bool:
-    return any(op.name == "gpu.barrier" for op in region.walk())
-
-
-def _inline_barriers(module: Module) -> None:
-    """Put helpers that wait at barriers into their callers, whose bodies will be split there."""
-    functions = {f.name: f for f in module.functions}
-    while True:
-        waiting = {f.name for f in module.functions if not f.kernel and _has_barrier(f.body)}
-        changed = False
-        for f in module.functions:
-            changed |= _inline_in(f.body, f.body, functions, waiting)
-        if not changed:
-            module.functions = [f for f in module.functions if f.name not in waiting]
-            return
-
-
-def _inline_in(region: Region, body: Region, functions: dict[str, Function], waiting: set[str]) -> bool:
-    changed = False
-    out: list[Op] = []
-    mapping: dict[Value, Value] = {}
-    for op in region.ops:
-        for r in op.regions:
-            changed |= _inline_in(r, body, functions, waiting)
-        if op.name == "func.call" and op.attrs["callee"] in waiting:
-            out.extend(_inlined(op, functions[str(op.attrs["callee"])], body, mapping))
-            changed = True
-        else:
-            out.append(op)
-    region.ops[:] = out
-    if mapping:
-        _replace(body, mapping)
-    return changed
-
-
-def _replace(region: Region, mapping: dict[Value, Value]) -> None:
-    for op in region.walk():
-        op.operands = tuple([mapping.get(v, v) for v in op.operands])
-
-
-def _inlined(call: Op, callee: Function, body: Region, results: dict[Value, Value]) -> list[Op]:
-    last = callee.body.ops[-1]
-    returns = [op for op in callee.body.walk() if op.name == "weft.return"]
-    if returns != [last]:
-        raise CompileError.at(
-            "barrier-return",
-            f"{callee.source_name} waits at a barrier and returns early, which cannot be compiled for a CPU",
-            Location(callee.file, callee.line),
-            hints=("return once, at the end",),
-        )
-    mapping: dict[Value, Value] = dict(zip(callee.args, call.operands, strict=True))
-    out: list[Op] = []
-    for op in callee.body.ops[:-1]:
-        made = clone_op(op, mapping)
-        if op.name == "weft.slot":
-            body.ops.insert(0, made)
-        else:
-            out.append(made)
-    for old, new in zip(call.results, last.operands, strict=True):
-        results[old] = mapping.get(new, new)
-    return out
 
 
 class _Entry:
@@ -109,7 +45,7 @@ class _Entry:
         self.users = users
         self.b = Builder(module)
         self.b.loc = (kernel.line, 0)
-        self.together = not layout.size and not _has_barrier(kernel.body)
+        self.together = not layout.size and not has_barrier(kernel.body)
         self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
 
     def field(self, offset: int, kind: Type) -> Value:
@@ -212,7 +148,7 @@ class _Entry:
         of the blocks, so that memory is read in the order in which it lies.
         """
         b, k = self.b, self.kernel
-        if _has_barrier(k.body):
+        if has_barrier(k.body):
             bounds = [self.bound(axis, context) for axis in range(3)]
             BarrierBody(b, k, context, self.layout, self.users, head, parameters, bounds).emit()
             return

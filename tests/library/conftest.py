@@ -1,0 +1,89 @@
+"""Running a kernel on NumPy arrays, and compiling it for an NVIDIA GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from weft.compiler import elaborate_kernel
+from weft.gpu.host import DeviceContext
+from weft.lang.accept import accept
+from weft.lang.decorators import Kernel
+from weft.lang.signature import bind, parameters
+from weft.layout import Layout
+
+Array = npt.NDArray[Any]
+Launch = Callable[..., list[Array]]
+Ptx = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def cpu() -> DeviceContext:
+    return DeviceContext(api="cpu")
+
+
+def _layout(array: Array, dynamic: bool) -> Layout:
+    layout = Layout.row_major(*array.shape)
+    return layout.dynamic() if dynamic else layout
+
+
+def _arguments(ctx: DeviceContext, arguments: tuple[Any, ...], dynamic: bool) -> tuple[list[Any], list[Any]]:
+    """The arguments with arrays as tensors over buffers, and these buffers."""
+    buffers: list[Any] = []
+    out: list[Any] = []
+    for value in arguments:
+        if isinstance(value, np.ndarray):
+            buffer = ctx.enqueue_create_buffer(str(value.dtype), value.size)
+            ctx.enqueue_copy(dst=buffer, src=np.ascontiguousarray(value).reshape(-1))
+            buffers.append((buffer, value))
+            value = buffer.tensor(_layout(value, dynamic))
+        out.append(value)
+    return out, buffers
+
+
+@pytest.fixture(scope="session")
+def launch(cpu: DeviceContext) -> Launch:
+    """``launch(kernel, *arguments, grid_dim=, block_dim=)``: what the arrays among the arguments become.
+
+    Each array is passed as a row-major LayoutTensor, with run-time extents where ``dynamic=True``.
+    """
+
+    def run(kernel: Kernel[Any], *arguments: Any, dynamic: bool = False, **options: Any) -> list[Array]:
+        passed, buffers = _arguments(cpu, arguments, dynamic)
+        cpu.enqueue_function(kernel, *passed, **options)
+        results: list[Array] = []
+        for buffer, array in buffers:
+            result = np.empty(array.size, array.dtype)
+            cpu.enqueue_copy(dst=result, src=buffer)
+            results.append(result.reshape(array.shape))
+        cpu.synchronize()
+        return results
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def ptx(cpu: DeviceContext) -> Ptx:
+    """``ptx(kernel, *arguments, target=, kind=)``: the code for arguments as ``launch`` takes them."""
+
+    def compiled(
+        kernel: Kernel[Any],
+        *arguments: Any,
+        dynamic: bool = False,
+        target: str = "sm_90",
+        kind: Any = "asm",
+        **named: Any,
+    ) -> str:
+        passed, _ = _arguments(cpu, arguments, dynamic)
+        values, problems = bind(kernel.function, tuple(passed), named, kernel.bound, None)
+        assert not problems
+        specs = {p.name: accept(p, values[p.name])[0] for p in parameters(kernel.function)}
+        text = elaborate_kernel(kernel, specs, target).emit(kind)
+        assert isinstance(text, str)
+        return text
+
+    return compiled
