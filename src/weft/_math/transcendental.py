@@ -213,7 +213,7 @@ def atan2(y: float, x: float) -> float: ...
 
 
 def atan2(y: Any, x: Any) -> Any:
-    """The angle of the point ``(x, y)`` in ``[-pi, pi]``, within 1 ulp; zeros and infinities as in C.
+    """The angle of the point ``(x, y)`` in ``[-pi, pi]``, within 1.1 ulp; zeros and infinities as in C.
 
     Example:
         >>> atan2(0.0, -1.0) == pi
