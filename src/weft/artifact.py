@@ -64,7 +64,8 @@ class Artifact:
     """A compiled kernel.
 
     ``kind`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
-    object file). ``entry`` is the symbol to call.
+    object file). ``entry`` is the symbol to call. ``over_rank`` and ``per_thread`` are those of a launch
+    over a range: its extents, and how many elements each thread does along x and y.
     """
 
     entry: str
@@ -76,4 +77,5 @@ class Artifact:
     asserts: tuple[AssertSite, ...] = ()
     shared_bytes: int = 0
     over_rank: int = 0
+    per_thread: tuple[int, int] = (1, 1)
     notes: dict[str, str] = field(default_factory=dict[str, str])

@@ -77,10 +77,10 @@ def compile_info(
     kind = check_emission_kind(emission_kind)
     found = find_target(default_target() if target is None else target)
     kernel = _as_kernel(f)
-    from weft.gpu.over import inside
+    from weft.over import describe_over
 
     specs = _specs(kernel, types, named, caller_location())
-    made = elaborate_kernel(kernel, specs, found, over_rank=over, guard=inside if over else None)
+    made = elaborate_kernel(kernel, specs, found, over=describe_over(over) if over else None)
     code = made.emit(kind)
     return Info(made.function.name, found.name, kind, code, dict(made.times))
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from weft.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
 from weft.diagnostics import CompileError, caller_location, nearest
 from weft.dtype import DType
 from weft.emit.lower import lower_module
-from weft.frontend.elaborate import Elaborator, Guard
+from weft.frontend.elaborate import Elaborator
+from weft.frontend.over import Over
 from weft.ir.core import Function, Module
 from weft.ir.printer import print_module
 from weft.ir.verify import verify_module
@@ -37,7 +38,7 @@ class Compilation:
     specs: Mapping[str, Spec]
     prints: list[PrintSite]
     asserts: list[AssertSite]
-    over_rank: int = 0
+    over: Over | None = None
     times: dict[str, float] = field(default_factory=dict[str, float])
     lowered: str | None = None
     source: Any = None
@@ -87,8 +88,8 @@ class Compilation:
             for p in parameters(self.source)
             for leaf in self.specs[p.name].leaves()
         ]
-        if self.over_rank and not self.target.supports(Feature.THREAD_LOOPS):
-            leaves += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: self.over_rank]]
+        if self.over is not None and self.over.runner is not None:
+            leaves += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: self.over.rank]]
         return Signature(self.function.name, tuple(leaves))
 
     def artifact(self) -> Artifact:
@@ -103,7 +104,8 @@ class Compilation:
             signature=self.signature(),
             prints=tuple(self.prints),
             asserts=tuple(self.asserts),
-            over_rank=self.over_rank,
+            over_rank=0 if self.over is None else self.over.rank,
+            per_thread=(1, 1) if self.over is None else self.over.per_thread,
         )
 
 
@@ -112,22 +114,27 @@ def elaborate_kernel(
     specs: Mapping[str, Spec],
     target: str | Target,
     *,
-    over_rank: int = 0,
-    guard: Guard | None = None,
+    over: Over | None = None,
 ) -> Compilation:
     """Elaborate and verify a kernel for parameters of these specs.
 
-    ``over_rank`` and ``guard`` are those of a launch over a range.
+    ``over`` describes a launch over a range; a kernel that asks which thread it is gets one element
+    a thread.
     """
     found = find_target(target)
     start = time.perf_counter()
-    module = Module(kernel.__name__, found.name)
-    elaborator = Elaborator(module, found)
-    loops = found.supports(Feature.THREAD_LOOPS)
-    function = elaborator.kernel(kernel, specs, (over_rank, None if loops else guard))
+    if over is not None and found.supports(Feature.THREAD_LOOPS):
+        over = replace(over, per_thread=(1, 1), runner=None)
+    while True:
+        module = Module(kernel.__name__, found.name)
+        elaborator = Elaborator(module, found)
+        function = elaborator.kernel(kernel, specs, over)
+        if over is None or over.per_thread == (1, 1) or not elaborator.element_uses_thread:
+            break
+        over = replace(over, per_thread=(1, 1))
     elaborated = time.perf_counter()
     verify_module(module)
-    made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over_rank)
+    made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over)
     made.source = kernel.function
     made.times["elaborate"] = (elaborated - start) * 1e3
     made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
@@ -139,11 +146,10 @@ def compile_kernel(
     specs: Mapping[str, Spec],
     target: str | Target,
     *,
-    over_rank: int = 0,
-    guard: Guard | None = None,
+    over: Over | None = None,
 ) -> Artifact:
     """A kernel compiled for a target."""
-    return elaborate_kernel(kernel, specs, target, over_rank=over_rank, guard=guard).artifact()
+    return elaborate_kernel(kernel, specs, target, over=over).artifact()
 
 
 def check_emission_kind(kind: str) -> EmissionKind:

@@ -151,7 +151,8 @@ class Lowering:
         args: list[str] = []
         for n, a in enumerate(f.args):
             self.names[a] = f"%a{n}"
-            args.append(f"{self.type(a.type)} %a{n}")
+            alone = " noalias" if f.distinct and isinstance(a.type, PointerType) else ""
+            args.append(f"{self.type(a.type)}{alone} %a{n}")
         result = self.result = self.result_type(f.results)
         if f.kernel:
             head = f"define dso_local {self.target.kernel_convention} {result} @{f.name}"

@@ -9,19 +9,19 @@ from weft.artifact import AssertSite, PrintSite
 from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.frontend.locate import located
+from weft.frontend.over import Over
 from weft.frontend.stage import stage
 from weft.frontend.staging import Staging
 from weft.ir.builder import building, current
 from weft.ir.core import Function, Module, Region, Value
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
-from weft.lang.number import Number, number_class, to_type, value_of
+from weft.lang.number import Number, number_class, to_type
 from weft.lang.signature import MISSING, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 
-__all__ = ["Elaborator", "Guard"]
+__all__ = ["Elaborator"]
 
-Guard = Callable[[list[Any]], Number]
 _RESTARTS = 1000
 
 
@@ -30,6 +30,12 @@ class _Restart(BaseException):
 
     def __init__(self, key: object) -> None:
         self.key = key
+
+
+def _staging() -> Staging:
+    b = current()
+    assert isinstance(b, Staging)
+    return b
 
 
 class _Elaborated:
@@ -54,11 +60,13 @@ class Elaborator:
         self.done: dict[object, _Elaborated] = {}
         self.stack: list[str] = []
         self.facts: dict[tuple[object, int], DType] = {}
+        self.uses_thread = False
+        self.element_uses_thread = False
 
     # -- what the language asks of the elaboration under way ------------------------------------
     def refine(self, weak: int, dtype: DType) -> None:
         """A literal's variable meets ``dtype``: elaborate the function again with that type."""
-        key = current().function_key  # type: ignore[attr-defined]
+        key = _staging().function_key
         if self.facts.get((key, weak)) is dtype:
             return
         self.facts[key, weak] = dtype
@@ -71,28 +79,69 @@ class Elaborator:
 
     def assert_site(self, message: str) -> int:
         """The number of an assertion at the line at hand."""
-        b = current()
-        self.asserts.append(AssertSite(message, b.file, b.loc[0]))  # type: ignore[attr-defined]
+        b = _staging()
+        self.asserts.append(AssertSite(message, b.file, b.loc[0]))
         return len(self.asserts) - 1
 
     # -- functions ------------------------------------------------------------------------------
-    def kernel(
-        self, kernel: Kernel[...], specs: Mapping[str, Spec], over: tuple[int, Guard | None] = (0, None)
-    ) -> Function:
+    def kernel(self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None = None) -> Function:
         """Elaborate a kernel for parameters of the given specs.
 
-        ``over`` is for launches over a range: its rank, and the guard that says from the extents (x
-        first, further parameters of the kernel) whether a thread is inside; None where the loops over
-        threads end at the extents.
+        For a launch over a range on hardware threads the kernel's entry is ``over.runner``'s code, and
+        its body a function of the element's index; elsewhere the loops over threads end at the extents.
         """
         fn = kernel.function
         order = [(p.name, specs[p.name]) for p in parameters(fn)]
-        key = (fn, "kernel", tuple(order))
         made = _Elaborated(Function(self._symbol(fn.__name__), []))
-        self.done[key] = made
-        made.function.over_rank = over[0]
-        self._run(fn, key, order, made, kernel=True, guard=over[1])
-        return made.function
+        f = made.function
+        self.done[fn, "kernel", tuple(order)] = made
+        if over is not None:
+            f.over_rank, f.distinct = over.rank, over.distinct
+        if over is None or over.runner is None:
+            self._run(fn, (fn, "kernel", tuple(order)), order, made, stage(fn, True).run, kernel=True)
+            return f
+        runner = stage(over.runner, False).run
+        per_x, per_y = over.per_thread
+        names = [f"over.{axis}" for axis in "xyz"]
+
+        def entry(b: Staging, *values: Any) -> None:
+            values, extents = values[: len(order)], list(values[len(order) :])
+            extents += [number_class(DType.int64)(1)] * (3 - len(extents))
+            runner(b, lambda *index: self._element(fn, order, values, index), tuple(extents), per_x, per_y)
+
+        index = [(name, NumberSpec(DType.int64)) for name in names]
+        key = (fn, "over", tuple(order))
+        self._run(over.runner, key, [*order, *index[: over.rank]], made, entry, kernel=True)
+        return f
+
+    def _element(
+        self,
+        fn: Callable[..., Any],
+        order: list[tuple[str, Spec]],
+        values: tuple[Any, ...],
+        index: tuple[Any, ...],
+    ) -> None:
+        """Call a kernel's body for one element of a range."""
+        b = current()
+        key = (fn, "element", tuple(order))
+        made = self.done.get(key)
+        if made is None:
+            made = self.done[key] = _Elaborated(
+                Function(self._symbol(f"{fn.__name__}_element"), [], inline=True)
+            )
+            staged = stage(fn, True).run
+
+            def body(b: Staging, *arguments: Any) -> None:
+                b.element = arguments[-3:]
+                staged(b, *arguments[:-3])
+
+            names = [(f"global_idx.{axis}", NumberSpec(DType.int64)) for axis in "xyz"]
+            outside, self.uses_thread = self.uses_thread, False
+            self._run(fn, key, [*order, *names], made, body, kernel=False)
+            self.element_uses_thread = self.uses_thread
+            self.uses_thread = outside
+        leaves = [leaf for v in (*values, *index) for leaf in leaves_of(v)]
+        b.emit("func.call", tuple(leaves), (), {"callee": made.function.name})
 
     def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Call a function from code under elaboration: elaborate it for these types, emit the call."""
@@ -113,7 +162,7 @@ class Elaborator:
         if made is None:
             made = self.done[key] = _Elaborated(Function(self._symbol(fn.__name__), [], inline=True))
             try:
-                self._run(fn, key, order, made, kernel=False)
+                self._run(fn, key, order, made, stage(fn, False).run, kernel=False)
             except BaseException:
                 del self.done[key]
                 raise
@@ -145,11 +194,11 @@ class Elaborator:
         key: object,
         order: list[tuple[str, Spec]],
         made: _Elaborated,
+        body: Callable[..., Any],
         *,
         kernel: bool,
-        guard: Guard | None = None,
     ) -> None:
-        staged = stage(fn, kernel)
+        """Elaborate ``fn``: its parameters per ``order``, its code by running ``body``."""
         code = fn.__code__
         f = made.function
         f.kernel, f.file, f.line, f.source_name = (
@@ -169,9 +218,7 @@ class Elaborator:
                 values = [_parameter(f, name, spec) for name, spec in order]
                 try:
                     with building(b):
-                        if guard is not None:
-                            _guarded(b, f, guard)
-                        staged.run(b, *values)
+                        body(b, *values)
                         made.result = _finish(b, f, fn.__name__, kernel)
                     break
                 except _Restart as restart:
@@ -180,21 +227,12 @@ class Elaborator:
                     for g in b.own_globals:
                         self.module.globals.remove(g)
                 except (CompileError, Exception) as error:
-                    raise located(error, f.file, f.line) from (
+                    raise located(error, f.file, f.line, fn.__name__) from (
                         None if isinstance(error, CompileError) else error
                     )
         finally:
             self.stack.pop()
         self.module.functions.append(f)
-
-
-def _guarded(b: Staging, f: Function, guard: Guard) -> None:
-    """End the threads that the guard finds outside."""
-    extents = [_parameter(f, f"over.{axis}", NumberSpec(DType.int64)) for axis in "xyz"[: f.over_rank]]
-    outside = Region()
-    with b.into(outside):
-        b.emit("weft.return")
-    b.emit("weft.if", (value_of(guard(extents), b),), (), {}, (Region(), outside))
 
 
 def _parameter(f: Function, name: str, spec: Spec) -> Any:
@@ -209,7 +247,8 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
         if spec_of(value).leaves():
             refuse(
                 "not-compile-time",
-                f"`{name}` of {function} is a Comptime parameter, but this {type(value).__name__} exists only at run time",
+                f"`{name}` of {function} is a Comptime parameter, "
+                f"but this {type(value).__name__} exists only at run time",
             )
         return value
     if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import sysconfig
-from types import TracebackType
+from types import FrameType, TracebackType
+from typing import Any
 
 from weft.diagnostics import CompileError, Diagnostic, Label, Location, frame_location, is_internal
 from weft.frontend.stage import is_staged
@@ -12,6 +13,8 @@ from weft.frontend.stage import is_staged
 __all__ = ["located"]
 
 _LIBRARY = tuple({sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")})
+_LONGEST = 8
+"""A longer chain of calls is cut in the middle, as recursion makes them endless."""
 
 
 def _frames(tb: TracebackType | None) -> list[TracebackType]:
@@ -29,43 +32,72 @@ def _users(frames: list[TracebackType]) -> list[TracebackType]:
     for f in frames[first:]:
         file = f.tb_frame.f_code.co_filename
         if is_staged(f.tb_frame.f_code) or not (file.startswith(_LIBRARY) or file.startswith("<frozen")):
-            if not is_internal(file):
+            if not is_internal(file) and f.tb_frame.f_code.co_name not in _COMPREHENSIONS:
                 out.append(f)
     return out
 
 
-def located(error: BaseException, file: str, line: int) -> CompileError:
-    """``error`` as a CompileError whose diagnostics have places, and say how they were reached.
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
-    ``file`` and ``line`` are those of the function under elaboration, for want of better.
-    """
-    users = _users(_frames(error.__traceback__))
-    place = frame_location(users[-1]) if users else Location(file, line)
-    in_helper = bool(users) and not is_staged(users[-1].tb_frame.f_code)
+
+def _called(frame: FrameType) -> str:
+    name = frame.f_code.co_name
+    return "the lambda" if name == "<lambda>" else name
+
+
+def _chain(users: list[TracebackType]) -> tuple[str, ...]:
+    """How the innermost of the frames was reached, innermost call first."""
     chain: list[str] = []
     for outer, inner in zip(users, users[1:], strict=False):
         at = frame_location(outer)
-        chain.insert(0, f"{inner.tb_frame.f_code.co_name} was called from {at.file}:{at.line}")
+        if not (is_staged(inner.tb_frame.f_code) and inner.tb_frame.f_code.co_name == "<lambda>"
+                and inner.tb_frame.f_code in outer.tb_frame.f_code.co_consts):
+            chain.insert(0, f"{_called(inner.tb_frame)} was called from {at.file}:{at.line}")
+    if len(chain) > _LONGEST:
+        half = _LONGEST // 2
+        chain[half:-half] = [f"... {len(chain) - 2 * half} more calls ..."]
+    return tuple(chain)
+
+
+def located(error: BaseException, file: str, line: int, name: str) -> CompileError:
+    """``error`` as a CompileError whose diagnostics have places, and say how they were reached.
+
+    ``name`` is that of the function under elaboration, ``file`` and ``line`` are for want of better.
+    """
+    from weft.diagnostics.wrote import resolved
+    from weft.frontend.translate import refined, translated
+
+    frames = _frames(error.__traceback__)
+    users = _users(frames)
+    place = frame_location(users[-1]) if users else Location(file, line)
+    frame = users[-1].tb_frame if users else None
+    helper = "" if frame is None or is_staged(frame.f_code) else _called(frame)
+    chain = _chain(users)
     if not isinstance(error, CompileError):
-        text = str(error) or type(error).__name__
-        hints = ()
-        if in_helper:
-            hints = (f"{users[-1].tb_frame.f_code.co_name} is ordinary Python and runs at compile time",)
-        code = "compile-time-error"
-        message = f"{type(error).__name__} at compile time: {text}"
-        return CompileError(Diagnostic(code, message, (Label(place),), tuple(chain), hints))
+        deepest = frames[-1].tb_frame if frames else None
+        inside = deepest is not None and is_internal(deepest.f_code.co_filename) and not is_staged(deepest.f_code)
+        found, part = translated(error, place, frame, direct=deepest is frame, inside=inside, helper=helper)
+        found = resolved(found, place, part)
+        return _within(CompileError(dataclasses.replace(found, notes=(*found.notes, *chain))), name)
+    if error.within and users:  # it was placed in a function that this one calls
+        chain = (f"{error.within} was called from {place.file}:{place.line}", *chain)
     out: list[Diagnostic] = []
     for diagnostic in error.diagnostics:
         if not diagnostic.labels:
-            hints = diagnostic.hints
-            if in_helper and diagnostic.code == "not-compile-time":
-                name = users[-1].tb_frame.f_code.co_name
-                hints = (
-                    f"{name} is ordinary Python, so its `if` runs at compile time; decorate it with @func",
-                )
-            diagnostic = dataclasses.replace(diagnostic, labels=(Label(place),), hints=hints)
-        elif users and diagnostic.labels[0].location.file == file and not chain:
+            diagnostic, part = refined(diagnostic, error.part, place, frame, helper)
+            diagnostic = resolved(diagnostic, place, part)
+        elif not error.within and not helper:
             out.append(diagnostic)
             continue
-        out.append(dataclasses.replace(diagnostic, notes=(*diagnostic.notes, *chain)))
-    return CompileError(out)
+        out.append(dataclasses.replace(diagnostic, notes=_cut((*diagnostic.notes, *chain))))
+    return _within(CompileError(out), error.within if not users else name)
+
+
+def _within(error: CompileError, name: str) -> CompileError:
+    error.within = name
+    return error
+
+
+def _cut(notes: tuple[str, ...]) -> tuple[str, ...]:
+    """The notes, where there are too many without those before the last."""
+    return notes if len(notes) <= 2 * _LONGEST else (*notes[: 2 * _LONGEST - 2], "...", notes[-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from weft.dtype import DType
 from weft.frontend.ranges import Range
@@ -115,11 +115,13 @@ class Builtins(Builder):
         from weft.lang import arith
 
         rounded = arith.intrinsic(self, "llvm.roundeven", (value.value,), value.value)
-        return number_class(DType.int64, value.lanes)(type(value).of(rounded))
+        return number_class(DType.int64, value.lanes)(number_class(value.dtype, value.lanes).of(rounded))
 
     def py_pow(self, base: Any, exponent: Any, *mod: Any) -> Any:
         """``pow``."""
-        return pow(base, exponent, *mod) if mod else base**exponent
+        if not mod:
+            return base**exponent
+        return cast("Any", pow)(base, exponent, *mod)
 
     def py_divmod(self, a: Any, c: Any) -> Any:
         """``divmod``."""

@@ -18,7 +18,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, cast
 
 from weft.diagnostics import CompileError
 from weft.frontend.liveness import Liveness, stored_names
@@ -168,10 +168,10 @@ class _Stager(ast.NodeTransformer):
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
         for n, statement in enumerate(body):
-            staged = self.visit(statement)
+            staged: ast.stmt | list[ast.stmt] = self.visit(statement)
             mark = ast.Assign(
                 [ast.Attribute(_name(B), "loc", ast.Store())],
-                ast.Constant((statement.lineno, statement.col_offset)),
+                ast.Constant(cast("Any", (statement.lineno, statement.col_offset))),
             )
             if not isinstance(statement, (ast.Pass, ast.Break, ast.Continue)):
                 out.append(place(mark, statement))
@@ -307,12 +307,16 @@ class _Stager(ast.NodeTransformer):
 
 
 def _as_load(node: ast.expr) -> Any:
-    copy = type(node)(**{**{f: getattr(node, f) for f in node._fields}, "ctx": ast.Load()})
+    fields: dict[str, Any] = {f: getattr(node, f) for f in node._fields}
+    fields["ctx"] = ast.Load()
+    copy = type(node)(**fields)
     return ast.copy_location(copy, node)
 
 
 def _as_store(node: ast.expr) -> Any:
-    copy = type(node)(**{**{f: getattr(node, f) for f in node._fields}, "ctx": ast.Store()})
+    fields: dict[str, Any] = {f: getattr(node, f) for f in node._fields}
+    fields["ctx"] = ast.Store()
+    copy = type(node)(**fields)
     return ast.copy_location(copy, node)
 
 

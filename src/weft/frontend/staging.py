@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from weft.dtype import DType
 from weft.frontend.pybuiltins import Builtins
@@ -15,7 +15,7 @@ from weft.lang.comptime import unroll
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.printing import kernel_assert
-from weft.lang.spec import spec_of
+from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import replace_field
 
 __all__ = ["Staging", "truth"]
@@ -35,7 +35,7 @@ def truth(value: Any, b: Staging) -> bool | Value:
         if value.dtype.kind != "bool":
             value = value != 0
         return value.value if isinstance(value.value, Value) else bool(value.value)
-    if hasattr(type(value), "__weft_leaves__") and spec_of(value).leaves():
+    if is_composite(value) and spec_of(value).leaves():
         refuse("condition", f"a {type(value).__name__} is not a condition")
     return bool(value)
 
@@ -48,6 +48,10 @@ class _Loop:
         self.scope = scope
         self.jump = ""
         self.breaks = 0
+
+    def again(self) -> None:
+        """Begin an iteration of an unrolled loop."""
+        self.jump = ""
 
 
 class Staging(Builtins):
@@ -155,13 +159,15 @@ class Staging(Builtins):
         if isinstance(items, Range):
             yield from self._counted(items)
             return
-        if isinstance(items, Number) or hasattr(type(items), "__weft_leaves__"):
+        if isinstance(items, Number) or is_composite(items):
             refuse(
                 "iteration",
                 f"a loop cannot run over a {type(items).__name__}",
                 hint="loop over range(n) and index",
             )
-        yield from self._unrolled(items.items if isinstance(items, unroll) else items)
+        if isinstance(items, unroll):
+            items = cast("unroll[Any]", items).items
+        yield from self._unrolled(items)
 
     def _unrolled(self, items: Iterable[Any]) -> Iterator[Any]:
         if isinstance(items, Range):
@@ -170,7 +176,7 @@ class Staging(Builtins):
         self.loops.append(loop)
         was_live = self.live
         for item in items:
-            loop.jump = ""
+            loop.again()
             yield item
             if loop.jump == "break":
                 break

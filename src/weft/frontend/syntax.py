@@ -4,68 +4,84 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from weft.diagnostics import Diagnostic, Label, Location, character_column, nearest
+from weft.diagnostics import Diagnostic, Label, nearest
 from weft.frontend.tree import walk
 
-__all__ = ["REJECTED", "check_syntax", "node_location"]
+__all__ = ["HOST_ONLY", "REJECTED", "check_syntax"]
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Why a construct is not there, and its replacement."""
+    """What a construct is called, its replacement, and why it is not there."""
 
     what: str
     instead: str
+    why: str = ""
 
+
+_CATCH = Rejected(
+    "`try`", "test the condition with `if` before", "compiled code neither raises nor catches exceptions"
+)
+_SUSPEND = Rejected(
+    "`yield`", "write the results to memory", "compiled code runs to its end and has no suspended frames"
+)
+_IMPORT = Rejected("`import` in a function", "import at the top of the file")
+_OUTSIDE = "define it outside with @func, or use a lambda"
 
 REJECTED: dict[type[ast.AST], Rejected] = {
-    ast.Try: Rejected("`try`: compiled code cannot catch exceptions", "test the condition with `if` before"),
-    ast.TryStar: Rejected(
-        "`try`: compiled code cannot catch exceptions", "test the condition with `if` before"
-    ),
+    ast.Try: _CATCH,
+    ast.TryStar: _CATCH,
     ast.Raise: Rejected(
-        "`raise`: compiled code cannot raise exceptions", "write `assert condition, message`"
+        "`raise`",
+        "write `assert condition, message`: the host hears of the first failure",
+        "compiled code neither raises nor catches exceptions",
     ),
     ast.With: Rejected(
-        "`with`: there are no context managers in compiled code", "call what it does before and after"
+        "`with`", "write what it does before and after", "there are no context managers in compiled code"
     ),
-    ast.AsyncWith: Rejected("`async with`", "compiled code is not asynchronous; use barrier() and streams"),
-    ast.AsyncFor: Rejected("`async for`", "use `for i in range(...)`"),
-    ast.Await: Rejected("`await`", "compiled code is not asynchronous; use barrier() and streams"),
-    ast.Yield: Rejected("`yield`: compiled code has no suspended frames", "write the results to memory"),
-    ast.YieldFrom: Rejected(
-        "`yield from`: compiled code has no suspended frames", "write the results to memory"
-    ),
-    ast.FunctionDef: Rejected("a function defined inside", "define it outside with @func, or use a lambda"),
-    ast.AsyncFunctionDef: Rejected("an async function", "define it outside with @func"),
-    ast.ClassDef: Rejected("a class defined inside", "define it outside with @struct"),
-    ast.Delete: Rejected("`del`: variables end with the function", "leave it out"),
+    ast.Yield: _SUSPEND,
+    ast.YieldFrom: _SUSPEND,
+    ast.FunctionDef: Rejected("a function defined in a function", _OUTSIDE),
+    ast.AsyncFunctionDef: Rejected("an async function", _OUTSIDE),
+    ast.ClassDef: Rejected("a class defined in a function", "define it outside with @struct"),
+    ast.Delete: Rejected("`del`", "leave it out", "variables end with the function"),
     ast.Global: Rejected(
-        "`global`: globals are compile-time constants", "pass a pointer and write through it"
+        "`global`", "pass a pointer and write through it", "globals are compile-time constants"
     ),
     ast.Nonlocal: Rejected(
-        "`nonlocal`: captured variables are constants", "pass a pointer and write through it"
+        "`nonlocal`", "pass a pointer and write through it", "captured variables are compile-time constants"
     ),
-    ast.Import: Rejected("`import` inside", "import at the top of the file"),
-    ast.ImportFrom: Rejected("`import` inside", "import at the top of the file"),
+    ast.Import: _IMPORT,
+    ast.ImportFrom: _IMPORT,
     ast.NamedExpr: Rejected("`:=`", "assign in a statement of its own"),
     ast.Match: Rejected("`match`", "write `if`, `elif`, `else`"),
 }
+if sys.version_info >= (3, 12):
+    REJECTED[ast.TypeAlias] = Rejected("`type`", "define the alias outside")
 
-
-def node_location(node: ast.AST, file: str) -> Location:
-    """Where a node stands, with columns in characters."""
-    line: int = getattr(node, "lineno", 0)
-    end: int = getattr(node, "end_lineno", None) or line
-    if isinstance(node, ast.stmt) and end != line:  # a whole block: its first line will do
-        return Location(file, line, character_column(file, line, node.col_offset))
-    column = character_column(file, line, getattr(node, "col_offset", 0))
-    end_column = character_column(file, end, getattr(node, "end_col_offset", 0))
-    return Location(file, line, column, end, end_column)
+HOST_ONLY: dict[str, str] = {
+    "breakpoint": "write `print(...)`",
+    "compile": "call a function",
+    "delattr": "leave it out",
+    "eval": "write the expression itself",
+    "exec": "write the statements themselves",
+    "exit": "write `return`",
+    "globals": "name the variable",
+    "help": "ask on the host",
+    "input": "read it on the host and pass it as an argument",
+    "locals": "name the variable",
+    "open": "read it on the host and pass a buffer",
+    "quit": "write `return`",
+    "setattr": "write `x.name = value` for a field of a @struct",
+    "super": "name the function",
+    "vars": "name the field",
+}
+"""Builtins that only make sense where Python runs, each with what to write instead."""
 
 
 class _Checker:
@@ -75,16 +91,19 @@ class _Checker:
         self.name = name
         self.problems: list[Diagnostic] = []
 
-    def problem(self, node: ast.AST, code: str, message: str, hint: str, label: str = "") -> None:
+    def problem(self, node: ast.AST, code: str, message: str, hint: str, why: str = "") -> None:
         """Note one thing that is wrong at ``node``."""
-        place = Label(node_location(node, self.file), label)
-        self.problems.append(Diagnostic(code, message, (place,), (), (hint,) if hint else ()))
+        from weft.diagnostics.wrote import node_location
+
+        place = Label(node_location(node, self.file))
+        self.problems.append(Diagnostic(code, message, (place,), (why,) if why else (), (hint,)))
 
     def check(self, node: ast.AST) -> None:
         """Whether this node can be compiled, those below it aside."""
         rejected = REJECTED.get(type(node))
         if rejected is not None:
-            self.problem(node, "unsupported-syntax", f"{rejected.what} cannot be compiled", rejected.instead)
+            message = f"{rejected.what} cannot be compiled"
+            self.problem(node, "unsupported-syntax", message, rejected.instead, rejected.why)
         elif isinstance(node, ast.Return):
             if self.kernel and node.value is not None and not _is_none(node.value):
                 self.problem(
@@ -130,12 +149,17 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
     seen: set[str] = set()
     for node in names:
         name = node.id
-        if name in local or name in defined or name in seen or hasattr(builtins, name):
+        if name in local or name in defined or name in seen:
+            continue
+        if name in HOST_ONLY:
+            message = f"`{name}` is Python's and means nothing in compiled code"
+            checker.problem(node, "host-only", message, HOST_ONLY[name])
+        if hasattr(builtins, name):
             continue
         seen.add(name)
         known = {*local, *defined, *vars(builtins)}
         guess = nearest(name, [k for k in known if not k.startswith("_")])
         checker.problem(
-            node, "unknown-name", f"`{name}` is not defined", f"did you mean `{guess}`?" if guess else ""
+            node, "unknown-name", f"`{name}` is not defined", f"did you mean `{guess}`?" if guess else "define or import it before the function runs"
         )
     return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))

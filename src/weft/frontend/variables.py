@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
@@ -42,8 +42,7 @@ def as_runtime(value: Any) -> Any:
     if isinstance(value, float):
         return number_class(DType.float32)(value)
     if type(value) is tuple:
-        items: tuple[Any, ...] = value
-        return tuple(as_runtime(v) for v in items)
+        return tuple(as_runtime(v) for v in cast("tuple[Any, ...]", value))
     return value
 
 

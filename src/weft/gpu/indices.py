@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.lang.errors import refuse
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
-from weft.lang.machine import grid_value
+from weft.lang.machine import element_index, grid_value, uses_thread
 from weft.lang.scalars import Int, UInt32
 
 __all__ = ["block_dim", "block_idx", "global_idx", "grid_dim", "thread_idx"]
@@ -12,6 +14,7 @@ __all__ = ["block_dim", "block_idx", "global_idx", "grid_dim", "thread_idx"]
 
 def _read(register: str, operation: str, axis: str) -> Int:
     target = current_target()
+    uses_thread()
     if target.supports(Feature.NVVM):
         return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{register}.{axis}", UInt32, pure=True))
     if target.supports(Feature.THREAD_LOOPS):
@@ -44,25 +47,30 @@ class Dimensions:
         return _read(self._register, self._operation, "z")
 
 
+def _element_or(axis: int, otherwise: Callable[[], Int]) -> Int:
+    element = element_index(axis)
+    return otherwise() if element is None else element
+
+
 class GlobalIndex:
-    """``block_dim * block_idx + thread_idx``, along x, y and z."""
+    """``block_dim * block_idx + thread_idx``, along x, y and z; in a launch over a range, the element."""
 
     __slots__ = ()
 
     @property
     def x(self) -> Int:
         """Along x."""
-        return block_dim.x * block_idx.x + thread_idx.x
+        return _element_or(0, lambda: block_dim.x * block_idx.x + thread_idx.x)
 
     @property
     def y(self) -> Int:
         """Along y."""
-        return block_dim.y * block_idx.y + thread_idx.y
+        return _element_or(1, lambda: block_dim.y * block_idx.y + thread_idx.y)
 
     @property
     def z(self) -> Int:
         """Along z."""
-        return block_dim.z * block_idx.z + thread_idx.z
+        return _element_or(2, lambda: block_dim.z * block_idx.z + thread_idx.z)
 
 
 thread_idx = Dimensions("tid", "gpu.thread_id")

@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from weft.diagnostics import CompileError, caller_location
 from weft.ir.core import Attribute, Function, Global, Loc, Module, Op, Region, Value
 from weft.ir.ops import SPECS
 from weft.ir.types import Type
@@ -32,6 +33,7 @@ class Builder:
         self.loc: Loc = (0, 0)
         self.live = True
         self.contract = True
+        self.element: tuple[Any, Any, Any] | None = None
         self.own_globals: list[Global] = []
 
     def emit(
@@ -103,11 +105,16 @@ def current() -> Builder:
     """The builder of the elaboration under way in this thread.
 
     Raises:
-        RuntimeError: nothing is being compiled here.
+        CompileError: nothing is being compiled here.
     """
     builder: Builder | None = getattr(_state, "builder", None)
     if builder is None:
-        raise RuntimeError("this works only inside a kernel or @func, while it is being compiled")
+        raise CompileError.at(
+            "outside-kernel",
+            "this has a meaning only in a kernel or @func, while that is being compiled",
+            caller_location(),
+            hints=("move it into a function decorated with @kernel or @func",),
+        )
     return builder
 
 

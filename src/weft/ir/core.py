@@ -135,6 +135,7 @@ class Function:
     line: int = 0
     source_name: str = ""
     over_rank: int = 0
+    distinct: bool = False
     inline: bool = False
 
 

@@ -7,7 +7,18 @@ from weft.ir.types import I64, pointer
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt8
 
-__all__ = ["block_barrier", "dynamic_shared", "grid_value"]
+__all__ = ["block_barrier", "dynamic_shared", "element_index", "grid_value", "uses_thread"]
+
+
+def element_index(axis: int) -> Int | None:
+    """The element's index in a launch over a range, where the code at hand is its body."""
+    element = current().element
+    return None if element is None else element[axis]
+
+
+def uses_thread() -> None:
+    """The code depends on which thread runs it, so a thread cannot do several elements."""
+    current().elaborator.uses_thread = True
 
 
 def grid_value(operation: str, axis: str) -> Int:
