@@ -30,10 +30,10 @@ def power(base: Any, exponent: Any) -> Any:
         return NotImplemented
     if maybe_current() is None:
         cls, _ = unify("**", base, exponent)
-        value, raised = (x.value if isinstance(x, Number) else x for x in (base, exponent))
-        return cls(
-            pow(value, raised, 1 << cls.dtype.bits) if cls.dtype.is_integer and raised >= 0 else value**raised
-        )
+        plain: list[Any] = [x.value if isinstance(x, Number) else x for x in (base, exponent)]
+        value, raised = plain
+        wraps = cls.dtype.is_integer and raised >= 0
+        return cls(pow(int(value), int(raised), 1 << cls.dtype.bits) if wraps else value**raised)
     if isinstance(base, Number) and isinstance(exponent, int):
         if exponent >= 0:
             return _squaring(base, exponent)
@@ -79,7 +79,8 @@ def _integer_loop(base: Any, exponent: Any, cls: type[Number]) -> Any:
     result = one
     if d.is_signed:  # a negative exponent: 1 and -1 stay, all else becomes 0
         negative = arith.compare(b, "lt", d, left, zero)
-        unit = arith.compare(b, "eq", d, b.value("arith.muli", (start, start), kind), one)
+        ones = [arith.compare(b, "eq", d, start, b.constant(n, kind)) for n in (1, -1)]
+        unit = b.value("arith.ori", (ones[0], ones[1]), ones[0].type)
         odd = b.value("arith.andi", (left, one), kind)
         signed = arith.select(b, arith.compare(b, "eq", d, odd, one), start, one)
         result = arith.select(b, negative, arith.select(b, unit, signed, zero), one)
