@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from weft.cli.program import compiled, execute
 from weft.diagnostics import WeftError
-from weft.diagnostics.hook import pruned
+from weft.diagnostics.location import is_internal
 
 __all__ = ["run"]
 
@@ -21,6 +21,9 @@ def run(file: str, args: Sequence[str]) -> int:
     except WeftError:
         raise
     except Exception as error:
-        sys.excepthook(type(error), error, pruned(error.__traceback__))
+        trace = error.__traceback__
+        while trace is not None and is_internal(trace.tb_frame.f_code.co_filename):
+            trace = trace.tb_next  # this command's own frames
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
         return 1
     return 0
