@@ -1,0 +1,205 @@
+"""The command ``weft``, as a user's shell starts it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from weft import __version__
+from weft.cli import main
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+KERNELS = """
+from weft import Comptime, Float32, Int, Pointer, kernel
+from weft.gpu import global_idx
+from weft.layout import LayoutTensor
+
+@kernel
+def scale(x: Pointer[Float32], n: Int, by: Float32):
+    if global_idx.x < n:
+        x[global_idx.x] *= by
+
+@kernel
+def shrink(image: LayoutTensor[Float32], out: LayoutTensor[Float32], *, factor: Comptime[int]):
+    out[global_idx.y, global_idx.x] = image[global_idx.y * factor, global_idx.x * factor]
+
+TWO = 2
+
+if __name__ == "__main__":
+    raise SystemExit("inspecting must not run this")
+"""
+
+
+@pytest.fixture
+def weft(tmp_path: Path) -> Run:
+    """Runs the command in a folder with the file kernels.py."""
+    (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "WEFT_DEVICE": "cpu"}
+        command = [sys.executable, "-m", "weft", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
+
+    return run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As ``weft``, for commands in this process."""
+    (tmp_path / "kernels.py").write_text(KERNELS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+def test_version(weft: Run) -> None:
+    assert weft("--version").stdout == f"weft {__version__}\n"
+
+
+def test_no_command(weft: Run) -> None:
+    done = weft()
+    assert done.returncode == 2
+    assert "usage: weft" in done.stderr
+
+
+def test_run_passes_arguments_and_status(weft: Run, tmp_path: Path) -> None:
+    program = "import sys\nprint(__name__, sys.argv)\nsys.exit(7)\n"
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    done = weft("run", "program.py", "a", "--flag", "-o")
+    assert done.stdout == "__main__ ['program.py', 'a', '--flag', '-o']\n"
+    assert done.returncode == 7
+
+
+def test_run_shows_diagnostics_without_traceback(weft: Run, tmp_path: Path) -> None:
+    program = KERNELS.replace(
+        'raise SystemExit("inspecting must not run this")',
+        "from weft.gpu.host import DeviceContext\n"
+        "    DeviceContext().enqueue_function(scale, 1, 2, grid_dim=1, block_dim=1)",
+    )
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    done = weft("run", "program.py")
+    assert done.returncode == 1
+    assert "error[argument-" in done.stderr
+    assert "program.py:19:" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "__main__.py" not in done.stderr
+
+
+def test_run_shows_the_programs_own_errors_from_its_own_frames(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("def f():\n    1 / 0\n\nf()\n", encoding="utf-8")
+    done = weft("run", "program.py")
+    assert done.returncode == 1
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Traceback (most recent call last):"
+    assert lines[-1] == "ZeroDivisionError: division by zero"
+    assert done.stderr.count('File "') == 2
+
+
+def test_run_without_file(weft: Run) -> None:
+    done = weft("run", "nowhere.py")
+    assert done.returncode == 1
+    assert done.stderr == "error[no-file]: cannot read nowhere.py: No such file or directory\n"
+
+
+def test_run_of_what_is_not_python(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("def f(:\n", encoding="utf-8")
+    done = weft("run", "program.py")
+    assert done.returncode == 1
+    assert "SyntaxError" in done.stderr
+    assert "weft" not in done.stderr.replace(str(tmp_path), "")
+
+
+def test_inspect(weft: Run) -> None:
+    done = weft("inspect", "kernels.py:scale", "--target", "sm_90")
+    assert done.returncode == 0, done.stderr
+    assert ".target sm_90" in done.stdout
+    assert ".visible .entry scale(" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("ir", '"func.func"()'),
+        ("llvm", "define dso_local ptx_kernel void @shrink"),
+        ("llvm-opt", "target datalayout"),
+        ("asm", ".visible .entry shrink("),
+    ],
+)
+def test_inspect_kinds(
+    here: Path, capfdbinary: pytest.CaptureFixture[bytes], kind: str, expected: str
+) -> None:
+    layouts = ["--layout", "image=64,64", "--layout", "out=32,32"]
+    words = ["inspect", "kernels.py:shrink", "--emit", kind, "--target", "a100", "--param", "factor=TWO"]
+    assert main([*words, *layouts]) == 0
+    assert expected in capfdbinary.readouterr().out.decode()
+
+
+def test_inspect_object_to_a_file(here: Path) -> None:
+    words = ["inspect", "kernels.py:scale", "--emit", "object", "--target", "aarch64", "--over", "1"]
+    assert main([*words, "-o", "scale.o"]) == 0
+    assert (here / "scale.o").read_bytes().startswith(b"\x7fELF")
+
+
+def test_inspect_lists_kernels(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "kernels.py"]) == 0
+    assert capsys.readouterr().out == (
+        "scale(x: Pointer[Float32], n: Int, by: Float32)\n"
+        "shrink(image: LayoutTensor[Float32], out: LayoutTensor[Float32], *, factor: Comptime[int])\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["kernels.py:scal"], ["has no kernel 'scal'", "did you mean 'scale'?", "it has scale, shrink"]),
+        (["kernels.py:scale", "--emit", "amd"], ["there is no emission kind 'amd'", "did you mean 'asm'?"]),
+        (["kernels.py:scale", "--target", "sm90"], ["there is no target 'sm90'", "did you mean 'sm_90'?"]),
+        (["kernels.py:scale", "--emit", "object", "--target", "sm_90"], ["use the emission kind 'asm'"]),
+        (["kernels.py:scale", "--param", "by"], ["--param by names no parameter", "--param factor=2"]),
+        (["kernels.py:scale", "--param", "b=2"], ["scale has no parameter `b`"]),
+        (["kernels.py:scale", "--layout", "x=a,b"], ["'a,b' is not a list of extents"]),
+        (["kernels.py:shrink"], ["`image`", "`out`", "compile-time value for `factor`", "3 errors"]),
+        (["missing.py:scale"], ["cannot read missing.py"]),
+    ],
+    ids=lambda value: " ".join(value) if value[0].endswith(("py", "scale", "scal", "shrink")) else "",
+)
+def test_inspect_errors(
+    here: Path, capsys: pytest.CaptureFixture[str], words: list[str], expected: list[str]
+) -> None:
+    assert main(["inspect", *words]) == 1
+    error = capsys.readouterr().err
+    for text in expected:
+        assert text in error
+    assert "-->" not in error, "the command line has no place in a source file"
+
+
+def test_devices(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["devices"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("API ")
+    assert re.search(r"^cpu +0 ", text, re.MULTILINE)
+    assert "sm_120" in text
+
+
+def test_inspect_loads_little(weft: Run, tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom weft.cli import main\n"
+        "main(['inspect', 'kernels.py:scale', '--target', 'sm_90'])\n"
+        "print({'numpy', 'asyncio', 'llvmlite.ir', 'weft.launch'} & {*sys.modules}, file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr == "{'llvmlite.ir'}\n"  # llvmlite.binding loads it
+
+
+def test_import_loads_little() -> None:
+    program = "import sys, weft; print(sorted({'numpy', 'llvmlite', 'weft.compiler'} & {*sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n"

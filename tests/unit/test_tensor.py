@@ -1,0 +1,173 @@
+"""Tensors: elements, devices, NumPy and DLPack, and their life as arguments of kernels."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import DType, Float32, Int32, LaunchError, Tensor, accelerator, cpu, kernel
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+from weft.layout import LayoutTensor
+
+
+@kernel
+def double(t: LayoutTensor[Float32]):
+    t[global_idx.y, global_idx.x] *= 2.0
+
+
+@pytest.fixture
+def ramp() -> Tensor[Any]:
+    return Tensor.from_numpy(np.arange(6, dtype=np.float32).reshape(2, 3), cpu())
+
+
+def test_shape_type_and_place() -> None:
+    tensor = Tensor(Float32, (4, 5, 3))
+    assert (tensor.shape, tensor.rank, tensor.size, len(tensor)) == ((4, 5, 3), 3, 60, 4)
+    assert tensor.dtype is DType.float32
+    assert tensor.device == cpu()
+    assert str(tensor.layout) == "((4, 5, 3):(15, 3, 1))"
+    assert repr(tensor) == f"<Tensor of Float32 (4, 5, 3) on {cpu().name}>"
+    assert Tensor("int32", 7).shape == (7,)
+    assert Tensor(DType.int32, ()).size == 1
+    assert Tensor(Float32, (0, 3)).numpy().shape == (0, 3)
+
+
+def test_elements(ramp: Tensor[Any]) -> None:
+    assert ramp[1, 2] == 5.0
+    ramp[1, 2] = 7
+    assert ramp[1, 2].dtype == np.float32
+    assert ramp[1].tolist() == [3.0, 4.0, 7.0]
+    ramp[:, 0] = 9.0
+    assert np.asarray(ramp).tolist() == [[9.0, 1.0, 2.0], [9.0, 4.0, 7.0]]
+    assert ramp.to_layout_tensor()[1, 2] == 7.0
+    with pytest.raises(IndexError):
+        ramp[2, 0]
+
+
+def test_numpy_shares_memory(ramp: Tensor[Any]) -> None:
+    ramp.numpy()[0, 0] = 8.0
+    assert ramp[0, 0] == 8.0
+    assert np.asarray(ramp, np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="only by copying"):
+        np.asarray(ramp, np.float64, copy=False)
+    view = ramp.numpy()
+    del ramp
+    gc.collect()
+    assert view[1, 2] == 5.0
+
+
+def test_from_numpy_copies() -> None:
+    array = np.arange(12, dtype=np.int32).reshape(3, 4)
+    tensor = Tensor.from_numpy(array)
+    array[0, 0] = 99
+    assert tensor[0, 0] == 0
+    assert Tensor.from_numpy(array.T[::2]).numpy().tolist() == array.T[::2].tolist()
+    assert Tensor.from_numpy(array.astype(">i4")).numpy().tolist() == array.tolist()
+    assert Tensor.from_numpy(np.float32(3)).shape == ()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int64", "float16", "float64"])
+def test_dlpack_both_ways(dtype: str) -> None:
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    tensor = Tensor.from_dlpack(array)
+    assert tensor.dtype.name == dtype
+    tensor[1, 1] = 1
+    assert array[1, 1] == 1
+    back: Any = np.from_dlpack(tensor)
+    assert np.shares_memory(back, array)
+    assert tensor.__dlpack_device__() == (1, 0)
+
+
+def test_dlpack_keeps_memory_while_work_is_queued() -> None:
+    array = np.full((64, 64), 3.0, np.float32)
+    context = DeviceContext(api="cpu")
+    tensor = Tensor.from_dlpack(array)
+    alive = weakref.ref(tensor.storage)
+    context.enqueue_function(double, tensor, over=(64, 64))
+    del tensor
+    gc.collect()
+    assert alive() is not None
+    context.synchronize()
+    gc.collect()
+    assert alive() is None
+    assert (array == 6.0).all()
+
+
+def test_dlpack_errors() -> None:
+    with pytest.raises(LaunchError, match="does not offer its memory"):
+        Tensor.from_dlpack([1.0])
+    with pytest.raises(LaunchError, match="not contiguous"):
+        Tensor.from_dlpack(np.zeros((4, 4), np.float32)[:, ::2])
+    frozen = np.zeros(3, np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(LaunchError, match="read-only"):
+        Tensor.from_dlpack(frozen)
+    with pytest.raises(LaunchError, match="bfloat16"):
+        np.from_dlpack(Tensor("bfloat16", 3))
+
+
+def test_devices() -> None:
+    assert accelerator() == accelerator()
+    assert cpu().api == "cpu"
+    assert cpu().id == 0
+    assert {cpu(): 1}[cpu()] == 1
+    assert cpu() != "cpu"
+    assert repr(cpu()) == f"<Device cpu:0, {cpu().name}>"
+
+
+def test_moving(ramp: Tensor[Any]) -> None:
+    assert ramp.to(cpu()) is ramp
+    assert ramp.move_to(cpu()) is ramp
+    moved = ramp.move_to(accelerator())
+    assert moved.device == accelerator()
+    assert moved.to(cpu()).numpy().tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+
+
+def test_contexts_are_places_too(ramp: Tensor[Any]) -> None:
+    context = DeviceContext(api="cpu")
+    assert ramp.to(context) is ramp
+    own = Tensor(Float32, (2, 2), context)
+    own.fill(1.5)
+    assert own.storage.context is context
+    assert own.numpy().tolist() == [[1.5, 1.5], [1.5, 1.5]]
+
+
+def test_contexts_take_turns(ramp: Tensor[Any]) -> None:
+    contexts = [DeviceContext(api="cpu"), DeviceContext(api="cpu"), cpu().context]
+    for _ in range(4):
+        for context in contexts:
+            context.enqueue_function(double, ramp, over=ramp.shape)
+    assert ramp[1, 2] == 5.0 * 2.0**12
+
+
+def test_a_closed_context_does_not_hinder(ramp: Tensor[Any]) -> None:
+    with DeviceContext(api="cpu") as context:
+        context.enqueue_function(double, ramp, over=ramp.shape)
+    assert ramp[1, 2] == 10.0
+
+
+def test_closing(ramp: Tensor[Any]) -> None:
+    ramp.close()
+    with pytest.raises(LaunchError, match="closed"):
+        ramp.numpy()
+
+
+@pytest.mark.parametrize("shape", [-1, (2, -1), 2.5, (2, "a"), None])
+def test_shapes_that_are_none(shape: Any) -> None:
+    with pytest.raises(LaunchError, match="a shape is one extent or a tuple"):
+        Tensor(Float32, shape)
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(LaunchError, match="not on a str"):
+        Tensor(Float32, 3, "cuda")  # pyright: ignore
+    with pytest.raises(LaunchError, match="is not an element type"):
+        Tensor.from_numpy(np.array(["text"]))
+    context = DeviceContext(api="cpu")
+    with pytest.raises(LaunchError, match="takes a LayoutTensor of Float32, not a LayoutTensor of Int32"):
+        context.enqueue_function(double, Tensor(Int32, (2, 2)), over=(2, 2))
