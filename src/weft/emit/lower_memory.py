@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from weft.emit.lowering import Lowering, LoweringTable
-from weft.ir.core import Op
+from weft.ir.core import Op, Value
+from weft.ir.types import PointerType
 
 __all__ = ["LOWER"]
+
+_LOCAL = 5
+_DERIVED = frozenset({"llvm.getelementptr", "llvm.addrspacecast"})
 
 
 def _slot(lw: Lowering, op: Op) -> None:
@@ -32,6 +36,17 @@ def _gep(lw: Lowering, op: Op) -> None:
     lw.set(op, f"getelementptr inbounds {kind}, {lw.typed(base)}, {lw.typed(index)}")
 
 
+def _group(lw: Lowering, address: Value) -> str:
+    """The access group, unless all threads of a thread loop use the same memory in turn, as their own."""
+    at: Value | None = address
+    while at is not None:
+        if isinstance(at.type, PointerType) and at.type.space == _LOCAL:
+            return ""
+        owner = at.owner
+        at = owner.operands[0] if isinstance(owner, Op) and owner.name in _DERIVED else None
+    return lw.group()
+
+
 def _load(lw: Lowering, op: Op) -> None:
     tail = f", align {op.attrs['alignment']}"
     if op.attrs["invariant"]:
@@ -41,7 +56,8 @@ def _load(lw: Lowering, op: Op) -> None:
         order = f"{_scope(op)}{op.attrs['ordering']}"
         lw.set(op, f"load atomic {lw.type(op.result.type)}, {lw.typed(op.operands[0])} {order}{tail}")
         return
-    lw.set(op, f"load {volatile}{lw.type(op.result.type)}, {lw.typed(op.operands[0])}{tail}{lw.group()}")
+    tail += _group(lw, op.operands[0])
+    lw.set(op, f"load {volatile}{lw.type(op.result.type)}, {lw.typed(op.operands[0])}{tail}")
 
 
 def _store(lw: Lowering, op: Op) -> None:
@@ -51,9 +67,8 @@ def _store(lw: Lowering, op: Op) -> None:
         order = f"{_scope(op)}{op.attrs['ordering']}, align {op.attrs['alignment']}"
         lw.put(f"store atomic {lw.typed(value)}, {lw.typed(address)} {order}")
         return
-    lw.put(
-        f"store {volatile}{lw.typed(value)}, {lw.typed(address)}, align {op.attrs['alignment']}{lw.group()}"
-    )
+    tail = f", align {op.attrs['alignment']}{_group(lw, address)}"
+    lw.put(f"store {volatile}{lw.typed(value)}, {lw.typed(address)}{tail}")
 
 
 def _space_cast(lw: Lowering, op: Op) -> None:

@@ -143,12 +143,14 @@ class BarrierBody:
         owner = v.owner
         if not isinstance(owner, Op):
             return 0 if v not in self.home else 100
+        if owner.name == "llvm.alloca":
+            return 4
         if not owner.spec.pure or owner.regions or (uniform and owner.name == "gpu.thread_id"):
             return 100
         return 1 + sum(self._cost(o, uniform) for o in owner.operands)
 
     # -- storage ------------------------------------------------------------------------------
-    def array(self, kind: Type, count: int = 1) -> Value:
+    def array(self, kind: Type, count: int = 1, alignment: int = 0) -> Value:
         """Memory for ``count`` values of every thread of a block, taken once per worker."""
         d = self.context.block_dim
         size = _hoisted(self.head, "arith.muli", (d[0], d[1]), I64)
@@ -156,7 +158,7 @@ class BarrierBody:
         if count != 1:
             times = _hoisted(self.head, "arith.constant", (), I64, {"value": count})
             size = _hoisted(self.head, "arith.muli", (size, times), I64)
-        attrs = {"elem_type": kind, "count": 0, "alignment": max(8, min(64, kind.bits // 8))}
+        attrs = {"elem_type": kind, "count": 0, "alignment": max(8, alignment, kind.bits // 8)}
         return _hoisted(self.head, "llvm.alloca", (size,), _P, attrs)
 
     def allocate(self, nodes: list[_Node]) -> None:
@@ -169,11 +171,14 @@ class BarrierBody:
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
-            if isinstance(owner, Op) and owner.name in ("weft.slot", "llvm.alloca"):
-                kind = owner.type_attr("elem_type")
-                count = owner.int_attr("count") if "count" in owner.attrs else 1
+            if isinstance(owner, Op) and owner.name == "llvm.alloca":  # its address may be anywhere
+                kind, alignment = owner.type_attr("elem_type"), owner.int_attr("alignment")
+                count = _padded(owner.int_attr("count"), max(1, kind.bits // 8), alignment)
+                self.arrays[v] = (self.array(kind, count, alignment), kind, count)
+            elif isinstance(owner, Op) and owner.name == "weft.slot":
                 if len(users) > 1 or any(u.in_loop for u in users):
-                    self.arrays[v] = (self.array(kind, count), kind, count)
+                    kind = owner.type_attr("elem_type")
+                    self.arrays[v] = (self.array(kind), kind, 1)
                 else:
                     attrs = dict(owner.attrs)
                     self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, attrs)
@@ -287,6 +292,13 @@ class BarrierBody:
             else:
                 body(segment)
         loop_nest(b, regions, self.bounds)
+
+
+def _padded(count: int, size: int, alignment: int) -> int:
+    """So many elements that what follows them is aligned too."""
+    while count * size % alignment:
+        count += 1
+    return count
 
 
 def _hoisted(
