@@ -10,20 +10,21 @@ from weft.dtype import DType
 
 __all__ = ["compare", "fold"]
 
-_FOLDS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "**": operator.pow,
+_NAMES = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "//": "floordiv",
+    "%": "mod",
+    "&": "and_",
+    "|": "or_",
+    "^": "xor",
+    "<<": "lshift",
+    ">>": "rshift",
+    "**": "pow",
 }
+_FOLDS: dict[str, Callable[[Any, Any], Any]] = {op: getattr(operator, n) for op, n in _NAMES.items()}
 _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
     n: getattr(operator, n) for n in ("eq", "ne", "lt", "le", "gt", "ge")
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from weft.ir.builder import current
 from weft.ir.core import Value
@@ -22,14 +22,13 @@ def current_target() -> Target:
 def _specs(result: Any) -> list[Spec]:
     if result is None:
         return []
-    classes = result if isinstance(result, tuple) else (result,)
-    return [_spec(c) for c in classes]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(result, tuple):
+        return [_spec(c) for c in cast("tuple[Any, ...]", result)]
+    return [_spec(result)]
 
 
-def _spec(cls: Any) -> Spec:
-    if isinstance(cls, type) and issubclass(cls, Number):
-        return NumberSpec(cls.dtype, cls.lanes)
-    return cls
+def _spec(cls: type[Number] | Spec) -> Spec:
+    return NumberSpec(cls.dtype, cls.lanes) if isinstance(cls, type) else cls
 
 
 def _results(values: tuple[Value, ...], specs: list[Spec]) -> Any:
