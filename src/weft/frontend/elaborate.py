@@ -12,6 +12,7 @@ from weft.frontend.locate import located
 from weft.frontend.over import Over
 from weft.frontend.stage import stage
 from weft.frontend.staging import Staging
+from weft.frontend.variables import carried
 from weft.ir.builder import building, current
 from weft.ir.core import Function, Module, Region, Value
 from weft.lang.decorators import Func, Kernel
@@ -307,6 +308,9 @@ def _result(b: Staging, values: list[Any], name: str) -> tuple[Spec, list[Any]]:
     elif any(isinstance(v, Number) for v in values) and any(isinstance(v, bool) for v in values):
         values = [number_class(DType.bool)(v) if isinstance(v, bool) else v for v in values]
     specs = [spec_of(v) for v in values]
+    if any(spec != specs[0] for spec in specs):
+        values = [carried(v) for v in values]
+        specs = [spec_of(v) for v in values]
     for (op, _, _), spec in zip(b.returns, specs, strict=True):
         if spec != specs[0]:
             first = Location(b.file, *b.returns[0][0].loc)

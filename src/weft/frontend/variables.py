@@ -12,11 +12,12 @@ from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class
 from weft.lang.promote import fits
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
+from weft.lang.structs import is_struct, replace_field, struct_fields
 
 if TYPE_CHECKING:
     from weft.frontend.staging import Staging
 
-__all__ = ["UNDEFINED", "Undefined", "Var", "as_runtime"]
+__all__ = ["UNDEFINED", "Undefined", "Var", "as_runtime", "carried"]
 
 SLOT = pointer(5)
 
@@ -31,6 +32,22 @@ class Undefined:
 
 
 UNDEFINED = Undefined()
+
+
+def carried(value: Any) -> Any:
+    """A value without what is known of it only here, such as a tensor's alignment."""
+    hook = getattr(type(value), "__weft_carried__", None)
+    if hook is not None:
+        return hook(value)
+    if type(value) is tuple:
+        return tuple(carried(v) for v in cast("tuple[Any, ...]", value))
+    if is_struct(type(value)):
+        for name in struct_fields(type(value)):
+            held = getattr(value, name)
+            kept = carried(held)
+            if kept is not held:
+                value = replace_field(value, name, kept)
+    return value
 
 
 def as_runtime(value: Any) -> Any:
@@ -74,7 +91,7 @@ class Var:
             dtype = b.facts.get((b.function_key, self.weak), assumed)
             value = number_class(dtype)(value)
         else:
-            value = as_runtime(value)
+            value = carried(as_runtime(value))
             if isinstance(value, Number) and value.weak is not None:
                 self.weak = value.weak
         self.spec = spec_of(value)
@@ -120,6 +137,7 @@ class Var:
                         self.b.elaborator.refine(value.weak, spec.dtype)
         if isinstance(spec, TupleSpec):
             value = as_runtime(value)
+        value = carried(value)
         found = spec_of(value)
         if found != spec:
             self._type_change(found.describe())
