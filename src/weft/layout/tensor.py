@@ -128,6 +128,13 @@ class LayoutTensor(Generic[T]):
             values += run_time_leaves(self.element.layout)
         return [leaf for part in [self._pointer, *values] for leaf in leaves_of(part)]
 
+    def __weft_carried__(self) -> LayoutTensor[T]:
+        """As a variable that control flow assigns holds it: another value may be aligned otherwise."""
+        pointer = self._pointer
+        if pointer is None or self.alignment == pointer.dtype.itemsize:
+            return self
+        return self.of(pointer, self.layout, pointer.dtype.itemsize, self.element)
+
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
         wanted = _element_type(args)

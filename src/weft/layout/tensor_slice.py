@@ -35,7 +35,7 @@ def sliced(layout: Layout, parts: tuple[Any, ...], *, host: bool) -> tuple[Layou
             origin.append((extent, stride))
             continue
         part = cast("slice[Any, Any, Any]", part)
-        if part == slice(None):
+        if part.start is None and part.stop is None and part.step is None:
             kept.append((extent, stride))
             continue
         if is_tuple(extent) or is_tuple(stride):
