@@ -13,6 +13,9 @@ from weft import DType, Float32, Int32, LaunchError, Tensor, accelerator, cpu, k
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
+from weft.runtime.cpu import CpuDriver
+from weft.runtime.drivers import DRIVERS
+from weft.tensor import Device
 
 
 @kernel
@@ -171,3 +174,44 @@ def test_wrong_arguments() -> None:
     context = DeviceContext(api="cpu")
     with pytest.raises(LaunchError, match="takes a LayoutTensor of Float32, not a LayoutTensor of Int32"):
         context.enqueue_function(double, Tensor(Int32, (2, 2)), over=(2, 2))
+
+
+class OtherDriver(CpuDriver):
+    """Stands for a device whose memory the host does not see."""
+
+    api = "other"
+
+
+@pytest.fixture
+def other(monkeypatch: pytest.MonkeyPatch) -> Device:
+    monkeypatch.setitem(DRIVERS, "other", OtherDriver)
+    return Device(DeviceContext(api="other"))
+
+
+def test_another_device(other: Device, ramp: Tensor[Any]) -> None:
+    there = ramp.to(other)
+    assert there.device == other
+    assert there.device != cpu()
+    assert ramp[1, 2] == 5.0, "to() leaves the original"
+    other.context.enqueue_function(double, there, over=there.shape)
+    assert there.numpy().tolist() == [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+    there.numpy()[0, 0] = 99.0
+    assert there.numpy()[0, 0] == 0.0, "numpy() of a device's tensor is a copy"
+    DeviceContext(api="other").enqueue_function(double, there, over=there.shape)
+    back = there.move_to(cpu())
+    assert back[1, 2] == 20.0
+    with pytest.raises(LaunchError, match="closed"):
+        there.numpy()
+    assert Tensor.from_numpy(np.ones(3, np.float32), other).to(cpu())[2] == 1.0
+
+
+def test_what_the_host_cannot_do_on_another_device(other: Device, ramp: Tensor[Any]) -> None:
+    there = ramp.to(other)
+    with pytest.raises(LaunchError, match=r"take tensor.to\(cpu\(\)\) first"):
+        there[0, 0]
+    with pytest.raises(LaunchError, match="writing elements needs them on the CPU"):
+        there[0, 0] = 1.0
+    with pytest.raises(LaunchError, match="needs them on the CPU"):
+        np.from_dlpack(there)
+    with pytest.raises(LaunchError, match="belongs to another context"):
+        cpu().context.enqueue_function(double, there, over=there.shape)
