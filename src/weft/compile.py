@@ -89,7 +89,7 @@ def default_target() -> str:
     """The target of the device that ``DeviceContext()`` takes."""
     from weft.runtime.drivers import default_api, find_driver
 
-    return find_driver(default_api()).open(0).info.target
+    return find_driver(default_api()).device_info(0).target
 
 
 def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:

@@ -36,6 +36,6 @@ def devices() -> int:
 def _rows(api: str) -> Iterator[tuple[str, ...]]:
     driver = find_driver(api)
     for number in range(driver.device_count()):
-        info = driver.open(number).info
+        info = driver.device_info(number)
         memory = f"{info.total_memory / 2**30:.0f} GiB"
         yield api, str(number), info.target, str(info.multiprocessors), memory, info.name
