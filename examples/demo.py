@@ -51,6 +51,8 @@ class Row:
 
 def main() -> int:
     photo = Path(sys.argv[1]) if len(sys.argv) > 1 else default_photo()
+    if not photo.is_file():
+        sys.exit(f"there is no photo {photo}")
     pixels: Picture = np.asarray(Image.open(photo).convert("RGB"), np.float32)
     height, width, _ = pixels.shape
 
