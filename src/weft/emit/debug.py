@@ -17,6 +17,7 @@ class DebugInfo:
         self.files: dict[str, str] = {}
         self.scope = ""
         self.locations: dict[Loc, str] = {}
+        self.scopes: dict[str, str] = {}
         first = module.functions[0].file if module.functions else module.name
         self.unit = self.node(
             f'distinct !DICompileUnit(language: DW_LANG_C, file: {self.file(first)}, producer: "weft", '
@@ -41,20 +42,31 @@ class DebugInfo:
 
     def enter(self, f: Function) -> str:
         """The node of a function; instructions lowered next are its own."""
+        self.locations = {}
+        if f.name in self.scopes:
+            self.scope = self.scopes[f.name]
+            return self.scope
         file = self.file(f.file)
-        self.scope = self.node(
+        self.scope = self.scopes[f.name] = self.node(
             f'distinct !DISubprogram(name: "{f.source_name or f.name}", linkageName: "{f.name}", '
             f"scope: {file}, file: {file}, line: {f.line}, type: {self.void}, scopeLine: {f.line}, "
             f"spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: {self.unit})"
         )
-        self.locations = {}
         return self.scope
 
     def location(self, loc: Loc) -> str:
         """What an instruction at this place carries."""
         found = self.locations.get(loc)
         if found is None:
-            node = self.node(f"!DILocation(line: {loc[0]}, column: {loc[1] + 1}, scope: {self.scope})")
+            scope, tail = self.scope, ""
+            if len(loc) == 4:
+                if loc[2].name not in self.scopes:
+                    here, known = self.scope, self.locations
+                    self.enter(loc[2])
+                    self.scope, self.locations = here, known
+                scope = self.scopes[loc[2].name]
+                tail = f", inlinedAt: {self.location(loc[3]).removeprefix(', !dbg ')}"
+            node = self.node(f"!DILocation(line: {loc[0]}, column: {loc[1] + 1}, scope: {scope}{tail})")
             found = self.locations[loc] = f", !dbg {node}"
         return found
 

@@ -1,41 +1,19 @@
 """Lowering of what a kernel tells its host: print and assert.
 
-Where the driver offers ``vprintf`` (CUDA), values travel in a struct beside a C format. Elsewhere
-they are stored in 8-byte slots and the runtime is called, which formats with Python.
+On a device with memory of its own they write to a console there (``lower_console``). On the CPU
+values are stored in 8-byte slots and the runtime is called, which formats with Python.
 """
 
 from __future__ import annotations
 
 from weft.artifact import PrintSite
 from weft.dtype import DType
+from weft.emit.lower_console import console_assert, console_print
 from weft.emit.lowering import Lowering, LoweringTable
 from weft.ir.core import Op, Value
 from weft.ir.types import FloatType
 
 __all__ = ["LOWER"]
-
-
-def c_format(site: PrintSite) -> str:
-    """The C format of a print, for values widened as C's varargs are."""
-    out: list[str] = []
-    for piece in site.pieces:
-        if isinstance(piece, str):
-            out.append(piece.replace("%", "%%"))
-            continue
-        dtype, spec = piece if isinstance(piece, tuple) else (piece, "")
-        out.append("%" + _directive(dtype, spec))
-    return "".join(out)
-
-
-def _directive(dtype: DType, spec: str) -> str:
-    if dtype.is_float:
-        return spec if spec else "g"
-    if dtype.kind == "bool":
-        return "s"
-    if spec and spec[-1] in "xXo":
-        return f"{spec[:-1]}ll{spec[-1]}"
-    width = spec.rstrip("d")
-    return width + ("lld" if dtype.is_signed else "llu")
 
 
 def _widened(lw: Lowering, v: Value, dtype: DType) -> tuple[str, str]:
@@ -84,38 +62,7 @@ def _packed(lw: Lowering, values: list[Value], site: PrintSite) -> str:
 
 def _print(lw: Lowering, op: Op) -> None:
     site = lw.prints[op.int_attr("site")]
-    lw.declare("vprintf", "i32", "ptr, ptr")
-    text = lw.string(c_format(site).encode())
-    block = "null"
-    if op.operands:
-        block = lw.scratch(len(op.operands))
-        for n, (v, dtype) in enumerate(zip(op.operands, _dtypes(site), strict=True)):
-            at = lw.new()
-            lw.put(f"{at} = getelementptr inbounds i64, ptr {block}, i64 {n}")
-            if dtype.kind == "bool":
-                name = lw.new()
-                yes, no = lw.string(b"True"), lw.string(b"False")
-                lw.put(f"{name} = select i1 {lw.ref(v)}, ptr {yes}, ptr {no}")
-                lw.put(f"store ptr {name}, ptr {at}, align 8")
-            else:
-                ref, kind = _widened(lw, v, dtype)
-                lw.put(f"store {kind} {ref}, ptr {at}, align 8")
-    status = lw.new()
-    lw.put(f"{status} = call i32 @vprintf(ptr {text}, ptr {block})")
-
-
-def _assert(lw: Lowering, op: Op) -> None:
-    number = op.int_attr("site")
-    site = lw.asserts[number]
-    fails, end = lw.new_label("fails"), lw.new_label("holds")
-    lw.put(f"br i1 {lw.ref(op.operands[0])}, label %{end}, label %{fails}")
-    lw.start(fails)
-    lw.declare("__assertfail", "void", "ptr, ptr, i32, ptr, i64")
-    message, file = lw.string(site.message.encode()), lw.string(site.file.encode())
-    name = lw.string(lw.module.name.encode())
-    lw.put(f"call void @__assertfail(ptr {message}, ptr {file}, i32 {site.line}, ptr {name}, i64 1)")
-    lw.put("unreachable")
-    lw.start(end)
+    console_print(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
 
 
 def _host_assert(lw: Lowering, op: Op) -> None:
@@ -143,7 +90,7 @@ def _host_assert(lw: Lowering, op: Op) -> None:
 
 LOWER: LoweringTable = {
     "weft.print": _print,
-    "weft.assert": _assert,
+    "weft.assert": console_assert,
     "weft.host_print": _host_print,
     "weft.host_assert": _host_assert,
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft.artifact import AssertSite, PrintSite
-from weft.diagnostics import CompileError, Diagnostic, Label, Location
+from weft.diagnostics import CompileError, Diagnostic, Label, Location, a_, caller_location
 from weft.dtype import DType
 from weft.frontend.locate import located
 from weft.frontend.over import Over
@@ -14,11 +15,11 @@ from weft.frontend.stage import stage
 from weft.frontend.staging import Staging
 from weft.frontend.variables import carried
 from weft.ir.builder import building, current
-from weft.ir.core import Function, Module, Region, Value
+from weft.ir.core import Function, Loc, Module, Region, Value
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, to_type
-from weft.lang.signature import MISSING, bind, parameters
+from weft.lang.signature import MISSING, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 
 __all__ = ["Elaborator"]
@@ -136,6 +137,7 @@ class Elaborator:
                 b.element = arguments[-3:]
                 staged(b, *arguments[:-3])
 
+            made.function.element = True
             names = [(f"global_idx.{axis}", NumberSpec(DType.int64)) for axis in "xyz"]
             outside, self.uses_thread = self.uses_thread, False
             self._run(fn, key, [*order, *names], made, body, kernel=False)
@@ -147,17 +149,23 @@ class Elaborator:
     def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Call a function from code under elaboration: elaborate it for these types, emit the call."""
         fn = func.function
-        values, problems = bind(fn, args, kwargs, func.bound, None)
+        values, problems = bind(fn, args, kwargs, func.bound)
         if problems:
-            raise CompileError(problems)
+            raise CompileError(problems.placed(caller_location(), len(args)))
         b = current()
         order: list[tuple[str, Spec]] = []
         leaves: list[Value] = []
         for p in parameters(fn):
-            value = _argument(p.name, p.annotation, p.comptime, values[p.name], fn.__name__)
+            try:
+                value = _argument(p.name, p.annotation, p.comptime, values[p.name], fn.__name__)
+            except CompileError as error:
+                problems.extend(error.diagnostics, argument_key(fn, p.name, len(args), kwargs))
+                continue
             spec = spec_of(value)
             order.append((p.name, spec))
             leaves.extend(leaves_of(value))
+        if problems:
+            raise CompileError(problems.placed(caller_location(), len(args)))
         key = (fn, tuple(order))
         made = self.done.get(key)
         if made is None:
@@ -250,6 +258,7 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
                 "not-compile-time",
                 f"`{name}` of {function} is a Comptime parameter, "
                 f"but this {type(value).__name__} exists only at run time",
+                hint="give it a Python value, or make it a parameter without Comptime",
             )
         return value
     if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):
@@ -262,7 +271,10 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
         if not isinstance(value, annotation):
             refuse(
                 "argument-type",
-                f"`{name}` of {function} is {annotation.__name__}, not a {type(value).__name__}",
+                f"`{name}` of {function} is {a_(annotation.__name__)}, not {a_(type(value).__name__)}",
+                hint=f"convert it: {annotation.__name__}(...)"
+                if isinstance(value, (Number, int, float))
+                else f"pass {a_(annotation.__name__)}",
             )
     return value
 
@@ -313,19 +325,34 @@ def _result(b: Staging, values: list[Any], name: str) -> tuple[Spec, list[Any]]:
         specs = [spec_of(v) for v in values]
     for (op, _, _), spec in zip(b.returns, specs, strict=True):
         if spec != specs[0]:
-            first = Location(b.file, *b.returns[0][0].loc)
-            here = Location(b.file, *op.loc)
             texts = [_returned(s) for s in (specs[0], spec)]
+            hint = "end every path with a `return` of one type"
+            if isinstance(spec, NumberSpec) and isinstance(specs[0], NumberSpec):
+                hint = f"make all returns one type: write {texts[0]}(...) here"
             raise CompileError(
                 Diagnostic(
                     "return-type",
                     f"{name} returns {texts[0]} on one path and {texts[1]} on another",
-                    (Label(here, texts[1]), Label(first, texts[0])),
+                    (
+                        Label(_return_place(b, op.loc), texts[1]),
+                        Label(_return_place(b, b.returns[0][0].loc), texts[0]),
+                    ),
                     (),
-                    ("make all returns one type",),
+                    (hint,),
                 )
             )
     return (specs[0] if specs else StaticSpec(None)), values
+
+
+def _return_place(b: Staging, loc: Loc) -> Location:
+    """Where the statement at ``loc`` returns; of the end of the function, its name."""
+    from weft.diagnostics.wrote import parameter_place, source_of
+
+    source = source_of(b.file)
+    statement = None if source is None else source.statement(*loc)
+    if source is not None and isinstance(statement, ast.Return):
+        return source.place(statement.value or statement)
+    return parameter_place(b.file, b.function.line if b.function is not None else loc[0], "")
 
 
 def _returned(spec: Spec) -> str:

@@ -14,8 +14,9 @@ from weft.ir.types import Type
 __all__ = ["Attribute", "Function", "Global", "Loc", "Module", "Op", "OpSpec", "Region", "Value"]
 
 Attribute = bool | int | float | str | Type | tuple[int, ...] | tuple[float, ...]
-Loc = tuple[int, int]
-"""Line (from 1) and column (from 0) in the file of the function."""
+Loc = tuple[int, int] | tuple[int, int, "Function", "Loc"]
+"""Line (from 1) and column (from 0) in the file of the function; for code taken over from another
+function, in the file of that one, and the place that called it."""
 
 
 class Value:
@@ -136,6 +137,7 @@ class Function:
     source_name: str = ""
     over_rank: int = 0
     distinct: bool = False
+    element: bool = False
     inline: bool = False
 
 

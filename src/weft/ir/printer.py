@@ -123,7 +123,7 @@ class _Printer:
         kinds = ", ".join(v.type.mlir for v in op.operands)
         gives = ", ".join(r.type.mlir for r in op.results)
         gives = gives if len(op.results) == 1 else f"({gives})"
-        tail = f"{attrs} : ({kinds}) -> {gives}{self.loc(*op.loc)}"
+        tail = f"{attrs} : ({kinds}) -> {gives}{self.loc(op.loc[0], op.loc[1])}"
         head = f'{indent}{left}"{op.name}"({operands})'
         if not op.regions:
             self.lines.append(head + tail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.ir.core import Module
+from weft.passes.lockstep import lockstep
 from weft.passes.thread_loops import thread_loops
 from weft.targets import Feature, Target
 
@@ -11,5 +12,6 @@ __all__ = ["run_passes"]
 
 def run_passes(module: Module, target: Target) -> None:
     """Rewrite the elaborated module into what ``target`` lowers."""
+    lockstep(module)
     if target.supports(Feature.THREAD_LOOPS):
         thread_loops(module)

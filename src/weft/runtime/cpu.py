@@ -261,12 +261,10 @@ def _fill(address: int, pattern: bytes, count: int) -> None:
 
 @cache
 def _info() -> DeviceInfo:
-    machine = platform.machine().lower()
-    target = {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "aarch64"}.get(machine, machine)
     return DeviceInfo(
         name=_processor_name(),
         api="cpu",
-        target=target,
+        target="native",
         max_threads_per_block=1024,
         max_block_dim=(1024, 1024, 64),
         max_grid_dim=(2**31 - 1, 65535, 65535),

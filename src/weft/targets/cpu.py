@@ -23,7 +23,7 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         spaces=_SPACES,
         supported=frozenset({Feature.THREAD_LOOPS, Feature.ASSEMBLER}),
         warp_size=1,
-        shared_limit=64 * 1024,
+        shared_limit=227 * 1024,
         aliases=aliases,
     )
 

@@ -37,6 +37,8 @@ _ALIASES = {
     100: ("b200",),
 }
 
+_THREAD_IDS = tuple(f"llvm.nvvm.read.ptx.sreg.{what}.{axis}" for what in ("ctaid", "tid") for axis in "xyz")
+
 
 def _target(capability: int, suffix: str = "") -> Target:
     version, shared = _ARCHITECTURES[capability]
@@ -60,7 +62,8 @@ def _target(capability: int, suffix: str = "") -> Target:
         spaces={5: 0},
         supported=frozenset(supported),
         warp_size=32,
-        printing="vprintf",
+        thread_ids=_THREAD_IDS,
+        thread_end="llvm.nvvm.exit",
         contract=True,
         shared_limit=shared * 1024,
         static_shared_limit=48 * 1024,

@@ -28,8 +28,9 @@ class Target:
     """One machine to compile for.
 
     ``spaces`` maps the address spaces of the language to the target's. ``kind`` says what the
-    compiler produces. ``printing`` says how values leave a kernel: through the driver's ``vprintf``
-    or by calls into the runtime. ``contract`` lets a product and a sum become one fma, as CUDA does;
+    compiler produces. Where threads are the hardware's, ``thread_ids`` are the intrinsics that say which
+    one this is (block x, y, z and thread x, y, z) and ``thread_end`` ends it; a failed assertion needs
+    them. ``contract`` lets a product and a sum become one fma, as CUDA does;
     a CPU's floats then are exactly NumPy's. ``shared_limit`` is what a block may
     have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size (0: all).
     """
@@ -43,7 +44,8 @@ class Target:
     spaces: Mapping[int, int] = field(default_factory=dict[int, int])
     supported: frozenset[Feature] = frozenset()
     warp_size: int = 1
-    printing: Literal["vprintf", "runtime"] = "runtime"
+    thread_ids: tuple[str, ...] = ()
+    thread_end: str = ""
     contract: bool = False
     shared_limit: int = 0
     static_shared_limit: int = 0
