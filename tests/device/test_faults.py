@@ -1,4 +1,4 @@
-"""Faults on a GPU: one error that names the kernel, and then a new context works.
+"""Faults on a GPU: one error that names the kernel; and what happens at the end of a process.
 
 Each test is a program of its own, since a fault loses what every user of the GPU in a process has.
 """
@@ -28,11 +28,6 @@ def fine(x: Pointer[Int32]):
 @kernel
 def stray(x: Pointer[Int32], far: Int):
     x[far + thread_idx.x] = 1
-
-@kernel
-def claims(x: Pointer[Int32], n: Int):
-    assert global_idx.x < n, "more threads than elements"
-    x[global_idx.x] += 1
 
 @kernel
 def says(n: Int):
@@ -89,19 +84,23 @@ for attempt in (ctx.synchronize, lambda: ctx.enqueue_create_buffer(Int32, 4), la
     assert again.code == "context-lost", again
     print(again.message)
 ctx.close()
-new = DeviceContext(api="cuda")
-assert new.memory_info()[0] > before - (2 << 30), (before, new.memory_info())
-check(new)
-assert failing(lambda: new.enqueue_fill(buffer, 0)).code == "buffer-context"
-del buffer, large
-check(new)
-new.close()
-new.close()
+try:
+    new = DeviceContext(api="cuda")
+except DeviceError as error:
+    print(error.diagnostics[0].message, error.diagnostics[0].hints)
+else:
+    assert new.memory_info()[0] > before - (2 << 30), (before, new.memory_info())
+    check(new)
+    assert failing(lambda: new.enqueue_fill(buffer, 0)).code == "buffer-context"
+    del buffer, large
+    check(new)
+    new.close()
+    print("was lost: and works again")
 """,
     )
     assert "kernel 'stray' failed on NVIDIA" in done.stdout
     assert "CUDA_ERROR_ILLEGAL_ADDRESS" in done.stdout
-    assert done.stdout.count("was lost: ") == 3
+    assert done.stdout.count("was lost: ") == 4
     assert done.stderr == ""
 
 
@@ -118,28 +117,6 @@ print(failing(ctx.synchronize).message)
     )
     assert done.stdout.startswith("one of the kernels 'fine' and 'stray' failed on NVIDIA")
     assert done.stderr == ""
-
-
-def test_an_assertion(tmp_path: Path) -> None:
-    done = run(
-        tmp_path,
-        """
-ctx = DeviceContext(api="cuda")
-buffer = check(ctx)
-ctx.enqueue_function(claims, buffer, 8, grid_dim=1, block_dim=8)
-ctx.synchronize()
-ctx.enqueue_function(claims, buffer, 5, grid_dim=1, block_dim=8)
-found = failing(ctx.synchronize)
-print(found.message)
-print(found.location, found.labels[0].text)
-check(DeviceContext(api="cuda"))
-""",
-    )
-    lines = done.stdout.splitlines()
-    assert lines[0].startswith("kernel 'claims' failed on NVIDIA"), done.stdout
-    assert "assertion failed" in lines[0]
-    assert "program.py:17" in lines[1], done.stdout
-    assert "more threads than elements" in lines[1]
 
 
 def test_forgotten_work_at_the_end(tmp_path: Path) -> None:

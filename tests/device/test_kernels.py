@@ -9,8 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from weft import Comptime, Float32, Float64, Int, Int32, Pointer, kernel, struct, unroll
-from weft.diagnostics import LaunchError
+from weft import (
+    Comptime,
+    Float16,
+    Float32,
+    Float64,
+    Int,
+    Int8,
+    Int32,
+    Pointer,
+    UInt64,
+    kernel,
+    struct,
+    unroll,
+)
+from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext, Dim
 from weft.layout import Layout, LayoutTensor
@@ -183,14 +196,71 @@ def test_over_covers_the_range(any_context: DeviceContext, sizes: list[int]) -> 
     assert np.array_equal(back(ctx, out).reshape(depth, height, width), x + 1000 * y + 1000000 * z)
 
 
-def test_prints_arrive_at_the_wait(any_context: DeviceContext, capfd: pytest.CaptureFixture[str]) -> None:
-    print("before")
+def test_prints_arrive_at_the_wait(any_context: DeviceContext, capsys: pytest.CaptureFixture[str]) -> None:
     any_context.enqueue_function(greet, 2, grid_dim=2, block_dim=4)
     any_context.synchronize()
-    print("after")
-    lines = capfd.readouterr().out.splitlines()
-    assert (lines[0], lines[-1]) == ("before", "after")
-    assert sorted(lines[1:-1]) == [f"block: {b} thread: {t}" for b in range(2) for t in range(2)]
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(lines) == [f"block: {b} thread: {t}" for b in range(2) for t in range(2)]
+
+
+@kernel
+def tell(x: Pointer[Float32], y: Pointer[Float16], z: Pointer[Float64], n: Int8, u: UInt64):
+    print("values", x[0], y[0], z[0], n, u, n < 0, sep=", ", end=";\n")
+    print(f"{x[0]:.2f} {n:5d} {u:x} 100%")
+
+
+def test_print_says_the_same(any_context: DeviceContext, capsys: pytest.CaptureFixture[str]) -> None:
+    x, y, z = (copied(any_context, np.array([0.1], t)) for t in (np.float32, np.float16, np.float64))
+    any_context.enqueue_function(tell, x, y, z, -5, 2**64 - 1, grid_dim=1, block_dim=1)
+    any_context.synchronize()
+    assert capsys.readouterr().out == (
+        "values, 0.1, 0.1, 0.1, -5, 18446744073709551615, True;\n0.10    -5 ffffffffffffffff 100%\n"
+    )
+
+
+def test_many_prints(any_context: DeviceContext, capsys: pytest.CaptureFixture[str]) -> None:
+    """More than the console holds at once, in several waits."""
+    for _ in range(12):
+        any_context.enqueue_function(greet, 128, grid_dim=256, block_dim=128)
+        any_context.synchronize()
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == len(set(lines)) == 256 * 128
+
+
+@pytest.mark.gpu
+def test_lost_prints_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    with DeviceContext(api="cuda") as ctx:
+        ctx.enqueue_function(greet, 1024, grid_dim=500, block_dim=1024)
+        ctx.synchronize()
+        lines = capsys.readouterr().out.splitlines()
+        lost = 500 * 1024 - (len(lines) - 1)
+        assert lines[-1].startswith(f"[weft: {lost} prints are missing here")
+        ctx.enqueue_function(greet, 1, grid_dim=1, block_dim=1)
+        ctx.synchronize()
+        assert capsys.readouterr().out == "block: 0 thread: 0\n"
+
+
+@kernel
+def claims(x: Pointer[Int32], n: Int):
+    assert global_idx.x < n, "more threads than elements"
+    x[global_idx.x] += 1
+
+
+def test_assert_ends_threads_and_nothing_else(any_context: DeviceContext) -> None:
+    buffer = copied(any_context, np.zeros(300, np.int32))
+    any_context.enqueue_function(claims, buffer, 300, grid_dim=3, block_dim=100)
+    any_context.synchronize()
+    any_context.enqueue_function(claims, buffer, 250, grid_dim=3, block_dim=100)
+    with pytest.raises(DeviceError) as failed:
+        any_context.synchronize()
+    [found] = failed.value.diagnostics
+    assert found.message == "assertion failed in kernel 'claims': more threads than elements"
+    assert found.location is not None
+    assert found.location.file == __file__
+    assert "assert global_idx.x < n" in str(failed.value)
+    assert "failed in block (2, 0, 0), thread (" in found.labels[0].text
+    any_context.synchronize()
+    assert back(any_context, buffer).tolist() == [2] * 250 + [1] * 50
 
 
 def test_limits(any_context: DeviceContext) -> None:

@@ -17,10 +17,10 @@ from functools import cache
 from typing import Any
 
 from weft.artifact import Artifact
-from weft.diagnostics import Diagnostic, Label, Location
+from weft.diagnostics import Diagnostic
 from weft.runtime.cpu_pool import pool, processors
 from weft.runtime.driver import Extents
-from weft.runtime.printing import Console, format_print, value_count
+from weft.runtime.printing import Console, assertion_failed, format_print, value_count
 
 __all__ = ["CpuFunction", "LaunchBlock", "LoadObject", "LoadedCode", "externals", "run_launch"]
 
@@ -102,17 +102,7 @@ def _on_assert(state: int, site: int, block: Any, thread: Any) -> None:
     running = _running[state]
     if running.failures:
         return
-    artifact = running.function.artifact
-    failed = artifact.asserts[site]
-    where = f"block ({block[0]}, {block[1]}, {block[2]}), thread ({thread[0]}, {thread[1]}, {thread[2]})"
-    about = f": {failed.message}" if failed.message else ""
-    running.failures.append(
-        Diagnostic(
-            "device-assert",
-            f"assertion failed in kernel {artifact.signature.name!r}{about}",
-            (Label(Location(failed.file, failed.line), f"failed in {where}"),),
-        )
-    )
+    running.failures.append(assertion_failed(running.function.artifact, site, block, thread))
 
 
 _print_callback = _PRINT(_on_print)

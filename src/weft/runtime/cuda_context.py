@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import os
 import sys
 import threading
@@ -13,6 +12,7 @@ from typing import Any
 
 from weft.artifact import Artifact
 from weft.diagnostics import DeviceError, WeftError
+from weft.runtime.cuda_console import DeviceConsole
 from weft.runtime.cuda_errors import FAULTS, Cuda, CudaFailure, fault_error, lost_error
 from weft.runtime.cuda_memory import Memory
 from weft.runtime.driver import DeviceInfo
@@ -27,7 +27,7 @@ _EXIT_SECONDS = 2.0
 class Queue:
     """A stream of the driver, and what weft must know of the work in it."""
 
-    __slots__ = ("failures", "handle", "launched", "prints")
+    __slots__ = ("failures", "handle", "launched", "talks")
 
     def __init__(self, handle: Any) -> None:
         self.handle = handle
@@ -35,8 +35,8 @@ class Queue:
         """The kernels launched since the last synchronisation, by their names."""
         self.failures: list[BaseException] = []
         """What host functions raised since then."""
-        self.prints = False
-        """Whether one of the kernels prints."""
+        self.talks = False
+        """Whether one of the kernels may print or fail an assertion."""
 
 
 class Primary:
@@ -59,6 +59,13 @@ class Primary:
         self._context = self.call(self.cu.cuDevicePrimaryCtxRetain, self._number)
         self.enter()
         self.memory = Memory(self, ordinal)
+        self._console: DeviceConsole | None = None
+
+    def console(self) -> DeviceConsole:
+        """Where kernels write what they print."""
+        if self._console is None:
+            self._console = DeviceConsole(self)
+        return self._console
 
     def enter(self) -> None:
         """Make this the context that the calling thread's driver calls are for.
@@ -102,21 +109,11 @@ class Primary:
             return missing("driver-call", f"the NVIDIA driver refused {failure}")
         self.lost = f"{FAULTS[failure.status]} ({failure.name})"
         launched = [artifact for queue in tuple(self.queues) for artifact in queue.launched.values()]
-        if any(queue.prints for queue in tuple(self.queues)):
-            flush_printed()
         return fault_error(failure, self.info.name, launched)
 
     def release(self) -> None:
         """Give the driver's context up, with all that is in it, after it was lost."""
         self.cuda(self.cu.cuDevicePrimaryCtxReset, self._number)
-
-
-def flush_printed() -> None:
-    """Let out what the driver wrote to C's ``stdout``, which Python's knows nothing of."""
-    import ctypes
-
-    with contextlib.suppress(OSError, AttributeError):
-        (ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)).fflush(None)
 
 
 _primaries: dict[tuple[int, int], Primary] = {}
@@ -135,10 +132,15 @@ def primary_of(cuda: Cuda, ordinal: int, info: DeviceInfo) -> Primary:
         key = (id(cuda.cu), ordinal)
         found = _primaries.get(key)
         if found is None or found.lost is not None:
+            lost = None if found is None else found.lost
             try:
                 if found is not None:
                     found.release()
                 found = _primaries[key] = Primary(cuda, ordinal, info)
+            except DeviceError as error:
+                if lost is not None and error.diagnostics[0].code == "device-fault":
+                    raise lost_error(info.name, lost) from None
+                raise
             except CudaFailure as failure:
                 raise missing(
                     "device-open",
@@ -168,8 +170,8 @@ def _last_words(primary: Primary, queue: Queue, deadline: float) -> None:
         if time.monotonic() > deadline:
             return
         time.sleep(0.0005)
-    if queue.prints:
-        primary.call(primary.cu.cuStreamSynchronize, queue.handle)
-        flush_printed()
-    if queue.failures and sys.stderr is not None:
-        print(f"weft: after the last synchronize():\n{queue.failures[0]!r}", file=sys.stderr)
+    failures: list[object] = list(queue.failures)
+    if queue.talks:
+        failures[:0] = map(DeviceError, primary.console().read())
+    if failures and sys.stderr is not None:
+        print(f"weft: after the last synchronize():\n{failures[0]}", file=sys.stderr)

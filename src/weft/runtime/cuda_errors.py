@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from weft.artifact import Artifact
-from weft.diagnostics import DeviceError, Diagnostic, Label, Location, caller_location
+from weft.diagnostics import DeviceError, caller_location
 
 __all__ = ["FAULTS", "OUT_OF_MEMORY", "Cuda", "CudaFailure", "fault_error", "lost_error", "version_text"]
 
 OUT_OF_MEMORY = 2
 _NOT_READY = 600
-_ASSERT = 710
+_AFTER = (
+    "start the program anew; NVIDIA's newer drivers keep a fault until the process ends, "
+    "with older ones a new DeviceContext works"
+)
 
 FAULTS: dict[int, str] = {
     214: "the memory had an error that could not be corrected",
@@ -100,43 +103,20 @@ def version_text(version: int) -> str:
 
 def fault_error(failure: CudaFailure, device: str, launched: Iterable[Artifact]) -> DeviceError:
     """The error for a fault on the device, which one of the kernels launched before has made."""
-    kernels = {artifact.signature.name: artifact for artifact in launched}
-    asserting = {name: artifact for name, artifact in kernels.items() if artifact.asserts}
-    if failure.status == _ASSERT and asserting:
-        kernels = asserting
-    names = [repr(name) for name in kernels]
+    names = [repr(name) for name in dict.fromkeys(artifact.signature.name for artifact in launched)]
     if len(names) == 1:
         who = f"kernel {names[0]}"
     elif names:
         who = f"one of the kernels {', '.join(names[:-1])} and {names[-1]}"
     else:
         who = "work"
-    labels: tuple[Label, ...] = ()
-    notes = ["the context of this device is lost, and with it the contents of its buffers"]
-    if failure.status == _ASSERT:
-        sites = [site for artifact in kernels.values() for site in artifact.asserts]
-        shown = [f": {site.message}" if site.message else "" for site in sites]
-        if len(sites) == 1:
-            labels = (Label(Location(sites[0].file, sites[0].line), f"failed{shown[0]}"),)
-        else:
-            notes[:0] = [
-                f"it is the assertion at {site.file}:{site.line}{text}, or another of these"
-                for site, text in zip(sites, shown, strict=True)
-            ]
-    if not labels:
-        place = caller_location()
-        labels = () if place is None else (Label(place, "noticed here"),)
-    return DeviceError(
-        Diagnostic(
-            "device-fault",
-            f"{who} failed on {device}: {FAULTS[failure.status]} ({failure.name})",
-            labels,
-            tuple(notes),
-            (
-                "make a new DeviceContext and new buffers to go on",
-                "`compute-sanitizer python ...` names the thread and the access that failed",
-            ),
-        )
+    return DeviceError.at(
+        "device-fault",
+        f"{who} failed on {device}: {FAULTS[failure.status]} ({failure.name})",
+        caller_location(),
+        label="noticed here",
+        notes=("the context of this device is lost, and with it the contents of its buffers",),
+        hints=(_AFTER, "`compute-sanitizer python ...` names the thread and the access that failed"),
     )
 
 
@@ -146,5 +126,5 @@ def lost_error(device: str, reason: str) -> DeviceError:
         "context-lost",
         f"the context of {device} was lost: {reason}",
         caller_location(),
-        hints=("make a new DeviceContext and new buffers to go on",),
+        hints=(_AFTER,),
     )

@@ -109,6 +109,8 @@ def load_function(primary: Primary, artifact: Artifact) -> CudaFunction:
         if not text:
             raise primary.error(failure) from None
         raise _refused(primary, artifact, failure, text) from None
+    if artifact.prints or artifact.asserts:
+        primary.console().connect(module, artifact)
     handle = primary.call(cu.cuModuleGetFunction, module, artifact.entry.encode())
     return CudaFunction(primary, artifact, module, handle)
 

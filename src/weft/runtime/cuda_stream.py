@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import sys
 import threading
 import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weft.diagnostics import DeviceError, Diagnostic, WeftError
-from weft.runtime.cuda_context import Queue, flush_printed
+from weft.runtime.cuda_context import Queue
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.driver import CopyKind, Event, Extents, Function
 from weft.runtime.refuse import refuse
@@ -147,8 +146,8 @@ class CudaStream:
         assert isinstance(function, CudaFunction)
         queue, artifact = self._queue, function.artifact
         queue.launched[artifact.signature.name] = artifact
-        if artifact.prints:
-            queue.prints = True
+        if artifact.prints or artifact.asserts:
+            queue.talks = True
         if shared_bytes:
             function.allow_shared(shared_bytes)
         count = function.count
@@ -196,17 +195,16 @@ class CudaStream:
                 "stream-deadlock", "a function that a stream calls cannot wait for that stream, so for itself"
             )
         primary.enter()
-        if queue.prints and sys.stdout is not None:
-            sys.stdout.flush()
         primary.call(primary.cu.cuStreamSynchronize, self.handle)
         queue.launched.clear()
-        if queue.prints:
-            queue.prints = False
-            flush_printed()
+        found: list[Diagnostic] = []
+        if queue.talks:
+            queue.talks = False
+            found = primary.console().read()
         primary.memory.collect()
-        if queue.failures:
-            failures, queue.failures = queue.failures, []
-            raise _as_error(failures) from failures[0]
+        failures, queue.failures = queue.failures, []
+        if found or failures:
+            raise _as_error(found, failures) from (failures[0] if failures else None)
 
     def close(self) -> None:
         """Take no more work."""
@@ -260,8 +258,8 @@ _called_native = ctypes.CFUNCTYPE(None, ctypes.c_size_t)(_called)
 _called_address = ctypes.cast(_called_native, ctypes.c_void_p).value
 
 
-def _as_error(failures: list[BaseException]) -> DeviceError:
-    diagnostics: list[Diagnostic] = []
+def _as_error(found: list[Diagnostic], failures: list[BaseException]) -> DeviceError:
+    diagnostics = list(found)
     for failure in failures:
         if isinstance(failure, WeftError):
             diagnostics.extend(failure.diagnostics)

@@ -14,11 +14,12 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from weft.artifact import PrintSite
+from weft.artifact import Artifact, PrintSite
+from weft.diagnostics import Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.runtime.scalars import pack, unpack
 
-__all__ = ["Console", "format_print", "format_sequence", "format_value", "value_count"]
+__all__ = ["Console", "assertion_failed", "format_print", "format_sequence", "format_value", "value_count"]
 
 _DIGITS = {"float16": 5, "bfloat16": 4, "float32": 9}
 _EDGE = 3
@@ -81,6 +82,20 @@ def format_print(site: PrintSite, slots: Sequence[int]) -> str:
         dtype, spec = (piece, "") if isinstance(piece, DType) else piece
         text.append(format_value(dtype, unpack(dtype, next(values).to_bytes(8, "little")), spec))
     return "".join(text)
+
+
+def assertion_failed(
+    artifact: Artifact, site: int, block: Sequence[int], thread: Sequence[int]
+) -> Diagnostic:
+    """What is said of an assertion that failed in a kernel, in the thread of these indices."""
+    failed = artifact.asserts[site]
+    where = f"block ({block[0]}, {block[1]}, {block[2]}), thread ({thread[0]}, {thread[1]}, {thread[2]})"
+    about = f": {failed.message}" if failed.message else ""
+    return Diagnostic(
+        "device-assert",
+        f"assertion failed in kernel {artifact.signature.name!r}{about}",
+        (Label(Location(failed.file, failed.line), f"failed in {where}"),),
+    )
 
 
 class Console:

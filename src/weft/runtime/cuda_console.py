@@ -1,0 +1,129 @@
+"""The console of a GPU: memory where kernels write what they print and which assertions failed.
+
+``emit/lower_console.py`` describes its form. A word of pinned host memory, the bell, says whether
+there is anything to read, so that a wait for a quiet kernel costs nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from typing import TYPE_CHECKING, Any
+
+from weft.artifact import Artifact
+from weft.diagnostics import Diagnostic
+from weft.runtime.printing import Console, assertion_failed, format_print, value_count
+
+if TYPE_CHECKING:
+    from weft.runtime.cuda_context import Primary
+
+__all__ = ["DeviceConsole"]
+
+_WORDS = 1 << 20
+_HEAD = 8
+_ASSERTION = 1 << 62
+_ASSERTION_WORDS = 6
+
+
+class DeviceConsole:
+    """The console that all kernels of one context write to."""
+
+    def __init__(self, primary: Primary) -> None:
+        self._primary = primary
+        self._lock = threading.Lock()
+        self._kernels: list[Artifact] = []
+        self._out = Console()
+        cu, call = primary.cu, primary.call
+        self._address = int(call(cu.cuMemAlloc, 8 * (_HEAD + _WORDS)))
+        self._bell_address = int(call(cu.cuMemHostAlloc, 8, cu.CU_MEMHOSTALLOC_PORTABLE))
+        self._bell = ctypes.c_uint64.from_address(self._bell_address)
+        self._bell.value = 0
+        self._stream = call(cu.cuStreamCreate, cu.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        call(cu.cuMemsetD8Async, self._address, 0, 8 * (_HEAD + _WORDS), self._stream)
+        self._write(16, _WORDS)
+
+    def connect(self, module: Any, artifact: Artifact) -> None:
+        """Tell a module where the console is."""
+        cu, call = self._primary.cu, self._primary.call
+        with self._lock:
+            number = len(self._kernels)
+            self._kernels.append(artifact)
+        place, size = call(cu.cuModuleGetGlobal, module, b"weft_console")
+        words = struct.pack("<QQQ", self._address, self._bell_address, number)
+        call(cu.cuMemcpyHtoD, place, words, size)
+
+    def read(self) -> list[Diagnostic]:
+        """Write out what kernels have printed; what they have found wrong. The context is current.
+
+        Raises:
+            DeviceError: work failed.
+        """
+        if not self._bell.value:
+            return []
+        with self._lock:
+            self._bell.value = 0
+            found = self._take()
+        self._out.flush()
+        return found
+
+    def _take(self) -> list[Diagnostic]:
+        end, start, _, lost, failed = struct.unpack("<5Q", self._fetch(0, 40))
+        words = self._records(start, end)
+        at, found = 0, list[Diagnostic]()
+        while at < len(words) and words[at] >> 63:
+            head = words[at]
+            artifact = self._kernels[head >> 32 & 0x3FFFFFFF]
+            site = head & 0xFFFFFFFF
+            if head & _ASSERTION:
+                ids = words[at + 1 : at + 1 + _ASSERTION_WORDS]
+                found.append(assertion_failed(artifact, site, ids[:3], ids[3:]))
+                at += 1 + _ASSERTION_WORDS
+            else:
+                printed = artifact.prints[site]
+                count = value_count(printed)
+                self._out.write(format_print(printed, words[at + 1 : at + 1 + count]))
+                at += 1 + count
+        if at < len(words):
+            self._bell.value = 1  # a kernel on another stream is about to write the rest
+        self._clear(start, at)
+        self._write(8, start + at)
+        if lost:
+            self._write(24, 0)
+            self._out.write(
+                f"[weft: {lost} prints are missing here; between two waits there is room for "
+                f"{_WORDS} values]\n"
+            )
+        if failed:
+            self._write(32, 0)
+        return found
+
+    def _records(self, start: int, end: int) -> tuple[int, ...]:
+        first, count = start % _WORDS, end - start
+        until = min(count, _WORDS - first)
+        data = self._fetch(8 * (_HEAD + first), 8 * until)
+        if count > until:
+            data += self._fetch(8 * _HEAD, 8 * (count - until))
+        return struct.unpack(f"<{count}Q", data)
+
+    def _clear(self, start: int, count: int) -> None:
+        first = start % _WORDS
+        until = min(count, _WORDS - first)
+        cu = self._primary.cu
+        for place, words in ((first, until), (0, count - until)):
+            if words:
+                place = self._address + 8 * (_HEAD + place)
+                self._primary.call(cu.cuMemsetD8Async, place, 0, 8 * words, self._stream)
+
+    def _fetch(self, offset: int, nbytes: int) -> bytes:
+        out = ctypes.create_string_buffer(nbytes)
+        call, cu = self._primary.call, self._primary.cu
+        call(cu.cuMemcpyDtoHAsync, ctypes.addressof(out), self._address + offset, nbytes, self._stream)
+        call(cu.cuStreamSynchronize, self._stream)
+        return out.raw
+
+    def _write(self, offset: int, value: int) -> None:
+        call, cu = self._primary.call, self._primary.cu
+        word = struct.pack("<Q", value)
+        call(cu.cuMemcpyHtoDAsync, self._address + offset, word, 8, self._stream)
+        call(cu.cuStreamSynchronize, self._stream)
