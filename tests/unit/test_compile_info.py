@@ -146,7 +146,8 @@ def refused(*types: object, **named: object) -> str:
 
 def test_errors() -> None:
     text = refused()
-    assert "compiling scaled without a launch needs to know `n`" in text
+    assert "compiling scaled without a launch needs to know" in text
+    assert "`n`" in text
     assert "scaled needs a compile-time value for `by`" in text
     assert "2 types were given, but the annotations of scaled leave open only 1" in refused(
         Int32, Int32, by=1
