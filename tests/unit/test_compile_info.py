@@ -149,9 +149,7 @@ def test_errors() -> None:
     assert "compiling scaled without a launch needs to know" in text
     assert "`n`" in text
     assert "scaled needs a compile-time value for `by`" in text
-    assert "2 types were given, but the annotations of scaled leave open only 1" in refused(
-        Int32, Int32, by=1
-    )
+    assert "2 types were given, but the annotations of scaled leave" in refused(Int32, Int32, by=1)
     assert "scaled has no parameter `bye`" in refused(Int32, by=1, bye=2)
     assert "did you mean 'llvm'?" in refused(Int32, by=1, emission_kind="lvm")
     assert "did you mean 'sm_90'?" in refused(Int32, by=1, target="sm90")
