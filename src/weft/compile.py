@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.compiler import EmissionKind, check_emission_kind, elaborate_kernel
-from weft.diagnostics import CompileError, Diagnostic, Label, Location, caller_location
-from weft.lang.accept import Mismatch, spec_of_annotation
+from weft.diagnostics import CompileError, a_, caller_location
+from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
+from weft.lang.decorators import kernel as make_kernel
+from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, Parameter, bind, parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.targets import Target, find_target
@@ -79,7 +81,7 @@ def compile_info(
     kernel = _as_kernel(f)
     from weft.over import describe_over
 
-    specs = _specs(kernel, types, named, caller_location())
+    specs = _specs(kernel, types, named)
     made = elaborate_kernel(kernel, specs, found, over=describe_over(over) if over else None)
     code = made.emit(kind)
     return Info(made.function.name, found.name, kind, code, dict(made.times))
@@ -98,21 +100,18 @@ def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:
     if isinstance(f, Compiled):
         return Kernel(f.function, f.bound)
     if hasattr(f, "__code__"):
-        return Kernel(f, {})
-    raise CompileError.at(
-        "not-a-kernel",
-        f"{f!r} is not a function that weft can compile",
-        caller_location(),
-        hints=("pass a function decorated with @kernel",),
-    )
+        return make_kernel(f)
+    problems = Problems()
+    what = getattr(f, "__name__", "") or a_(type(f).__name__)
+    hint = "pass a function decorated with @kernel"
+    problems.add("not-a-kernel", f"{what} is not a function that weft can compile", hint, at=0)
+    raise CompileError(problems.placed(caller_location(), 1))
 
 
-def _specs(
-    kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any], place: Location | None
-) -> dict[str, Spec]:
+def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Spec]:
     """The specs of all parameters: from annotations, from ``types`` where these leave something open."""
-    labels = () if place is None else (Label(place),)
-    problems: list[Diagnostic] = []
+    fn = kernel.function
+    problems = Problems()
     specs: dict[str, Spec] = {}
     waiting = list(types)
     for p in parameters(kernel.function):
@@ -127,19 +126,25 @@ def _specs(
                 given = waiting.pop(0)
             specs[p.name] = _spec(p, given)
         except Mismatch as found:
+            specs[p.name] = StaticSpec(None)
+            if found.annotation and p.annotation is not MISSING:
+                note_mismatch(problems, fn, p, found, None)
+                continue
             message = f"the type of `{p.name}` is not known: found {found.found}, allowed is {found.allowed}"
             if given is MISSING:
-                message = f"compiling {kernel.__name__} without a launch needs to know `{p.name}`"
-            hints = (found.hint or f"pass {p.name}=...",)
-            problems.append(Diagnostic("open-type", message, labels, (), hints))
-            specs[p.name] = StaticSpec(None)
+                message = f"compiling {fn.__name__} without a launch needs to know the type of `{p.name}`"
+            hint = f"annotate it, or pass its type: {p.name}=Pointer[Float32], say"
+            problems.add("open-type", message, hint if p.annotation is MISSING else found.hint or hint)
     if waiting:
-        message = f"{len(types)} types were given, but the annotations of {kernel.__name__} leave open only "
-        problems.append(Diagnostic("open-type", f"{message}{len(types) - len(waiting)}", labels))
+        open_count = len(types) - len(waiting)
+        message = (
+            f"{len(types)} types were given, but the annotations of {fn.__name__} leave {open_count} open"
+        )
+        problems.add("open-type", message, "leave out the rest", at=1 + open_count)
     unbound = {n: v for n, v in {**dict.fromkeys(specs), **named}.items() if n not in kernel.bound}
-    problems.extend(bind(kernel.function, (), unbound, kernel.bound, place)[1])
+    problems.found += bind(fn, (), unbound, kernel.bound, ("emission_kind", "target", "over"))[1].found
     if problems:
-        raise CompileError(problems)
+        raise CompileError(problems.placed(caller_location(), 1 + len(types)))
     return specs
 
 

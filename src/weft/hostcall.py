@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any, get_origin
 
 from weft.artifact import Artifact
 from weft.compiler import elaborate_kernel
-from weft.diagnostics import Diagnostic, Label, LaunchError, Location, caller_location
+from weft.diagnostics import LaunchError, a_, caller_location
 from weft.dtype import DType
 from weft.ir.builder import current
 from weft.lang import Comptime, Kernel, Pointer, UInt8
-from weft.lang.accept import Mismatch, accept
+from weft.lang.accept import Mismatch, accept, note_mismatch
 from weft.lang.decorators import Func
 from weft.lang.number import CLASSES, Number, number_class, wrap
 from weft.lang.pointer import AddressSpace
-from weft.lang.signature import MISSING, Parameter, bind, parameters
+from weft.lang.problems import Problems
+from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
 from weft.lang.structs import is_struct
 from weft.runtime.buffers import DeviceBuffer
@@ -175,8 +176,7 @@ def host_call(
         CompileError: the function cannot be compiled for these types.
         DeviceError: an ``assert`` in it failed.
     """
-    place = caller_location()
-    values, problems = bind(func.function, args, kwargs, func.bound, place)
+    values, problems = bind(func.function, args, kwargs, func.bound)
     positional = [p.name for p in parameters(func.function) if not p.keyword_only]
     given = {*positional[: len(args)], *kwargs}
     specs: dict[str, Spec] = {}
@@ -190,14 +190,15 @@ def host_call(
                 continue
             spec, leaves = _accept(p, values[p.name])
         except Mismatch as found:
-            problems.append(_mismatch(func, p, found, place))
+            at = argument_key(func.function, p.name, len(args), kwargs)
+            note_mismatch(problems, func.function, p, found, at)
             continue
         specs[p.name] = spec
         for leaf, value in zip(spec.leaves(), leaves, strict=True):
-            machine.append(_address(value, p.name, place, problems) if leaf.pointer else value)
+            machine.append(_address(value, p.name, problems) if leaf.pointer else value)
     if problems:
-        raise LaunchError(problems)
-    call = _compiled(ctx, func, specs, place)
+        raise LaunchError(problems.placed(caller_location(), len(args)))
+    call = _compiled(ctx, func, specs)
     memory = call.pack(machine)
     assert call.function is not None
     ctx.stream.launch(
@@ -207,9 +208,7 @@ def host_call(
     return call.unpack(memory)
 
 
-def _compiled(
-    ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec], place: Location | None
-) -> _Call:
+def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec]) -> _Call:
     key = (ctx.target, func.function, tuple(specs.items()))
     call = _calls.get(key)
     if call is None:
@@ -218,8 +217,8 @@ def _compiled(
         if any(p.leaf.pointer for p in call.results):
             raise LaunchError.at(
                 "result-type",
-                f"{func.__name__} returns a {call.result.describe()}, which means nothing to Python",
-                place,
+                f"{func.__name__} returns {a_(call.result.describe())}, which means nothing to Python",
+                caller_location(),
                 hints=("return numbers, tuples or structs, or write through the pointer",),
             )
         call.function = ctx.device.load(artifact)
@@ -287,24 +286,12 @@ def _annotated(p: Parameter, annotation: Any) -> Parameter:
     return Parameter(p.name, annotation, False, p.keyword_only, p.default)
 
 
-def _address(value: Any, name: str, place: Location | None, problems: list[Diagnostic]) -> int:
+def _address(value: Any, name: str, problems: Problems) -> int:
     """The address of a buffer, once the work queued on it has ended."""
     context = value.context
     if isinstance(value, DeviceBuffer) and context.api != "cpu":
-        labels = () if place is None else (Label(place),)
         message = f"argument `{name}` is memory of {context.name}, but calls from Python run on the CPU"
-        hint = "pass a host buffer, or launch a kernel"
-        problems.append(Diagnostic("buffer-context", message, labels, (), (hint,)))
+        problems.add("buffer-context", message, "pass a host buffer, or launch a kernel", at=name)
         return 0
     context.synchronize()
     return value.address
-
-
-def _mismatch(func: Func[..., Any], p: Parameter, found: Mismatch, place: Location | None) -> Diagnostic:
-    return Diagnostic(
-        "argument-type",
-        f"argument `{p.name}` of {func.__name__} takes {found.allowed}, not {found.found}",
-        () if place is None else (Label(place),),
-        (),
-        (found.hint,) if found.hint else (),
-    )

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from weft.artifact import Signature
-from weft.diagnostics import Diagnostic, Label, LaunchError, Location, caller_location
+from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
 from weft.dtype import DType
 from weft.frontend.over import Over
-from weft.lang.accept import Mismatch, accept, spec_of_annotation
+from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
-from weft.lang.signature import MISSING, Parameter, bind, parameters
+from weft.lang.problems import Problems
+from weft.lang.signature import MISSING, argument_key, bind, parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.over import OverPlan, describe_over, plan_over
 from weft.runtime.context import BaseContext
@@ -145,10 +146,11 @@ class DeviceContext(BaseContext):
         Raises:
             CompileError: the kernel cannot be compiled.
         """
-        place = caller_location()
-        _check_kernel(kernel, place)
+        _check_kernel(kernel)
         bound = kernel.bind(**comptime) if comptime else kernel
         specs: dict[str, Spec] = {}
+        problems = Problems()
+        _check_names(bound, problems)
         for p in parameters(kernel.function):
             value = bound.bound.get(p.name, p.default)
             if p.comptime:
@@ -158,8 +160,12 @@ class DeviceContext(BaseContext):
                 continue
             try:
                 specs[p.name] = spec_of_annotation(p.annotation)
-            except Mismatch:
-                return CompiledKernel(self, bound)
+            except Mismatch as found:
+                if not found.annotation:
+                    return CompiledKernel(self, bound)
+                note_mismatch(problems, kernel.function, p, found, None)
+        if problems:
+            raise CompileError(problems.placed(caller_location(), 0))
         self._load(bound, specs, None)
         return CompiledKernel(self, bound)
 
@@ -194,18 +200,19 @@ class DeviceContext(BaseContext):
         """
         if isinstance(kernel, CompiledKernel):
             kernel = kernel.kernel
-        place = caller_location()
-        _check_kernel(kernel, place)
-        problems: list[Diagnostic] = []
-        specs, values, distinct = self._accept(kernel, args, named, problems, place)
+        _check_kernel(kernel)
+        specs, values, distinct, problems = self._accept(kernel, args, named)
         plan: OverPlan | None = None
         grid = block = Dim(1)
         if over is not None:
-            plan = self._over(over, grid_dim, block_dim, problems, place)
+            plan = self._over(over, grid_dim, block_dim, problems)
         else:
-            grid, block = self._dims(grid_dim, block_dim, shared_mem_bytes, problems, place)
+            grid, block = self._dims(grid_dim, block_dim, shared_mem_bytes, problems)
+        if stream is not None and not isinstance(stream, DeviceStream):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"stream= takes a DeviceStream, not {a_(type(stream).__name__)}"
+            problems.add("stream-type", message, "make one: ctx.create_stream()", at="stream")
         if problems:
-            raise LaunchError(problems)
+            raise LaunchError(problems.placed(caller_location(), len(args)))
         extents = (0, 0, 0)
         if plan is None:
             loaded = self._load(kernel, specs, None)
@@ -213,7 +220,7 @@ class DeviceContext(BaseContext):
             loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread, distinct=distinct))
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
-        target = self.stream if stream is None else stream.native
+        target = self._native(stream)
         target.launch(loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents)
 
     def _accept(
@@ -221,12 +228,9 @@ class DeviceContext(BaseContext):
         kernel: Kernel[...],
         args: tuple[object, ...],
         named: Mapping[str, object],
-        problems: list[Diagnostic],
-        place: Location | None,
-    ) -> tuple[dict[str, Spec], list[Any], bool]:
-        """Specs by parameter, machine values in order, and whether no two pointers share memory."""
-        values, wrong = bind(kernel.function, args, named, kernel.bound, place)
-        problems.extend(wrong)
+    ) -> tuple[dict[str, Spec], list[Any], bool, Problems]:
+        """Specs by parameter, machine values in order, whether no two pointers share memory, problems."""
+        values, problems = bind(kernel.function, args, named, kernel.bound, _OPTIONS)
         specs: dict[str, Spec] = {}
         machine: list[Any] = []
         memory: list[object] = []
@@ -236,46 +240,49 @@ class DeviceContext(BaseContext):
             try:
                 spec, leaves = accept(p, values[p.name])
             except Mismatch as found:
-                problems.append(_mismatch(kernel, p, found, place))
+                at = argument_key(kernel.function, p.name, len(args), named)
+                note_mismatch(problems, kernel.function, p, found, at)
                 continue
             specs[p.name] = spec
             for leaf, value in zip(spec.leaves(), leaves, strict=True):
                 if leaf.pointer:
                     memory.append(getattr(value, "allocation", None))
-                    value = own_buffer(self, value, f"argument `{p.name}`")
+                    try:
+                        value = own_buffer(self, value, f"argument `{p.name}`")
+                    except LaunchError as error:
+                        at = argument_key(kernel.function, p.name, len(args), named)
+                        problems.extend(error.diagnostics, at)
                 machine.append(value)
-        return specs, machine, None not in memory and len({id(m) for m in memory}) == len(memory)
+        return specs, machine, None not in memory and len({id(m) for m in memory}) == len(memory), problems
 
-    def _dims(
-        self, grid_dim: Any, block_dim: Any, shared: int, problems: list[Diagnostic], place: Location | None
-    ) -> tuple[Dim, Dim]:
-        missing = [n for n, d in (("grid_dim", grid_dim), ("block_dim", block_dim)) if d is None]
+    def _dims(self, grid_dim: Any, block_dim: Any, shared: Any, problems: Problems) -> tuple[Dim, Dim]:
+        if type(shared) is not int or shared < 0:
+            message = f"shared_mem_bytes={shared!r} is not a number of bytes"
+            problems.add("shared-memory", message, "write an int of 0 or more", at="shared_mem_bytes")
+            shared = 0
+        dims: list[Dim] = []
+        missing: list[str] = []
+        for name, given in (("grid_dim", grid_dim), ("block_dim", block_dim)):
+            if given is None:
+                missing.append(name)
+                continue
+            try:
+                dims.append(as_dim(given, name))
+            except LaunchError as error:
+                problems.extend(error.diagnostics, name)
         if missing:
-            problems.append(
-                Diagnostic(
-                    "launch-extents",
-                    f"the launch does not say {' and '.join(missing)}",
-                    () if place is None else (Label(place),),
-                    (),
-                    ("give grid_dim= and block_dim=, or over= for one thread per element",),
-                )
-            )
+            message = f"the launch does not say {' and '.join(missing)}"
+            hint = "give grid_dim= and block_dim=, or over= for one thread per element"
+            problems.add("launch-extents", message, hint)
+        if len(dims) < 2:
             return Dim(1), Dim(1)
-        try:
-            grid, block = as_dim(grid_dim, "grid_dim"), as_dim(block_dim, "block_dim")
-        except LaunchError as error:
-            problems.extend(error.diagnostics)
-            return Dim(1), Dim(1)
-        problems.extend(check_launch(self.info, grid, block, shared_bytes=shared, location=place))
-        return grid, block
+        for diagnostic in check_launch(self.info, *dims, shared_bytes=shared):
+            problems.extend((diagnostic,), _ABOUT[diagnostic.code.split("-")[0]])
+        return dims[0], dims[1]
 
-    def _over(
-        self, over: Any, grid_dim: Any, block_dim: Any, problems: list[Diagnostic], place: Location | None
-    ) -> OverPlan | None:
-        labels = () if place is None else (Label(place),)
-
+    def _over(self, over: Any, grid_dim: Any, block_dim: Any, problems: Problems) -> OverPlan | None:
         def problem(message: str, hint: str) -> None:
-            problems.append(Diagnostic("over", message, labels, (), (hint,)))
+            problems.add("over", message, hint, at="over")
 
         if grid_dim is not None or block_dim is not None:
             problem(
@@ -284,6 +291,8 @@ class DeviceContext(BaseContext):
             )
         given = cast("tuple[Any, ...]", over) if isinstance(over, tuple) else (over,)
         try:
+            if any(isinstance(e, bool) for e in given):
+                raise TypeError
             sizes = [operator.index(e) for e in given]
         except TypeError:
             problem(f"over={over!r} must be one to three integers", "write over=n or over=(height, width)")
@@ -313,7 +322,25 @@ class DeviceContext(BaseContext):
         return found
 
 
-def _check_kernel(kernel: object, place: Location | None) -> None:
+_OPTIONS = ("grid_dim", "block_dim", "over", "shared_mem_bytes", "stream")
+_ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared": "shared_mem_bytes"}
+"""The argument that a refusal of the device is about, by the first word of its code."""
+
+
+def _check_names(kernel: Kernel[...], problems: Problems) -> None:
+    """Whether the bound values are parameters of the kernel, and compile-time ones."""
+    known = {p.name: p.comptime for p in parameters(kernel.function)}
+    for name in kernel.bound:
+        if name not in known:
+            guess = nearest(name, known)
+            hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
+            problems.add("argument-name", f"{kernel.__name__} has no parameter `{name}`", hint, at=name)
+        elif not known[name]:
+            message = f"`{name}` of {kernel.__name__} is no Comptime parameter"
+            problems.add("argument-name", message, "give it at the launch", at=name)
+
+
+def _check_kernel(kernel: object) -> None:
     if isinstance(kernel, Kernel):
         return
     name = getattr(kernel, "__name__", repr(kernel))
@@ -325,18 +352,13 @@ def _check_kernel(kernel: object, place: Location | None) -> None:
     elif callable(kernel):
         message, hint = f"{name} is an ordinary Python function", f"decorate {name} with @kernel"
     else:
-        message, hint = f"a {type(kernel).__name__} is not a kernel", "pass a function decorated with @kernel"
-    raise LaunchError.at("not-a-kernel", message, place, hints=(hint,))
-
-
-def _mismatch(kernel: Kernel[...], p: Parameter, found: Mismatch, place: Location | None) -> Diagnostic:
-    return Diagnostic(
-        "argument-type",
-        f"argument `{p.name}` of {kernel.__name__} takes {found.allowed}, not {found.found}",
-        () if place is None else (Label(place),),
-        (),
-        (found.hint,) if found.hint else (),
-    )
+        message, hint = (
+            f"{a_(type(kernel).__name__)} is not a kernel",
+            "pass a function decorated with @kernel",
+        )
+    problems = Problems()
+    problems.add("not-a-kernel", message, hint, at=0)
+    raise LaunchError(problems.placed(caller_location(), 0))
 
 
 _cpu: DeviceContext | None = None

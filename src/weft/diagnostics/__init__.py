@@ -1,7 +1,7 @@
 """Places, diagnostics, their text, and the exceptions that carry them. The bottom room."""
 
-from weft.diagnostics.diagnostic import Diagnostic, Label
-from weft.diagnostics.errors import CompileError, DeviceError, LaunchError, WeftError, nearest
+from weft.diagnostics.diagnostic import INDEX, LEFT, OBJECT, RIGHT, VALUE, Diagnostic, Label
+from weft.diagnostics.errors import CompileError, DeviceError, LaunchError, WeftError, a_, nearest
 from weft.diagnostics.location import (
     Location,
     caller_location,
@@ -12,6 +12,11 @@ from weft.diagnostics.location import (
 from weft.diagnostics.render import render, render_all
 
 __all__ = [
+    "INDEX",
+    "LEFT",
+    "OBJECT",
+    "RIGHT",
+    "VALUE",
     "CompileError",
     "DeviceError",
     "Diagnostic",
@@ -19,6 +24,7 @@ __all__ = [
     "LaunchError",
     "Location",
     "WeftError",
+    "a_",
     "caller_location",
     "character_column",
     "frame_location",

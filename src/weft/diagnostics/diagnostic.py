@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from weft.diagnostics.location import Location
 
-__all__ = ["Diagnostic", "Label"]
+__all__ = ["INDEX", "LEFT", "OBJECT", "RIGHT", "VALUE", "Diagnostic", "Label"]
+
+LEFT, RIGHT, VALUE, INDEX, OBJECT = (
+    f"\ue000{part}\ue001" for part in ("left", "right", "value", "index", "object")
+)
+"""Marks for parts of the expression under evaluation: the operands of an operator, the value of an
+assignment, call or condition, the index and the object of a subscript. Before anyone reads a message
+that holds one, the user's own words take its place."""
 
 
 @dataclass(frozen=True, slots=True)

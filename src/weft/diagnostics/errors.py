@@ -11,7 +11,7 @@ from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location
 from weft.diagnostics.render import render_all
 
-__all__ = ["CompileError", "DeviceError", "LaunchError", "WeftError", "nearest"]
+__all__ = ["CompileError", "DeviceError", "LaunchError", "WeftError", "a_", "nearest"]
 
 
 class WeftError(Exception):
@@ -19,6 +19,10 @@ class WeftError(Exception):
 
     __module__ = "weft"
     diagnostics: tuple[Diagnostic, ...]
+    part: object = None
+    """Which part of the expression under evaluation is meant, until it is placed: a mark or a literal."""
+    within: str = ""
+    """The function in which it was placed while that was elaborated for a caller."""
 
     def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic]) -> None:
         if isinstance(diagnostics, Diagnostic):
@@ -72,3 +76,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     by_lower = {candidate.lower(): candidate for candidate in candidates}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1)
     return by_lower[found[0]] if found else None
+
+
+def a_(name: str) -> str:
+    """The name behind the article that it takes: ``an Int``, ``a UInt``."""
+    return f"{'an' if name[:1] in 'AEIOaeio' else 'a'} {name}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import sysconfig
 from types import FrameType, TracebackType
-from typing import Any
 
-from weft.diagnostics import CompileError, Diagnostic, Label, Location, frame_location, is_internal
+from weft.diagnostics import CompileError, Diagnostic, Location, frame_location, is_internal
 from weft.frontend.stage import is_staged
 
 __all__ = ["located"]
@@ -50,8 +49,11 @@ def _chain(users: list[TracebackType]) -> tuple[str, ...]:
     chain: list[str] = []
     for outer, inner in zip(users, users[1:], strict=False):
         at = frame_location(outer)
-        if not (is_staged(inner.tb_frame.f_code) and inner.tb_frame.f_code.co_name == "<lambda>"
-                and inner.tb_frame.f_code in outer.tb_frame.f_code.co_consts):
+        if not (
+            is_staged(inner.tb_frame.f_code)
+            and inner.tb_frame.f_code.co_name == "<lambda>"
+            and inner.tb_frame.f_code in outer.tb_frame.f_code.co_consts
+        ):
             chain.insert(0, f"{_called(inner.tb_frame)} was called from {at.file}:{at.line}")
     if len(chain) > _LONGEST:
         half = _LONGEST // 2
@@ -75,7 +77,9 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
     chain = _chain(users)
     if not isinstance(error, CompileError):
         deepest = frames[-1].tb_frame if frames else None
-        inside = deepest is not None and is_internal(deepest.f_code.co_filename) and not is_staged(deepest.f_code)
+        inside = (
+            deepest is not None and is_internal(deepest.f_code.co_filename) and not is_staged(deepest.f_code)
+        )
         found, part = translated(error, place, frame, direct=deepest is frame, inside=inside, helper=helper)
         found = resolved(found, place, part)
         return _within(CompileError(dataclasses.replace(found, notes=(*found.notes, *chain))), name)

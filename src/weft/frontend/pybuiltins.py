@@ -9,7 +9,7 @@ from weft.dtype import DType
 from weft.frontend.ranges import Range
 from weft.ir.builder import Builder
 from weft.ir.core import Op, Region, Value
-from weft.lang.errors import refuse
+from weft.lang.errors import VALUE, refuse
 from weft.lang.number import Number, number_class, unify
 from weft.lang.printing import kernel_print, text_of
 
@@ -83,7 +83,11 @@ class Builtins(Builder):
     def py_float(self, value: Any = 0.0) -> Any:
         """``float``: refused at run time, because it does not say which."""
         if _runtime((value,)):
-            refuse("float", "float(...) does not say how wide", hint="write Float32(x) or Float64(x)")
+            refuse(
+                "float",
+                "float(...) of a run-time number does not say how wide",
+                hint=f"write Float32({VALUE}) or Float64({VALUE})",
+            )
         return float(value)
 
     def py_bool(self, value: Any = False) -> Any:
@@ -109,7 +113,11 @@ class Builtins(Builder):
         if not _runtime((value,)):
             return round(value, *digits)
         if digits:
-            refuse("round", "round(x, digits) cannot be compiled", hint="scale, round and scale back")
+            refuse(
+                "builtin",
+                "round(x, digits) has no meaning in compiled code",
+                hint="scale, round and scale back: round(x * 100.0) / 100.0",
+            )
         if not value.dtype.is_float:
             return value
         from weft.lang import arith

@@ -8,7 +8,7 @@ from typing import Any
 from weft.dtype import DType
 from weft.ir.builder import Builder
 from weft.ir.core import Value
-from weft.lang.errors import refuse
+from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type, unify
 
 __all__ = ["Range"]
@@ -21,15 +21,24 @@ class Range:
 
     def __init__(self, *args: Any) -> None:
         if not 1 <= len(args) <= 3:
-            refuse("range", f"range takes 1 to 3 arguments, not {len(args)}")
+            refuse(
+                "range",
+                f"range takes 1 to 3 arguments, not {len(args)}",
+                hint="write range(stop), range(start, stop) or range(start, stop, step)",
+            )
         for value in args:
             if not isinstance(value, (Number, int)) or isinstance(value, bool) or _is_float(value):
                 refuse(
-                    "range", f"range takes integers, not {type(value).__name__}", hint="convert with Int(...)"
+                    "range",
+                    f"range takes integers, not {a_(type(value).__name__)}",
+                    hint="convert it: Int(...)"
+                    if isinstance(value, Number)
+                    else "count in integers and compute the rest from them",
+                    part=VALUE if value is args[0] else value,
                 )
         self.start, self.stop, self.step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
         if isinstance(self.step, int) and self.step == 0:
-            refuse("range", "the step of a range cannot be 0")
+            refuse("range", "the step of a range cannot be 0", hint="write 1, or leave it out", part=0)
 
     def bounds(self, b: Builder) -> tuple[type[Number], tuple[Value, Value, Value]]:
         """The index's class, and start, stop, step as IR values of it."""

@@ -12,7 +12,7 @@ from weft.frontend.variables import UNDEFINED, Undefined, Var
 from weft.ir.core import Op, Region, Value
 from weft.ir.types import I1
 from weft.lang.comptime import unroll
-from weft.lang.errors import refuse
+from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.printing import kernel_assert
 from weft.lang.spec import is_composite, spec_of
@@ -29,14 +29,18 @@ def truth(value: Any, b: Staging) -> bool | Value:
         if value.lanes != 1:
             refuse(
                 "condition",
-                f"a condition must be one Bool, not {type(value).__name__}",
-                hint="write any(mask), all(mask), or mask.select(a, b)",
+                f"a condition is one Bool, not {a_(type(value).__name__)}",
+                hint="write any(...) or all(...) around it, or mask.select(a, b) to choose lane by lane",
             )
         if value.dtype.kind != "bool":
             value = value != 0
         return value.value if isinstance(value.value, Value) else bool(value.value)
     if is_composite(value) and spec_of(value).leaves():
-        refuse("condition", f"a {type(value).__name__} is not a condition")
+        refuse(
+            "condition",
+            f"{a_(type(value).__name__)} is not a condition",
+            hint="compare something of it with a number; a pointer is never empty",
+        )
     return bool(value)
 
 
@@ -67,7 +71,7 @@ class Staging(Builtins):
                 return value.load()
             value = UNDEFINED
         if value is UNDEFINED and self.live:
-            refuse("undefined", f"`{name}` is used before it is assigned", hint=f"assign `{name}` first")
+            refuse("undefined", f"`{name}` is used before it is assigned", hint=f"assign `{name}` before")
         return value
 
     def st(self, old: Any, value: Any, name: str) -> Any:
@@ -162,8 +166,12 @@ class Staging(Builtins):
         if isinstance(items, Number) or is_composite(items):
             refuse(
                 "iteration",
-                f"a loop cannot run over a {type(items).__name__}",
-                hint="loop over range(n) and index",
+                f"a loop cannot run over {a_(type(items).__name__)}",
+                hint=f"write range({VALUE})"
+                if isinstance(items, Number) and items.dtype.is_integer and items.lanes == 1
+                else f"loop over unroll(range({items.lanes})) and index"
+                if isinstance(items, Number)
+                else f"loop over range(n) and index: {VALUE}[i]",
             )
         if isinstance(items, unroll):
             items = cast("unroll[Any]", items).items

@@ -160,6 +160,9 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
         known = {*local, *defined, *vars(builtins)}
         guess = nearest(name, [k for k in known if not k.startswith("_")])
         checker.problem(
-            node, "unknown-name", f"`{name}` is not defined", f"did you mean `{guess}`?" if guess else "define or import it before the function runs"
+            node,
+            "unknown-name",
+            f"`{name}` is not defined",
+            f"did you mean `{guess}`?" if guess else "define or import it before the function runs",
         )
     return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))

@@ -17,7 +17,7 @@ from weft.diagnostics import Diagnostic, Location, nearest
 from weft.diagnostics.wrote import Source, source_of
 from weft.frontend.variables import Var
 from weft.ir.core import Value
-from weft.lang.errors import INDEX, LEFT, OBJECT, RIGHT, VALUE, a_
+from weft.lang.errors import INDEX, OBJECT, VALUE, a_
 from weft.lang.number import Number
 
 __all__ = ["MATH", "refined", "translated"]
@@ -26,9 +26,13 @@ _Found = tuple[Diagnostic, object]
 _BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
 _COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")
 _UNARY = re.compile(r"bad operand type for unary (.+): '(.+)'")
-_VERB = re.compile(r"'(.+)' object (is not callable|is not subscriptable|is not iterable|does not support item assignment)")
+_VERB = re.compile(
+    r"'(.+)' object (is not callable|is not subscriptable|is not iterable|does not support item assignment)"
+)
 _UNPACK = re.compile(r"cannot unpack non-iterable (.+) object")
-_COUNT = re.compile(r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)")
+_COUNT = re.compile(
+    r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)"
+)
 _CALL = re.compile(r"(?:[\w.<>]*\.)?([\w<>]+)\(\) (takes|got|missing)\b")
 _CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
 _UNBOUND = re.compile(r"variable '(\w+)'")
@@ -44,7 +48,9 @@ _SHOWN = 12
 
 
 def _article(kind: str) -> str:
-    return {"NoneType": "None", "type": "a class", "function": "a function", "method": "a method"}.get(kind) or a_(kind)
+    return {"NoneType": "None", "type": "a class", "function": "a function", "method": "a method"}.get(
+        kind
+    ) or a_(kind)
 
 
 def _value(node: ast.AST, frame: FrameType | None) -> Any:
@@ -133,8 +139,16 @@ def _operator(error: TypeError) -> Diagnostic | None:
 
 
 _VERBS = {
-    "is not subscriptable": ("index", "cannot be indexed", "index a pointer, a tensor, a tuple or a SIMD value"),
-    "is not iterable": ("iteration", "cannot be looped over", "loop over range(n) and index, or unroll a tuple"),
+    "is not subscriptable": (
+        "index",
+        "cannot be indexed",
+        "index a pointer, a tensor, a tuple or a SIMD value",
+    ),
+    "is not iterable": (
+        "iteration",
+        "cannot be looped over",
+        "loop over range(n) and index, or unroll a tuple",
+    ),
 }
 
 
@@ -143,7 +157,11 @@ def _verb(error: TypeError, node: ast.AST | None) -> _Found | None:
     if m := _UNPACK.match(text):
         return (
             Diagnostic(
-                "unpack", f"{_article(m[1])} is one value and cannot be unpacked", (), (), ("assign it to one variable",)
+                "unpack",
+                f"{_article(m[1])} is one value and cannot be unpacked",
+                (),
+                (),
+                ("assign it to one variable",),
             ),
             VALUE,
         )
@@ -154,17 +172,30 @@ def _verb(error: TypeError, node: ast.AST | None) -> _Found | None:
     if verb == "is not callable":
         attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
         hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
-        shown = f"`{ast.unparse(node.func)}` is {_article(kind)}" if isinstance(node, ast.Call) else _article(kind)
+        shown = (
+            f"`{ast.unparse(node.func)}` is {_article(kind)}"
+            if isinstance(node, ast.Call)
+            else _article(kind)
+        )
         return Diagnostic("call", f"{shown}, which cannot be called", (), (), (hint,)), None
     if verb == "does not support item assignment":
         if kind.startswith("SIMD["):
             hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {VALUE})"
-            return Diagnostic("item-assignment", f"the lanes of {_article(kind)} cannot be assigned", (), (
-                "a SIMD value is a value like a number: changing a lane makes a new one",), (hint,)), None
+            return Diagnostic(
+                "item-assignment",
+                f"the lanes of {_article(kind)} cannot be assigned",
+                (),
+                ("a SIMD value is a value like a number: changing a lane makes a new one",),
+                (hint,),
+            ), None
         hint = "write to a pointer or a tensor, or make a new value"
-        return Diagnostic("item-assignment", f"the items of {_article(kind)} cannot be assigned", (), (), (hint,)), None
+        return Diagnostic(
+            "item-assignment", f"the items of {_article(kind)} cannot be assigned", (), (), (hint,)
+        ), None
     code, words, hint = _VERBS[verb]
-    return Diagnostic(code, f"{_article(kind)} {words}", (), (), (hint,)), VALUE if code == "iteration" else None
+    return Diagnostic(
+        code, f"{_article(kind)} {words}", (), (), (hint,)
+    ), VALUE if code == "iteration" else None
 
 
 def _signature(callee: Any) -> str:
@@ -217,7 +248,11 @@ def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None
             f"`{written}` is Python's own and computes at compile time, but `{VALUE}` exists only at run time",
             (),
             (),
-            (f"write weft.math.{name}({VALUE})" if name in MATH else "see what weft.math has, or write it with @func",),
+            (
+                f"write weft.math.{name}({VALUE})"
+                if name in MATH
+                else "see what weft.math has, or write it with @func",
+            ),
         ),
         None,
     )
@@ -241,7 +276,9 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
             f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time",
             (),
             (),
-            (f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop over the index",),
+            (
+                f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop over the index",
+            ),
         ),
         INDEX,
     )
@@ -281,7 +318,9 @@ def translated(
     if isinstance(error, RecursionError):
         name = helper or "this call"
         hint = "end it by a condition known at compile time, or write a loop"
-        return Diagnostic("recursion", f"{name} calls itself without end at compile time", (), (), (hint,)), None
+        return Diagnostic(
+            "recursion", f"{name} calls itself without end at compile time", (), (), (hint,)
+        ), None
     if inside:
         message = f"weft itself failed here: {kind}: {error}"
         hint = "this is a defect of weft: please report it with the lines above"
@@ -306,9 +345,19 @@ def _direct(
         message = f"`{name}` is used before it is assigned" if bound else f"`{name}` is not defined"
         return Diagnostic(code, message, (), (), (hint,)), None
     if isinstance(error, ValueError) and (m := _COUNT.match(str(error))):
-        count = f", not {m[3]}" if m[3] else f", and there are {m[1].replace('not enough', 'fewer').replace('too many', 'more')}"
+        count = (
+            f", not {m[3]}"
+            if m[3]
+            else f", and there are {m[1].replace('not enough', 'fewer').replace('too many', 'more')}"
+        )
         return (
-            Diagnostic("unpack", f"{m[2]} values are needed here{count}", (), (), ("name as many variables as there are values",)),
+            Diagnostic(
+                "unpack",
+                f"{m[2]} values are needed here{count}",
+                (),
+                (),
+                ("name as many variables as there are values",),
+            ),
             None,
         )
     if not isinstance(error, TypeError):

@@ -8,7 +8,7 @@ from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.ir.core import Loc, Value
 from weft.ir.types import pointer
-from weft.lang.errors import refuse
+from weft.lang.errors import VALUE, refuse
 from weft.lang.number import Number, number_class
 from weft.lang.promote import fits
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
@@ -121,7 +121,7 @@ class Var:
             cls = number_class(spec.dtype, spec.lanes)
             if isinstance(value, (bool, int, float)):
                 if isinstance(value, bool) != (spec.dtype.kind == "bool"):
-                    self._type_change(type(value).__name__)
+                    self._type_change(value, type(value).__name__)
                 if isinstance(value, float) and not spec.dtype.is_float and self.weak is not None:
                     self.b.elaborator.refine(self.weak, DType.float32)
                 fits(value, cls)
@@ -140,31 +140,46 @@ class Var:
         value = carried(value)
         found = spec_of(value)
         if found != spec:
-            self._type_change(found.describe())
+            self._type_change(value, found.describe())
         return value
 
-    def _type_change(self, found: str) -> None:
+    def _type_change(self, value: object, found: str) -> None:
+        from weft.diagnostics.wrote import resolved
+
         spec, b = self.spec, self.b
         assert spec is not None
         if isinstance(spec, StaticSpec) or not spec.leaves():
-            refuse(
-                "not-compile-time",
-                f"`{self.name}` is {spec.describe()}, so it cannot depend on a run-time branch or loop",
-                hint="choose by a compile-time condition, or compute with run-time numbers",
+            raise CompileError(
+                Diagnostic(
+                    "not-compile-time",
+                    f"`{self.name}` is {spec.describe()}, so no run-time branch or loop can change it",
+                    (Label(self._place(b.loc), "changed here"), *self._since(spec.describe())),
+                    (),
+                    ("let a number stand for it, or choose it by a condition known at compile time",),
+                )
             )
-        first = Location(b.file, self.loc[0], self.loc[1])
-        now = Location(b.file, b.loc[0], b.loc[1])
+        now = self._place(b.loc)
         was = spec.describe()
-        name = number_class(spec.dtype, spec.lanes).__name__ if isinstance(spec, NumberSpec) else was
-        raise CompileError(
-            Diagnostic(
-                "type-change",
-                f"`{self.name}` is {was}, but becomes {found} here",
-                (Label(now, found), Label(first, f"{was} since this line")),
-                ("a variable keeps one type across the branches and iterations that assign it",),
-                (f"write {name}(...) here, or use another name",) if isinstance(spec, NumberSpec) else (),
-            )
+        hint = "use another name"
+        if isinstance(spec, NumberSpec) and isinstance(spec_of(value), NumberSpec):
+            hint = f"write {number_class(spec.dtype, spec.lanes).__name__}({VALUE}) here, or use another name"
+        change = Diagnostic(
+            "type-change",
+            f"`{self.name}` is {was}, but becomes {found} here",
+            (Label(now, found), *self._since(was)),
+            ("a variable keeps one type across the branches and iterations that assign it",),
+            (hint,),
         )
+        raise CompileError(resolved(change, now))
+
+    def _place(self, loc: Loc) -> Location:
+        """Where the statement at ``loc``, or the last before it that does so, assigns the variable."""
+        from weft.diagnostics.wrote import binding_before
+
+        return binding_before(self.b.file, *loc, self.name) or Location(self.b.file, *loc)
+
+    def _since(self, was: str) -> tuple[Label, ...]:
+        return (Label(self._place(self.loc), f"{was} since here"),)
 
     def load(self) -> Any:
         """The present value."""
@@ -172,12 +187,13 @@ class Var:
         if not self.defined and b.live:
             note = ()
             if self.spec is not None:
-                note = (f"it is assigned at line {self.loc[0]}, but not on every path that leads here",)
+                at = self._place(self.loc)
+                note = (f"it is assigned at line {at.line}, but not on every path that leads here",)
             refuse(
                 "undefined",
                 f"`{self.name}` may be undefined here",
                 notes=note,
-                hint=f"assign `{self.name}` before",
+                hint=f"give `{self.name}` a value before the branch or loop that assigns it",
             )
         if self.spec is None:
             return UNDEFINED

@@ -6,15 +6,17 @@ import numbers
 from collections.abc import Callable
 from typing import Any, cast, get_args, get_origin
 
+from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.lang.number import Number, number_class, wrap
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.promote import promote
-from weft.lang.signature import MISSING, Parameter, describe_annotation
+from weft.lang.problems import Problems
+from weft.lang.signature import MISSING, Parameter, describe_annotation, parameter_location
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
 
-__all__ = ["Accepted", "Mismatch", "accept", "spec_of_annotation"]
+__all__ = ["Accepted", "Mismatch", "accept", "note_mismatch", "spec_of_annotation"]
 
 Accepted = tuple[Spec, list[Any]]
 """A spec, and what to pack for each of its leaves: a number, or an object with ``address``."""
@@ -23,11 +25,25 @@ Accepted = tuple[Spec, list[Any]]
 class Mismatch(Exception):
     """An argument that a parameter does not take: what was found, what is allowed, what instead."""
 
-    def __init__(self, found: str, allowed: str, hint: str = "") -> None:
+    def __init__(self, found: str, allowed: str, hint: str = "", annotation: str = "") -> None:
         super().__init__(f"found {found}, allowed is {allowed}")
         self.found = found
         self.allowed = allowed
         self.hint = hint
+        self.annotation = annotation
+        """What is wrong with the parameter itself, whatever the argument."""
+
+
+def note_mismatch(
+    problems: Problems, fn: Callable[..., Any], p: Parameter, found: Mismatch, at: int | str | None
+) -> None:
+    """Say that a parameter does not take an argument, or anything."""
+    if found.annotation:
+        message = f"`{p.name}` of {fn.__name__} {found.annotation}"
+        problems.add("annotation", message, found.hint, place=parameter_location(fn, p.name))
+        return
+    message = f"argument `{p.name}` of {fn.__name__} takes {found.allowed}, not {found.found}"
+    problems.add("argument-type", message, found.hint or f"pass {found.allowed}", at=at)
 
 
 def accept(parameter: Parameter, value: Any) -> Accepted:
@@ -45,8 +61,9 @@ def _accept(annotation: Any, value: Any) -> Accepted:
     if annotation is MISSING:
         raise Mismatch(
             _describe(value),
-            "nothing: the parameter has no annotation",
-            "annotate it, e.g. with Int, Float32 or Pointer[Float32]",
+            "nothing",
+            "annotate it, with Int, Float32 or Pointer[Float32] for example",
+            "has no annotation, and a kernel's parameters need one",
         )
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):
@@ -60,11 +77,21 @@ def _accept(annotation: Any, value: Any) -> Accepted:
             return hook(get_args(annotation), value)
         if is_struct(cls):
             return _accept_struct(cls, value)
+    shown = describe_annotation(annotation)
     wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(annotation)
+    if wrong is not None:
+        hint = f"annotate it with {wrong}, or with Comptime[{shown}] to fix its value at compile time"
+    elif shown in ("list", "tuple", "ndarray"):
+        hint = "annotate it with Pointer[Float32] or LayoutTensor[Float32] and pass a buffer"
+    else:
+        hint = (
+            "annotate it with Int, Float32, Pointer[Float32], a @struct, or Comptime[...] if it is constant"
+        )
     raise Mismatch(
         _describe(value),
-        f"nothing: `{describe_annotation(annotation)}` is no type of a kernel's parameter",
-        f"annotate with {wrong}, or Comptime[{wrong and describe_annotation(annotation)}]" if wrong else "",
+        "nothing",
+        hint,
+        f"is annotated with `{shown}`, which is no type of a kernel's parameter",
     )
 
 
@@ -75,7 +102,7 @@ def _describe(value: Any) -> str:
         return repr(value)
     if isinstance(value, (bool, int, float)):
         return f"the {name} {value!r}"
-    return f"a {name} of {dtype}" if dtype is not None else f"a {name}"
+    return f"{a_(name)} of {dtype}" if dtype is not None else a_(name)
 
 
 def _accept_number(cls: type[Number], value: Any) -> Accepted:
@@ -83,7 +110,9 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
     d = cls.dtype
     if isinstance(value, Number):
         if value.lanes != cls.lanes or promote(value.dtype, d) is not d:
-            raise Mismatch(_describe(value), cls.__name__, f"convert it: {cls.__name__}(...)")
+            raise Mismatch(
+                _describe(value), cls.__name__, f"convert it: {cls.__name__}(...), which may lose information"
+            )
         return spec, [wrap(d, value.value) if cls.lanes == 1 else value.value]
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "shape", None) == ():
@@ -96,7 +125,11 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
             low = -(1 << (d.bits - 1)) if d.is_signed else 0
             high = (1 << (d.bits - d.is_signed)) - 1
             if not low <= number <= high:
-                raise Mismatch(f"{number}", f"{low} to {high}, which {cls.__name__} holds")
+                raise Mismatch(
+                    f"{number}",
+                    f"{low} to {high}, which {cls.__name__} holds",
+                    "use a wider type in the kernel",
+                )
             return spec, [number]
         if d.is_float:
             return spec, [wrap(d, number)]
@@ -122,9 +155,13 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
     found = getattr(value, "dtype", None)
     allowed = f"a buffer of {number_class(wanted).__name__}" if wanted is not None else "a buffer"
     if not hasattr(value, "address") or not isinstance(found, DType):
-        hint = ""
+        hint = "create one: ctx.enqueue_create_buffer(Float32, n)"
         if hasattr(value, "__array_interface__"):
-            hint = "create a buffer with ctx.enqueue_create_buffer and copy the array into it"
+            hint = (
+                "create a buffer with ctx.enqueue_create_buffer(...) and ctx.enqueue_copy the array into it"
+            )
+        elif isinstance(value, (list, tuple)):
+            hint = "create a buffer, and copy the values into it through a host buffer"
         raise Mismatch(_describe(value), allowed, hint)
     if wanted is not None and found is not wanted:
         other = number_class(found).__name__

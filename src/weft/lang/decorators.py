@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from weft.diagnostics import CompileError, Location
+from weft.diagnostics import CompileError, a_
 from weft.ir.builder import maybe_current
 from weft.lang.errors import refuse
 
@@ -49,11 +49,13 @@ class Kernel(Compiled, Generic[P]):
     """A function that runs once per thread of a launch; see :func:`kernel`."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Refused: a kernel is launched, not called."""
         name = self.__name__
         refuse(
             "kernel-call",
             f"{name} is a kernel: it runs on a device, many threads at once, and cannot be called",
-            hint=f"launch it with ctx.enqueue_function({name}, ..., grid_dim=..., block_dim=...), or make it a @func",
+            hint=f"launch it with ctx.enqueue_function({name}, ..., grid_dim=..., block_dim=...), "
+            "or make it a @func",
         )
 
     def bind(self, **values: Any) -> Kernel[P]:
@@ -65,6 +67,7 @@ class Func(Compiled, Generic[P, R]):
     """A function that kernels call and that Python may call; see :func:`func`."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call it: from compiled code a call is emitted, from Python it runs on the CPU."""
         builder = maybe_current()
         if builder is not None:
             return builder.elaborator.call(self, args, kwargs)
@@ -81,18 +84,49 @@ class Func(Compiled, Generic[P, R]):
 
 def _function(fn: Any, decorator: str) -> Callable[..., Any]:
     if isinstance(fn, Compiled):
-        refuse("decorator", f"{fn!r} is decorated twice", hint=f"keep only @{decorator}")
+        refuse(
+            "decorator",
+            f"{fn.__name__} is decorated twice",
+            hint=f"keep one of @{decorator} and @{_kind(fn)}",
+        )
     if not hasattr(fn, "__code__"):
-        refuse("decorator", f"@{decorator} goes on a function defined with def, not on {fn!r}")
+        what, hint = _not_a_function(fn, decorator)
+        refuse("decorator", f"@{decorator} goes on a function defined with def, not on {what}", hint=hint)
     code = fn.__code__
     if code.co_flags & 0x2A0:
-        kind = "generator" if code.co_flags & 0x20 else "coroutine"
+        from weft.diagnostics.wrote import parameter_place
+
+        generator = bool(code.co_flags & 0x20)
         raise CompileError.at(
             "unsupported-syntax",
-            f"a {decorator} cannot be a {kind}: compiled code has no suspended frames",
-            Location(code.co_filename, code.co_firstlineno),
+            f"{fn.__name__} is {'a generator' if generator else 'asynchronous'}, which cannot be compiled",
+            parameter_place(code.co_filename, code.co_firstlineno, ""),
+            notes=("compiled code runs to its end and has no suspended frames",),
+            hints=(
+                "write the results to memory instead of `yield`"
+                if generator
+                else "leave out `async`: launches are asynchronous by themselves",
+            ),
         )
     return fn
+
+
+def _kind(made: Compiled) -> str:
+    return type(made).__name__.lower()
+
+
+def _not_a_function(fn: object, decorator: str) -> tuple[str, str]:
+    """What a decorator was put on, and what to write instead."""
+    if isinstance(fn, (staticmethod, classmethod, property)):
+        kind = type(fn).__name__
+        if isinstance(fn, staticmethod):
+            return "a staticmethod", f"turn them round: @staticmethod above @{decorator}"
+        return f"a {kind}", f"leave out @{kind}"
+    if isinstance(fn, type):
+        return f"the class {fn.__name__}", "write @struct for a class"
+    if isinstance(fn, functools.partial):
+        return "a functools.partial", f"decorate the function, and give it values by .bind(...) or a closure"
+    return a_(type(fn).__name__), f"write a function with def and decorate it with @{decorator}"
 
 
 def kernel(fn: Callable[P, None]) -> Kernel[P]:

@@ -9,7 +9,7 @@ from weft.ir.builder import current
 from weft.ir.core import Value
 from weft.ir.types import I32, of_dtype
 from weft.lang import arith
-from weft.lang.errors import refuse
+from weft.lang.errors import INDEX, OBJECT, VALUE, a_, refuse
 from weft.lang.number import CLASSES, Number, number_class, to_type, unify, value_of
 
 __all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle"]
@@ -20,8 +20,8 @@ def select(mask: Number, true: Any, false: Any) -> Any:
     if mask.dtype.kind != "bool":
         refuse(
             "select",
-            f"select chooses by a Bool, not by {type(mask).__name__}",
-            hint="write (x != 0).select(...)",
+            f"select chooses by a Bool, not by {a_(type(mask).__name__)}",
+            hint=f"compare it first: ({OBJECT} != 0).select(...)",
         )
     if not isinstance(mask.value, Value):
         return true if mask.value else false
@@ -35,16 +35,32 @@ def select(mask: Number, true: Any, false: Any) -> Any:
         if mask.lanes > 1 and cls.lanes == 1:
             cls = number_class(cls.dtype, mask.lanes)
     if mask.lanes not in (1, cls.lanes):
-        refuse("lanes", f"a mask of {mask.lanes} lanes cannot choose between {cls.__name__}")
+        refuse(
+            "lanes",
+            f"a mask of {mask.lanes} lanes cannot choose between values of type {cls.__name__}",
+            hint=f"make the values {mask.lanes} lanes wide, or compare what has {cls.lanes}",
+        )
     return cls.of(arith.select(b, mask.value, to_type(true, cls, b), to_type(false, cls, b)))
 
 
 def _position(lane: Any, lanes: int) -> Value:
     b = current()
     if isinstance(lane, int) and not -lanes <= lane < lanes:
-        refuse("lane", f"lane {lane} of a value that has {lanes}", hint=f"lanes count from 0 to {lanes - 1}")
+        refuse(
+            "lane",
+            f"there is no lane {lane}: the value has {lanes}",
+            hint=f"lanes count from 0 to {lanes - 1}",
+            part=INDEX,
+        )
     if isinstance(lane, int):
         return b.constant(lane % lanes, I32)
+    if not isinstance(lane, Number) or not lane.dtype.is_integer or lane.lanes > 1:
+        refuse(
+            "lane",
+            f"a lane is an integer, not {a_(type(lane).__name__)}",
+            hint=f"lanes count from 0 to {lanes - 1}",
+            part=INDEX,
+        )
     return arith.cast(b, value_of(lane, b), lane.dtype, DType.int32)
 
 
@@ -52,13 +68,17 @@ def extract(v: Number, lane: Any) -> Any:
     """One lane."""
     scalar = CLASSES[v.dtype.name, 1]
     if v.lanes == 1:
-        refuse("lane", f"a {type(v).__name__} has no lanes to index")
+        refuse(
+            "lane",
+            f"{a_(type(v).__name__)} is one number and cannot be indexed",
+            hint=f"leave out the index: write {OBJECT}",
+        )
     b = current()
     args = (value_of(v, b), _position(lane, v.lanes))
     return scalar.of(b.value("vector.extractelement", args, of_dtype(v.dtype)))
 
 
-def insert(v: Any, lane: Any, value: Any) -> Any:
+def insert(v: Number, lane: Any, value: Any) -> Any:
     """The lanes with one replaced."""
     b = current()
     scalar = CLASSES[v.dtype.name, 1]
@@ -71,7 +91,12 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
     reach = v.lanes * (1 if other is None else 2)
     for lane in lanes:
         if not 0 <= lane < reach:
-            refuse("lane", f"shuffle picks lane {lane}, but there are lanes 0 to {reach - 1}")
+            refuse(
+                "lane",
+                f"there is no lane {lane} to pick: lanes count from 0 to {reach - 1}",
+                hint="give other=... to pick from a second vector" if other is None else "pick from these",
+                part=lane,
+            )
     b = current()
     first = value_of(v, b)
     second = first if other is None else to_type(other, type(v), b)

@@ -7,7 +7,9 @@ constant of its type, good as an argument and for small computations.
 from __future__ import annotations
 
 import math
+import operator
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from weft.dtype import DType, DTypeLike, as_dtype
@@ -15,7 +17,7 @@ from weft.ir.builder import Builder, current, maybe_current
 from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith
-from weft.lang.errors import refuse
+from weft.lang.errors import INDEX, LEFT, OBJECT, RIGHT, VALUE, a_, refuse
 from weft.lang.promote import fits, promote
 
 if TYPE_CHECKING:
@@ -89,19 +91,29 @@ class Number:
         if isinstance(value, Number):
             if value.lanes not in (1, self.lanes):
                 refuse(
-                    "lanes", f"{type(value).__name__} cannot become {type(self).__name__}: the lanes differ"
+                    "lanes",
+                    f"{a_(type(value).__name__)} cannot become {a_(type(self).__name__)}: the lanes differ",
+                    hint="take some lanes by shuffle(...), or one by [i]",
+                    part=VALUE,
                 )
             self.value = _converted(value, type(self))
         elif isinstance(value, (bool, int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
             if self.dtype.is_integer and isinstance(value, float):
                 if not math.isfinite(value):
-                    refuse("conversion", f"{value} is not an integer")
+                    refuse(
+                        "conversion",
+                        f"{value} is not an integer",
+                        hint="test it before, by math.isfinite(...)",
+                        part=VALUE,
+                    )
                 value = int(value)
             self.value = wrap(self.dtype, value)
         else:
             refuse(
                 "conversion",
                 f"{type(self).__name__}(...) takes a number, not {_kind_of(value)}",
+                hint=_conversion_hint(value, type(self).__name__),
+                part=VALUE,
             )
 
     @classmethod
@@ -191,8 +203,12 @@ class Number:
 
     def __neg__(self) -> Self:
         if self.dtype.kind == "bool":
-            refuse("bool-arithmetic", "a Bool cannot be negated; write `not x` or `~x`")
-        return self._unary(arith.negate, lambda v: -v)
+            refuse(
+                "bool-arithmetic",
+                "`-` takes a number, not a Bool",
+                hint=f"write not {VALUE}, or -Int({VALUE}) for 0 and -1",
+            )
+        return self._unary(arith.negate, operator.neg)
 
     def __pos__(self) -> Self:
         return self
@@ -202,10 +218,14 @@ class Number:
 
     def __invert__(self) -> Self:
         if self.dtype.is_float:
-            refuse("operator", f"`~` takes integers and Bool, not {type(self).__name__}")
+            refuse(
+                "operator",
+                f"`~` takes integers and Bool, not {a_(type(self).__name__)}",
+                hint=f"convert it: ~Int({VALUE}), or read its bits by {VALUE}.bitcast(...)",
+            )
         return self ^ (True if self.dtype.kind == "bool" else wrap(self.dtype, -1))
 
-    def _unary(self, emit: Any, fold: Any) -> Self:
+    def _unary(self, emit: Callable[[Builder, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
         if isinstance(self.value, Value):
             b = current()
             return type(self).of(emit(b, self.dtype, self.value), self.weak)
@@ -231,6 +251,7 @@ class Number:
         return _compare("ge", self, other)
 
     __hash__ = object.__hash__
+    __iter__ = None  # else Python would try v[0], v[1], ... without end
 
     # -- what only a constant can do ----------------------------------------------------------
     def __bool__(self) -> bool:
@@ -241,7 +262,11 @@ class Number:
 
     def __index__(self) -> int:
         if not self.dtype.is_integer:
-            refuse("index", f"an index must be an integer, not {type(self).__name__}")
+            refuse(
+                "index",
+                f"an integer is needed here, not {a_(type(self).__name__)}",
+                hint="convert it: Int(...)",
+            )
         return int(self._known("this place", "pass it as a Comptime parameter"))
 
     def __float__(self) -> float:
@@ -251,7 +276,8 @@ class Number:
         if isinstance(self.value, Value):
             refuse(
                 "not-compile-time",
-                f"{what} needs a value known at compile time, but this {type(self).__name__} exists only at run time",
+                f"{what} needs a value known at compile time, "
+                f"and this {type(self).__name__} exists only at run time",
                 hint=hint,
             )
         return self.value
@@ -284,7 +310,9 @@ class Number:
         if target.bits != self.dtype.bits or target.kind == "bool" or self.dtype.kind == "bool":
             refuse(
                 "bitcast",
-                f"{self.dtype} has {self.dtype.bits} bits, {target} has {target.bits}; a bitcast needs equal widths",
+                f"{self.dtype} has {self.dtype.bits} bits, {target} has {target.bits}; "
+                "a bitcast needs equal widths",
+                hint=f"convert the value by {OBJECT}.cast(...), or bitcast to a type of {self.dtype.bits} bits",
             )
         b = current()
         return number_class(target, self.lanes).of(arith.bitcast(b, value_of(self, b), target))
@@ -365,7 +393,21 @@ NumberLike = Number | int | float
 
 
 def _kind_of(value: object) -> str:
-    return f"a {type(value).__name__}" if not isinstance(value, type) else f"the class {value.__name__}"
+    if value is None:
+        return "None"
+    return a_(type(value).__name__) if not isinstance(value, type) else f"the class {value.__name__}"
+
+
+def _conversion_hint(value: object, name: str) -> str:
+    if isinstance(value, type):
+        return f"give it a value: {name}(...)"
+    if isinstance(value, str):
+        return f"write the number itself: {name}(1), or convert before: {name}(float({VALUE}))"
+    if callable(value):
+        return f"call it: {VALUE}()"
+    if hasattr(type(value), "__getitem__"):
+        return f"convert one of its elements: {name}({VALUE}[i])"
+    return "give it a number"
 
 
 def _absolute(b: Builder, d: DType, x: Value) -> Value:
@@ -390,7 +432,11 @@ def _converted(number: Number, to: type[Number]) -> Any:
     b = maybe_current()
     if b is None or not isinstance(number.value, Value):
         if isinstance(number.value, Value):
-            refuse("escaped", "a value of a kernel is used outside of it")
+            refuse(
+                "escaped",
+                f"this {type(number).__name__} belongs to a kernel that was compiled before",
+                hint="write it to memory in that kernel; nothing else leaves one",
+            )
         value = number.value
         if to.dtype.is_integer and isinstance(value, float):
             value = 0 if math.isnan(value) else value
@@ -410,7 +456,12 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
         fits(x, cls)
         return b.constant(wrap(cls.dtype, x), of_dtype(cls.dtype, cls.lanes))
     if not isinstance(x, Number):
-        refuse("operand", f"a {cls.__name__} is needed here, not {_kind_of(x)}")
+        refuse(
+            "operand",
+            f"{a_(cls.__name__)} is needed here, not {_kind_of(x)}",
+            hint=_operand_hint(x),
+            part=VALUE,
+        )
     if type(x) is cls:
         return value_of(x, b)
     if x.dtype is not cls.dtype:
@@ -419,13 +470,19 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
         if promote(x.dtype, cls.dtype) is not cls.dtype:
             refuse(
                 "narrowing",
-                f"a {type(x).__name__} does not become {cls.__name__} by itself: it could lose information",
-                hint=f"write {CLASSES[cls.dtype.name, 1].__name__}(...) around it"
+                f"{a_(type(x).__name__)} does not become {a_(cls.__name__)} by itself: that could lose information",
+                hint=f"write {cls.__name__}({VALUE})"
                 if cls.lanes == 1
-                else f"write .cast({CLASSES[cls.dtype.name, 1].__name__})",
+                else f"write {VALUE}.cast({CLASSES[cls.dtype.name, 1].__name__})",
+                part=VALUE,
             )
     if x.lanes not in (1, cls.lanes):
-        refuse("lanes", f"{type(x).__name__} and {cls.__name__} differ in lanes")
+        refuse(
+            "lanes",
+            f"{a_(cls.__name__)} is needed here, not {a_(type(x).__name__)}: the lanes differ",
+            hint="store vectors by p.store(i, v), or take one lane: v[0]" if cls.lanes == 1 else "",
+            part=VALUE,
+        )
     return value_of(cls(x), b)
 
 
@@ -439,7 +496,11 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
         return type(a), a.weak if c.weak is not None else None
     lanes = max(a.lanes, c.lanes)
     if a.lanes != c.lanes and 1 not in (a.lanes, c.lanes):
-        refuse("lanes", f"`{op}` meets {type(a).__name__} and {type(c).__name__}: the lanes differ")
+        refuse(
+            "lanes",
+            f"`{op}` meets {type(a).__name__} and {type(c).__name__}: the lanes differ",
+            hint="take some lanes of the longer by shuffle(...), or make both of one width",
+        )
     if a.dtype is c.dtype:
         return number_class(a.dtype, lanes), None
     for weak, strong in ((a, c), (c, a)):
@@ -450,16 +511,40 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
     if met is None:
         refuse(
             "mixed-types",
-            f"`{op}` meets {type(a).__name__} and {type(c).__name__}, and neither holds all values of the other",
-            hint=f"convert one of them, e.g. {CLASSES[c.dtype.name, 1].__name__}(...)",
+            f"`{op}` meets {type(a).__name__} and {type(c).__name__}, "
+            "and neither holds all values of the other",
+            hint=_meeting_hint(a, c),
         )
     weak = a.weak if a.weak is not None and c.weak is not None else None
     return number_class(met, lanes), weak
 
 
+def _meeting_hint(a: Number, c: Number) -> str:
+    if a.dtype.is_float:
+        return f"compute in Float32: write Float32({LEFT}) and Float32({RIGHT})"
+    to_left, to_right = (CLASSES[n.dtype.name, 1].__name__ for n in (a, c))
+    return f"convert one of them: {to_left}({RIGHT}) or {to_right}({LEFT})"
+
+
+def _operand_hint(value: object) -> str:
+    if isinstance(value, type):
+        return f"make a value of it: {value.__name__}(...)"
+    if callable(value):
+        return f"call it: {VALUE}()"
+    if value is None:
+        return "a function without `return` gives None"
+    if hasattr(type(value), "__getitem__"):
+        return f"give one of its elements: {VALUE}[i]"
+    return "give a number"
+
+
 def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], int | None]:
     if not isinstance(literal, (bool, int, float)):
-        refuse("operand", f"`{op}` cannot combine {type(number).__name__} with {_kind_of(literal)}")
+        refuse(
+            "operand",
+            f"`{op}` cannot combine {a_(type(number).__name__)} with {_kind_of(literal)}",
+            hint=_operand_hint(literal),
+        )
     if isinstance(literal, float) and not number.dtype.is_float:
         if number.weak is not None:
             current().elaborator.refine(number.weak, DType.float32)
@@ -467,8 +552,8 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
         refuse(
             "mixed-types",
             f"`{op}` meets {name} and the float {literal!r}",
-            hint=f"write Float32(x) {op} {literal!r} to compute in floats"
-            + (f", or {int(literal)} instead of {literal!r}" if literal.is_integer() else ""),
+            hint="convert the integer to compute in floats: Float32(...)"
+            + (f"; or write {int(literal)} instead of {literal!r}" if literal.is_integer() else ""),
         )
     if number.dtype.kind == "bool" and not isinstance(literal, bool):
         return CLASSES["int64", 1] if number.lanes == 1 else number_class(DType.int64, number.lanes), None
@@ -485,12 +570,18 @@ def _binary(op: str, a: object, c: object) -> Any:
     d = cls.dtype
     if d.is_float:
         if op in "&|^<<>>":
-            refuse("operator", f"`{op}` takes integers, not {cls.__name__}")
+            refuse(
+                "operator",
+                f"`{op}` takes integers, not {a_(cls.__name__)}",
+                hint="convert with Int(...), or read the bits by x.bitcast(...)"
+                if op in _BITWISE
+                else "multiply or divide by a power of two",
+            )
     elif op == "/":
         refuse(
             "int-division",
-            f"`/` of two {cls.__name__} is a float in Python, and weft does not choose which",
-            hint="write a // b for the integer quotient, or Float32(a) / Float32(b)",
+            f"`/` of integers is a float, and weft does not choose which: this is {a_(cls.__name__)}",
+            hint=f"write {LEFT} // {RIGHT} for the integer quotient, or Float32({LEFT}) / Float32({RIGHT})",
         )
     elif d.kind == "bool" and op not in _BITWISE:
         cls, d = number_class(DType.int64, cls.lanes), DType.int64
@@ -517,9 +608,15 @@ def _payload(x: Any) -> Any:
 
 def _compare(op: str, a: Number, c: object) -> Any:
     if not isinstance(c, (Number, bool, int, float)):
-        if op in ("eq", "ne"):
+        if op in ("eq", "ne") and (maybe_current() is None or not isinstance(a.value, Value)):
             return NotImplemented
-        refuse("operand", f"cannot compare {type(a).__name__} with {_kind_of(c)}")
+        refuse(
+            "operand",
+            f"cannot compare {a_(type(a).__name__)} with {_kind_of(c)}",
+            hint="a number is never None: leave the test out"
+            if c is None
+            else "compare with a number; an IntEnum names numbers",
+        )
     signs = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
     b = maybe_current()
     if b is None:

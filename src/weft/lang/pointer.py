@@ -10,7 +10,7 @@ from weft.ir.builder import Builder, current
 from weft.ir.core import Value
 from weft.ir.types import I64, Type, of_dtype, pointer
 from weft.lang import arith
-from weft.lang.errors import refuse
+from weft.lang.errors import INDEX, OBJECT, a_, refuse
 from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
 from weft.lang.spec import PointerSpec, Spec
 
@@ -45,9 +45,25 @@ def index_value(index: object, b: Builder) -> Value:
         if value.type is I64:
             return value
         return arith.cast(b, value, index.dtype, DType.int64)
-    name = type(index).__name__
-    hint = f"write Int({'...'})" if isinstance(index, Number) else ""
-    refuse("index", f"an index must be an integer, not {name}", hint=hint)
+    refuse(
+        "index", f"an index must be an integer, not {a_(type(index).__name__)}", hint=_hint(index), part=INDEX
+    )
+
+
+def _hint(index: object) -> str:
+    if isinstance(index, Number):
+        if index.lanes > 1:
+            return "index lane by lane, or load neighbours: p.load(i, width=4)"
+        return f"convert it: Int({INDEX})" if index.dtype.is_float else "write 1 if it holds and 0 if not"
+    if isinstance(index, float):
+        return f"write {int(index)}" if index == index else "write an integer"
+    if isinstance(index, slice):
+        return f"a pointer knows no ends: loop, or load neighbours by {OBJECT}.load(i, width=4)"
+    if isinstance(index, tuple):
+        return "a pointer has one index: write row * width + column, or take a LayoutTensor"
+    if hasattr(index, "x") and hasattr(index, "y"):
+        return f"write {INDEX}.x"
+    return "write an integer"
 
 
 class Pointer(Generic[T]):
@@ -74,6 +90,8 @@ class Pointer(Generic[T]):
     def address_space(self) -> AddressSpace:
         """Where the memory lies."""
         return AddressSpace(self.space)
+
+    __iter__ = None  # else Python would try p[0], p[1], ... without end
 
     def __repr__(self) -> str:
         return f"<{self.__weft_spec__().describe()} at run time>"

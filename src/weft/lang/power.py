@@ -9,7 +9,7 @@ from weft.ir.builder import current, maybe_current
 from weft.ir.core import Region
 from weft.ir.types import pointer
 from weft.lang import arith
-from weft.lang.errors import refuse
+from weft.lang.errors import LEFT, RIGHT, refuse
 from weft.lang.number import Number, to_type, unify
 
 __all__ = ["power"]
@@ -39,7 +39,9 @@ def power(base: Any, exponent: Any) -> Any:
             return _squaring(base, exponent)
         if not base.dtype.is_float:
             refuse(
-                "int-power", f"an integer to the power {exponent} is a float", hint="write Float32(x) ** n"
+                "int-power",
+                f"an integer to the power {exponent} is a float",
+                hint=f"write Float32({LEFT}) ** {RIGHT}",
             )
         if exponent >= -64:
             return 1.0 / _squaring(base, -exponent)

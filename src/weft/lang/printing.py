@@ -9,7 +9,7 @@ from weft.artifact import Piece, PrintSite
 from weft.dtype import DType
 from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
-from weft.lang.errors import refuse
+from weft.lang.errors import a_, refuse
 from weft.lang.number import Number, value_of
 from weft.lang.structs import is_struct, struct_fields
 
@@ -81,7 +81,9 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
     elif hasattr(argument, "__weft_print__"):
         argument.__weft_print__(lambda item: _pieces(item, pieces, values))
     elif hasattr(argument, "__weft_leaves__"):
-        refuse("print", f"cannot print a {type(argument).__name__} from a kernel", hint="print its elements")
+        refuse(
+            "print", f"cannot print {a_(type(argument).__name__)} from a kernel", hint="print its elements"
+        )
     else:
         pieces.append(str(argument))
 
@@ -114,7 +116,11 @@ def kernel_assert(condition: Any, message: str) -> None:
     b = current()
     if not isinstance(condition, Number) or not isinstance(condition.value, Value):
         if not condition:
-            refuse("assert", f"this assertion is false at compile time{': ' + message if message else ''}")
+            refuse(
+                "assert",
+                f"this assertion is false at compile time{': ' + message if message else ''}",
+                hint="change what it tests; whoever compiled the kernel chose these values",
+            )
         return
     if condition.dtype is not DType.bool:
         condition = condition != 0

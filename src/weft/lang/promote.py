@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.dtype import DType
-from weft.lang.errors import refuse
+from weft.lang.errors import a_, refuse
 
 if TYPE_CHECKING:
     from weft.lang.number import Number
@@ -45,15 +45,21 @@ def fits(literal: bool | int | float, cls: type[Number]) -> None:
     if isinstance(literal, float) and not d.is_float:
         refuse(
             "literal",
-            f"the float {literal!r} is not {'an' if d.name[0] == 'i' else 'a'} {cls.__name__}",
+            f"the float {literal!r} is not {a_(cls.__name__)}",
             hint=f"write {int(literal)}"
-            if literal == int(literal)
-            else "convert the other operand to Float32",
+            if literal.is_integer()
+            else f"write {cls.__name__}({literal!r}) to cut it to an integer, or compute in Float32",
+            part=literal,
         )
     if d.is_integer and not isinstance(literal, bool):
         low = -(1 << (d.bits - 1)) if d.is_signed else 0
         high = (1 << (d.bits - (1 if d.is_signed else 0))) - 1
         if not low <= literal <= high:
-            refuse("literal", f"{literal} does not fit {cls.__name__}, which holds {low} to {high}")
+            refuse(
+                "literal",
+                f"{literal} does not fit {cls.__name__}, which holds {low} to {high}",
+                hint=f"use a wider type, or {cls.__name__}({literal}), which wraps around",
+                part=literal,
+            )
     if d.kind == "bool" and literal not in (0, 1):
-        refuse("literal", f"{literal} is not a Bool", hint=f"write x != 0, or {bool(literal)}")
+        refuse("literal", f"{literal} is not a Bool", hint=f"write {bool(literal)}", part=literal)

@@ -154,9 +154,14 @@ else:
             refuse("simd", "SIMD needs its element type and lanes", hint="write SIMD[Float32, 4](...)")
 
         def __class_getitem__(cls, item):
+            """The class of a number of lanes: a power of two."""
             dtype, lanes = item if isinstance(item, tuple) and len(item) == 2 else (item, 1)
             if isinstance(lanes, Number):
                 lanes = int(lanes)
             if not isinstance(lanes, int) or lanes < 1 or lanes & (lanes - 1):
-                refuse("simd", f"SIMD takes a power of two as its number of lanes, not {lanes!r}")
+                refuse(
+                    "simd",
+                    f"SIMD takes a power of two as its number of lanes, not {lanes!r}",
+                    hint="write SIMD[Float32, 4], say",
+                )
             return number_class(as_dtype(dtype), lanes)

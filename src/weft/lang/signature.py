@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from weft.diagnostics import CompileError, Diagnostic, Label, Location, nearest
+from weft.diagnostics import CompileError, Location, nearest
 from weft.lang.comptime import comptime_type
+from weft.lang.problems import Problems
 
-__all__ = ["MISSING", "Parameter", "bind", "closure_values", "describe_parameters", "parameters"]
+__all__ = [
+    "MISSING",
+    "Parameter",
+    "argument_key",
+    "bind",
+    "closure_values",
+    "describe_parameters",
+    "parameter_location",
+    "parameters",
+]
 
 
 class _Missing:
@@ -30,6 +40,13 @@ class Parameter:
     comptime: bool
     keyword_only: bool
     default: Any
+
+
+def parameter_location(fn: Callable[..., Any], name: str) -> Location:
+    """Where ``fn`` declares a parameter; of no name, where it is named itself."""
+    from weft.diagnostics.wrote import parameter_place
+
+    return parameter_place(fn.__code__.co_filename, fn.__code__.co_firstlineno, name)
 
 
 def closure_values(fn: Callable[..., Any]) -> dict[str, Any]:
@@ -52,13 +69,14 @@ def parameters(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
         CompileError: an annotation does not evaluate, or the function takes ``*args``.
     """
     code = fn.__code__
-    place = Location(code.co_filename, code.co_firstlineno)
     if code.co_flags & 0x0C:
+        stars = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
         raise CompileError.at(
             "signature",
-            f"{fn.__name__} takes *args or **kwargs; a compiled function has a fixed list of parameters",
-            place,
-            hints=("name each parameter, or pass a tuple",),
+            f"{fn.__name__} takes {'*' if code.co_flags & 4 else '**'}{stars}, "
+            "but a compiled function has a fixed list of parameters",
+            parameter_location(fn, stars),
+            hints=("name each parameter, or pass a tuple or a @struct",),
         )
     count, keyword = code.co_argcount, code.co_kwonlyargcount
     names = code.co_varnames[: count + keyword]
@@ -73,8 +91,16 @@ def parameters(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
             try:
                 annotation = eval(annotation, fn.__globals__, scope)
             except Exception as error:
+                guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
                 raise CompileError.at(
-                    "annotation", f"the annotation `{annotation}` of {name} does not evaluate: {error}", place
+                    "annotation",
+                    f"the annotation `{annotation}` of `{name}` does not evaluate: {error}",
+                    parameter_location(fn, name),
+                    hints=(
+                        f"did you mean `{guess}`?"
+                        if guess
+                        else "define or import what it names before the launch",
+                    ),
                 ) from None
         default = kwdefaults.get(name, MISSING)
         if n < count and n >= count - len(defaults):
@@ -91,59 +117,69 @@ def bind(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     bound: Mapping[str, Any],
-    place: Location | None,
-) -> tuple[dict[str, Any], list[Diagnostic]]:
-    """Arguments by parameter name, and what is wrong with them (all of it at once)."""
-    params = parameters(fn)
-    problems: list[Diagnostic] = []
-    labels = (Label(place),) if place is not None else ()
+    options: Iterable[str] = (),
+) -> tuple[dict[str, Any], Problems]:
+    """Arguments by parameter name, and what is wrong with them (all of it at once).
 
-    def problem(code: str, message: str, hint: str = "") -> None:
-        problems.append(
-            Diagnostic(
-                code, message, labels, (f"{fn.__name__}{describe_parameters(fn)}",), (hint,) if hint else ()
-            )
-        )
+    ``options`` are the keywords that the call takes besides, which a misspelt name may have meant.
+    """
+    params = parameters(fn)
+    problems = Problems()
+    name_of = fn.__name__
+
+    def problem(code: str, message: str, hint: str, at: int | str | None = None) -> None:
+        problems.add(code, message, hint, notes=(f"{name_of}{describe_parameters(fn)}",), at=at)
 
     values: dict[str, Any] = {}
     positional = [p for p in params if not p.keyword_only]
     if len(args) > len(positional):
         takes = f"{len(positional)} positional argument{'s' * (len(positional) != 1)}"
-        problem("argument-count", f"{fn.__name__} takes {takes}, but {len(args)} were given")
+        extra = len(args) - len(positional)
+        named = [p.name for p in params if p.keyword_only]
+        hint = f"give {named[0]}= by name" if named else f"leave out {'it' if extra == 1 else 'the rest'}"
+        problem(
+            "argument-count", f"{name_of} takes {takes}, but {len(args)} were given", hint, len(positional)
+        )
     for p, value in zip(positional, args, strict=False):
         values[p.name] = value
     known = {p.name for p in params}
+    meant: set[str] = set()
     for name, value in {**bound, **kwargs}.items():
         if name not in known:
-            guess = nearest(name, known)
-            problem(
-                "argument-name",
-                f"{fn.__name__} has no parameter `{name}`",
-                f"did you mean `{guess}`?" if guess else "",
-            )
+            guess = nearest(name, [*known, *options])
+            meant.update([guess] if guess else [])
+            hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
+            problem("argument-name", f"{name_of} has no parameter `{name}`", hint, name)
         elif name in values:
-            problem("argument-name", f"`{name}` is given twice, by position and by name")
+            message = f"`{name}` is given twice, by position and by name"
+            problem("argument-name", message, "leave one of them out", name)
         else:
             values[name] = value
-    missing = [p for p in params if p.name not in values and p.default is MISSING]
+    missing = [p for p in params if p.name not in values and p.default is MISSING and p.name not in meant]
     for p in missing:
         if p.comptime:
             problem(
                 "missing-comptime",
-                f"{fn.__name__} needs a compile-time value for `{p.name}`",
+                f"{name_of} needs a compile-time value for `{p.name}`",
                 f"pass {p.name}=..., or bind it before with .bind({p.name}=...)",
             )
     runtime = [p.name for p in missing if not p.comptime]
     if runtime:
         listed = ", ".join(f"`{n}`" for n in runtime)
-        problem(
-            "argument-count",
-            f"{fn.__name__} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}",
-        )
+        message = f"{name_of} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}"
+        problem("argument-count", message, f"give {'it' if len(runtime) == 1 else 'them'} in this order")
     for p in params:
         if p.name not in values and p.default is not MISSING:
             values[p.name] = p.default
     return values, problems
+
+
+def argument_key(fn: Callable[..., Any], name: str, count: int, named: Mapping[str, Any]) -> int | str | None:
+    """How a call gave a parameter: its position among ``count`` values, its name, or not at all."""
+    if name in named:
+        return name
+    positional = [p.name for p in parameters(fn) if not p.keyword_only]
+    return positional.index(name) if name in positional[:count] else None
 
 
 def describe_parameters(fn: Callable[..., Any]) -> str:

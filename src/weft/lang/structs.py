@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeGuard, TypeVar, cast, dataclass_transform
 
+from weft.diagnostics import nearest
 from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
 from weft.lang.decorators import Compiled, Func
-from weft.lang.errors import refuse
+from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
@@ -31,6 +32,7 @@ class StructSpec:
     fields: tuple[tuple[str, Spec], ...]
 
     def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
         return [
             Leaf(f".{name}{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
             for name, spec in self.fields
@@ -38,13 +40,15 @@ class StructSpec:
         ]
 
     def build(self, leaves: Sequence[Value]) -> Any:
-        made = object.__new__(self.cls)
+        """The value, from its leaves."""
+        made: Any = object.__new__(self.cls)
         values = build_each([spec for _, spec in self.fields], leaves)
         for (name, _), value in zip(self.fields, values, strict=True):
             object.__setattr__(made, name, value)
         return made
 
     def describe(self) -> str:
+        """How a message names it."""
         return self.cls.__name__
 
 
@@ -74,18 +78,22 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
     return found
 
 
-def _spec(self: Any) -> Spec:
+def _spec(self: object) -> Spec:
     return StructSpec(type(self), tuple((n, spec_of(getattr(self, n))) for n in struct_fields(type(self))))
 
 
-def _leaves(self: Any) -> list[Value]:
+def _leaves(self: object) -> list[Value]:
     return [leaf for n in struct_fields(type(self)) for leaf in leaves_of(getattr(self, n))]
 
 
-def _convert(self: Any) -> None:
+def _is_number_class(annotation: object) -> TypeGuard[type[Number]]:
+    return isinstance(annotation, type) and issubclass(annotation, Number)
+
+
+def _convert(self: object) -> None:
     for name, annotation in struct_fields(type(self)).items():
         value = getattr(self, name)
-        if isinstance(annotation, type) and issubclass(annotation, Number) and type(value) is not annotation:
+        if _is_number_class(annotation) and type(value) is not annotation:
             if maybe_current() is None:
                 object.__setattr__(self, name, annotation(value))
             elif annotation is not Number:
@@ -93,21 +101,29 @@ def _convert(self: Any) -> None:
                 object.__setattr__(self, name, annotation.of(to_type(value, annotation, b)))
         elif is_struct(annotation) and not isinstance(value, annotation):
             wanted = describe_annotation(annotation)
-            refuse("field-type", f"{type(self).__name__}.{name} is a {wanted}, not a {type(value).__name__}")
+            message = f"{type(self).__name__}.{name} is {a_(wanted)}, not {a_(type(value).__name__)}"
+            refuse("field-type", message, hint=f"make one: {wanted}(...)", part=VALUE)
 
 
-def replace_field(value: Any, name: str, new: Any) -> Any:
+def replace_field(value: object, name: str, new: Any) -> Any:
     """``value`` with one field changed: structs are values, so assignment makes a new one."""
     if not is_struct(type(value)):
         refuse(
             "attribute",
-            f"cannot assign to .{name} of a {type(value).__name__} in a kernel",
-            hint="only fields of a @struct held in a local variable can be assigned",
+            f"cannot assign to .{name} of {a_(type(value).__name__)} in a kernel",
+            notes=("only fields of a @struct that a local variable holds can be assigned",),
+            hint="use a local variable, or write to memory",
         )
     fields = struct_fields(type(value))
     if name not in fields:
-        refuse("attribute", f"{type(value).__name__} has no field `{name}`; it has {', '.join(fields)}")
-    made = object.__new__(type(value))
+        guess = nearest(name, fields)
+        refuse(
+            "unknown-attribute",
+            f"{type(value).__name__} has no field `{name}`",
+            notes=(f"it has {', '.join(fields)}",),
+            hint=f"write `.{guess}`" if guess else "declare it in the @struct",
+        )
+    made: object = object.__new__(type(value))
     for field in fields:
         object.__setattr__(made, field, new if field == name else getattr(value, field))
     _convert(made)
@@ -141,13 +157,14 @@ def struct(cls: type[T]) -> type[T]:
         if name not in _KEEP and callable(item) and hasattr(item, "__code__"):
             methods[name] = item
         elif isinstance(item, staticmethod) and not isinstance(item.__func__, Compiled):
-            setattr(cls, name, staticmethod(Func(item.__func__, {})))
+            compiled: Func[..., Any] = Func(cast("Callable[..., Any]", item.__func__), {})
+            setattr(cls, name, staticmethod(compiled))
     setattr(cls, "__post_init__", _convert)  # noqa: B010  (before dataclass, whose __init__ calls it)
     made: Any = dataclasses.dataclass(eq=False)(cls)
     for name, method in methods.items():
         setattr(made, name, Func(method, {}))
     made.__weft_struct__ = True
-    made.__weft_locals__ = dict(sys._getframe(1).f_locals)
+    made.__weft_locals__ = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
     made.__weft_spec__ = _spec
     made.__weft_leaves__ = _leaves
     return made

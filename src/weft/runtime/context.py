@@ -290,10 +290,18 @@ class BaseContext:
         if stream is None:
             return self.stream
         if stream.context is not self:
-            raise refuse("stream-context", f"the stream belongs to another context ({stream.context!r})")
+            raise refuse(
+                "stream-context",
+                f"the stream belongs to another context ({stream.context!r})",
+                hints=["make it with this context: ctx.create_stream()"],
+            )
         self._check_open()
         return stream.native
 
     def _check_open(self) -> None:
         if self._closed:
-            raise refuse("context-closed", f"this context ({self!r}) is closed")
+            raise refuse(
+                "context-closed",
+                f"this context ({self!r}) is closed",
+                hints=["use it before close() or inside its `with`, or make a new DeviceContext"],
+            )

@@ -46,7 +46,9 @@ def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") 
     if not buffer.lend(context):
         raise refuse(
             "buffer-context",
-            f"the {what} belongs to another context ({buffer.context!r}); this is {context!r}",
+            f"the {what} belongs to another context: that is {buffer.context!r}, this is {context!r}"
+            if repr(buffer.context) != repr(context)
+            else f"the {what} belongs to another DeviceContext of the same device",
             hints=["make it with this context, or copy through a NumPy array after `synchronize()`"],
         )
     return buffer.address

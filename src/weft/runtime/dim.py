@@ -63,7 +63,11 @@ def as_dim(value: DimLike, name: str = "dim") -> Dim:
         )
     extents = Dim(*(_extent(value, name, shown) for value in given))
     if min(extents) < 0:
-        raise refuse("dim-negative", f"{name}={shown} has a negative extent; extents are 1 or more")
+        raise refuse(
+            "dim-negative",
+            f"{name}={shown} has a negative extent; extents are 1 or more",
+            hints=[f"leave out what is not there: {name}={_joined(tuple(e for e in given if e > 0) or (1,))}"],
+        )
     if extents.total == 0:
         raise refuse("dim-empty", empty(name, extents), hints=[EMPTY_HINT])
     return extents
@@ -84,12 +88,16 @@ def _joined(given: tuple[object, ...]) -> str:
 def _extent(value: object, name: str, shown: str) -> int:
     hints: list[str] = []
     if isinstance(value, bool):
-        pass
+        hints.append(f"write {name}={int(value)}")
     elif isinstance(value, SupportsIndex):
         return operator.index(value)
     elif isinstance(value, float):
         whole = f"; {int(value)} would be an int" if value.is_integer() else ""
         hints.append(f"divide with `ceildiv(a, b)` or `a // b`, which give ints{whole}")
+    elif isinstance(value, str):
+        hints.append("write the number without quotes")
+    else:
+        hints.append(f"write {name}=(x, y, z)")
     raise refuse(
         "dim-type",
         f"{name}={shown} is not made of ints: {value!r} is a {type(value).__name__}",

@@ -1,0 +1,283 @@
+"""What the user wrote at a place: the syntax there, so that a message can point at a part and quote it.
+
+A message may hold the marks of :mod:`weft.diagnostics.diagnostic` (``LEFT``, ``VALUE``, ...);
+:func:`resolved` puts the user's own words in their place. Only errors come here: files are parsed anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import linecache
+import re
+
+from weft.diagnostics.diagnostic import Diagnostic, Label
+from weft.diagnostics.location import Location, character_column
+
+__all__ = [
+    "Source",
+    "argument_place",
+    "binding_before",
+    "node_location",
+    "parameter_place",
+    "resolved",
+    "source_of",
+]
+
+_MARK = re.compile("(\\(?)\ue000([a-z]+)\ue001(\\)?)")
+_GENERIC = {"left": "a", "right": "b", "value": "x", "index": "i", "object": "x"}
+_LONGEST = 32
+"""A longer expression is not quoted in the middle of a sentence."""
+_LOOSE = (ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.UnaryOp, ast.NamedExpr)
+_Span = tuple[int, int, int, int]
+
+
+def node_location(node: ast.AST, file: str) -> Location:
+    """Where a node stands, with columns in characters; of a block, its head."""
+    line: int = getattr(node, "lineno", 1)
+    end: int = getattr(node, "end_lineno", None) or line
+    column = character_column(file, line, getattr(node, "col_offset", 0))
+    if isinstance(node, (ast.stmt, ast.ExceptHandler)) and isinstance(getattr(node, "body", None), list):
+        head = linecache.getline(file, line).split("#")[0].rstrip()
+        return Location(file, line, column, line, max(column + 1, len(head)))
+    return Location(file, line, column, end, character_column(file, end, getattr(node, "end_col_offset", 0)))
+
+
+class Source:
+    """The syntax tree of a file, looked up by place."""
+
+    def __init__(self, file: str, tree: ast.Module) -> None:
+        self.file = file
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.spans: dict[_Span, ast.AST] = {}
+        self.statements: dict[tuple[int, int], ast.stmt] = {}
+        for node in ast.walk(tree):
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+            if isinstance(node, (ast.expr, ast.stmt)):
+                end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
+                self.spans[node.lineno, node.col_offset, *end] = node
+            if isinstance(node, ast.stmt):
+                self.statements[node.lineno, node.col_offset] = node
+
+    def at(self, place: Location | None) -> ast.AST | None:
+        """The expression or statement that takes up exactly this place; of several, the innermost."""
+        if place is None or place.end_line is None or place.end_column is None or place.file != self.file:
+            return None
+        end = place.end_line, _byte_column(self.file, place.end_line, place.end_column)
+        return self.spans.get((place.line, _byte_column(self.file, place.line, place.column), *end))
+
+    def statement(self, line: int, byte_column: int) -> ast.stmt | None:
+        """The statement that begins here."""
+        return self.statements.get((line, byte_column))
+
+    def statement_of(self, node: ast.AST) -> ast.stmt | None:
+        """The statement that holds a node."""
+        found: ast.AST | None = node
+        while found is not None and not isinstance(found, ast.stmt):
+            found = self.parents.get(found)
+        return found
+
+    def function_of(self, node: ast.AST) -> ast.FunctionDef | None:
+        """The function that holds a node."""
+        found: ast.AST | None = self.parents.get(node)
+        while found is not None and not isinstance(found, ast.FunctionDef):
+            found = self.parents.get(found)
+        return found
+
+    def place(self, node: ast.AST) -> Location:
+        """Where a node stands."""
+        return node_location(node, self.file)
+
+
+def _byte_column(file: str, line: int, column: int) -> int:
+    text = linecache.getline(file, line)
+    return column if text.isascii() else len(text[:column].encode())
+
+
+def source_of(file: str) -> Source | None:
+    """The syntax of a file or of a notebook's cell, or None where it cannot be had."""
+    return _parsed(file, "".join(linecache.getlines(file)))
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(file: str, text: str) -> Source | None:
+    if not text:
+        return None
+    try:
+        return Source(file, ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _parts(node: ast.AST | None, source: Source) -> dict[str, ast.AST]:
+    """The named parts of what was under evaluation."""
+    if isinstance(node, ast.BinOp):
+        return {"left": node.left, "right": node.right}
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return {"left": node.left, "right": node.comparators[0]}
+    if isinstance(node, ast.AugAssign):
+        return {"left": node.target, "right": node.value, "value": node.value}
+    if isinstance(node, ast.IfExp):
+        return {"left": node.body, "right": node.orelse, "value": node.test}
+    if isinstance(node, ast.Subscript):
+        found: dict[str, ast.AST] = {"object": node.value, "index": node.slice}
+        above = source.parents.get(node)
+        if isinstance(node.ctx, ast.Store) and isinstance(above, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
+            if above.value is not None:
+                found["value"] = above.value
+        return found
+    if isinstance(node, ast.Attribute):
+        return {"object": node.value}
+    if isinstance(node, ast.UnaryOp):
+        return {"value": node.operand}
+    if isinstance(node, ast.Call):
+        found = {"value": node.args[0]} if node.args else {}
+        if isinstance(node.func, ast.Attribute):
+            found["object"] = node.func.value
+        return found
+    if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)) and node.value is not None:
+        return {"value": node.value}
+    if isinstance(node, (ast.If, ast.While)):
+        return {"value": node.test}
+    return {"value": node} if isinstance(node, ast.expr) else {}
+
+
+def _literal(node: ast.AST, value: object) -> ast.AST | None:
+    """The literal of this value below a node, if there is just one."""
+    found: list[ast.AST] = []
+    for below in ast.walk(node):
+        try:
+            known = ast.literal_eval(below) if isinstance(below, (ast.Constant, ast.UnaryOp)) else None
+        except (ValueError, TypeError):
+            continue
+        if type(known) is type(value) and known == value:
+            found.append(below)
+    return found[0] if len(found) == 1 else None
+
+
+def resolved(diagnostic: Diagnostic, place: Location | None, part: object = None) -> Diagnostic:
+    """The diagnostic with its marks replaced by the words at ``place``, and labelled there.
+
+    ``part`` narrows the place: one of the marks, or a literal that stands below.
+    """
+    source = None if place is None else source_of(place.file)
+    node = None if source is None else source.at(place)
+    parts = {} if source is None else _parts(node, source)
+
+    def words(match: re.Match[str]) -> str:
+        before, name, after = match.groups()
+        written = parts.get(name)
+        text = _GENERIC[name] if written is None else ast.unparse(written)
+        if len(text) > _LONGEST:
+            text = _GENERIC[name]
+        elif isinstance(written, _LOOSE) and not (before and after):
+            text = f"({text})"
+        return f"{before}{text}{after}"
+
+    if source is not None and part is not None:
+        narrower: ast.AST | None
+        if isinstance(part, str) and part.startswith("\ue000"):
+            narrower = parts.get(part.strip("\ue000\ue001"))
+        else:
+            holder = None if node is None else source.statement_of(node)
+            below = parts.get("value", node) if isinstance(node, ast.Subscript) else node
+            narrower = None if below is None else _literal(below, part)
+            if narrower is None and holder is not None and not hasattr(holder, "body"):
+                narrower = _literal(holder, part)
+        if narrower is not None:
+            place = source.place(narrower)
+    labels = diagnostic.labels
+    if not labels and place is not None:
+        labels = (Label(place),)
+    return dataclasses.replace(
+        diagnostic,
+        message=_MARK.sub(words, diagnostic.message),
+        labels=labels,
+        notes=tuple(_MARK.sub(words, note) for note in diagnostic.notes),
+        hints=tuple(_MARK.sub(words, hint) for hint in diagnostic.hints),
+    )
+
+
+def argument_place(call: Location, key: int | str, positional: int = 0) -> Location:
+    """The place of an argument of the call at a place, by name or by position among its last values.
+
+    ``positional`` is how many values came by position. Without such an argument, the call's own place.
+    """
+    source = source_of(call.file)
+    node = None if source is None else source.at(call)
+    if isinstance(node, ast.Expr):
+        node = node.value
+    if source is None or not isinstance(node, ast.Call):
+        return call
+    if isinstance(key, str):
+        found = next((k.value for k in node.keywords if k.arg == key), None)
+    else:
+        at = key + len(node.args) - positional
+        plain = not any(isinstance(a, ast.Starred) for a in node.args)
+        found = node.args[at] if plain and 0 <= at < len(node.args) else None
+    return call if found is None else source.place(found)
+
+
+def parameter_place(file: str, line: int, name: str) -> Location:
+    """Where the function whose first line this is declares a parameter; without it that line."""
+    source = source_of(file)
+    for node in () if source is None else source.parents:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = min([d.lineno for d in node.decorator_list], default=node.lineno)
+            if line in (first, node.lineno):
+                a = node.args
+                for arg in (*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg):
+                    if arg is not None and arg.arg == name:
+                        return node_location(arg, file)
+                if not name:
+                    return _name_place(node, file)
+    return Location(file, line)
+
+
+def _name_place(node: ast.FunctionDef | ast.AsyncFunctionDef, file: str) -> Location:
+    text = linecache.getline(file, node.lineno)
+    column = text.find(node.name, character_column(file, node.lineno, node.col_offset) + 3)
+    if column < 0:
+        return Location(file, node.lineno)
+    return Location(file, node.lineno, column, node.lineno, column + len(node.name))
+
+
+def _binds(node: ast.AST, name: str) -> ast.AST | None:
+    """What of a statement binds a name: its value where it has one."""
+    if isinstance(node, ast.Assign):
+        targets, shown = node.targets, node.value
+    elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        targets, shown = [node.target], node.value
+    elif isinstance(node, ast.For):
+        targets, shown = [node.target], node.target
+    else:
+        return node if isinstance(node, ast.arg) and node.arg == name else None
+    for target in targets:
+        while isinstance(target, ast.Attribute):
+            target = target.value
+        names = [target] if isinstance(target, ast.Name) else list(ast.walk(target))
+        if any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in names):
+            return shown
+        if isinstance(target, ast.Name) and target.id == name:
+            return shown
+    return None
+
+
+def binding_before(file: str, line: int, byte_column: int, name: str) -> Location | None:
+    """Where the variable got its value: in the statement that begins here, or in the last before it."""
+    source = source_of(file)
+    here = None if source is None else source.statement(line, byte_column)
+    if source is None or here is None:
+        return None
+    shown = _binds(here, name)
+    if shown is not None:
+        return source.place(shown)
+    function = source.function_of(here)
+    found: list[tuple[int, int, ast.AST]] = []
+    for node in ast.walk(function) if function is not None else ():
+        shown = _binds(node, name)
+        if shown is not None and (node.lineno, node.col_offset) < (line, byte_column):  # type: ignore[attr-defined]
+            found.append((shown.lineno, shown.col_offset, shown))  # type: ignore[attr-defined]
+    return source.place(max(found, key=lambda f: f[:2])[2]) if found else None

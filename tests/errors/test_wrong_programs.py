@@ -1,0 +1,169 @@
+"""Wrong programs and what weft says to them, side by side in the Markdown files of ``cases``.
+
+A case is a heading, a ``python`` block and the ``text`` that its error prints. The program finds the
+names of ``PRELUDE`` defined, and lies in a file of its own. Where it defines kernels and runs through,
+each kernel is compiled for the CPU and for sm_90, and both must say the same.
+``pytest --update-golden`` writes what is said now; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import weft
+from weft import CompileError, Float32, Int, Kernel, Pointer, WeftError, kernel
+from weft.compile import compile_info
+from weft.diagnostics import hook, is_internal
+from weft.gpu import global_idx
+from weft.ir.builder import maybe_current
+
+PRELUDE = """\
+import numpy as np
+from weft import *
+from weft.compile import compile_info
+from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.gpu.host import DeviceContext, Dim
+from weft.layout import Layout
+import weft
+ctx = DeviceContext(api="cpu")
+floats = ctx.enqueue_create_buffer(Float32, 32)
+ints = ctx.enqueue_create_buffer(Int32, 32)
+"""
+TARGETS = ("native", "sm_90")
+_CASE = re.compile(r"^## (?P<name>.+)\n\n```python\n(?P<program>(?:.|\n)*?)^```\n(?:\n```text\n(?P<text>(?:.|\n)*?)^```\n)?", re.M)
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    program: str
+    expected: str
+
+
+def cases(file: Path) -> list[Case]:
+    """The cases of a Markdown file, in order."""
+    text = file.read_text(encoding="utf-8")
+    return [Case(m["name"], m["program"], m["text"] or "") for m in _CASE.finditer(text)]
+
+
+def update(file: Path, printed: dict[str, str]) -> None:
+    """Write what the programs print now into the file."""
+
+    def block(m: re.Match[str]) -> str:
+        return f"## {m['name']}\n\n```python\n{m['program']}```\n\n```text\n{printed[m['name']]}```\n"
+
+    file.write_text(_CASE.sub(block, file.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+
+
+def prelude() -> dict[str, Any]:
+    """Names that every wrong program finds defined."""
+    names: dict[str, Any] = {"__name__": "program"}
+    exec(PRELUDE, names)
+    names.update({n: getattr(weft, n) for n in weft.__all__})
+    return names
+
+
+def run(program: str, file: Path) -> Iterator[WeftError]:
+    """The errors of a program: its own, or those of its kernels for each target."""
+    file.write_text(program, encoding="utf-8")
+    linecache.checkcache(str(file))
+    names = prelude()
+    known = set(names)
+    try:
+        exec(compile(program, str(file), "exec", dont_inherit=True), names)
+    except WeftError as error:
+        yield error
+        return
+    kernels = [v for n, v in names.items() if isinstance(v, Kernel) and n not in known]
+    for target in TARGETS:
+        for made in kernels:
+            try:
+                compile_info(made, target=target, emission_kind="llvm")
+            except WeftError as error:
+                yield error
+                break
+
+
+def text_of(error: WeftError, file: Path) -> str:
+    """What the error prints, with the program's path made short."""
+    return str(error).replace(str(file), file.name) + "\n"
+
+
+def problems_of(error: WeftError, file: Path) -> list[str]:
+    """What every message must be, and this one is not."""
+    found: list[str] = []
+    text = str(error)
+    if "\x1b" in text:
+        found.append("colours in str(error)")
+    if maybe_current() is not None:
+        found.append("a builder was left behind")
+    for d in error.diagnostics:
+        if d.location is None:
+            found.append(f"{d.code}: no place")
+        elif is_internal(d.location.file):
+            found.append(f"{d.code}: a place within weft: {d.location}")
+        elif d.location.end_column is None:
+            found.append(f"{d.code}: no exact place")
+        if not d.hints and d.code not in _WITHOUT_HINT:
+            found.append(f"{d.code}: nothing says what to write instead")
+        if not re.fullmatch(r"[a-z]+(-[a-z]+)*", d.code):
+            found.append(f"{d.code}: not a slug")
+        if len(d.message) > 160:
+            found.append(f"{d.code}: a long message ({len(d.message)})")
+        for word in ("__weft", "NoneType", "NotImplemented", "<class", "object at 0x", "builtin_function"):
+            if word in text:
+                found.append(f"{d.code}: says {word}")
+    frames = re.findall(r'File "([^"]+)"', "\n".join(hook.formatted(error)))
+    found += [f"a frame of weft: {f}" for f in frames if is_internal(f)]
+    return found
+
+
+_WITHOUT_HINT = frozenset({"compile-time-error"})
+
+
+@kernel
+def _right(x: Pointer[Float32], n: Int) -> None:
+    if global_idx.x < n:
+        x[global_idx.x] *= 2.0
+
+
+def compiles_again() -> bool:
+    """Whether a right kernel still compiles, to the same code as ever."""
+    try:
+        return "store float" in str(compile_info(_right, target="sm_90", emission_kind="llvm"))
+    except CompileError:
+        return False
+
+
+FILES = sorted((Path(__file__).parent / "cases").glob("*.md"))
+CASES = [pytest.param(file, case, id=f"{file.stem}: {case.name}") for file in FILES for case in cases(file)]
+
+
+@pytest.mark.parametrize(("source", "case"), CASES)
+def test_message(source: Path, case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    file = tmp_path / "program.py"
+    errors = list(run(case.program, file))
+    assert errors, "the program is not refused"
+    texts = [text_of(error, file) for error in errors]
+    if len(errors) == len(TARGETS):
+        assert texts[0] == texts[1], "the targets differ"
+    if request.config.getoption("--update-golden"):
+        update(source, {**{c.name: c.expected for c in cases(source)}, case.name: texts[0]})
+    else:
+        assert texts[0] == case.expected
+    assert [p for error in errors for p in problems_of(error, file)] == []
+    assert compiles_again()
+
+
+def test_names_of_cases_are_unique() -> None:
+    for file in FILES:
+        names = [case.name for case in cases(file)]
+        assert len(names) == len(set(names))
+        assert len(names) == file.read_text(encoding="utf-8").count("\n## ")
