@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from weft.compiler import elaborate_kernel
 from weft.gpu.host import DeviceContext
 from weft.lang.accept import accept
 from weft.lang.decorators import Kernel
-from weft.lang.signature import bind, parameters
+from weft.lang.signature import parameters
 from weft.layout import Layout
 
 Array = npt.NDArray[Any]
@@ -36,12 +36,14 @@ def _arguments(ctx: DeviceContext, arguments: tuple[Any, ...], dynamic: bool) ->
     buffers: list[Any] = []
     out: list[Any] = []
     for value in arguments:
-        if isinstance(value, np.ndarray):
-            buffer = ctx.enqueue_create_buffer(str(value.dtype), value.size)
-            ctx.enqueue_copy(dst=buffer, src=np.ascontiguousarray(value).reshape(-1))
-            buffers.append((buffer, value))
-            value = buffer.tensor(_layout(value, dynamic))
-        out.append(value)
+        if not isinstance(value, np.ndarray):
+            out.append(value)
+            continue
+        array = cast("Array", value)
+        buffer = ctx.enqueue_create_buffer(str(array.dtype), array.size)
+        ctx.enqueue_copy(dst=buffer, src=np.ascontiguousarray(array).reshape(-1))
+        buffers.append((buffer, array))
+        out.append(buffer.tensor(_layout(array, dynamic)))
     return out, buffers
 
 
@@ -59,7 +61,7 @@ def launch(cpu: DeviceContext) -> Launch:
         for buffer, array in buffers:
             result = np.empty(array.size, array.dtype)
             cpu.enqueue_copy(dst=result, src=buffer)
-            results.append(result.reshape(array.shape))
+            results.append(cast("Array", result.reshape(array.shape)))
         cpu.synchronize()
         return results
 
@@ -79,9 +81,9 @@ def ptx(cpu: DeviceContext) -> Ptx:
         **named: Any,
     ) -> str:
         passed, _ = _arguments(cpu, arguments, dynamic)
-        values, problems = bind(kernel.function, tuple(passed), named, kernel.bound, None)
-        assert not problems
-        specs = {p.name: accept(p, values[p.name])[0] for p in parameters(kernel.function)}
+        known = parameters(kernel.function)
+        values = {**dict(zip([p.name for p in known], passed, strict=False)), **kernel.bound, **named}
+        specs = {p.name: accept(p, values[p.name])[0] for p in known}
         text = elaborate_kernel(kernel, specs, target).emit(kind)
         assert isinstance(text, str)
         return text

@@ -287,8 +287,8 @@ def exchange(part: LayoutTensor[Int32], value: Int32, t: Int, by: Int) -> Int32:
 
 @func
 def twice(part: LayoutTensor[Int32], value: Int32, t: Int) -> tuple[Int32, Int32]:
-    first = exchange(part, value, t, 1)
-    return first, exchange(part, first, t, 1)
+    first = exchange(part, value, t, Int(1))
+    return first, exchange(part, first, t, Int(1))
 
 
 @func
@@ -303,7 +303,7 @@ def helpers(x: LayoutTensor[Int32], out: LayoutTensor[Int32]):
     t = thread_idx.x
     a, b = twice(part, x[t], t)
     for i in range(2):
-        b = exchange(part, b, t, i)
+        b = exchange(part, b, t, Int(i))
     c = same(same(a))
     out[t] = a * 1000 + b + same(c) * 1000000
 

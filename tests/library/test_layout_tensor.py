@@ -429,7 +429,7 @@ def negative(x: LayoutTensor[Float32]):
 
 @kernel
 def float_index(x: LayoutTensor[Float32]):
-    x[x[0]] = 1.0  # pyright: ignore[reportArgumentType, reportCallIssue]
+    x[x[0]] = 1.0
 
 
 @kernel
