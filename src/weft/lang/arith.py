@@ -17,6 +17,7 @@ from weft.ir.types import F32, I1, IntType, of_dtype, vector
 
 __all__ = [
     "BINARY",
+    "absolute",
     "bitcast",
     "cast",
     "compare",
@@ -232,6 +233,16 @@ def negate(b: Builder, d: DType, x: Value) -> Value:
     if d.is_float:
         return b.value("arith.negf", (x,), x.type)
     return b.value("arith.subi", (b.constant(0, x.type), x), x.type)
+
+
+def absolute(b: Builder, d: DType, x: Value) -> Value:
+    """``abs(x)``; the least of the signed integers stays as it is."""
+    if d.is_float:
+        return intrinsic(b, "llvm.fabs", (x,), x)
+    if not d.is_signed:
+        return x
+    negative = compare(b, "lt", d, x, b.constant(0, x.type))
+    return select(b, negative, negate(b, d, x), x)
 
 
 def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,7 +17,9 @@ from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith
 from weft.lang.errors import INDEX, LEFT, OBJECT, RIGHT, VALUE, a_, refuse
+from weft.lang.hints import conversion_hint, kind_of, operand_hint
 from weft.lang.promote import fits, promote
+from weft.lang.wrap import wrap
 
 if TYPE_CHECKING:
     from weft.lang.scalars import Bool
@@ -37,41 +38,6 @@ def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
         found = type(name, (Number,), {"dtype": dtype, "lanes": lanes, "__slots__": ()})
         CLASSES[dtype.name, lanes] = found
     return found
-
-
-def wrap(dtype: DType, value: bool | int | float) -> bool | int | float:
-    """A Python number as ``dtype`` holds it: wrapped around, or rounded."""
-    if dtype.kind == "bool":
-        return bool(value)
-    if dtype.is_integer:
-        number = int(value) & ((1 << dtype.bits) - 1)
-        return number - (1 << dtype.bits) if dtype.is_signed and number >> (dtype.bits - 1) else number
-    try:
-        number = float(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    if dtype.bits == 64 or not math.isfinite(number):
-        return number
-    if dtype.kind == "bfloat":
-        return _as_bfloat(number)
-    code = "<e" if dtype.bits == 16 else "<f"
-    try:
-        return struct.unpack(code, struct.pack(code, number))[0]
-    except OverflowError:
-        return math.copysign(math.inf, number)
-
-
-def _as_bfloat(number: float) -> float:
-    """The nearest bfloat16, ties to even."""
-    try:
-        (single,) = struct.unpack("<f", struct.pack("<f", number))
-    except OverflowError:
-        return math.copysign(math.inf, number)
-    (bits,) = struct.unpack("<I", struct.pack("<f", single))
-    if single != number:  # cut toward zero with a bit that says so, lest it be rounded twice
-        bits = (bits - (abs(single) > abs(number))) | 1
-    bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
-    return struct.unpack("<f", struct.pack("<I", bits))[0]
 
 
 class Number:
@@ -111,8 +77,8 @@ class Number:
         else:
             refuse(
                 "conversion",
-                f"{type(self).__name__}(...) takes a number, not {_kind_of(value)}",
-                hint=_conversion_hint(value, type(self).__name__),
+                f"{type(self).__name__}(...) takes a number, not {kind_of(value)}",
+                hint=conversion_hint(value, type(self).__name__),
                 part=VALUE,
             )
 
@@ -214,7 +180,7 @@ class Number:
         return self
 
     def __abs__(self) -> Self:
-        return self._unary(_absolute, abs)
+        return self._unary(arith.absolute, abs)
 
     def __invert__(self) -> Self:
         if self.dtype.is_float:
@@ -392,33 +358,6 @@ class Number:
 NumberLike = Number | int | float
 
 
-def _kind_of(value: object) -> str:
-    if value is None:
-        return "None"
-    return a_(type(value).__name__) if not isinstance(value, type) else f"the class {value.__name__}"
-
-
-def _conversion_hint(value: object, name: str) -> str:
-    if isinstance(value, type):
-        return f"give it a value: {name}(...)"
-    if isinstance(value, str):
-        return f"write the number itself: {name}(1), or convert before: {name}(float({VALUE}))"
-    if callable(value):
-        return f"call it: {VALUE}()"
-    if hasattr(type(value), "__getitem__"):
-        return f"convert one of its elements: {name}({VALUE}[i])"
-    return "give it a number"
-
-
-def _absolute(b: Builder, d: DType, x: Value) -> Value:
-    if d.is_float:
-        return arith.intrinsic(b, "llvm.fabs", (x,), x)
-    if not d.is_signed:
-        return x
-    negative = arith.compare(b, "lt", d, x, b.constant(0, x.type))
-    return arith.select(b, negative, arith.negate(b, d, x), x)
-
-
 def value_of(number: Number, b: Builder) -> Value:
     """The IR value of a number; a constant is put into the code."""
     value = number.value
@@ -458,8 +397,8 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
     if not isinstance(x, Number):
         refuse(
             "operand",
-            f"{a_(cls.__name__)} is needed here, not {_kind_of(x)}",
-            hint=_operand_hint(x),
+            f"{a_(cls.__name__)} is needed here, not {kind_of(x)}",
+            hint=operand_hint(x),
             part=VALUE,
         )
     if type(x) is cls:
@@ -526,24 +465,12 @@ def _meeting_hint(a: Number, c: Number) -> str:
     return f"convert one of them: {to_left}({RIGHT}) or {to_right}({LEFT})"
 
 
-def _operand_hint(value: object) -> str:
-    if isinstance(value, type):
-        return f"make a value of it: {value.__name__}(...)"
-    if callable(value):
-        return f"call it: {VALUE}()"
-    if value is None:
-        return "a function without `return` gives None"
-    if hasattr(type(value), "__getitem__"):
-        return f"give one of its elements: {VALUE}[i]"
-    return "give a number"
-
-
 def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], int | None]:
     if not isinstance(literal, (bool, int, float)):
         refuse(
             "operand",
-            f"`{op}` cannot combine {a_(type(number).__name__)} with {_kind_of(literal)}",
-            hint=_operand_hint(literal),
+            f"`{op}` cannot combine {a_(type(number).__name__)} with {kind_of(literal)}",
+            hint=operand_hint(literal),
         )
     if isinstance(literal, float) and not number.dtype.is_float:
         if number.weak is not None:
@@ -612,7 +539,7 @@ def _compare(op: str, a: Number, c: object) -> Any:
             return NotImplemented
         refuse(
             "operand",
-            f"cannot compare {a_(type(a).__name__)} with {_kind_of(c)}",
+            f"cannot compare {a_(type(a).__name__)} with {kind_of(c)}",
             hint="a number is never None: leave the test out"
             if c is None
             else "compare with a number; an IntEnum names numbers",

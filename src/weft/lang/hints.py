@@ -1,0 +1,40 @@
+"""What to say of a value that is no number where one is needed."""
+
+from __future__ import annotations
+
+from weft.lang.errors import VALUE, a_
+
+__all__ = ["conversion_hint", "kind_of", "operand_hint"]
+
+
+def kind_of(value: object) -> str:
+    """A few words for the value, to end ``not ...``."""
+    if value is None:
+        return "None"
+    return a_(type(value).__name__) if not isinstance(value, type) else f"the class {value.__name__}"
+
+
+def conversion_hint(value: object, name: str) -> str:
+    """What to write instead of ``name(value)``."""
+    if isinstance(value, type):
+        return f"give it a value: {name}(...)"
+    if isinstance(value, str):
+        return f"write the number itself: {name}(1), or convert before: {name}(float({VALUE}))"
+    if callable(value):
+        return f"call it: {VALUE}()"
+    if hasattr(type(value), "__getitem__"):
+        return f"convert one of its elements: {name}({VALUE}[i])"
+    return "give it a number"
+
+
+def operand_hint(value: object) -> str:
+    """What to write where ``value`` met a number."""
+    if isinstance(value, type):
+        return f"make a value of it: {value.__name__}(...)"
+    if callable(value):
+        return f"call it: {VALUE}()"
+    if value is None:
+        return "a function without `return` gives None"
+    if hasattr(type(value), "__getitem__"):
+        return f"give one of its elements: {VALUE}[i]"
+    return "give a number"
