@@ -36,13 +36,14 @@ UNDEFINED = Undefined()
 
 def carried(value: Any) -> Any:
     """A value without what is known of it only here, such as a tensor's alignment."""
-    hook = getattr(type(value), "__weft_carried__", None)
+    kind = cast("type[Any]", type(value))
+    hook = getattr(kind, "__weft_carried__", None)
     if hook is not None:
         return hook(value)
-    if type(value) is tuple:
-        return tuple(carried(v) for v in cast("tuple[Any, ...]", value))
-    if is_struct(type(value)):
-        for name in struct_fields(type(value)):
+    if kind is tuple:
+        return tuple(carried(v) for v in value)
+    if is_struct(kind):
+        for name in struct_fields(kind):
             held = getattr(value, name)
             kept = carried(held)
             if kept is not held:
@@ -176,7 +177,8 @@ class Var:
         """Where the statement at ``loc``, or the last before it that does so, assigns the variable."""
         from weft.diagnostics.wrote import binding_before
 
-        return binding_before(self.b.file, *loc, self.name) or Location(self.b.file, *loc)
+        file, line, column = self.b.file, loc[0], loc[1]
+        return binding_before(file, line, column, self.name) or Location(file, line, column)
 
     def _since(self, was: str) -> tuple[Label, ...]:
         return (Label(self._place(self.loc), f"{was} since here"),)

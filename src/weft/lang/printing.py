@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from weft.artifact import Piece, PrintSite
 from weft.dtype import DType
@@ -34,17 +34,19 @@ def text_of(value: Any, conversion: int) -> Any:
         return value
     if conversion == ord("r") or _holds_numbers(value):
         return _text(value)
-    return {ord("s"): str, ord("a"): ascii}.get(conversion, lambda v: v)(value)
+    if conversion == ord("s"):
+        return str(value)
+    return ascii(value) if conversion == ord("a") else value
 
 
 def _holds_numbers(value: Any) -> bool:
-    kind: Any = type(value)
+    kind = cast("type[Any]", type(value))
     return kind is tuple or kind is list or is_struct(kind)
 
 
 def _text(value: Any) -> str:
     """``repr(value)``, with marks for the numbers in tuples, lists and structs."""
-    kind: Any = type(value)
+    kind = cast("type[Any]", type(value))
     if issubclass(kind, Number):
         return format_number(value, "")
     if kind is tuple or kind is list:
@@ -79,7 +81,11 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
     elif _holds_numbers(argument):
         _pieces(_text(argument), pieces, values)
     elif hasattr(argument, "__weft_print__"):
-        argument.__weft_print__(lambda item: _pieces(item, pieces, values))
+
+        def put(item: Any) -> None:
+            _pieces(item, pieces, values)
+
+        argument.__weft_print__(put)
     elif hasattr(argument, "__weft_leaves__"):
         refuse(
             "print", f"cannot print {a_(type(argument).__name__)} from a kernel", hint="print its elements"
