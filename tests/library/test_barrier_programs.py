@@ -157,7 +157,7 @@ _count = 0
 
 
 @given(body=blocks(3, False), n=st.integers(1, 20), flag=st.integers(-5, 60), dynamic=st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_random_programs(
     launch: Launch, ptx: Callable[..., str], body: Lines, n: int, flag: int, dynamic: bool
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import Comptime, Float32, Int, Int32, Pointer, func, kernel, unroll
+from weft import CompileError, Comptime, Float32, Int, Int32, Pointer, func, kernel, unroll
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, block_idx, grid_dim, thread_idx
 from weft.layout import Layout, LayoutTensor
@@ -455,3 +455,23 @@ def played(x: npt.NDArray[np.int32], rounds: int, stop: int, skip: int) -> npt.N
                 last = np.roll(part, -j)
                 part = np.where(t < stop, last - total, last)
     return total * 7 + last + part
+
+
+@func
+def leaves_before_waiting(x: LayoutTensor[Int32], t: Int) -> Int32:
+    if x[t] > 3:
+        return Int32(0)
+    barrier()
+    return x[t]
+
+
+@kernel
+def calls_it(x: LayoutTensor[Int32], out: LayoutTensor[Int32]):
+    out[thread_idx.x] = leaves_before_waiting(x, thread_idx.x)
+
+
+def test_early_return_of_a_helper_with_a_barrier(launch: Launch, ptx: Ptx) -> None:
+    x = np.arange(8, dtype=np.int32)
+    with pytest.raises(CompileError, match="leaves_before_waiting waits at a barrier and returns early"):
+        launch(calls_it, x, x, grid_dim=1, block_dim=8)
+    ptx(calls_it, x, x)
