@@ -1,0 +1,1 @@
+"""Benchmarks of weft beside its peers: ``python -m benchmarks [compile|startup|cpu|gpu]``."""

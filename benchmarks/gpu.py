@@ -1,0 +1,442 @@
+"""weft on an NVIDIA GPU beside torch, Triton, CuPy and CUDA C++, all in one process and in turns.
+
+A time is that of many launches in a row, then one wait, divided by their number. Peers that are not
+installed are left out; everybody's results are compared with torch's or NumPy's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmarks.kernels import pictures
+from benchmarks.measure import ROOT, Target, in_turns, module, process_environment, spread, table, worker
+from weft import Float32, WeftError
+from weft.gpu.host import DeviceContext
+from weft.layout import Layout
+from weft.math import ceildiv
+
+PEERS = ROOT / "benchmarks" / "peers"
+Case = Callable[[], None]
+Array = npt.NDArray[np.float32]
+LAUNCHES = 5000
+
+
+def run(options: argparse.Namespace) -> None:
+    print("## GPU\n")
+    try:
+        ctx = DeviceContext(api="cuda")
+    except WeftError as error:
+        print(f"not measured: {str(error).splitlines()[0]}\n")
+        return
+    bench = Gpu(ctx, options.size or 8192, options.rounds or 7)
+    bench.describe()
+    ceiling = bench.copy()
+    bench.grayscale(ceiling)
+    bench.downsample(ceiling)
+    bench.launches()
+    bench.graphs()
+    first_launches(options.rounds or 5)
+
+
+class Gpu:
+    """One GPU, its picture, and the peers that are here."""
+
+    def __init__(self, ctx: DeviceContext, size: int, rounds: int) -> None:
+        self.ctx, self.size, self.rounds = ctx, size, rounds
+        torch = module("torch")
+        self.torch: Any = torch if torch is not None and torch.cuda.is_available() else None
+        self.triton: Any = None if self.torch is None else module("benchmarks.peers.gpu_triton")
+        self.cupy: Any = module("cupy")
+        self.core: Any = module("cuda.core")
+        source = (PEERS / "pictures.cu").read_text(encoding="utf-8")
+        self.cuda: Any = None if self.cupy is None else self.cupy.RawModule(code=source)
+        self.floor = c_floor()
+        self.pixels = np.random.default_rng(1).uniform(0, 255, (size, size, 3)).astype(np.float32)
+        self.image: Any = ctx.enqueue_create_buffer(Float32, self.pixels.size)
+        ctx.enqueue_copy(dst=self.image, src=self.pixels.reshape(-1))
+        ctx.synchronize()
+        self.torch_image = None if self.torch is None else self.torch.from_numpy(self.pixels).cuda()
+        self.cupy_image = None if self.cupy is None else self.cupy.asarray(self.pixels)
+
+    def describe(self) -> None:
+        found = {"torch": self.torch, "triton": self.triton and module("triton"), "cupy": self.cupy}
+        found["cuda.core"] = self.core
+        versions = [f"{n} {m.__version__ if m else 'not installed'}" for n, m in found.items()]
+        print(f"{self.ctx.name}; {', '.join(versions)}, nvcc {'found' if self.floor else 'not installed'}\n")
+
+    # -- how things are timed -------------------------------------------------------------------
+    def wait(self) -> None:
+        self.ctx.synchronize()
+        if self.torch is not None:
+            self.torch.cuda.synchronize()
+        if self.cupy is not None:
+            self.cupy.cuda.Device().synchronize()
+
+    def in_a_row(self, case: Case, count: int) -> Callable[[], float]:
+        """Seconds of one of ``count`` launches in a row, the wait at the end included."""
+
+        def timed() -> float:
+            self.wait()
+            start = time.perf_counter()
+            for _ in range(count):
+                case()
+            self.wait()
+            return (time.perf_counter() - start) / count
+
+        return timed
+
+    def bandwidth(
+        self, title: str, cases: dict[str, Case], nbytes: float, ceiling: float | None, count: int = 50
+    ) -> dict[str, float]:
+        """Measure and print gigabytes a second; the medians."""
+        timed = {name: self.in_a_row(case, 5 if "1 x 1" in name else count) for name, case in cases.items()}
+        times = in_turns(timed, self.rounds)
+        rates = {name: nbytes / statistics.median(got) / 1e9 for name, got in times.items()}
+        rows: list[list[str]] = []
+        for name, got in times.items():
+            row = [name, *(f"{1e6 * t:.1f}" for t in spread(got)), f"{rates[name]:.0f}"]
+            rows.append(row if ceiling is None else [*row, f"{100 * rates[name] / ceiling:.1f} %"])
+        print(title)
+        head = ("", "least µs", "median", "most", "GB/s")
+        table(head if ceiling is None else (*head, "of copy"), rows)
+        return rates
+
+    def check(self, name: str, got: Any, expected: Array) -> None:
+        array = got.get() if hasattr(got, "get") else got.cpu().numpy() if hasattr(got, "cpu") else got
+        assert np.allclose(array, expected, rtol=1e-4, atol=1e-3), f"{name} is wrong"
+
+    def read(self, buffer: Any, shape: tuple[int, ...]) -> Array:
+        made = np.empty(shape, np.float32)
+        self.ctx.enqueue_copy(dst=made.reshape(-1), src=buffer)
+        self.ctx.synchronize()
+        return made
+
+    # -- the rows of the table ------------------------------------------------------------------
+    def copy(self) -> float:
+        """Copy 4 GiB; the best rate is the ceiling of what follows."""
+        n = 1 << 30
+        cases: dict[str, Case] = {}
+        src: Any = self.ctx.enqueue_create_buffer(Float32, n)
+        dst: Any = self.ctx.enqueue_create_buffer(Float32, n)
+        src.enqueue_fill(1.0)
+        cases["weft, enqueue_copy"] = lambda: self.ctx.enqueue_copy(dst=dst, src=src)
+        pair: list[Any] = []
+        if self.torch is not None:
+            pair = [self.torch.ones(n, device="cuda") for _ in range(2)]
+            cases["torch, copy_"] = lambda: pair[1].copy_(pair[0])
+        rates = self.bandwidth("Copy of 4 GiB, bytes read and written", cases, 8.0 * n, None, 10)
+        del cases
+        src.close()
+        dst.close()
+        pair.clear()
+        if self.torch is not None:
+            self.torch.cuda.empty_cache()
+        return max(rates.values())
+
+    def grayscale(self, ceiling: float) -> None:
+        ctx, size = self.ctx, self.size
+        shape = (size, size)
+        picture = self.image.tensor(Layout.row_major(size, size, 3))
+        outs: list[Any] = [ctx.enqueue_create_buffer(Float32, size * size) for _ in range(2)]
+        views = [o.tensor(Layout.row_major(size, size)) for o in outs]
+        grid = (ceildiv(size, 32), ceildiv(size, 32))
+
+        def blocks() -> None:
+            ctx.enqueue_function(
+                pictures.grayscale, size, size, picture, views[1], grid_dim=grid, block_dim=(32, 32)
+            )
+
+        cases: dict[str, Case] = {
+            "weft, over=": lambda: ctx.enqueue_function(
+                pictures.grayscale_over, picture, views[0], over=shape
+            ),
+            "weft, blocks of 32 x 32": blocks,
+        }
+        results: dict[str, Callable[[], Any]] = {
+            "weft, over=": lambda: self.read(outs[0], shape),
+            "weft, blocks of 32 x 32": lambda: self.read(outs[1], shape),
+        }
+        if self.triton is not None:
+            tout = self.torch.empty(shape, device="cuda")
+            n = size * size
+
+            def triton() -> None:
+                self.triton.grayscale[(ceildiv(n, 1024),)](self.torch_image, tout, n, B=1024)
+
+            cases["Triton"], results["Triton"] = triton, lambda: tout
+        if self.torch is not None:
+            image, eager = self.torch_image, self.torch.empty(shape, device="cuda")
+
+            def in_torch() -> None:
+                self.torch.add(
+                    image[..., 0] * 0.299 + image[..., 1] * 0.587, image[..., 2], alpha=0.114, out=eager
+                )
+
+            cases["torch, eager"], results["torch, eager"] = in_torch, lambda: eager
+        if self.cuda is not None:
+            kernel, i32 = self.cuda.get_function("grayscale"), np.int32
+            for x, y in ((32, 32), (256, 1)):
+                made, name = self.cupy.empty(shape, np.float32), f"CUDA C++, blocks of {x} x {y}"
+                grid, block = (ceildiv(size, x), ceildiv(size, y)), (x, y)
+                arguments = (i32(size), i32(size), self.cupy_image, made)
+                cases[name] = lambda g=grid, b=block, a=arguments: kernel(g, b, a)
+                results[name] = lambda made=made: made
+        expected = self.pixels @ np.array([0.299, 0.587, 0.114], np.float32)
+        self.verify(cases, results, expected)
+        title = f"Grayscale of {size} x {size} float32 RGB, 16 bytes a pixel"
+        rates = self.bandwidth(title, cases, 16.0 * size * size, ceiling)
+        print(Target("grayscale, over=", rates["weft, over="], 4200, "GB/s", at_least=True), "\n")
+
+    def downsample(self, ceiling: float) -> None:
+        ctx, half = self.ctx, self.size // 2
+        shape = (half, half, 3)
+        picture = self.image.tensor(Layout.row_major(self.size, self.size, 3))
+        cases: dict[str, Case] = {}
+        results: dict[str, Callable[[], Any]] = {}
+
+        def ours() -> tuple[Any, Any]:
+            buffer: Any = ctx.enqueue_create_buffer(Float32, half * half * 3)
+            return buffer, buffer.tensor(Layout.row_major(*shape))
+
+        buffer, view = ours()
+        cases["weft, over="] = lambda: ctx.enqueue_function(
+            pictures.downsample_over, picture, view, factor=2, over=shape
+        )
+        results["weft, over="] = lambda: self.read(buffer, shape)
+        sizes = ((32, 8, 1), (1, 1, 3))
+        for block in sizes:
+            own, tensor = ours()
+            grid = tuple(ceildiv(n, b) for n, b in zip((half, half, 3), block, strict=True))
+            name = "weft, blocks of " + " x ".join(map(str, block))
+
+            def blocks(g: Any = grid, b: Any = block, out: Any = tensor) -> None:
+                ctx.enqueue_function(
+                    pictures.downsample, half, half, 3, picture, out, factor=2, grid_dim=g, block_dim=b
+                )
+
+            cases[name] = blocks
+            results[name] = lambda own=own: self.read(own, shape)
+        if self.triton is not None:
+            tout, n = self.torch.empty(shape, device="cuda"), half * half * 3
+
+            def triton() -> None:
+                self.triton.downsample[(ceildiv(n, 512),)](self.torch_image, tout, self.size, n, B=512)
+
+            cases["Triton"], results["Triton"] = triton, lambda: tout
+        if self.torch is not None:
+            pool, planes = self.torch.nn.functional.avg_pool2d, self.torch_image.permute(2, 0, 1)[None]
+            kept: list[Any] = [None]
+
+            def in_torch() -> None:
+                kept[0] = pool(planes, 2)
+
+            cases["torch, avg_pool2d"] = in_torch
+            results["torch, avg_pool2d"] = lambda: kept[0][0].permute(1, 2, 0)
+        if self.cuda is not None:
+            kernel, i32 = self.cuda.get_function("downsample"), np.int32
+            for block in sizes:
+                made, name = self.cupy.empty(shape, np.float32), "CUDA C++, " + " x ".join(map(str, block))
+                grid = tuple(ceildiv(n, b) for n, b in zip((half, half, 3), block, strict=True))
+                arguments = (i32(half), i32(half), i32(3), self.cupy_image, made)
+                cases[name] = lambda g=grid, b=block, a=arguments: kernel(g, b, a)
+                results[name] = lambda made=made: made
+        expected = self.pixels.reshape(half, 2, half, 2, 3).mean(axis=(1, 3), dtype=np.float32)
+        self.verify(cases, results, expected)
+        title = f"Downsampling by 2 of {self.size} x {self.size} float32 RGB, 15 bytes an input pixel"
+        rates = self.bandwidth(title, cases, 15.0 * self.size**2, ceiling)
+        print(Target("downsample, over=", rates["weft, over="], 4150, "GB/s", at_least=True), "\n")
+
+    def verify(self, cases: dict[str, Case], results: dict[str, Callable[[], Any]], expected: Array) -> None:
+        for name, case in cases.items():
+            case()
+            self.wait()
+            self.check(name, results[name](), expected)
+
+    def launches(self) -> None:
+        """One small kernel again and again: what a launch costs."""
+        ctx, n = self.ctx, 1024
+        buffer: Any = ctx.enqueue_create_buffer(Float32, n)
+        buffer.enqueue_fill(0.0)
+        ready = ctx.compile_function(pictures.scalar_add)
+        how: Any = {"grid_dim": 4, "block_dim": 256}
+        cases: dict[str, Case] = {
+            "weft, kernel": lambda: ctx.enqueue_function(pictures.scalar_add, buffer, n, 1.0, **how),
+            "weft, compile_function": lambda: ctx.enqueue_function(ready, buffer, n, 1.0, **how),
+        }
+        if self.torch is not None:
+            vector = self.torch.zeros(n, device="cuda")
+            if takes_torch(ctx, ready, vector):
+                cases["weft, torch tensor"] = lambda: ctx.enqueue_function(ready, vector, n, 1.0, **how)
+            cases["torch, add_"] = lambda: vector.add_(1.0)
+            if self.triton is not None:
+                cases["Triton"] = lambda: self.triton.scalar_add[(4,)](vector, n, 1.0, B=256)
+        if self.cuda is not None:
+            kernel, zeros = self.cuda.get_function("scalar_add"), self.cupy.zeros(n, np.float32)
+            arguments = (zeros, np.int32(n), np.float32(1))
+            cases["CuPy"] = lambda: kernel((4,), (256,), arguments)
+            if self.core is not None:
+                case = core_launch(self.core, zeros.data.ptr, n)
+                if case is not None:
+                    cases["cuda.core"] = case
+        times = in_turns({name: self.in_a_row(case, LAUNCHES) for name, case in cases.items()}, self.rounds)
+        rows = [[name, *(f"{1e6 * t:.2f}" for t in spread(got))] for name, got in times.items()]
+        if self.floor:
+            rows.append(["C++, cuLaunchKernel", "", f"{self.floor['launch']:.2f}", ""])
+        print(f"Launch of scalar_add, {LAUNCHES} in a row, end to end")
+        table(("", "least µs", "median", "most"), rows)
+        best = 1e6 * min(statistics.median(times[c]) for c in times if c.startswith("weft"))
+        print(Target("launch, end to end", best, 2.7, "µs"))
+        for name, limit in (("weft, compile_function", 0.15), ("weft, torch tensor", 0.6)):
+            if name in cases:
+                alone = self.python_side(cases[name])
+                if alone is None:
+                    print(f"not measured: {name}, Python's side alone (no driver call to replace)")
+                else:
+                    print(Target(f"{name}, Python's side alone", alone, limit, "µs"))
+        print()
+
+    def python_side(self, case: Case) -> float | None:
+        """Microseconds of a launch whose driver call does nothing, or None where that cannot be arranged."""
+        stub = getattr(self.ctx, "without_driver", None)
+        if stub is None:
+            return None
+        with stub():
+            times: list[float] = []
+            for _ in range(self.rounds + 1):
+                start = time.perf_counter()
+                for _ in range(LAUNCHES):
+                    case()
+                times.append((time.perf_counter() - start) / LAUNCHES)
+        return 1e6 * statistics.median(times[1:])
+
+    def graphs(self) -> None:
+        """100 launches of scalar_add as one graph."""
+        ctx, n = self.ctx, 1024
+        cases: dict[str, Case] = {}
+        capture = getattr(ctx, "capture_graph", None)
+        if capture is not None:
+            buffer: Any = ctx.enqueue_create_buffer(Float32, n)
+            buffer.enqueue_fill(0.0)
+            ready = ctx.compile_function(pictures.scalar_add)
+            with capture() as graph:
+                for _ in range(100):
+                    ctx.enqueue_function(ready, buffer, n, 1.0, grid_dim=4, block_dim=256)
+            cases["weft"] = graph.replay
+        if self.torch is not None:
+            vector, graph_ = self.torch.zeros(n, device="cuda"), self.torch.cuda.CUDAGraph()
+            with self.torch.cuda.graph(graph_):
+                for _ in range(100):
+                    vector.add_(1.0)
+            cases["torch, add_"] = graph_.replay
+        times = in_turns({name: self.in_a_row(case, 50) for name, case in cases.items()}, self.rounds)
+        rows = [[name, *(f"{1e4 * t:.3f}" for t in spread(got))] for name, got in times.items()]
+        if self.floor:
+            rows.append(["C++", "", f"{self.floor['graph']:.3f}", ""])
+        print("Replay of a graph of 100 launches, per launch")
+        table(("", "least µs", "median", "most"), rows)
+        if "weft" in times:
+            print(Target("graph, per launch", 1e4 * statistics.median(times["weft"]), 0.95, "µs"), "\n")
+        else:
+            print("not measured: weft has no graphs yet\n")
+
+
+def takes_torch(ctx: DeviceContext, kernel: Any, vector: Any) -> bool:
+    """Whether a kernel takes a torch tensor as it is."""
+    try:
+        ctx.enqueue_function(kernel, vector, len(vector), 1.0, grid_dim=4, block_dim=256)
+        ctx.synchronize()
+    except (WeftError, TypeError, AttributeError) as error:
+        print(f"not measured: torch tensors as arguments ({str(error).splitlines()[0]})")
+        return False
+    return True
+
+
+def core_launch(core: Any, address: int, n: int) -> Case | None:
+    """scalar_add through cuda.core, or None where this version of it is another."""
+    try:
+        device = core.Device()
+        device.set_current()
+        stream = device.create_stream()
+        source = (PEERS / "pictures.cu").read_text(encoding="utf-8")
+        major, minor = device.compute_capability
+        program = core.Program(source, "c++", core.ProgramOptions(arch=f"sm_{major}{minor}"))
+        kernel = program.compile("cubin").get_kernel("scalar_add")
+        config = core.LaunchConfig(grid=4, block=256)
+        arguments = (address, np.int32(n), np.float32(1))
+        core.launch(stream, config, kernel, *arguments)
+        stream.sync()
+    except Exception as error:
+        print(f"cuda.core: not measured ({error})")
+        return None
+    return lambda: core.launch(stream, config, kernel, *arguments)
+
+
+def c_floor() -> dict[str, float]:
+    """What a launch and a graph's launch cost in C++, or nothing without nvcc."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "launch_floor"
+        command = [nvcc, "-O2", str(PEERS / "launch_floor.cu"), "-lcuda", "-o", str(program)]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        if built.returncode:
+            print(f"nvcc failed: {built.stderr.strip().splitlines()[-1]}")
+            return {}
+        found = worker([program])
+        return {} if found.missing else found.data
+
+
+def first_launches(rounds: int) -> None:
+    """Fresh processes: from import to the first result."""
+    rows: dict[str, list[dict[str, float]]] = {}
+    missing: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        weft = [sys.executable, "-m", "benchmarks.first_launch", "cuda"]
+        triton = [sys.executable, PEERS / "first_triton.py"]
+        places = {"weft": Path(folder) / "weft", "Triton": Path(folder) / "triton"}
+        env = process_environment(
+            PYTHONPYCACHEPREFIX=Path(folder) / "bytecode",
+            WEFT_CACHE_DIR=places["weft"],
+            TRITON_CACHE_DIR=places["Triton"],
+            CUDA_CACHE_PATH=Path(folder) / "driver",
+        )
+        env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
+        for round_ in range(rounds + 1):
+            for name, command in (("weft", weft), ("Triton", triton)):
+                shutil.rmtree(places[name], ignore_errors=True)
+                shutil.rmtree(Path(folder) / "driver", ignore_errors=True)
+                for state in ("cold", "from its cache"):
+                    if name in missing:
+                        continue
+                    found = worker(command, env)
+                    if found.missing:
+                        missing[name] = found.missing
+                    elif round_:
+                        rows.setdefault(f"{name}, {state}", []).append(found.data)
+    print("First vector addition in a fresh process: medians")
+    keys = ("import", "context", "launch")
+    medians = {n: {k: 1e3 * statistics.median(r[k] for r in got) for k in keys} for n, got in rows.items()}
+    table(
+        ("", "import ms", "context and memory", "first launch"),
+        [[n, *(f"{m[k]:.1f}" for k in keys)] for n, m in medians.items()],
+    )
+    for name, why in missing.items():
+        print(f"{name}: {why}")
+    for name, limit in (("weft, cold", 60), ("weft, from its cache", 15)):
+        if name in medians:
+            print(Target(f"first launch, {name}", medians[name]["launch"], limit))
+    print()

@@ -1,0 +1,1 @@
+"""What weft is measured against. The ``compile_*`` scripts run in any Python that has the peer."""

@@ -1,0 +1,64 @@
+"""Whole processes: how long until ``weft inspect`` has shown a kernel, and what ``import weft`` costs.
+
+Every process starts without weft's cache. Python's own bytecode files are there, as after an
+installation: one run that does not count writes them, into a folder of the benchmark's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.measure import ROOT, Target, in_turns, process_environment, spread, table
+
+KERNELS = ROOT / "benchmarks" / "kernels" / "seven.py"
+HEAVY = ("llvmlite", "numpy")
+INSPECT = ["-m", "weft", "inspect", "--target", "sm_90"]
+
+
+def run(options: argparse.Namespace) -> None:
+    print("## Start-up: whole processes, milliseconds\n")
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder) / "cache"
+        env = process_environment(PYTHONPYCACHEPREFIX=Path(folder) / "bytecode", WEFT_CACHE_DIR=cache)
+
+        def process(*words: str) -> Callable[[], None]:
+            def start() -> None:
+                shutil.rmtree(cache, ignore_errors=True)
+                subprocess.run([sys.executable, *words], env=env, cwd=ROOT, check=True, capture_output=True)
+
+            return start
+
+        times = in_turns(
+            {
+                "python -c pass": process("-c", "pass"),
+                "import weft": process("-c", "import weft"),
+                "import llvmlite.binding": process("-c", "import llvmlite.binding"),
+                "weft inspect, vadd": process(*INSPECT, f"{KERNELS}:vadd"),
+                "weft inspect, mm_tiled": process(*INSPECT, f"{KERNELS}:mm_tiled"),
+                "weft inspect --emit ir": process(*INSPECT, "--emit", "ir", f"{KERNELS}:vadd"),
+            },
+            options.rounds or 15,
+            warm_up=2,
+        )
+        names = f"import sys, weft; print(*[m for m in {HEAVY} if m in sys.modules])"
+        loaded = subprocess.run(
+            [sys.executable, "-c", names], env=env, cwd=ROOT, capture_output=True, text=True
+        )
+
+    rows = [[name, *(f"{1e3 * t:.0f}" for t in spread(got))] for name, got in times.items()]
+    table(("process", "least", "median", "most"), rows)
+    bare, imported = times["python -c pass"], times["import weft"]
+    above = 1e3 * statistics.median(b - a for a, b in zip(bare, imported, strict=True))
+    print(Target("weft inspect of one kernel", statistics.median(times["weft inspect, vadd"]), 0.25, "s"))
+    print(Target("import weft, above bare Python", above, 80))
+    found = loaded.stdout.strip()
+    print(
+        f"{'MISSED' if found else 'reached':8} import weft loads {found or 'neither ' + ' nor '.join(HEAVY)}\n"
+    )
