@@ -7,7 +7,6 @@ installed are left out; everybody's results are compared with torch's or NumPy's
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
 import subprocess
@@ -68,13 +67,15 @@ class Gpu:
         self.image: Any = ctx.enqueue_create_buffer(Float32, self.pixels.size)
         ctx.enqueue_copy(dst=self.image, src=self.pixels.reshape(-1))
         ctx.synchronize()
-        self.torch_image = None if self.torch is None else self.torch.from_numpy(self.pixels).cuda()
-        self.cupy_image = None if self.cupy is None else self.cupy.asarray(self.pixels)
+        self.torch_image: Any = None if self.torch is None else self.torch.from_numpy(self.pixels).cuda()
+        self.cupy_image: Any = None if self.cupy is None else self.cupy.asarray(self.pixels)
 
     def describe(self) -> None:
         found = {"torch": self.torch, "triton": self.triton and module("triton"), "cupy": self.cupy}
         found["cuda.core"] = self.core
-        versions = [f"{n} {m.__version__ if m else 'not installed'}" for n, m in found.items()]
+        versions = [
+            f"{n} {getattr(m, '__version__', '') if m else 'not installed'}" for n, m in found.items()
+        ]
         print(f"{self.ctx.name}; {', '.join(versions)}, nvcc {'found' if self.floor else 'not installed'}\n")
 
     # -- how things are timed -------------------------------------------------------------------
@@ -414,7 +415,6 @@ def first_launches(rounds: int) -> None:
             TRITON_CACHE_DIR=places["Triton"],
             CUDA_CACHE_PATH=Path(folder) / "driver",
         )
-        env["PYTHONPATH"] = os.pathsep.join(p for p in sys.path if p)
         for round_ in range(rounds + 1):
             for name, command in (("weft", weft), ("Triton", triton)):
                 shutil.rmtree(places[name], ignore_errors=True)

@@ -96,7 +96,7 @@ def worker(command: Sequence[str | os.PathLike[str]], env: Mapping[str, str] | N
 
 def process_environment(**changes: str | os.PathLike[str]) -> dict[str, str]:
     """This environment for a child, which may write bytecode whatever is set here."""
-    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH")}
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     return env | {k: os.fspath(v) for k, v in changes.items()}
 
 

@@ -48,9 +48,8 @@ def run(options: argparse.Namespace) -> None:
             warm_up=2,
         )
         names = f"import sys, weft; print(*[m for m in {HEAVY} if m in sys.modules])"
-        loaded = subprocess.run(
-            [sys.executable, "-c", names], env=env, cwd=ROOT, capture_output=True, text=True
-        )
+        command = [sys.executable, "-c", names]
+        loaded = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
 
     rows = [[name, *(f"{1e3 * t:.0f}" for t in spread(got))] for name, got in times.items()]
     table(("process", "least", "median", "most"), rows)
@@ -59,6 +58,5 @@ def run(options: argparse.Namespace) -> None:
     print(Target("weft inspect of one kernel", statistics.median(times["weft inspect, vadd"]), 0.25, "s"))
     print(Target("import weft, above bare Python", above, 80))
     found = loaded.stdout.strip()
-    print(
-        f"{'MISSED' if found else 'reached':8} import weft loads {found or 'neither ' + ' nor '.join(HEAVY)}\n"
-    )
+    verdict = "MISSED" if found else "reached"
+    print(f"{verdict:8} import weft loads {found or 'neither ' + ' nor '.join(HEAVY)}\n")

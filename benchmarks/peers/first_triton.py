@@ -1,5 +1,5 @@
 """A fresh process: how long Triton takes from import to the first vector addition's result."""
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportIndexIssue=false
 
 import json
 import sys

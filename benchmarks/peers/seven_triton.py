@@ -61,12 +61,10 @@ def mm_tiled(a, b, c, M, N, K, B: tl.constexpr):
     k = tl.arange(0, B)
     s = tl.zeros((B, B), tl.float32)
     for t in range(0, K, B):
-        x = tl.load(
-            a + r[:, None] * K + (t + k)[None, :], mask=(r[:, None] < M) & ((t + k)[None, :] < K), other=0.0
-        )
-        y = tl.load(
-            b + (t + k)[:, None] * N + q[None, :], mask=((t + k)[:, None] < K) & (q[None, :] < N), other=0.0
-        )
+        inside_a = (r[:, None] < M) & ((t + k)[None, :] < K)
+        inside_b = ((t + k)[:, None] < K) & (q[None, :] < N)
+        x = tl.load(a + r[:, None] * K + (t + k)[None, :], mask=inside_a, other=0.0)
+        y = tl.load(b + (t + k)[:, None] * N + q[None, :], mask=inside_b, other=0.0)
         s = tl.dot(x, y, s, input_precision="ieee")
     tl.store(c + r[:, None] * N + q[None, :], s, mask=(r[:, None] < M) & (q[None, :] < N))
 
