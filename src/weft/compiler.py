@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from weft.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
-from weft.diagnostics import CompileError, caller_location, nearest
+from weft.diagnostics import CompileError, Location, caller_location, nearest
+from weft.diagnostics.wrote import source_of
 from weft.dtype import DType
 from weft.emit.lower import lower_module
 from weft.frontend.elaborate import Elaborator
 from weft.frontend.over import Over
 from weft.ir.core import Function, Module
 from weft.ir.printer import print_module
-from weft.ir.verify import verify_module
+from weft.ir.verify import InvalidIR, verify_module
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec
@@ -133,12 +134,30 @@ def elaborate_kernel(
             break
         over = replace(over, per_thread=(1, 1))
     elaborated = time.perf_counter()
-    verify_module(module)
+    try:
+        verify_module(module)
+    except InvalidIR as error:
+        raise _invalid(error, function) from (None if "before its definition" in str(error) else error)
     made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over)
     made.source = kernel.function
     made.times["elaborate"] = (elaborated - start) * 1e3
     made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
     return made
+
+
+def _invalid(error: InvalidIR, function: Function) -> CompileError:
+    """What broke the IR's rules: a value of another compilation, or a defect of weft."""
+    line, column = (function.line, 0) if error.op is None else error.op.loc[:2]
+    source = source_of(function.file)
+    statement = None if source is None else source.statement(line, column)
+    place = Location(function.file, line) if source is None or statement is None else source.place(statement)
+    if "before its definition" in str(error):
+        message = "this uses a value that belongs to a kernel compiled before"
+        hint = "write it to memory in that kernel; nothing else leaves one"
+        return CompileError.at("escaped", message, place, hints=(hint,))
+    message = f"weft made code that breaks its own rules: {error}"
+    hint = "this is a defect of weft: please report it with the lines above"
+    return CompileError.at("internal-error", message, place, hints=(hint,))
 
 
 def compile_kernel(
@@ -167,5 +186,5 @@ def check_emission_kind(kind: str) -> EmissionKind:
         f"there is no emission kind {kind!r}",
         caller_location(),
         notes=(f"known are {', '.join(EMISSION_KINDS)}",),
-        hints=(f"did you mean {guess!r}?",) if guess else (),
+        hints=(f"did you mean {guess!r}?" if guess else "write emission_kind='asm' for PTX or assembly",),
     )

@@ -24,6 +24,7 @@ from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import Function
 from weft.runtime.limits import check_launch
 from weft.runtime.streams import DeviceStream
+from weft.stubs import AFTER, Launched, install
 
 __all__ = ["CompiledKernel", "DeviceContext", "call_on_cpu"]
 
@@ -130,6 +131,7 @@ class DeviceContext(BaseContext):
     def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
         super().__init__(device_id, api=api)
         self._loaded: dict[object, _Loaded] = {}
+        self._launches = 0
 
     @property
     def target(self) -> str:
@@ -198,6 +200,34 @@ class DeviceContext(BaseContext):
                 wrong is listed.
             CompileError: the kernel cannot be compiled for these types.
         """
+        self.enqueue_by_python(
+            kernel,
+            *args,
+            grid_dim=grid_dim,
+            block_dim=block_dim,
+            over=over,
+            shared_mem_bytes=shared_mem_bytes,
+            stream=stream,
+            **named,
+        )
+        self._launches += 1
+        if self._launches == AFTER:
+            native = install(self)
+            if native is not None:
+                self.__dict__["enqueue_function"] = native
+
+    def enqueue_by_python(
+        self,
+        kernel: Kernel[...] | CompiledKernel,
+        *args: object,
+        grid_dim: Any = None,
+        block_dim: Any = None,
+        over: Any = None,
+        shared_mem_bytes: int = 0,
+        stream: DeviceStream | None = None,
+        **named: object,
+    ) -> Launched:
+        """:meth:`enqueue_function` without its native stub; what it has launched."""
         if isinstance(kernel, CompiledKernel):
             kernel = kernel.kernel
         _check_kernel(kernel)
@@ -221,7 +251,18 @@ class DeviceContext(BaseContext):
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
         target = self._native(stream)
-        target.launch(loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents)
+        packed = loaded.pack(values)
+        target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents)
+        pointers = sum(p.pointer for p in loaded.signature.parameters)
+        return Launched(
+            kernel.function,
+            specs,
+            loaded.function,
+            packed,
+            (*grid, *block),
+            shared_mem_bytes,
+            repeatable=stream is None and (plan is None or pointers < 2),
+        )
 
     def _accept(
         self,
@@ -242,6 +283,9 @@ class DeviceContext(BaseContext):
             except Mismatch as found:
                 at = argument_key(kernel.function, p.name, len(args), named)
                 note_mismatch(problems, kernel.function, p, found, at)
+                continue
+            except LaunchError as error:  # a closed buffer
+                problems.extend(error.diagnostics, argument_key(kernel.function, p.name, len(args), named))
                 continue
             specs[p.name] = spec
             for leaf, value in zip(spec.leaves(), leaves, strict=True):

@@ -1,6 +1,6 @@
 """Places, diagnostics, their text, and the exceptions that carry them. The bottom room."""
 
-from weft.diagnostics.diagnostic import INDEX, LEFT, OBJECT, RIGHT, VALUE, Diagnostic, Label
+from weft.diagnostics.diagnostic import INDEX, LEFT, OBJECT, RIGHT, STORED, VALUE, Diagnostic, Label
 from weft.diagnostics.errors import CompileError, DeviceError, LaunchError, WeftError, a_, nearest
 from weft.diagnostics.location import (
     Location,
@@ -16,6 +16,7 @@ __all__ = [
     "LEFT",
     "OBJECT",
     "RIGHT",
+    "STORED",
     "VALUE",
     "CompileError",
     "DeviceError",

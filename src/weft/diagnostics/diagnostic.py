@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 from weft.diagnostics.location import Location
 
-__all__ = ["INDEX", "LEFT", "OBJECT", "RIGHT", "VALUE", "Diagnostic", "Label"]
+__all__ = ["INDEX", "LEFT", "OBJECT", "RIGHT", "STORED", "VALUE", "Diagnostic", "Label"]
 
-LEFT, RIGHT, VALUE, INDEX, OBJECT = (
-    f"\ue000{part}\ue001" for part in ("left", "right", "value", "index", "object")
+LEFT, RIGHT, VALUE, STORED, INDEX, OBJECT = (
+    f"\ue000{part}\ue001" for part in ("left", "right", "value", "stored", "index", "object")
 )
-"""Marks for parts of the expression under evaluation: the operands of an operator, the value of an
-assignment, call or condition, the index and the object of a subscript. Before anyone reads a message
-that holds one, the user's own words take its place."""
+"""Marks for parts of the expression under evaluation: the operands of an operator; the value of an
+assignment or condition, or the first argument of a call; the value that is stored, where that is
+certain; the index and the object of a subscript. Before anyone reads a message that holds one, the
+user's own words take its place."""
 
 
 @dataclass(frozen=True, slots=True)

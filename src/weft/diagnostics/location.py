@@ -111,7 +111,8 @@ def caller_location() -> Location | None:
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         code = frame.f_code
-        if not is_internal(code.co_filename):
+        generated = code.co_filename == "<string>" and code.co_name == "__init__"  # a dataclass's
+        if not is_internal(code.co_filename) and not generated:
             return _code_location(code, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
     return None

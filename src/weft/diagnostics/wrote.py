@@ -25,8 +25,8 @@ __all__ = [
     "source_of",
 ]
 
-_MARK = re.compile("(\\(?)\ue000([a-z]+)\ue001(\\)?)")
-_GENERIC = {"left": "a", "right": "b", "value": "x", "index": "i", "object": "x"}
+_MARK = re.compile("([(`]?)\ue000([a-z]+)\ue001([)`]?)")
+_GENERIC = {"left": "a", "right": "b", "value": "...", "stored": "...", "index": "...", "object": "x"}
 _LONGEST = 32
 """A longer expression is not quoted in the middle of a sentence."""
 _LOOSE = (ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda, ast.UnaryOp, ast.NamedExpr)
@@ -113,6 +113,15 @@ def _parsed(file: str, text: str) -> Source | None:
 
 def _parts(node: ast.AST | None, source: Source) -> dict[str, ast.AST]:
     """The named parts of what was under evaluation."""
+    found = _roles(node, source)
+    if "value" in found and not isinstance(node, (ast.Call, ast.UnaryOp, ast.IfExp)):
+        found["stored"] = found["value"]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "store":
+        found["stored"] = node.args[-1] if node.args else node
+    return found
+
+
+def _roles(node: ast.AST | None, source: Source) -> dict[str, ast.AST]:
     if isinstance(node, ast.BinOp):
         return {"left": node.left, "right": node.right}
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -157,14 +166,19 @@ def _literal(node: ast.AST, value: object) -> ast.AST | None:
     return found[0] if len(found) == 1 else None
 
 
-def resolved(diagnostic: Diagnostic, place: Location | None, part: object = None) -> Diagnostic:
+def resolved(
+    diagnostic: Diagnostic, place: Location | None, part: object = None, *, whole: bool = False
+) -> Diagnostic:
     """The diagnostic with its marks replaced by the words at ``place``, and labelled there.
 
-    ``part`` narrows the place: one of the marks, or a literal that stands below.
+    ``part`` narrows the place: one of the marks, or a literal that stands below. ``whole`` makes all
+    of the expression there what ``VALUE`` stands for, as an argument is.
     """
     source = None if place is None else source_of(place.file)
     node = None if source is None else source.at(place)
     parts = {} if source is None else _parts(node, source)
+    if whole:
+        parts = {} if node is None else {"value": node, "stored": node}
 
     def words(match: re.Match[str]) -> str:
         before, name, after = match.groups()
@@ -275,9 +289,14 @@ def binding_before(file: str, line: int, byte_column: int, name: str) -> Locatio
     if shown is not None:
         return source.place(shown)
     function = source.function_of(here)
-    found: list[tuple[int, int, ast.AST]] = []
+    found: list[ast.AST] = []
     for node in ast.walk(function) if function is not None else ():
         shown = _binds(node, name)
-        if shown is not None and (node.lineno, node.col_offset) < (line, byte_column):  # type: ignore[attr-defined]
-            found.append((shown.lineno, shown.col_offset, shown))  # type: ignore[attr-defined]
-    return source.place(max(found, key=lambda f: f[:2])[2]) if found else None
+        if shown is not None and _begin(node) < (line, byte_column):
+            found.append(shown)
+    return source.place(max(found, key=_begin)) if found else None
+
+
+def _begin(node: ast.AST) -> tuple[int, int]:
+    """Line and column of a node that has a place."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)

@@ -19,6 +19,7 @@ from weft.ir.core import Function, Loc, Module, Region, Value
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, to_type
+from weft.lang.promote import fits
 from weft.lang.signature import MISSING, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 
@@ -109,7 +110,11 @@ class Elaborator:
         def entry(b: Staging, *values: Any) -> None:
             values, extents = values[: len(order)], list(values[len(order) :])
             extents += [number_class(DType.int64)(1)] * (3 - len(extents))
-            runner(b, lambda *index: self._element(fn, order, values, index), tuple(extents), per_x, per_y)
+
+            def element(*index: Any) -> None:
+                self._element(fn, order, values, index)
+
+            runner(b, element, tuple(extents), per_x, per_y)
 
         index = [(name, NumberSpec(DType.int64)) for name in names]
         key = (fn, "over", tuple(order))
@@ -283,6 +288,7 @@ def _finish(b: Staging, f: Function, name: str, kernel: bool) -> Spec:
     """Give every return its operands, now that all of them are known; the result's spec."""
     body = f.body
     b.region = body
+    fell = b.live
     if b.live:
         b.return_(None)
     else:
@@ -292,7 +298,7 @@ def _finish(b: Staging, f: Function, name: str, kernel: bool) -> Spec:
     values = [value for _, _, value in b.returns]
     if kernel:
         return StaticSpec(None)
-    result, values = _result(b, values, name)
+    result, values = _result(b, values, name, fell)
     f.results = tuple(leaf.type for leaf in result.leaves())
     if not f.results:
         return result
@@ -304,7 +310,10 @@ def _finish(b: Staging, f: Function, name: str, kernel: bool) -> Spec:
     return result
 
 
-def _result(b: Staging, values: list[Any], name: str) -> tuple[Spec, list[Any]]:
+def _unified(b: Staging, values: list[Any]) -> list[Any]:
+    """What the returns give, with literals in the type of the numbers on other paths; tuples by item."""
+    if values and all(type(v) is tuple and len(v) == len(values[0]) > 0 for v in values):
+        return list(zip(*[_unified(b, list(items)) for items in zip(*values, strict=True)], strict=True))
     literal = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
     numbers = [v for v in values if isinstance(v, Number)]
     if numbers and all(n or isinstance(v, Number) for n, v in zip(literal, values, strict=True)):
@@ -312,13 +321,23 @@ def _result(b: Staging, values: list[Any], name: str) -> tuple[Spec, list[Any]]:
         for v in numbers:
             if type(v) is not cls and v.weak is not None:
                 b.elaborator.refine(v.weak, cls.dtype)
-        values = [cls(v) if n else v for n, v in zip(literal, values, strict=True)]
-    elif all(isinstance(v, (bool, int, float)) for v in values) and any(v != values[0] for v in values):
+            elif v.weak is not None and not cls.dtype.is_float and float in map(type, values):
+                b.elaborator.refine(v.weak, DType.float32)
+        for n, v in zip(literal, values, strict=True):
+            if n:
+                fits(v, cls)
+        return [cls(v) if n else v for n, v in zip(literal, values, strict=True)]
+    if all(isinstance(v, (bool, int, float)) for v in values) and len({StaticSpec(v) for v in values}) > 1:
         kind = DType.bool if all(isinstance(v, bool) for v in values) else DType.int64
         kind = DType.float32 if any(isinstance(v, float) for v in values) else kind
-        values = [number_class(kind)(v) for v in values]
-    elif any(isinstance(v, Number) for v in values) and any(isinstance(v, bool) for v in values):
-        values = [number_class(DType.bool)(v) if isinstance(v, bool) else v for v in values]
+        return [number_class(kind)(v) for v in values]
+    if numbers and any(isinstance(v, bool) for v in values):
+        return [number_class(DType.bool)(v) if isinstance(v, bool) else v for v in values]
+    return values
+
+
+def _result(b: Staging, values: list[Any], name: str, fell: bool) -> tuple[Spec, list[Any]]:
+    values = _unified(b, values)
     specs = [spec_of(v) for v in values]
     if any(spec != specs[0] for spec in specs):
         values = [carried(v) for v in values]
@@ -334,7 +353,9 @@ def _result(b: Staging, values: list[Any], name: str) -> tuple[Spec, list[Any]]:
                     "return-type",
                     f"{name} returns {texts[0]} on one path and {texts[1]} on another",
                     (
-                        Label(_return_place(b, op.loc), texts[1]),
+                        Label(
+                            _return_place(b, None if fell and op is b.returns[-1][0] else op.loc), texts[1]
+                        ),
                         Label(_return_place(b, b.returns[0][0].loc), texts[0]),
                     ),
                     (),
@@ -344,15 +365,15 @@ def _result(b: Staging, values: list[Any], name: str) -> tuple[Spec, list[Any]]:
     return (specs[0] if specs else StaticSpec(None)), values
 
 
-def _return_place(b: Staging, loc: Loc) -> Location:
+def _return_place(b: Staging, loc: Loc | None) -> Location:
     """Where the statement at ``loc`` returns; of the end of the function, its name."""
     from weft.diagnostics.wrote import parameter_place, source_of
 
     source = source_of(b.file)
-    statement = None if source is None else source.statement(*loc)
+    statement = None if source is None or loc is None else source.statement(loc[0], loc[1])
     if source is not None and isinstance(statement, ast.Return):
         return source.place(statement.value or statement)
-    return parameter_place(b.file, b.function.line if b.function is not None else loc[0], "")
+    return parameter_place(b.file, b.function.line if b.function is not None else 0, "")
 
 
 def _returned(spec: Spec) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import sysconfig
-from types import FrameType, TracebackType
+from itertools import pairwise
+from types import CodeType, FrameType, TracebackType
 
 from weft.diagnostics import CompileError, Diagnostic, Location, frame_location, is_internal
 from weft.frontend.stage import is_staged
@@ -31,12 +32,17 @@ def _users(frames: list[TracebackType]) -> list[TracebackType]:
     for f in frames[first:]:
         file = f.tb_frame.f_code.co_filename
         if is_staged(f.tb_frame.f_code) or not (file.startswith(_LIBRARY) or file.startswith("<frozen")):
-            if not is_internal(file) and f.tb_frame.f_code.co_name not in _COMPREHENSIONS:
+            if not is_internal(file) and not _generated(f.tb_frame.f_code):
                 out.append(f)
     return out
 
 
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+def _generated(code: CodeType) -> bool:
+    """Whether the user did not write this frame: a comprehension's, or the ``__init__`` of a struct."""
+    return code.co_name in _COMPREHENSIONS or (code.co_filename, code.co_name) == ("<string>", "__init__")
 
 
 def _called(frame: FrameType) -> str:
@@ -47,7 +53,7 @@ def _called(frame: FrameType) -> str:
 def _chain(users: list[TracebackType]) -> tuple[str, ...]:
     """How the innermost of the frames was reached, innermost call first."""
     chain: list[str] = []
-    for outer, inner in zip(users, users[1:], strict=False):
+    for outer, inner in pairwise(users):
         at = frame_location(outer)
         if not (
             is_staged(inner.tb_frame.f_code)
@@ -85,16 +91,25 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
         return _within(CompileError(dataclasses.replace(found, notes=(*found.notes, *chain))), name)
     if error.within and users:  # it was placed in a function that this one calls
         chain = (f"{error.within} was called from {place.file}:{place.line}", *chain)
+    known = _asked(frames, users[-1]) if users else None
     out: list[Diagnostic] = []
     for diagnostic in error.diagnostics:
         if not diagnostic.labels:
-            diagnostic, part = refined(diagnostic, error.part, place, frame, helper)
+            diagnostic, part = refined(diagnostic, error.part, place, frame, helper, known)
             diagnostic = resolved(diagnostic, place, part)
         elif not error.within and not helper:
             out.append(diagnostic)
             continue
         out.append(dataclasses.replace(diagnostic, notes=_cut((*diagnostic.notes, *chain))))
     return _within(CompileError(out), error.within if not users else name)
+
+
+def _asked(frames: list[TracebackType], user: TracebackType) -> bool | None:
+    """Whether Python asked a number for its value, right in the user's frame or (False) within weft."""
+    names = [f.tb_frame.f_code.co_name for f in frames]
+    if names[-2:] != ["_known", "refuse"]:
+        return None
+    return names[frames.index(user) + 1] in ("__bool__", "__int__", "__index__", "__float__")
 
 
 def _within(error: CompileError, name: str) -> CompileError:

@@ -9,7 +9,7 @@ from weft.dtype import DType
 from weft.frontend.ranges import Range
 from weft.ir.builder import Builder
 from weft.ir.core import Op, Region, Value
-from weft.lang.errors import VALUE, refuse
+from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, number_class, unify
 from weft.lang.printing import kernel_print, text_of
 
@@ -21,6 +21,10 @@ __all__ = ["Builtins"]
 
 def _runtime(values: tuple[Any, ...]) -> bool:
     return any(isinstance(v, Number) and isinstance(v.value, Value) for v in values)
+
+
+def _has_length(value: object) -> bool:
+    return hasattr(type(value), "__len__")
 
 
 class Builtins(Builder):
@@ -61,9 +65,16 @@ class Builtins(Builder):
         return self._extreme(args, kwargs, builtins.max, "gt")
 
     def _extreme(self, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any, better: str) -> Any:
-        items = tuple(args[0]) if len(args) == 1 and not isinstance(args[0], Number) else args
-        if kwargs or not _runtime(items):
+        items = tuple(args[0]) if len(args) == 1 and _has_length(args[0]) else args
+        if not _runtime(items):
             return plain(*args, **kwargs)
+        if kwargs or len(items) == 1 == len(args):
+            name = plain.__name__
+            hint = "give two numbers or more" if not kwargs else "write out the comparison"
+            if not kwargs and items[0].lanes > 1:
+                hint = f"write {VALUE}.reduce_{name}()"
+            found = "of one number" if not kwargs else f"by {', '.join(kwargs)}="
+            refuse("builtin", f"{name} {found} has no meaning in compiled code", hint=hint)
         best = items[0]
         for item in items[1:]:
             unify(plain.__name__, item, best)
@@ -74,6 +85,13 @@ class Builtins(Builder):
 
     def py_len(self, value: Any) -> Any:
         """``len``: compile-time, and of a SIMD value its lanes."""
+        if not isinstance(value, Number) and not _has_length(value):
+            refuse(
+                "builtin",
+                f"{a_(type(value).__name__)} has no length",
+                hint="pass the number of elements to the kernel beside it",
+                part=VALUE,
+            )
         return value.lanes if isinstance(value, Number) else len(value)
 
     def py_int(self, value: Any = 0, *args: Any) -> Any:
@@ -129,6 +147,9 @@ class Builtins(Builder):
         """``pow``."""
         if not mod:
             return base**exponent
+        if _runtime((base, exponent, *mod)):
+            hint = "write the loop of squares, taking the remainder each time"
+            refuse("builtin", "pow(base, exponent, modulus) has no meaning in compiled code", hint=hint)
         return cast("Any", pow)(base, exponent, *mod)
 
     def py_divmod(self, a: Any, c: Any) -> Any:

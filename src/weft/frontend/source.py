@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from weft.diagnostics import CompileError, Location
+from weft.diagnostics import CompileError, Location, caller_location
 
 __all__ = ["find_function"]
 
@@ -24,11 +24,14 @@ def _last_line(code: CodeType) -> int:
     return last
 
 
-def _definition(tree: ast.AST, name: str, line: int) -> ast.FunctionDef | None:
+def _definition(tree: ast.AST, code: CodeType, line: int) -> ast.FunctionDef | None:
+    name = code.co_name
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             first = min([d.lineno for d in node.decorator_list], default=node.lineno)
-            if first == line or node.lineno == line:
+            arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            if line in (first, node.lineno) and [*names] == arguments:
                 return node
     return None
 
@@ -49,7 +52,7 @@ def find_function(fn: Callable[..., Any]) -> ast.FunctionDef:
         raise CompileError.at(
             "no-source",
             f"the source of {fn.__qualname__} cannot be found: {code.co_filename} is not a file",
-            place,
+            caller_location() or place,
             notes=("weft compiles functions from their source text",),
             hints=("define it in a file or a notebook cell, not through exec or eval",),
         )
@@ -62,18 +65,18 @@ def find_function(fn: Callable[..., Any]) -> ast.FunctionDef:
             tree = ast.parse(pad + "".join(body))
         except SyntaxError:
             continue
-        found = _definition(tree, code.co_name, first)
+        found = _definition(tree, code, first)
         if found is not None:
             return found
     try:  # the lines around it matter: a function on the first line of an indented block, say
-        found = _definition(ast.parse("".join(lines)), code.co_name, first)
+        found = _definition(ast.parse("".join(lines)), code, first)
     except SyntaxError:
         found = None
     if found is None:
         raise CompileError.at(
             "no-source",
             f"{fn.__qualname__} is not at line {first} of {code.co_filename} any more",
-            place,
+            caller_location() or place,
             hints=("the file changed after it was imported: restart, or reload the module",),
         )
     return found

@@ -49,6 +49,9 @@ BUILTINS = frozenset(
 )
 """Builtins with a meaning of their own on run-time values: ``b.py_<name>``."""
 
+_CLASSES = frozenset({"int", "float", "bool"})
+"""Of these, those that also name a type: only where they are called do they mean anything else."""
+
 _staged_codes: set[CodeType] = set()
 
 
@@ -104,8 +107,16 @@ class _Stager(ast.NodeTransformer):
             return node
         if node.id in self.carried:
             return place(_method("ld", node, ast.Constant(node.id)), node)
-        if node.id in self.builtins:
+        if node.id in self.builtins and node.id not in _CLASSES:
             return place(ast.Attribute(_name(B), f"py_{node.id}", ast.Load()), node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        func = node.func
+        self.generic_visit(node)
+        if node.func is func and isinstance(func, ast.Name) and func.id in _CLASSES & self.builtins:
+            if not any(func.id in names for names in self.hidden) and func.id not in self.carried:
+                node.func = place(ast.Attribute(_name(B), f"py_{func.id}", ast.Load()), func)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
@@ -150,6 +161,9 @@ class _Stager(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
         if len(node.ops) == 1:
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+                negated = ast.Constant(isinstance(node.ops[0], ast.IsNot))
+                return place(_method("is_", node.left, node.comparators[0], negated), node)
             return node
 
         # a < b < c: each middle operand once, later ones only if needed

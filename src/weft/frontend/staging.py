@@ -8,11 +8,11 @@ from typing import Any, cast
 from weft.dtype import DType
 from weft.frontend.pybuiltins import Builtins
 from weft.frontend.ranges import Range
-from weft.frontend.variables import UNDEFINED, Undefined, Var
+from weft.frontend.variables import UNDEFINED, Undefined, Var, as_runtime
 from weft.ir.core import Op, Region, Value
 from weft.ir.types import I1
 from weft.lang.comptime import unroll
-from weft.lang.errors import VALUE, a_, refuse
+from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.printing import kernel_assert
 from weft.lang.spec import is_composite, spec_of
@@ -175,7 +175,10 @@ class Staging(Builtins):
             )
         if isinstance(items, unroll):
             items = cast("unroll[Any]", items).items
-        yield from self._unrolled(items)
+        if not isinstance(items, (Iterable, Range)):
+            hint = f"write range({VALUE})" if isinstance(items, int) else "loop over range(n)"
+            refuse("iteration", f"a loop cannot run over {a_(type(items).__name__)}", hint=hint)
+        yield from self._unrolled(cast("Iterable[Any]", items))
 
     def _unrolled(self, items: Iterable[Any]) -> Iterator[Any]:
         if isinstance(items, Range):
@@ -314,6 +317,17 @@ class Staging(Builtins):
         """``first or thunk()``."""
         return self._short_circuit(first, thunk, False)
 
+    def is_(self, first: Any, second: Any, negated: bool) -> bool:
+        """``first is second``: of Python's objects only."""
+        late = [isinstance(v, Number) and isinstance(v.value, Value) for v in (first, second)]
+        if any(late) and first is not None and second is not None:
+            refuse(
+                "operand",
+                f"`is` compares objects of Python's, but `{LEFT if late[0] else RIGHT}` is a run-time number",
+                hint=f"write {LEFT} {'!=' if negated else '=='} {RIGHT}",
+            )
+        return (first is second) is not negated
+
     def not_(self, value: Any) -> Any:
         """``not value``."""
         known = truth(value, self)
@@ -334,6 +348,13 @@ class Staging(Builtins):
             return _Bool.of(known).select(a, c)
         if numbers:
             a, c = self._meet(a, c, yes, no)
+        kinds = spec_of(as_runtime(a)), spec_of(as_runtime(c))
+        if kinds[0] != kinds[1]:
+            refuse(
+                "mixed-types",
+                f"this is {kinds[0].describe()} if `{VALUE}` holds, and else {kinds[1].describe()}",
+                hint="give both branches one type, or choose by a condition known at compile time",
+            )
         result = Var(self, "conditional expression", UNDEFINED)
         for region, value in ((yes, a), (no, c)):
             with self.into(region):

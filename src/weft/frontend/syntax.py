@@ -147,6 +147,17 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
             inner.update(walk(node))  # rejected as a whole
     defined = fn.__globals__
     seen: set[str] = set()
+    constant = local - set(code.co_freevars)
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node not in inner:
+            base = node.value
+            while isinstance(base, ast.Attribute):
+                base = base.value
+            if isinstance(base, ast.Name) and base.id not in constant:
+                message = (
+                    f"`{base.id}` is known at compile time, so a kernel cannot assign `.{node.attr}` of it"
+                )
+                checker.problem(node, "attribute", message, "write to memory, or use a local variable")
     for node in names:
         name = node.id
         if name in local or name in defined or name in seen:

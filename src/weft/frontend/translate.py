@@ -11,14 +11,15 @@ import ast
 import re
 from collections.abc import Iterable
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 from weft.diagnostics import Diagnostic, Location, nearest
 from weft.diagnostics.wrote import Source, source_of
 from weft.frontend.variables import Var
 from weft.ir.core import Value
-from weft.lang.errors import INDEX, OBJECT, VALUE, a_
+from weft.lang.errors import INDEX, LEFT, OBJECT, VALUE, a_
 from weft.lang.number import Number
+from weft.lang.spec import is_composite
 
 __all__ = ["MATH", "refined", "translated"]
 
@@ -38,7 +39,7 @@ _CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
 _UNBOUND = re.compile(r"variable '(\w+)'")
 _PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics"})
 MATH = frozenset(
-    "abs acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc exp exp2 expm1 floor fma"
+    "abs acos asin atan atan2 ceil copysign cos cosh erf erfc exp exp2 expm1 floor fma"
     " isfinite isinf isnan log log10 log1p log2 max min pow sin sinh sqrt tan tanh trunc".split()
 )
 """What ``weft.math`` has under the name that Python's modules use."""
@@ -62,13 +63,31 @@ def _value(node: ast.AST, frame: FrameType | None) -> Any:
         found = scope.get(node.id)
         return None if type(found) is Var else found
     if isinstance(node, ast.Attribute):
-        held = _value(node.value, frame)
+        held: Any = _value(node.value, frame)
         if held is None:
             return None
-        if isinstance(held, (ModuleType, type)):
-            return getattr(held, node.attr, None)
-        return getattr(type(held), node.attr, None)
+        owner = held if isinstance(held, (ModuleType, type)) else _class_of(held)
+        return getattr(cast("Any", owner), node.attr, None)
     return None
+
+
+_ALIASES = {
+    "reduce_sum": "reduce_add",
+    "sum": "reduce_add",
+    "prod": "reduce_mul",
+    "min": "reduce_min",
+    "max": "reduce_max",
+    "any": "reduce_or",
+    "all": "reduce_and",
+    "astype": "cast",
+    "to": "cast",
+    "view": "bitcast",
+}
+"""Methods that other libraries call so."""
+
+
+def _class_of(value: object) -> type[object]:
+    return type(value)
 
 
 def _public(names: Iterable[str]) -> list[str]:
@@ -79,18 +98,17 @@ def _attribute(error: AttributeError) -> Diagnostic | None:
     name, held = error.name, error.obj
     if not isinstance(name, str) or not name or held is None:
         return None
-    fields = getattr(type(held), "__weft_fields__", None)
     if isinstance(held, ModuleType):
         what, known = f"the module `{held.__name__}`", _public(dir(held))
     elif isinstance(held, type):
         what, known = f"the class {held.__name__}", _public(dir(held))
     else:
-        what = f"`{OBJECT}` ({_article(type(held).__name__)})"
+        shown = isinstance(held, Number) or is_composite(held)
+        what = f"`{OBJECT}` ({_article(type(held).__name__)})" if shown else f"`{OBJECT}`"
         known = _public(dir(held))
-    guess = nearest(name, known)
+    guess = _ALIASES.get(name) if isinstance(held, Number) else None
+    guess = guess or nearest(name, known)
     listed = known if not isinstance(held, ModuleType) else []
-    if isinstance(fields, dict):
-        what = f"`{OBJECT}` (a {type(held).__name__})"
     notes = (f"it has {', '.join(listed)}",) if 0 < len(listed) <= _SHOWN else ()
     hint = f"write `{guess}`" if guess else ("write one of these" if notes else "")
     if not hint:
@@ -100,8 +118,12 @@ def _attribute(error: AttributeError) -> Diagnostic | None:
 
 def _operand_hint(left: str, right: str) -> str:
     kinds = {left, right}
+    if kinds == {"Pointer"}:
+        return "compute with their indices, or read their elements: p[i]"
     if "Pointer" in kinds:
         return "read an element, as in p[i], or move a pointer by p + n"
+    if "LayoutTensor" in kinds:
+        return "compute element by element: t[i, j]"
     if kinds & {"function", "method", "builtin_function_or_method"}:
         return "call it: write the parentheses"
     if "type" in kinds:
@@ -152,8 +174,12 @@ _VERBS = {
 }
 
 
-def _verb(error: TypeError, node: ast.AST | None) -> _Found | None:
+def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Found | None:
     text = str(error)
+    statement = None if source is None or node is None else source.statement_of(node)
+    if (isinstance(statement, ast.Assign) and statement.value is node) or statement is node:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Tuple, ast.List)):
+            text = re.sub(r"'(.+)' object is not iterable", r"cannot unpack non-iterable \1 object", text)
     if m := _UNPACK.match(text):
         return (
             Diagnostic(
@@ -232,7 +258,7 @@ def _module_of(node: ast.AST | None, frame: FrameType | None) -> str:
     if not isinstance(node, ast.Call):
         return ""
     callee = _value(node.func, frame)
-    module = getattr(callee, "__module__", None) or getattr(type(callee), "__module__", "")
+    module = getattr(callee, "__module__", None) or getattr(_class_of(callee), "__module__", "")
     return str(module).split(".")[0]
 
 
@@ -245,7 +271,7 @@ def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None
     return (
         Diagnostic(
             "not-compile-time",
-            f"`{written}` is Python's own and computes at compile time, but `{VALUE}` exists only at run time",
+            f"`{written}` is Python's and computes at compile time, but `{VALUE}` exists only at run time",
             (),
             (),
             (
@@ -276,9 +302,7 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
             f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time",
             (),
             (),
-            (
-                f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop over the index",
-            ),
+            (f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop",),
         ),
         INDEX,
     )
@@ -321,6 +345,10 @@ def translated(
         return Diagnostic(
             "recursion", f"{name} calls itself without end at compile time", (), (), (hint,)
         ), None
+    if inside and isinstance(error, TypeError):
+        plain = _plain(error, node)
+        if plain is not None:
+            return plain
     if inside:
         message = f"weft itself failed here: {kind}: {error}"
         hint = "this is a defect of weft: please report it with the lines above"
@@ -328,6 +356,21 @@ def translated(
     text = f"{kind} at compile time: {error}" if str(error) else f"{kind} at compile time"
     hints = (f"{helper} is ordinary Python and runs at compile time",) if helper else ()
     return Diagnostic("compile-time-error", text, (), (), hints), None
+
+
+def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
+    """A TypeError that Python raised within weft over an argument of the user's."""
+    text = str(error)
+    called = f"{ast.unparse(node.func)}(...)" if isinstance(node, ast.Call) else "this"
+    if m := re.match(r"must be real number, not (.+)", text):
+        hint = _operand_hint(m[1], m[1])
+        return Diagnostic("operand", f"{called} takes a number, not {_article(m[1])}", (), (), (hint,)), None
+    if m := re.match(r"(?:<class '(?:.*\.)?(.+)'>|(.+)) is not an element type", text):
+        shown = m[1] or m[2]
+        hint = {"float": "write Float32", "int": "write Int or Int32", "bool": "write Bool"}.get(shown)
+        message = f"{called} takes an element type, which {shown} is not"
+        return Diagnostic("element-type", message, (), (), (hint or "write Float32, say",)), None
+    return None
 
 
 def _direct(
@@ -365,7 +408,7 @@ def _direct(
     found = _operator(error)
     if found is not None:
         return found, None
-    verb = _verb(error, node)
+    verb = _verb(error, node, source)
     if verb is not None:
         return verb
     found = _call(error, node, frame)
@@ -373,16 +416,34 @@ def _direct(
 
 
 def refined(
-    diagnostic: Diagnostic, part: object, place: Location, frame: FrameType | None, helper: str
+    diagnostic: Diagnostic,
+    part: object,
+    place: Location,
+    frame: FrameType | None,
+    helper: str,
+    known: bool | None,
 ) -> _Found:
-    """A refusal of weft's, said more exactly where the expression at ``place`` allows it."""
-    if diagnostic.code != "not-compile-time":
+    """A refusal of weft's, said more exactly where the expression at ``place`` allows it.
+
+    ``known`` tells of a number that Python wanted to know the value of: whether it did so right there
+    and not within weft; None of any other refusal.
+    """
+    if diagnostic.code != "not-compile-time" or known is None:
         return diagnostic, part
     source = source_of(place.file)
     node = None if source is None else source.at(place)
     found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
     if found is not None:
         return found
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        word, sign, link = ("in", "==", "or") if isinstance(node.ops[0], ast.In) else ("not in", "!=", "and")
+        hint = f"write the comparisons: {LEFT} {sign} a {link} {LEFT} {sign} b"
+        message = f"`{word}` compares at compile time, but one of these exists only at run time"
+        return Diagnostic(diagnostic.code, message, (), (), (hint,)), None
+    if not known and not helper:
+        message = diagnostic.message.split(" needs ")[-1]
+        hint = "pass it as a Comptime parameter, or write a Python value"
+        return Diagnostic(diagnostic.code, f"this needs {message}", (), (), (hint,)), None
     if helper:
         hint = f"{helper} is ordinary Python and runs at compile time; decorate it with @func to compile it"
         diagnostic = Diagnostic(diagnostic.code, diagnostic.message, (), diagnostic.notes, (hint,))

@@ -10,6 +10,9 @@ __all__ = ["InvalidIR", "verify_module"]
 class InvalidIR(AssertionError):
     """The compiler made IR that breaks its own rules: a defect of weft, not of the program."""
 
+    op: Op | None = None
+    """The operation that does."""
+
 
 def verify_module(module: Module) -> None:
     """Check every function: declared operand counts, types, definitions before uses, terminators.
@@ -29,7 +32,9 @@ class _Verifier:
         self.defined: set[Value] = set(function.args)
 
     def fail(self, op: Op, text: str) -> None:
-        raise InvalidIR(f"{self.function.name}, line {op.loc[0]}: {op.name}: {text}")
+        error = InvalidIR(f"{self.function.name}, line {op.loc[0]}: {op.name}: {text}")
+        error.op = op
+        raise error
 
     def run(self) -> None:
         self.region(self.function.body, in_loop=False)

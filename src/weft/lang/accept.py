@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, cast, get_args, get_origin
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.lang.number import Number, number_class, wrap
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.lang.promote import promote
 from weft.lang.problems import Problems
+from weft.lang.promote import promote
 from weft.lang.signature import MISSING, Parameter, describe_annotation, parameter_location
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
@@ -43,7 +43,12 @@ def note_mismatch(
         problems.add("annotation", message, found.hint, place=parameter_location(fn, p.name))
         return
     message = f"argument `{p.name}` of {fn.__name__} takes {found.allowed}, not {found.found}"
-    problems.add("argument-type", message, found.hint or f"pass {found.allowed}", at=at)
+    problems.add(
+        "argument-type",
+        message,
+        found.hint or f"pass {found.allowed if found.allowed[:2] == 'a ' else a_(found.allowed)}",
+        at=at,
+    )
 
 
 def accept(parameter: Parameter, value: Any) -> Accepted:
@@ -150,10 +155,25 @@ def element_dtype(annotation: Any) -> DType | None:
     return dtype if isinstance(dtype, DType) else None
 
 
+def _check_element(annotation: Any) -> None:
+    """Refuse ``Pointer[float]``: what is no element type of weft's."""
+    args = get_args(annotation)
+    if args and element_dtype(annotation) is None and not isinstance(args[0], TypeVar) and args[0] is not Any:
+        shown = describe_annotation(args[0])
+        wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(args[0], "Float32")
+        problem = f"is annotated with `Pointer[{shown}]`, but `{shown}` is no type of elements"
+        raise Mismatch(f"a Pointer of {shown}", "Pointer[T]", f"annotate it with Pointer[{wrong}]", problem)
+
+
 def _accept_pointer(annotation: Any, value: Any) -> Accepted:
+    _check_element(annotation)
     wanted = element_dtype(annotation)
     found = getattr(value, "dtype", None)
     allowed = f"a buffer of {number_class(wanted).__name__}" if wanted is not None else "a buffer"
+    if hasattr(value, "layout"):
+        raise Mismatch(
+            _describe(value), allowed, "pass the buffer that it views, or annotate LayoutTensor[...]"
+        )
     if not hasattr(value, "address") or not isinstance(found, DType):
         hint = "create one: ctx.enqueue_create_buffer(Float32, n)"
         if hasattr(value, "__array_interface__"):
@@ -198,6 +218,7 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
         if issubclass(cls, Number):
             return NumberSpec(cls.dtype, cls.lanes)
         if issubclass(cls, Pointer):
+            _check_element(annotation)
             dtype = element_dtype(annotation)
             if dtype is None:
                 raise Mismatch("a Pointer without element type", "Pointer[T]", "write e.g. Pointer[Float32]")

@@ -8,7 +8,7 @@ from weft.dtype import DType, as_dtype
 from weft.ir.builder import current
 from weft.ir.types import I1, of_dtype
 from weft.lang import arith
-from weft.lang.errors import refuse
+from weft.lang.errors import a_, refuse
 from weft.lang.intrinsics import inline_asm
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace, Pointer
@@ -54,7 +54,7 @@ def _checked(name: str, pointer: object) -> Pointer[Any]:
     if not isinstance(pointer, Pointer):
         refuse(
             "atomic",
-            f"Atomic.{name} takes a Pointer, not a {type(pointer).__name__}",
+            f"Atomic.{name} takes a Pointer, not {a_(type(pointer).__name__)}",
             hint="write pointer + i for an element of a pointer, tensor.address(i, j) for one of a tensor",
         )
     if pointer.dtype.kind == "bool":

@@ -92,6 +92,9 @@ def _function(fn: Any, decorator: str) -> Callable[..., Any]:
     if not hasattr(fn, "__code__"):
         what, hint = _not_a_function(fn, decorator)
         refuse("decorator", f"@{decorator} goes on a function defined with def, not on {what}", hint=hint)
+    if fn.__name__ == "<lambda>":
+        hint = f"write it with def and decorate that with @{decorator}"
+        refuse("decorator", f"@{decorator} goes on a function defined with def, not on a lambda", hint=hint)
     code = fn.__code__
     if code.co_flags & 0x2A0:
         from weft.diagnostics.wrote import parameter_place
@@ -117,15 +120,15 @@ def _kind(made: Compiled) -> str:
 
 def _not_a_function(fn: object, decorator: str) -> tuple[str, str]:
     """What a decorator was put on, and what to write instead."""
-    if isinstance(fn, (staticmethod, classmethod, property)):
-        kind = type(fn).__name__
-        if isinstance(fn, staticmethod):
-            return "a staticmethod", f"turn them round: @staticmethod above @{decorator}"
+    kind = type(fn).__name__
+    if isinstance(fn, staticmethod):
+        return "a staticmethod", f"turn them round: @staticmethod above @{decorator}"
+    if isinstance(fn, (classmethod, property)):
         return f"a {kind}", f"leave out @{kind}"
     if isinstance(fn, type):
         return f"the class {fn.__name__}", "write @struct for a class"
     if isinstance(fn, functools.partial):
-        return "a functools.partial", f"decorate the function, and give it values by .bind(...) or a closure"
+        return "a functools.partial", "decorate the function, and give it values by .bind(...) or a closure"
     return a_(type(fn).__name__), f"write a function with def and decorate it with @{decorator}"
 
 

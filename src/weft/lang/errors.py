@@ -10,6 +10,7 @@ from weft.diagnostics import (
     LEFT,
     OBJECT,
     RIGHT,
+    STORED,
     VALUE,
     CompileError,
     Diagnostic,
@@ -18,7 +19,7 @@ from weft.diagnostics import (
 )
 from weft.ir.builder import maybe_current
 
-__all__ = ["INDEX", "LEFT", "OBJECT", "RIGHT", "VALUE", "a_", "refuse"]
+__all__ = ["INDEX", "LEFT", "OBJECT", "RIGHT", "STORED", "VALUE", "a_", "refuse"]
 
 
 def refuse(

@@ -9,7 +9,7 @@ from weft.ir.builder import current
 from weft.ir.core import Value
 from weft.ir.types import I32, of_dtype
 from weft.lang import arith
-from weft.lang.errors import INDEX, OBJECT, VALUE, a_, refuse
+from weft.lang.errors import INDEX, OBJECT, a_, refuse
 from weft.lang.number import CLASSES, Number, number_class, to_type, unify, value_of
 
 __all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle"]

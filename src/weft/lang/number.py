@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.ir.builder import Builder, current, maybe_current
 from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith
-from weft.lang.errors import INDEX, LEFT, OBJECT, RIGHT, VALUE, a_, refuse
+from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
 from weft.lang.hints import conversion_hint, kind_of, operand_hint
 from weft.lang.promote import fits, promote
 from weft.lang.wrap import wrap
@@ -278,7 +278,7 @@ class Number:
                 "bitcast",
                 f"{self.dtype} has {self.dtype.bits} bits, {target} has {target.bits}; "
                 "a bitcast needs equal widths",
-                hint=f"convert the value by {OBJECT}.cast(...), or bitcast to a type of {self.dtype.bits} bits",
+                hint=f"convert by {OBJECT}.cast(...), or bitcast to a type of {self.dtype.bits} bits",
             )
         b = current()
         return number_class(target, self.lanes).of(arith.bitcast(b, value_of(self, b), target))
@@ -366,16 +366,20 @@ def value_of(number: Number, b: Builder) -> Value:
     return b.constant(value, of_dtype(number.dtype, number.lanes))
 
 
+def _refuse_escaped(number: Number) -> NoReturn:
+    refuse(
+        "escaped",
+        f"this {type(number).__name__} belongs to a kernel that was compiled before",
+        hint="write it to memory in that kernel; nothing else leaves one",
+    )
+
+
 def _converted(number: Number, to: type[Number]) -> Any:
     """The payload of ``number`` as ``to``: an IR value while compiling, else a Python number."""
     b = maybe_current()
     if b is None or not isinstance(number.value, Value):
         if isinstance(number.value, Value):
-            refuse(
-                "escaped",
-                f"this {type(number).__name__} belongs to a kernel that was compiled before",
-                hint="write it to memory in that kernel; nothing else leaves one",
-            )
+            _refuse_escaped(number)
         value = number.value
         if to.dtype.is_integer and isinstance(value, float):
             value = 0 if math.isnan(value) else value
@@ -399,7 +403,7 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
             "operand",
             f"{a_(cls.__name__)} is needed here, not {kind_of(x)}",
             hint=operand_hint(x),
-            part=VALUE,
+            part=STORED,
         )
     if type(x) is cls:
         return value_of(x, b)
@@ -409,18 +413,18 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
         if promote(x.dtype, cls.dtype) is not cls.dtype:
             refuse(
                 "narrowing",
-                f"{a_(type(x).__name__)} does not become {a_(cls.__name__)} by itself: that could lose information",
-                hint=f"write {cls.__name__}({VALUE})"
+                f"{a_(type(x).__name__)} does not become {a_(cls.__name__)} by itself: that may lose bits",
+                hint=f"write {cls.__name__}({STORED})"
                 if cls.lanes == 1
-                else f"write {VALUE}.cast({CLASSES[cls.dtype.name, 1].__name__})",
-                part=VALUE,
+                else f"write {STORED}.cast({CLASSES[cls.dtype.name, 1].__name__})",
+                part=STORED,
             )
     if x.lanes not in (1, cls.lanes):
         refuse(
             "lanes",
             f"{a_(cls.__name__)} is needed here, not {a_(type(x).__name__)}: the lanes differ",
             hint="store vectors by p.store(i, v), or take one lane: v[0]" if cls.lanes == 1 else "",
-            part=VALUE,
+            part=STORED,
         )
     return value_of(cls(x), b)
 
@@ -507,7 +511,7 @@ def _binary(op: str, a: object, c: object) -> Any:
     elif op == "/":
         refuse(
             "int-division",
-            f"`/` of integers is a float, and weft does not choose which: this is {a_(cls.__name__)}",
+            f"`/` of integers (here {cls.__name__}) is a float in Python, and weft does not choose which",
             hint=f"write {LEFT} // {RIGHT} for the integer quotient, or Float32({LEFT}) / Float32({RIGHT})",
         )
     elif d.kind == "bool" and op not in _BITWISE:
@@ -530,6 +534,8 @@ def _as_mask(x: object, d: DType) -> object:
 
 
 def _payload(x: Any) -> Any:
+    if isinstance(x, Number) and isinstance(x.value, Value):
+        _refuse_escaped(x)
     return x.value if isinstance(x, Number) else x
 
 

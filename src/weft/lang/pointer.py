@@ -45,9 +45,8 @@ def index_value(index: object, b: Builder) -> Value:
         if value.type is I64:
             return value
         return arith.cast(b, value, index.dtype, DType.int64)
-    refuse(
-        "index", f"an index must be an integer, not {a_(type(index).__name__)}", hint=_hint(index), part=INDEX
-    )
+    found = INDEX if hasattr(index, "x") and hasattr(index, "y") else a_(type(index).__name__)
+    refuse("index", f"an index must be an integer, not {found}", hint=_hint(index), part=INDEX)
 
 
 def _hint(index: object) -> str:
@@ -97,6 +96,9 @@ class Pointer(Generic[T]):
         return f"<{self.__weft_spec__().describe()} at run time>"
 
     def __add__(self, elements: NumberLike) -> Pointer[T]:
+        if isinstance(elements, Pointer):
+            hint = "move a pointer by a number of elements, or add the elements: p[i] + q[i]"
+            refuse("operand", "`+` cannot combine a Pointer with a Pointer", hint=hint)
         b = current()
         return Pointer(self._at(elements, b), self.dtype, self.space)
 

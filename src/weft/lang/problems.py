@@ -46,12 +46,12 @@ class Problems:
         ``positional`` is how many values came by position; the call may name more before them, as a
         launch names its kernel, or fewer, as a method's call does.
         """
-        from weft.diagnostics.wrote import argument_place
+        from weft.diagnostics.wrote import argument_place, resolved
 
         out: list[Diagnostic] = []
         for diagnostic, at in self.found:
             if not diagnostic.labels and call is not None:
                 where = call if at is None else argument_place(call, at, positional)
-                diagnostic = dataclasses.replace(diagnostic, labels=(Label(where),))
+                diagnostic = resolved(diagnostic, where, whole=where is not call)
             out.append(diagnostic)
         return out

@@ -151,6 +151,7 @@ else:
         """
 
         def __new__(cls, *_args):
+            """Refused: a class comes of ``SIMD[Float32, 4]``."""
             refuse("simd", "SIMD needs its element type and lanes", hint="write SIMD[Float32, 4](...)")
 
         def __class_getitem__(cls, item):
@@ -164,4 +165,17 @@ else:
                     f"SIMD takes a power of two as its number of lanes, not {lanes!r}",
                     hint="write SIMD[Float32, 4], say",
                 )
-            return number_class(as_dtype(dtype), lanes)
+            try:
+                return number_class(as_dtype(dtype), lanes)
+            except TypeError:
+                shown = getattr(dtype, "__name__", repr(dtype))
+                hint = {
+                    "float": "write Float32 or Float64",
+                    "int": "write Int, or Int32",
+                    "bool": "write Bool",
+                }
+                refuse(
+                    "simd",
+                    f"SIMD takes a number format of weft's, not {shown}",
+                    hint=hint.get(shown, "write SIMD[Float32, 4], say"),
+                )

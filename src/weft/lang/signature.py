@@ -136,7 +136,9 @@ def bind(
         takes = f"{len(positional)} positional argument{'s' * (len(positional) != 1)}"
         extra = len(args) - len(positional)
         named = [p.name for p in params if p.keyword_only]
-        hint = f"give {named[0]}= by name" if named else f"leave out {'it' if extra == 1 else 'the rest'}"
+        hint = (
+            f"give {named[0]}= by name" if named else "leave it out" if extra == 1 else "leave out the rest"
+        )
         problem(
             "argument-count", f"{name_of} takes {takes}, but {len(args)} were given", hint, len(positional)
         )
@@ -167,7 +169,7 @@ def bind(
     if runtime:
         listed = ", ".join(f"`{n}`" for n in runtime)
         message = f"{name_of} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}"
-        problem("argument-count", message, f"give {'it' if len(runtime) == 1 else 'them'} in this order")
+        problem("argument-count", message, f"pass {'it' if len(runtime) == 1 else 'them in this order'}")
     for p in params:
         if p.name not in values and p.default is not MISSING:
             values[p.name] = p.default

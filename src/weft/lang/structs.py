@@ -71,8 +71,13 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
             if isinstance(annotation, str):
                 try:
                     annotation = eval(annotation, scope)
-                except NameError:
-                    annotation = Any
+                except NameError as error:
+                    guess = nearest(error.name or "", scope)
+                    refuse(
+                        "annotation",
+                        f"the type `{field.type}` of {cls.__name__}.{field.name} does not evaluate: {error}",
+                        hint=f"did you mean `{guess}`?" if guess else "define or import what it names",
+                    )
             found[field.name] = annotation
         cls.__weft_fields__ = found
     return found
@@ -152,6 +157,9 @@ def struct(cls: type[T]) -> type[T]:
     """
     import sys
 
+    if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+        what = "a function" if callable(cls) else a_(type(cls).__name__)
+        refuse("decorator", f"@struct goes on a class, not on {what}", hint="write @func for a function")
     methods: dict[str, Callable[..., Any]] = {}
     for name, item in list(vars(cls).items()):
         if name not in _KEEP and callable(item) and hasattr(item, "__code__"):

@@ -257,6 +257,8 @@ class LayoutTensor(Generic[T]):
                 storage = self.ptr + offset
         return self.of(storage, layout, alignment, element or self.element)
 
+    __iter__ = None  # else Python would try t[0], t[1], ... without end
+
     @overload
     def __getitem__(self, index: Index) -> T: ...  # pyright: ignore[reportOverlappingOverload]
     @overload

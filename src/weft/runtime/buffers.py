@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
+from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.runtime.allocation import Allocation
 from weft.runtime.refuse import refuse
@@ -35,6 +36,8 @@ class Buffer(Generic[T]):
     (see :meth:`sub_buffer`); it is free when none of them is left and no queued work uses it.
     """
 
+    __slots__ = ("__weakref__", "_address", "_allocation", "_key", "_size", "context", "dtype")
+
     space: ClassVar[Literal["device", "host"]]
     """Where the memory is."""
     dtype: DType
@@ -48,6 +51,7 @@ class Buffer(Generic[T]):
         self._allocation: Allocation | None = allocation
         self._address = address
         self._size = size
+        self._key: object = context.buffer_key(dtype)
 
     def __len__(self) -> int:
         return self._size
@@ -92,6 +96,11 @@ class Buffer(Generic[T]):
         """Whether work of that context may use the memory; called before each such work is queued."""
         return context is self.context
 
+    @property
+    def key(self) -> object:
+        """The same for all open buffers of one context and element type; None once it is closed."""
+        return self._key
+
     def unsafe_ptr(self) -> int:
         """The address of the first element; nothing checks what is done with it."""
         return self.address
@@ -99,6 +108,7 @@ class Buffer(Generic[T]):
     def close(self) -> None:
         """Give this handle up. The memory goes once no other handle, view or queued work uses it."""
         self._allocation = None
+        self._key = None
 
     def __enter__(self) -> Self:
         self.allocation  # noqa: B018
@@ -143,7 +153,17 @@ class Buffer(Generic[T]):
         self.context.enqueue_copy(dst=self, src=src)
 
     def tensor(self, layout: MakesTensor[R_co]) -> R_co:
-        """The elements seen through a layout: a tensor that shares this memory."""
+        """The elements seen through a layout: a tensor that shares this memory.
+
+        Raises:
+            LaunchError: this is no layout.
+        """
+        if not hasattr(layout, "tensor"):
+            raise refuse(
+                "tensor-layout",
+                f"a buffer is seen through a Layout, not through {a_(type(layout).__name__)}",
+                hints=[f"write Layout.row_major{layout!r}" if type(layout) is tuple else "make a Layout"],
+            )
         return layout.tensor(self)
 
 
@@ -153,6 +173,8 @@ class DeviceBuffer(Buffer[T]):
     The host does not see the elements; copy them to a host buffer or an array, or use
     :meth:`map_to_host`. A slice is a part that shares memory: ``buffer[8:16]``.
     """
+
+    __slots__ = ()
 
     space = "device"
 

@@ -63,13 +63,15 @@ class BaseContext:
         if not 0 <= device_id < count:
             has = "one device, number 0" if count == 1 else f"{count} devices, numbered from 0"
             raise missing(
-                "device-id", f"there is no device {device_id} of api {driver.api!r}; this machine has {has}"
+                "device-id", f"there is no device {device_id} of api {driver.api!r}; this machine has {has}",
+                hints=["leave device_id out to take the first"],
             )
         self._api = driver.api
         self._id = device_id
         self._device = driver.open(device_id)
         self._stream = self._device.create_stream()
         self._closed = False
+        self._keys: dict[DType, object] = {}
         self._kept: dict[int, object] = {}
 
     @staticmethod
@@ -181,6 +183,10 @@ class BaseContext:
             raise refuse("buffer-size", f"a buffer cannot have {count} elements; the size is 0 or more")
         allocation = Allocation(device, count * dtype.itemsize, host=host)
         return dtype, allocation, allocation.address, count
+
+    def buffer_key(self, dtype: DType) -> object:
+        """What open buffers of this context and of one element type have in common."""
+        return self._keys.setdefault(dtype, object())
 
     # Work
 

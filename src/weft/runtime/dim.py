@@ -66,7 +66,7 @@ def as_dim(value: DimLike, name: str = "dim") -> Dim:
         raise refuse(
             "dim-negative",
             f"{name}={shown} has a negative extent; extents are 1 or more",
-            hints=[f"leave out what is not there: {name}={_joined(tuple(e for e in given if e > 0) or (1,))}"],
+            hints=[f"count from 1: {name}=1 is the smallest"],
         )
     if extents.total == 0:
         raise refuse("dim-empty", empty(name, extents), hints=[EMPTY_HINT])

@@ -51,11 +51,11 @@ def known_api(api: str) -> str:
     """
     if api in DRIVERS:
         return api
-    meant = nearest(api, DRIVERS)
+    meant = nearest(str(api), DRIVERS)
     raise missing(
         "unknown-api",
         f"there is no device API {api!r}; weft knows {', '.join(map(repr, DRIVERS))}",
-        hints=[f"did you mean {meant!r}?"] if meant else [],
+        hints=[f"did you mean {meant!r}?" if meant else "write api='cpu', which every machine has"],
     )
 
 

@@ -26,6 +26,14 @@ def find_target(name: str | Target) -> Target:
     """
     if isinstance(name, Target):
         return name
+    if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        name = f"sm_{name}" if isinstance(name, int) else repr(name)
+        raise CompileError.at(
+            "unknown-target",
+            "a target is named by a str",
+            caller_location(),
+            hints=(f"write {name!r}" if name in TARGETS else "write 'sm_90' or 'native', say",),
+        )
     found = TARGETS.get(name) or _BY_ALIAS.get(name.lower())
     if found is not None:
         return found
@@ -35,5 +43,5 @@ def find_target(name: str | Target) -> Target:
         f"there is no target {name!r}",
         caller_location(),
         notes=(f"known are {', '.join(TARGETS)}",),
-        hints=(f"did you mean {guess!r}?",) if guess else (),
+        hints=(f"did you mean {guess!r}?" if guess else "write 'sm_90' or 'native', say",),
     )
