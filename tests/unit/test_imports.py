@@ -38,6 +38,7 @@ ROOMS: dict[str, set[str] | None] = {
     "__main__": ANYTHING,
     "hostcall": ANYTHING,
     "launch": ANYTHING,
+    "stubs": ANYTHING,
     "over": ANYTHING,
     "cli": ANYTHING,
     "compile": ANYTHING,

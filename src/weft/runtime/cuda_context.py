@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import os
 import sys
 import threading
@@ -11,11 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.artifact import Artifact
-from weft.diagnostics import DeviceError, WeftError
+from weft.diagnostics import DeviceError, Diagnostic, WeftError
 from weft.runtime.cuda_console import DeviceConsole
 from weft.runtime.cuda_errors import FAULTS, Cuda, CudaFailure, fault_error, lost_error
 from weft.runtime.cuda_memory import Memory
 from weft.runtime.driver import DeviceInfo
+from weft.runtime.native_launch import Launcher
 from weft.runtime.refuse import missing
 
 __all__ = ["Primary", "Queue", "primary_of"]
@@ -27,7 +29,7 @@ _EXIT_SECONDS = 2.0
 class Queue:
     """A stream of the driver, and what weft must know of the work in it."""
 
-    __slots__ = ("failures", "handle", "launched", "talks")
+    __slots__ = ("failures", "handle", "launched", "launchers")
 
     def __init__(self, handle: Any) -> None:
         self.handle = handle
@@ -35,8 +37,14 @@ class Queue:
         """The kernels launched since the last synchronisation, by their names."""
         self.failures: list[BaseException] = []
         """What host functions raised since then."""
-        self.talks = False
-        """Whether one of the kernels may print or fail an assertion."""
+        self.launchers: list[Launcher] = []
+        """The native code that also launches here."""
+
+    def take_launched(self) -> list[Artifact]:
+        """The kernels launched since the last call."""
+        taken = [*self.launched.values(), *(used for one in self.launchers for used in one.take_used())]
+        self.launched.clear()
+        return taken
 
 
 class Primary:
@@ -56,7 +64,8 @@ class Primary:
         self.queues: set[Queue] = set()
         self._pid = os.getpid()
         self._number = cuda(self.cu.cuDeviceGet, ordinal)
-        self._context = self.call(self.cu.cuDevicePrimaryCtxRetain, self._number)
+        self.context = self.call(self.cu.cuDevicePrimaryCtxRetain, self._number)
+        self.handle = int(self.context)
         self.enter()
         self.memory = Memory(self, ordinal)
         self._console: DeviceConsole | None = None
@@ -66,6 +75,21 @@ class Primary:
         if self._console is None:
             self._console = DeviceConsole(self)
         return self._console
+
+    def read_console(self) -> list[Diagnostic]:
+        """Write out what kernels have printed; what they have found wrong."""
+        return [] if self._console is None else self._console.read()
+
+    def launch_addresses(self) -> tuple[int, int]:
+        """Where the driver's ``cuLaunchKernel`` and ``cuCtxGetCurrent`` are."""
+        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        launch, current = (
+            ctypes.cast(function, ctypes.c_void_p).value
+            for function in (library.cuLaunchKernel, library.cuCtxGetCurrent)
+        )
+        assert launch
+        assert current
+        return launch, current
 
     def enter(self) -> None:
         """Make this the context that the calling thread's driver calls are for.
@@ -81,7 +105,7 @@ class Primary:
                 f"{self.info.name} was opened before this process forked, and CUDA does not survive a fork",
                 hints=["start processes by `multiprocessing.get_context('spawn')`"],
             )
-        status = self.cu.cuCtxSetCurrent(self._context)[0]
+        status = self.cu.cuCtxSetCurrent(self.context)[0]
         if status != 0:
             raise self.error(self.cuda.failure("cuCtxSetCurrent", status))
 
@@ -108,8 +132,12 @@ class Primary:
         if failure.status not in FAULTS:
             return missing("driver-call", f"the NVIDIA driver refused {failure}")
         self.lost = f"{FAULTS[failure.status]} ({failure.name})"
-        launched = [artifact for queue in tuple(self.queues) for artifact in queue.launched.values()]
+        launched = [artifact for queue in tuple(self.queues) for artifact in queue.take_launched()]
         return fault_error(failure, self.info.name, launched)
+
+    def status_error(self, function: str, status: int) -> DeviceError:
+        """:meth:`error` for a status that native code has got."""
+        return self.error(self.cuda.failure(function, self.cu.CUresult(status)))
 
     def release(self) -> None:
         """Give the driver's context up, with all that is in it, after it was lost."""
@@ -171,7 +199,6 @@ def _last_words(primary: Primary, queue: Queue, deadline: float) -> None:
             return
         time.sleep(0.0005)
     failures: list[object] = list(queue.failures)
-    if queue.talks:
-        failures[:0] = map(DeviceError, primary.console().read())
+    failures[:0] = map(DeviceError, primary.read_console())
     if failures and sys.stderr is not None:
         print(f"weft: after the last synchronize():\n{failures[0]}", file=sys.stderr)

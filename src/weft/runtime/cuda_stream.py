@@ -9,10 +9,13 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from weft.diagnostics import DeviceError, Diagnostic, WeftError
+from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
 from weft.runtime.cuda_context import Queue
 from weft.runtime.cuda_module import CudaFunction
+from weft.runtime.dim import Dim
 from weft.runtime.driver import CopyKind, Event, Extents, Function
+from weft.runtime.limits import check_launch
+from weft.runtime.native_launch import Launcher
 from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
@@ -146,8 +149,9 @@ class CudaStream:
         assert isinstance(function, CudaFunction)
         queue, artifact = self._queue, function.artifact
         queue.launched[artifact.signature.name] = artifact
-        if artifact.prints or artifact.asserts:
-            queue.talks = True
+        if block[0] * block[1] * block[2] > function.max_threads_per_block:
+            limit = function.max_threads_per_block
+            raise LaunchError(check_launch(self._primary.info, Dim(*grid), Dim(*block), kernel_threads=limit))
         if shared_bytes:
             function.allow_shared(shared_bytes)
         count = function.count
@@ -196,19 +200,22 @@ class CudaStream:
             )
         primary.enter()
         primary.call(primary.cu.cuStreamSynchronize, self.handle)
-        queue.launched.clear()
-        found: list[Diagnostic] = []
-        if queue.talks:
-            queue.talks = False
-            found = primary.console().read()
+        queue.take_launched()
+        found = primary.read_console()
         primary.memory.collect()
         failures, queue.failures = queue.failures, []
         if found or failures:
             raise _as_error(found, failures) from (failures[0] if failures else None)
 
+    def add_launcher(self, launcher: Launcher) -> None:
+        """Take part in what native code launches here."""
+        self._queue.launchers.append(launcher)
+
     def close(self) -> None:
         """Take no more work."""
         self._closed = True
+        for launcher in self._queue.launchers:
+            launcher.forget()
 
 
 class CudaEvent:

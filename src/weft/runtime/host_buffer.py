@@ -31,6 +31,7 @@ class HostBuffer(Buffer[T]):
     ``np.asarray`` gives the bits as uint16.
     """
 
+    __slots__ = ()
     space = "host"
 
     def numpy(self) -> npt.NDArray[Any]:

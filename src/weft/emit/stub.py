@@ -1,0 +1,340 @@
+"""The launch stub: native code between Python and the driver, the same for all kernels.
+
+Python calls it as a builtin in place of ``enqueue_function``. It looks for a launch that the caller
+has made before: the same kernel, keywords and types of arguments. Then it checks the values, packs
+them and calls the driver; anything else goes on to Python. What it looks through are structs that
+``runtime/native_launch.py`` fills.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ENTRY", "stub_text"]
+
+ENTRY = "weft_enqueue"
+
+# What an entry of a site asks of its argument; runtime/native_launch.py has the same numbers.
+_TEXT = """
+%Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr] }}
+%Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, [6 x i64], i64 }}
+%Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
+
+declare ptr @PyLong_AsVoidPtr(ptr)
+declare i64 @PyLong_AsUnsignedLongLong(ptr)
+declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
+declare double @PyFloat_AsDouble(ptr)
+declare ptr @PyLong_FromLong(i64)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare void @llvm.memcpy.inline.p0.p0.i64(ptr, ptr, i64, i1)
+
+define i1 @weft_same(ptr %x, ptr %y) nounwind {{
+entry:
+  %x0 = icmp eq ptr %x, null
+  %y0 = icmp eq ptr %y, null
+  %null = or i1 %x0, %y0
+  br i1 %null, label %no, label %sizes
+sizes:
+  %xp = getelementptr i8, ptr %x, i64 {size_offset}
+  %xn = load i64, ptr %xp
+  %yp = getelementptr i8, ptr %y, i64 {size_offset}
+  %yn = load i64, ptr %yp
+  %equal = icmp eq i64 %xn, %yn
+  br i1 %equal, label %loop, label %no
+loop:
+  %i = phi i64 [ 0, %sizes ], [ %i1, %one ]
+  %i1 = add i64 %i, 1
+  %end = icmp eq i64 %i, %xn
+  br i1 %end, label %yes, label %one
+one:
+  %xi = getelementptr i64, ptr %xp, i64 %i1
+  %yi = getelementptr i64, ptr %yp, i64 %i1
+  %xv = load i64, ptr %xi
+  %yv = load i64, ptr %yi
+  %is = icmp eq i64 %xv, %yv
+  br i1 %is, label %loop, label %no
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}}
+
+define i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow) alwaysinline nounwind {{
+entry:
+  %totalp = getelementptr %Site, ptr %site, i64 0, i32 4
+  %total = load i64, ptr %totalp
+  %entriesp = getelementptr %Site, ptr %site, i64 0, i32 5
+  %entries = load ptr, ptr %entriesp
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i1, %again ]
+  %more = icmp ult i64 %i, %total
+  br i1 %more, label %one, label %yes
+one:
+  %i1 = add i64 %i, 1
+  %argp = getelementptr ptr, ptr %args, i64 %i1
+  %arg = load ptr, ptr %argp
+  %e = getelementptr %Entry, ptr %entries, i64 %i
+  %kind = load i64, ptr %e
+  %whatp = getelementptr %Entry, ptr %e, i64 0, i32 1
+  %what = load ptr, ptr %whatp
+  %ap = getelementptr %Entry, ptr %e, i64 0, i32 2
+  %a = load i64, ptr %ap
+  %bp = getelementptr %Entry, ptr %e, i64 0, i32 3
+  %b = load i64, ptr %bp
+  %cp = getelementptr %Entry, ptr %e, i64 0, i32 4
+  %c = load i64, ptr %cp
+  %np = getelementptr %Entry, ptr %e, i64 0, i32 5
+  %n = load i64, ptr %np
+  %slot = getelementptr i64, ptr %slots, i64 %n
+  %same = icmp eq i64 %kind, 0
+  br i1 %same, label %identity, label %typed
+identity:
+  %is = icmp eq ptr %arg, %what
+  br i1 %is, label %again, label %no
+typed:
+  %typep = getelementptr i8, ptr %arg, i64 {type_offset}
+  %type = load ptr, ptr %typep
+  %right = icmp eq ptr %type, %what
+  br i1 %right, label %value, label %no
+value:
+  switch i64 %kind, label %no [ i64 1, label %buffer
+                                i64 2, label %integer
+                                i64 3, label %single
+                                i64 4, label %double
+                                i64 5, label %dimension
+                                i64 6, label %int_single
+                                i64 7, label %int_double ]
+buffer:
+  %keyp = getelementptr i8, ptr %arg, i64 %a
+  %key = load i64, ptr %keyp
+  %mine = icmp eq i64 %key, %b
+  br i1 %mine, label %open, label %no
+open:
+  %addressp = getelementptr i8, ptr %arg, i64 %c
+  %address = load ptr, ptr %addressp
+  %place = call i64 @PyLong_AsUnsignedLongLong(ptr %address)
+  store i64 %place, ptr %slot
+  br label %again
+integer:
+  %v = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
+  %o = load i32, ptr %overflow
+  %o0 = icmp eq i32 %o, 0
+  %low = icmp sge i64 %v, %a
+  %high = icmp sle i64 %v, %b
+  %in0 = and i1 %low, %high
+  %in = and i1 %in0, %o0
+  br i1 %in, label %keep, label %no
+keep:
+  store i64 %v, ptr %slot
+  br label %again
+single:
+  %d = call double @PyFloat_AsDouble(ptr %arg)
+  %f = fptrunc double %d to float
+  store float %f, ptr %slot
+  br label %again
+double:
+  %dd = call double @PyFloat_AsDouble(ptr %arg)
+  store double %dd, ptr %slot
+  br label %again
+dimension:
+  %x = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
+  %xo = load i32, ptr %overflow
+  %xo0 = icmp eq i32 %xo, 0
+  %xlow = icmp sge i64 %x, 1
+  %xhigh = icmp sle i64 %x, %b
+  %xin0 = and i1 %xlow, %xhigh
+  %xin = and i1 %xin0, %xo0
+  br i1 %xin, label %extent, label %no
+extent:
+  %dim = getelementptr i64, ptr %dims, i64 %c
+  store i64 %x, ptr %dim
+  br label %again
+int_single:
+  %u = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
+  %uo = load i32, ptr %overflow
+  %uo0 = icmp eq i32 %uo, 0
+  %ulow = icmp sge i64 %u, -16777216
+  %uhigh = icmp sle i64 %u, 16777216
+  %uin0 = and i1 %ulow, %uhigh
+  %uin = and i1 %uin0, %uo0
+  br i1 %uin, label %uf, label %no
+uf:
+  %us = sitofp i64 %u to float
+  store float %us, ptr %slot
+  br label %again
+int_double:
+  %w = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
+  %wo = load i32, ptr %overflow
+  %wo0 = icmp eq i32 %wo, 0
+  %wlow = icmp sge i64 %w, -9007199254740992
+  %whigh = icmp sle i64 %w, 9007199254740992
+  %win0 = and i1 %wlow, %whigh
+  %win = and i1 %win0, %wo0
+  br i1 %win, label %wf, label %no
+wf:
+  %wd = sitofp i64 %w to double
+  store double %wd, ptr %slot
+  br label %again
+again:
+  br label %loop
+yes:
+  ret i64 1
+no:
+  ret i64 0
+}}
+
+define ptr @weft_enqueue(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{
+entry:
+  %slots = alloca [32 x i64], align 16
+  %params = alloca [32 x ptr], align 16
+  %dims = alloca [6 x i64], align 16
+  %overflow = alloca i32
+  %current = alloca ptr
+  %tablep = getelementptr i8, ptr %self, i64 {table_offset}
+  %tableo = load ptr, ptr %tablep
+  %table = call ptr @PyLong_AsVoidPtr(ptr %tableo)
+  %any = icmp sgt i64 %count, 0
+  br i1 %any, label %find, label %python
+find:
+  %kernel = load ptr, ptr %args
+  %bits = ptrtoint ptr %kernel to i64
+  %shifted = lshr i64 %bits, 4
+  %bucket = and i64 %shifted, 31
+  %first = getelementptr %Table, ptr %table, i64 0, i32 5, i64 %bucket
+  br label %next
+next:
+  %from = phi ptr [ %first, %find ], [ %site, %miss ]
+  %site = load ptr, ptr %from
+  %end = icmp eq ptr %site, null
+  br i1 %end, label %python, label %compare
+compare:
+  %kp = getelementptr %Site, ptr %site, i64 0, i32 1
+  %k = load ptr, ptr %kp
+  %namesp = getelementptr %Site, ptr %site, i64 0, i32 2
+  %ns = load ptr, ptr %namesp
+  %countp = getelementptr %Site, ptr %site, i64 0, i32 3
+  %cn = load i64, ptr %countp
+  %c0 = icmp eq ptr %k, %kernel
+  %c1 = icmp eq i64 %cn, %count
+  %c2 = and i1 %c0, %c1
+  br i1 %c2, label %keywords, label %miss
+keywords:
+  %c3 = icmp eq ptr %ns, %names
+  br i1 %c3, label %pack, label %tuples
+tuples:
+  %c4 = call i1 @weft_same(ptr %ns, ptr %names)
+  br i1 %c4, label %pack, label %miss
+miss:
+  br label %next
+pack:
+  %constp = getelementptr %Site, ptr %site, i64 0, i32 7
+  %const = load ptr, ptr %constp
+  %slotsn = getelementptr %Site, ptr %site, i64 0, i32 6
+  %nslots = load i64, ptr %slotsn
+  br label %prepare
+prepare:
+  %j = phi i64 [ 0, %pack ], [ %j1, %put ]
+  %jmore = icmp ult i64 %j, %nslots
+  br i1 %jmore, label %put, label %extents
+put:
+  %cj = getelementptr i64, ptr %const, i64 %j
+  %cv = load i64, ptr %cj
+  %sj = getelementptr i64, ptr %slots, i64 %j
+  store i64 %cv, ptr %sj
+  %pj = getelementptr ptr, ptr %params, i64 %j
+  store ptr %sj, ptr %pj
+  %j1 = add i64 %j, 1
+  br label %prepare
+extents:
+  %dimsp = getelementptr %Site, ptr %site, i64 0, i32 13
+  call void @llvm.memcpy.inline.p0.p0.i64(ptr %dims, ptr %dimsp, i64 48, i1 false)
+  %packed = call i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow)
+  %ok = icmp ne i64 %packed, 0
+  br i1 %ok, label %check, label %miss
+check:
+  %getp = getelementptr %Table, ptr %table, i64 0, i32 1
+  %get = load ptr, ptr %getp
+  %got = call i32 %get(ptr %current)
+  %now = load ptr, ptr %current
+  %contextp = getelementptr %Site, ptr %site, i64 0, i32 10
+  %context = load ptr, ptr %contextp
+  %here = icmp eq ptr %now, %context
+  br i1 %here, label %threads, label %python
+threads:
+  %bxp = getelementptr i64, ptr %dims, i64 3
+  %bx = load i64, ptr %bxp
+  %byp = getelementptr i64, ptr %dims, i64 4
+  %by = load i64, ptr %byp
+  %bzp = getelementptr i64, ptr %dims, i64 5
+  %bz = load i64, ptr %bzp
+  %bxy = mul i64 %bx, %by
+  %bxyz = mul i64 %bxy, %bz
+  %mostp = getelementptr %Site, ptr %site, i64 0, i32 14
+  %most = load i64, ptr %mostp
+  %few = icmp ule i64 %bxyz, %most
+  br i1 %few, label %launch, label %python
+launch:
+  %gx = load i64, ptr %dims
+  %gyp = getelementptr i64, ptr %dims, i64 1
+  %gy = load i64, ptr %gyp
+  %gzp = getelementptr i64, ptr %dims, i64 2
+  %gz = load i64, ptr %gzp
+  %gx32 = trunc i64 %gx to i32
+  %gy32 = trunc i64 %gy to i32
+  %gz32 = trunc i64 %gz to i32
+  %bx32 = trunc i64 %bx to i32
+  %by32 = trunc i64 %by to i32
+  %bz32 = trunc i64 %bz to i32
+  %usedp = getelementptr %Site, ptr %site, i64 0, i32 12
+  store i64 1, ptr %usedp
+  %functionp = getelementptr %Site, ptr %site, i64 0, i32 8
+  %function = load ptr, ptr %functionp
+  %streamp = getelementptr %Site, ptr %site, i64 0, i32 9
+  %stream = load ptr, ptr %streamp
+  %sharedp = getelementptr %Site, ptr %site, i64 0, i32 11
+  %shared = load i64, ptr %sharedp
+  %shared32 = trunc i64 %shared to i32
+  %call = load ptr, ptr %table
+  %state = call ptr @PyEval_SaveThread()
+  %rc = call i32 %call(ptr %function, i32 %gx32, i32 %gy32, i32 %gz32, i32 %bx32, i32 %by32, i32 %bz32,
+                       i32 %shared32, ptr %stream, ptr %params, ptr null)
+  call void @PyEval_RestoreThread(ptr %state)
+  %fine = icmp eq i32 %rc, 0
+  br i1 %fine, label %done, label %failed
+done:
+  call void @Py_IncRef(ptr inttoptr (i64 {none} to ptr))
+  ret ptr inttoptr (i64 {none} to ptr)
+failed:
+  %rc64 = sext i32 %rc to i64
+  %number = call ptr @PyLong_FromLong(i64 %rc64)
+  %failp = getelementptr %Table, ptr %table, i64 0, i32 3
+  %fail = load ptr, ptr %failp
+  %raised = call ptr @PyObject_CallOneArg(ptr %fail, ptr %number)
+  call void @Py_DecRef(ptr %number)
+  ret ptr %raised
+python:
+  %lastp = getelementptr %Table, ptr %table, i64 0, i32 4
+  store ptr %names, ptr %lastp
+  %slowp = getelementptr %Table, ptr %table, i64 0, i32 2
+  %slow = load ptr, ptr %slowp
+  %result = call ptr @PyObject_Vectorcall(ptr %slow, ptr %args, i64 %count, ptr %names)
+  ret ptr %result
+}}
+"""
+
+
+def stub_text(type_offset: int, table_offset: int, none: int) -> str:
+    """The stub as LLVM IR.
+
+    Args:
+        type_offset: where an object has its type; a tuple has its length and items behind.
+        table_offset: where the builtin's ``self`` has the number that is the table's address.
+        none: the address of None.
+    """
+    return _TEXT.format(
+        type_offset=type_offset, size_offset=type_offset + 8, table_offset=table_offset, none=none
+    )

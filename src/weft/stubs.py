@@ -1,0 +1,155 @@
+"""Native launches: what joins the compiler's stub, the runtime's tables and a context's kernels.
+
+A context's ``enqueue_function`` begins as the method in Python. After some launches the stub stands
+before it and makes those that it has seen before; see ``emit/stub.py``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.dtype import DType
+from weft.lang.signature import parameters
+from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
+from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.cuda_device import CudaDevice
+from weft.runtime.cuda_module import CudaFunction
+from weft.runtime.cuda_stream import CudaStream
+from weft.runtime.dim import Dim
+from weft.runtime.driver import DeviceInfo, Function
+from weft.runtime.native_launch import Asks, Known, Launcher, member_offset, supported
+
+if TYPE_CHECKING:
+    from weft.launch import DeviceContext
+    from weft.runtime.cuda_context import Primary
+
+__all__ = ["AFTER", "Launched", "install", "stub_code"]
+
+AFTER = 8
+"""Launches by Python before the stub is made, which takes some milliseconds once per process."""
+_FIXED = {int, float, bool, str, tuple, type(None), Dim, DType}
+"""Types of values that stay what they are, so that the same object means the same launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch that Python has made."""
+
+    kernel: Callable[..., Any]
+    specs: Mapping[str, Spec]
+    function: Function
+    packed: bytes
+    """The argument block."""
+    dims: tuple[int, ...]
+    shared: int
+    repeatable: bool
+    """Whether the types of the arguments and the extents alone have decided what was launched, and where."""
+
+
+@functools.cache
+def stub_code() -> tuple[int, object]:
+    """The stub's address in this process, and what keeps it there."""
+    from weft.emit.llvm import emit, load_object
+    from weft.emit.stub import ENTRY, stub_text
+    from weft.targets import TARGETS
+
+    type_offset = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
+    text = stub_text(type_offset, member_offset(Launcher.__dict__["table"]), id(None))
+    names = {line.split("@")[1].split("(")[0] for line in text.splitlines() if line.startswith("declare")}
+    symbols = {
+        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+        for name in names
+        if not name.startswith("llvm.")
+    }
+    loaded = load_object(emit(text, TARGETS["native"], "object").data, ENTRY, symbols)
+    return loaded.address, loaded
+
+
+def install(context: DeviceContext) -> Callable[..., None] | None:
+    """The native ``enqueue_function`` of a context; None where there can be none."""
+    device, stream = context.device, context.stream
+    if not (isinstance(device, CudaDevice) and isinstance(stream, CudaStream) and supported()):
+        return None
+    reference = weakref.ref(context)
+    primary = device.primary
+
+    def slow(*args: Any, **named: Any) -> None:
+        names = launcher.names()
+        context = reference()
+        assert context is not None
+        made = context.enqueue_by_python(*args, **named)
+        if made.repeatable and (names or ()) == tuple(named):
+            _learn(context.info, (primary, stream), launcher, names, args, named, made)
+
+    def failed(status: int) -> None:
+        raise primary.status_error("cuLaunchKernel", status)
+
+    launcher = Launcher(stub_code(), *primary.launch_addresses(), slow, failed)
+    stream.add_launcher(launcher)
+    return launcher.make_builtin()
+
+
+def _learn(
+    info: DeviceInfo,
+    place: tuple[Primary, CudaStream],
+    launcher: Launcher,
+    names: tuple[str, ...] | None,
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+    made: Launched,
+) -> None:
+    slots: dict[str, int] = {}
+    total = 0
+    for p in parameters(made.kernel):
+        slots[p.name] = total
+        total += len(made.specs[p.name].leaves())
+    asks = Asks()
+    for name, value in [*zip(slots, args[1:], strict=False), *named.items()]:
+        if name in slots:
+            if not _ask(asks, made.specs[name], value, slots[name]):
+                return
+        elif type(value) is int and name == "grid_dim":
+            asks.dimension(info.max_grid_dim[0], 0)
+        elif type(value) is int and name == "block_dim":
+            asks.dimension(info.max_block_dim[0], 3)
+        elif type(value) in _FIXED:
+            asks.identity(value)
+        else:
+            return
+    function, (primary, stream) = made.function, place
+    assert isinstance(function, CudaFunction)
+    handles = (int(function.handle), int(stream.handle), primary.handle)
+    site = Known(args[0], names, len(args), asks, made.packed, handles, made.dims, made.shared, function)
+    launcher.learn(site)
+
+
+def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
+    """Add what the stub must ask of an argument; whether it can."""
+    kind = cast("type[Any]", type(value))
+    if isinstance(spec, StaticSpec):
+        if kind not in _FIXED:
+            return False
+        asks.identity(value)
+    elif isinstance(spec, PointerSpec) and kind is DeviceBuffer:
+        asks.buffer(value, slot)
+    elif not isinstance(spec, NumberSpec) or spec.lanes != 1:
+        return False
+    elif spec.dtype.is_integer and kind is int:
+        asks.integer(*_range(spec.dtype), slot)
+    elif spec.dtype in (DType.float32, DType.float64) and kind in (int, float):
+        asks.floating(spec.dtype.bits, kind, slot)
+    else:
+        return False
+    return True
+
+
+def _range(dtype: DType) -> tuple[int, int]:
+    """What an integer type holds, as far as the stub's 64 signed bits go."""
+    if dtype.is_signed:
+        return -(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1
+    return 0, (1 << min(dtype.bits, 63)) - 1
