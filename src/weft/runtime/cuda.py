@@ -96,6 +96,6 @@ def cuda_driver() -> CudaDriver:
     except ImportError as error:
         raise DriverMissing(
             "the Python package cuda-bindings, through which weft calls the NVIDIA driver, is not installed",
-            "pip install 'weft[cuda]'",
+            "pip install cuda-bindings",
         ) from error
     return CudaDriver(binding)

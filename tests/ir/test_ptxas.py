@@ -1,0 +1,390 @@
+"""NVIDIA's assembler takes the PTX of every kind of kernel, for GPUs from Turing to Blackwell.
+
+``ptxas`` comes with the test dependencies on Linux; elsewhere one on the PATH is used, or the tests
+are skipped. No GPU is needed.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import weft
+from weft import (
+    BFloat16,
+    Bool,
+    Comptime,
+    Float16,
+    Float32,
+    Float64,
+    Int,
+    Int32,
+    Kernel,
+    Pointer,
+    kernel,
+    math,
+)
+from weft.atomic import Atomic, fence
+from weft.compiler import elaborate_kernel
+from weft.frontend.over import Over
+from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.lang.accept import spec_of_annotation
+from weft.lang.signature import parameters
+from weft.lang.spec import Spec, StaticSpec
+from weft.layout import Layout, LayoutTensor
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
+from weft.over import describe_over
+
+ROOT = Path(__file__).parents[2]
+ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_120"]
+NEWEST_PTX = (8, 8)
+"""What the drivers of CUDA 12.9 take; a newer version would shut them out."""
+WHEELS = ("nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc")
+
+
+@cache
+def find_ptxas() -> str | None:
+    """The assembler of NVIDIA's wheel, or one on the PATH."""
+    for wheel in WHEELS:
+        try:
+            files = importlib.metadata.files(wheel) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        for file in files:
+            if file.stem == "ptxas":
+                return str(file.locate())
+    return shutil.which("ptxas")
+
+
+@pytest.fixture
+def assemble(tmp_path: Path) -> Callable[[str, str], str]:
+    """What ``ptxas`` has to say of a text for a GPU; nothing, where it takes it."""
+    program = find_ptxas()
+    if program is None:
+        pytest.skip(f"no ptxas: neither from {' or '.join(WHEELS)} nor on the PATH")
+
+    def run(ptx: str, arch: str) -> str:
+        made = tmp_path / "kernel.cubin"
+        command = [program, "-arch", arch, "-o", str(made), "-"]
+        done = subprocess.run(command, input=ptx.encode(), capture_output=True)
+        said = done.stderr.decode().strip()
+        assert bool(said) >= bool(done.returncode), f"exit status {done.returncode}, and no reason"
+        assert made.exists() == (done.returncode == 0)
+        return said
+
+    return run
+
+
+def ptx_version(ptx: str) -> tuple[int, int]:
+    found = re.search(r"^\.version (\d+)\.(\d+)$", ptx, re.MULTILINE)
+    assert found is not None, "the text has no .version"
+    return int(found[1]), int(found[2])
+
+
+# Kernels of which the assembler may have its own opinion.
+
+
+@kernel
+def matmul(
+    a: LayoutTensor[Float32], b: LayoutTensor[Float32], out: LayoutTensor[Float32], *, tile: Comptime[int]
+):
+    row, col = thread_idx.y, thread_idx.x
+    here_a = stack_allocation(Float32, Layout.row_major(tile, tile), address_space=AddressSpace.SHARED)
+    here_b = stack_allocation(Float32, Layout.row_major(tile, tile), address_space=AddressSpace.SHARED)
+    acc = Float32(0.0)
+    for k in range(a.shape[1] // tile):
+        here_a[row, col] = a.tile[tile, tile](block_idx.y, k)[row, col]
+        here_b[row, col] = b.tile[tile, tile](k, block_idx.x)[row, col]
+        barrier()
+        for i in range(tile):
+            acc += here_a[row, i] * here_b[i, col]
+        barrier()
+    out.tile[tile, tile](block_idx.y, block_idx.x)[row, col] = acc
+
+
+@kernel
+def reverse(x: Pointer[Float32], n: Int):
+    here = dynamic_shared_memory(Float32, 1024)
+    counts = (here + 512).bitcast(Int32)
+    if thread_idx.x < n:
+        here[thread_idx.x] = x[thread_idx.x]
+        Atomic.fetch_add(counts, 1, scope="block")
+    barrier()
+    x[n - 1 - thread_idx.x] = here[thread_idx.x] + counts[0]
+
+
+@kernel
+def simd_loads(x: Pointer[Float32], halves: Pointer[Float16], out: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        four = x.load(4 * i, width=4)
+        eight = halves.load(8 * i, width=8).cast(Float32)
+        both = four * eight.shuffle(0, 2, 4, 6) + eight.shuffle(1, 3, 5, 7)
+        x.store(4 * i, (four > 0.0).select(four, both))
+        out[i] = both.reduce_add() + four.reduce_max() + eight[i % 8]
+
+
+@kernel
+def vectorized(a: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    row, col = global_idx.y, global_idx.x
+    out.vectorize[1, 4]()[row, col] = a.vectorize[1, 4]()[row, col] * 2.0
+
+
+@kernel
+def private(out: Pointer[Float64], n: Int):
+    mine = stack_allocation(Float64, 32)
+    for i in range(32):
+        mine[i] = out[i]
+    out[global_idx.x] = mine[(n + global_idx.x) % 32]
+
+
+@kernel
+def talkative(x: Pointer[Float64], mask: Pointer[Bool], half: Pointer[Float16], brain: Pointer[BFloat16]):
+    i = global_idx.x
+    assert i < block_dim.x * grid_dim.x, "no such thread"
+    print("thread", i, f"has {x[i]:.3f}", mask[i], half[i], brain[i], sep="\t", end="!\n")
+    assert mask[i]
+
+
+@kernel
+def orderings(count: Pointer[Int32], flag: Pointer[Int32], wide: Pointer[Int], out: Pointer[Int32]):
+    Atomic.fetch_add(count, 1, ordering="acq_rel", scope="device")
+    Atomic.fetch_add(wide, 1, ordering="seq_cst", scope="system")
+    Atomic.store(flag, 1, ordering="release", scope="block")
+    fence("seq_cst")
+    fence("acq_rel", scope="block")
+    fence("seq_cst", scope="system")
+    while Atomic.load(flag, ordering="acquire") != 1:
+        pass
+    found, written = Atomic.compare_exchange(count, 1, 2, ordering="acq_rel")
+    if written:
+        out[0] = found + Atomic.load(flag, ordering="seq_cst", scope="system")
+
+
+@kernel
+def blend(a: LayoutTensor[Float32], b: LayoutTensor[Float32], out: LayoutTensor[Float32], t: Float32):
+    i, j = global_idx.y, global_idx.x
+    out[i, j] = a[i, j] + t * (b[i, j] - a[i, j])
+
+
+def one_function(name: str, dtype: Any) -> Kernel[...]:
+    """A kernel that computes one function of ``weft.math``."""
+    f: Callable[..., Any] = getattr(math, name)
+    two = name in ("pow", "atan2")
+
+    def compute(x: Pointer[Any], y: Pointer[Any], out: Pointer[Any]):
+        i = global_idx.x
+        out[i] = f(x[i], y[i]) if two else f(x[i])
+
+    return _renamed(compute, f"{name}_{dtype.dtype.name}", dtype)
+
+
+INTEGERS = "Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64".split()
+FLOATS = "Float16 BFloat16 Float32 Float64".split()
+
+
+def arithmetic(dtype: Any) -> Kernel[...]:
+    """A kernel with every operator of a number format, and the way to every other format and back."""
+    others = [getattr(weft, name) for name in [*INTEGERS, *FLOATS]]
+    integer = dtype.dtype.is_integer
+
+    def compute(x: Pointer[Any], y: Pointer[Any], out: Pointer[Any]):
+        i = global_idx.x
+        a, b = x[i], y[i]
+        acc = a + b * (a - b)
+        acc += a // b + a % b + a**3 + abs(a)
+        if integer:
+            acc ^= (a << b) | (a >> b) & ~a
+            acc += a**b
+        else:
+            acc += a / b + math.floor(b) + math.fma(a, b, acc)
+        acc += (a > b).select(a, math.min(b, acc))
+        for other in others:
+            acc += a.cast(other).cast(dtype)
+        out[i] = acc
+        lanes = x.load(2 * i, width=2)
+        out.store(2 * i, lanes + lanes * y.load(2 * i, width=2))
+
+    return _renamed(compute, f"arithmetic_{dtype.dtype.name}", dtype)
+
+
+def atomics(dtype: Any) -> Kernel[...]:
+    """A kernel with every atomic operation of an element type, in both kinds of shared memory."""
+    names = "fetch_add fetch_sub fetch_min fetch_max exchange".split()
+    names += "fetch_and fetch_or fetch_xor".split() if dtype.dtype.is_integer else []
+    operations = [getattr(Atomic, name) for name in names]
+
+    def compute(x: Pointer[Any], y: Pointer[Any], out: Pointer[Any]):
+        here = stack_allocation(dtype, 32, address_space=AddressSpace.SHARED)
+        here[thread_idx.x] = y[thread_idx.x]
+        barrier()
+        for operation in operations:
+            y[0] = operation(x, y[1])
+            y[2] = operation(here, y[3], scope="block")
+        found, written = Atomic.compare_exchange(x, y[4], y[5])
+        if written:
+            out[0] = found
+
+    return _renamed(compute, f"atomics_{dtype.dtype.name}", dtype)
+
+
+def _renamed(compute: Any, name: str, dtype: Any) -> Kernel[...]:
+    compute.__name__ = name
+    compute.__annotations__ = dict.fromkeys(["x", "y", "out"], Pointer[dtype])
+    return kernel(compute)
+
+
+# What is assembled.
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel, and what is to be known of its parameters beyond their annotations."""
+
+    name: str
+    kernel: Kernel[...]
+    given: dict[str, Any] = field(default_factory=dict[str, Any])
+    over: Over | None = None
+
+    def ptx(self, arch: str) -> str:
+        specs: dict[str, Spec] = {
+            p.name: StaticSpec(self.given[p.name])
+            if p.comptime
+            else spec_of_annotation(p.annotation, *[v for n, v in self.given.items() if n == p.name])
+            for p in parameters(self.kernel.function)
+        }
+        text = elaborate_kernel(self.kernel, specs, arch, over=self.over).emit("asm")
+        assert isinstance(text, str)
+        return text
+
+
+def load(path: Path) -> ModuleType:
+    """The module of a file, for its kernels."""
+    name = f"assembled_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def kernels_of(module: ModuleType) -> dict[str, Kernel[...]]:
+    found = {n: v for n, v in vars(module).items() if isinstance(v, Kernel)}
+    return {n: k for n, k in found.items() if k.function.__module__ == module.__name__}
+
+
+PICTURE, GRAY, SMALL = (Layout.row_major(*e) for e in [(512, 512, 3), (512, 512), (256, 256, 3)])
+VECTOR = Layout.row_major(10)
+EXAMPLES: dict[str, tuple[dict[str, Any], int]] = {
+    "scalar_add": ({}, 0),
+    "print_threads": ({}, 0),
+    "vector_addition": ({"lhs": VECTOR, "rhs": VECTOR, "out": VECTOR}, 0),
+    "grayscale": ({"image": PICTURE, "out": GRAY}, 0),
+    "grayscale_over": ({"image": PICTURE, "out": GRAY}, 2),
+    "downsample": ({"image": PICTURE, "out": SMALL, "factor": 2}, 0),
+    "downsample_over": ({"image": PICTURE, "out": SMALL, "factor": 4}, 3),
+    "mandelbrot_simd": ({"out": GRAY, "width": 8}, 2),
+    "mandelbrot_pixels": ({"out": GRAY}, 2),
+    "hello": ({}, 0),
+}
+"""What the kernels of ``examples/`` are launched with, and over how many extents."""
+
+
+def example_cases() -> Iterator[Case]:
+    for path in sorted((ROOT / "examples").glob("*.py")):
+        if "@kernel" not in path.read_text(encoding="utf-8"):
+            continue
+        for name, found in kernels_of(load(path)).items():
+            given, rank = EXAMPLES.get(name, ({}, 0))
+            yield Case(f"{path.stem}.{name}", found, given)
+            if rank:
+                yield Case(f"{path.stem}.{name}-over", found, given, describe_over(rank))
+                wide = describe_over(rank, (4, 1), distinct=True)
+                yield Case(f"{path.stem}.{name}-over-4", found, given, wide)
+            if any(isinstance(v, Layout) for v in given.values()):
+                dynamic = {n: v.dynamic() if isinstance(v, Layout) else v for n, v in given.items()}
+                yield Case(f"{path.stem}.{name}-dynamic", found, dynamic)
+
+
+def own_cases() -> Iterator[Case]:
+    square = Layout.row_major(256, 256)
+    three = {"a": square, "b": square, "out": square}
+    yield Case("matmul", matmul, {**three, "tile": 16})
+    yield Case("matmul-dynamic", matmul, {**{n: v.dynamic() for n, v in three.items()}, "tile": 16})
+    yield Case("blend-over", blend, three, describe_over(2, (1, 4), distinct=True))
+    yield Case(
+        "blend-dynamic-over", blend, {n: v.dynamic() for n, v in three.items()}, describe_over(2, (4, 1))
+    )
+    yield Case("vectorized", vectorized, {"a": square, "out": square})
+    for plain in (reverse, simd_loads, private, talkative, orderings):
+        yield Case(plain.__name__, plain)
+    for name in "exp log sin cos tanh erf pow atan2 sinh".split():
+        for dtype in (Float32, Float64):
+            yield _named(one_function(name, dtype))
+    yield from (_named(arithmetic(getattr(weft, name))) for name in [*INTEGERS, *FLOATS])
+    yield from (
+        _named(atomics(getattr(weft, name))) for name in "Int32 Int64 UInt32 UInt64 Float32 Float64".split()
+    )
+
+
+def _named(found: Kernel[...]) -> Case:
+    return Case(found.__name__, found)
+
+
+def stage_cases() -> Iterator[Case]:
+    module = load(Path(__file__).with_name("test_stages.py"))
+    for found, given in module.KERNELS:
+        yield Case(f"stages.{found.__name__}", found, given)
+
+
+CASES = [*example_cases(), *stage_cases(), *own_cases()]
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_ptxas_takes_it(case: Case, arch: str, assemble: Callable[[str, str], str]) -> None:
+    ptx = case.ptx(arch)
+    assert f"\n.target {arch}" in ptx
+    assert ptx_version(ptx) <= NEWEST_PTX
+    assert assemble(ptx, arch) == ""
+
+
+def test_every_example_is_assembled() -> None:
+    assert {case.name.partition(".")[2] for case in example_cases()} >= EXAMPLES.keys()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "complaint"),
+    [
+        ("ret;", "return;", "Not a name of any known instruction: 'return'"),
+        ("fma.rn.f32", "fma.rn.f64", "Arguments mismatch for instruction 'fma'"),
+        (".target sm_90", ".target sm_120", "does not support .target sm_120"),
+        (".version 7.8", ".version 99.0", "Unsupported .version 99.0"),
+        ("matmul(", "matmul", "syntax error"),
+    ],
+)
+def test_ptxas_refuses_what_is_wrong(
+    right: str, wrong: str, complaint: str, assemble: Callable[[str, str], str]
+) -> None:
+    [case] = [case for case in CASES if case.name == "matmul"]
+    ptx = case.ptx("sm_90")
+    assert right in ptx
+    assert complaint in assemble(ptx.replace(right, wrong), "sm_90")
+
+
+def test_ptx_versions_are_read() -> None:
+    assert ptx_version("//\n.version 8.10\n.target sm_120\n") == (8, 10)
+    assert ptx_version(".version 9.0\n") > NEWEST_PTX
