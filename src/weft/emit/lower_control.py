@@ -145,7 +145,7 @@ def _unreachable(lw: Lowering, op: Op) -> None:
 
 
 def _call(lw: Lowering, op: Op) -> None:
-    lw.calls(op, f"@{op.attrs['callee']}", lw.args(op))
+    lw.calls(op, f"@{op.attrs['callee']}", lw.args(op), lw.group())
 
 
 def _intrinsic(lw: Lowering, op: Op) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,6 +125,10 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    return nearest(name, [k for k in known if not k.startswith("_")])
+
+
 def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) -> list[Diagnostic]:
     """All that is wrong with the text of a function, before any of it runs."""
     checker = _Checker(fn.__code__.co_filename, kernel, fn.__name__)
@@ -168,8 +172,7 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
         if hasattr(builtins, name):
             continue
         seen.add(name)
-        known = {*local, *defined, *vars(builtins)}
-        guess = nearest(name, [k for k in known if not k.startswith("_")])
+        guess = _nearest(name, local) or _nearest(name, defined) or _nearest(name, vars(builtins))
         checker.problem(
             node,
             "unknown-name",
