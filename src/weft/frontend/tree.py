@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import Any
 
-__all__ = ["fill_places", "place", "walk"]
+__all__ = ["children", "fill_places", "place", "walk"]
+
+_PLAIN = {"arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops"}
+"""Fields that never hold a node with a place: names, numbers, contexts and operators."""
+
+
+@functools.cache
+def children(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a kind of node below which there may be names, statements and places."""
+    if kind is ast.Constant:
+        return ()
+    return tuple(name for name in kind._fields if name not in _PLAIN)
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """``node`` and all nodes below, each before those below it."""
+    """``node`` and all nodes below, each before those below it; without contexts and operators."""
     out = [node]
     for item in out:  # grows while it runs
-        for name in item._fields:
+        for name in children(type(item)):
             value = getattr(item, name, None)
-            if isinstance(value, ast.AST):
-                out.append(value)
-            elif isinstance(value, list):
+            if type(value) is list:
                 out.extend([v for v in value if isinstance(v, ast.AST)])  # pyright: ignore[reportUnknownVariableType]
+            elif isinstance(value, ast.AST):
+                out.append(value)
     return out
 
 
@@ -38,12 +50,11 @@ def fill_places(node: Any, above: Any) -> None:
             above = node
         else:
             place(node, above)
-    for name in node._fields:
+    for name in children(type(node)):
         value = getattr(node, name, None)
-        if isinstance(value, ast.AST):
-            if value._fields or value._attributes:
-                fill_places(value, above)
-        elif isinstance(value, list):
+        if type(value) is list:
             for item in value:  # pyright: ignore[reportUnknownVariableType]
                 if isinstance(item, ast.AST):
                     fill_places(item, above)
+        elif isinstance(value, ast.AST):
+            fill_places(value, above)
