@@ -119,6 +119,25 @@ print(failing(ctx.synchronize).message)
     assert done.stderr == ""
 
 
+def test_the_stub_s_launches_are_named(tmp_path: Path) -> None:
+    done = run(
+        tmp_path,
+        """
+ctx = DeviceContext(api="cuda")
+buffer = check(ctx)
+for _ in range(20):
+    ctx.enqueue_function(stray, buffer, 0, grid_dim=1, block_dim=8)
+ctx.synchronize()
+for far in (0, 1 << 45, 0, 0):
+    ctx.enqueue_function(stray, buffer, far, grid_dim=1, block_dim=8)
+print(failing(ctx.synchronize).message)
+print(failing(lambda: ctx.enqueue_function(stray, buffer, 0, grid_dim=1, block_dim=8)).code)
+""",
+    )
+    assert done.stdout.startswith("kernel 'stray' failed on NVIDIA"), done.stdout
+    assert done.stdout.splitlines()[1] == "context-lost"
+
+
 def test_forgotten_work_at_the_end(tmp_path: Path) -> None:
     done = run(
         tmp_path,
