@@ -2,7 +2,7 @@
 
 Two variables exist: ``WEFT_DEVICE`` names the device that ``DeviceContext()`` takes by default, and
 ``WEFT_CACHE_DIR`` the folder of the compilation cache. A program changes a setting for a while
-with :func:`scope`::
+with ``scope``::
 
     >>> from weft import config
     >>> with config.scope(device="cpu"):
@@ -38,7 +38,7 @@ _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
 
 
 def settings() -> Settings:
-    """The settings in force: those of the innermost :func:`scope`, else the environment's."""
+    """The settings in force: those of the innermost ``scope``, else the environment's."""
     return _scoped.get() or _from_environment()
 
 

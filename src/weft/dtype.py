@@ -1,6 +1,6 @@
 """Element types: the machine numbers that weft computes with.
 
-A :class:`DType` names a number format. The value classes of the language (``Float32``, ``Int`` ...)
+A ``DType`` names a number format. The value classes of the language (``Float32``, ``Int`` ...)
 carry theirs as ``.dtype``, so every host function that takes an element type takes either::
 
     >>> from weft.dtype import DType, as_dtype
@@ -97,7 +97,7 @@ for _name, _kind, _bits in _FORMATS:
 
 
 def as_dtype(like: DTypeLike) -> DType:
-    """The :class:`DType` meant by a DType, a value class such as ``Float32``, or a name.
+    """The ``DType`` meant by a DType, a value class such as ``Float32``, or a name.
 
     Raises:
         TypeError: the argument names no element type.

@@ -82,7 +82,7 @@ def _bfloat_bits(value: float) -> int:
 
 
 class CompiledKernel:
-    """A kernel made ready for one context by :meth:`DeviceContext.compile_function`.
+    """A kernel made ready for one context by ``DeviceContext.compile_function``.
 
     Launch it with ``ctx.enqueue_function``; where its parameter types are not all known from their
     annotations, the first launch with given types compiles it for them.
@@ -227,7 +227,7 @@ class DeviceContext(BaseContext):
         stream: DeviceStream | None = None,
         **named: object,
     ) -> Launched:
-        """:meth:`enqueue_function` without its native stub; what it has launched."""
+        """``enqueue_function`` without its native stub; what it has launched."""
         if isinstance(kernel, CompiledKernel):
             kernel = kernel.kernel
         _check_kernel(kernel)

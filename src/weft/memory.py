@@ -98,7 +98,7 @@ def dynamic_shared_memory(
 ) -> LayoutTensor[T] | Pointer[T]:
     """The block's shared memory whose size the launch gives: ``enqueue_function(..., shared_mem_bytes=n)``.
 
-    It may be larger than what :func:`stack_allocation` gives. Every call names the same memory from its
+    It may be larger than what ``stack_allocation`` gives. Every call names the same memory from its
     start; several arrays are parts of it: ``memory + n``, ``.bitcast(Int32)``.
 
     Args:

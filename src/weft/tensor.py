@@ -31,7 +31,7 @@ _DL_CPU, _DL_CUDA_HOST = 1, 3
 
 
 class Device:
-    """A place where tensors live: :func:`cpu` or :func:`accelerator`. Equal if it is the same machine."""
+    """A place where tensors live: ``cpu`` or ``accelerator``. Equal if it is the same machine."""
 
     def __init__(self, context: DeviceContext) -> None:
         self.context = context
@@ -98,7 +98,7 @@ class Tensor(Generic[T]):
     Args:
         dtype: the element type: ``Float32``, ``DType.float32`` or ``"float32"``.
         shape: its extents, or one number for a vector. The elements are undefined.
-        device: where the elements are: :func:`cpu` (the default), :func:`accelerator`, or a context.
+        device: where the elements are: ``cpu`` (the default), ``accelerator``, or a context.
 
     Raises:
         LaunchError: type or shape are none.
@@ -263,7 +263,7 @@ class Tensor(Generic[T]):
         return made
 
     def move_to(self, device: Device | DeviceContext) -> Tensor[T]:
-        """Like :meth:`to`, but where the tensor moves it gives its memory up and cannot be used again."""
+        """Like ``to``, but where the tensor moves it gives its memory up and cannot be used again."""
         made = self.to(device)
         if made is not self:
             self.close()

@@ -87,7 +87,7 @@ def max(x: PlainT, y: PlainT, *more: PlainT) -> PlainT: ...
 
 
 def max(x: Any, y: Any, *more: Any) -> Any:
-    """The greatest of two or more numbers, lane by lane; nan as in :func:`min`.
+    """The greatest of two or more numbers, lane by lane; nan as in ``min``.
 
     Example:
         >>> max(3, 2), max(1.0, 2.5, 2.0)

@@ -15,7 +15,7 @@ Table = tuple[float, ...]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One of the two formats; ``Table`` fields are those of :mod:`weft._math.tables`."""
+    """One of the two formats; ``Table`` fields are those of ``weft._math.tables``."""
 
     bits: int
     mantissa: int

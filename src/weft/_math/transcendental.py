@@ -133,7 +133,7 @@ def sin(x: FloatT) -> FloatT:
 
 
 def cos(x: FloatT) -> FloatT:
-    """The cosine of an angle in radians, within 1 ulp for every finite angle; see :func:`sin`.
+    """The cosine of an angle in radians, within 1 ulp for every finite angle; see ``sin``.
 
     Example:
         >>> cos(0.0)
@@ -151,7 +151,7 @@ def sincos(x: float) -> tuple[float, float]: ...
 
 
 def sincos(x: Any) -> Any:
-    """Sine and cosine together, for little more than one of them; see :func:`sin`.
+    """Sine and cosine together, for little more than one of them; see ``sin``.
 
     Example:
         >>> sincos(0.0)
@@ -161,7 +161,7 @@ def sincos(x: Any) -> Any:
 
 
 def tan(x: FloatT) -> FloatT:
-    """The tangent of an angle in radians, within 1.5 ulp for every finite angle; see :func:`sin`.
+    """The tangent of an angle in radians, within 1.5 ulp for every finite angle; see ``sin``.
 
     Example:
         >>> tan(0.0)

@@ -39,7 +39,7 @@ def _report(error: WeftError) -> None:
     """Write an error's diagnostics to standard error, in colour where that is a terminal.
 
     What the command line itself asked for has no place in a source file: such labels name the
-    script that called :func:`main`, which says nothing to anybody.
+    script that called ``main``, which says nothing to anybody.
     """
     outside: set[str] = set()
     frame: FrameType | None = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,4 @@
-"""The exception tree. Every error that weft raises on purpose is a :class:`WeftError`."""
+"""The exception tree. Every error that weft raises on purpose is a ``WeftError``."""
 
 from __future__ import annotations
 

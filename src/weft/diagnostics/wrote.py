@@ -1,7 +1,7 @@
 """What the user wrote at a place: the syntax there, so that a message can point at a part and quote it.
 
-A message may hold the marks of :mod:`weft.diagnostics.diagnostic` (``LEFT``, ``VALUE``, ...);
-:func:`resolved` puts the user's own words in their place. Only errors come here: files are parsed anew.
+A message may hold the marks of ``weft.diagnostics.diagnostic`` (``LEFT``, ``VALUE``, ...);
+``resolved`` puts the user's own words in their place. Only errors come here: files are parsed anew.
 """
 
 from __future__ import annotations

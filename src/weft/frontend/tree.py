@@ -1,4 +1,4 @@
-"""Walking syntax trees, faster than :mod:`ast` does: staging is on the way of every compilation."""
+"""Walking syntax trees, faster than ``ast`` does: staging is on the way of every compilation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def walk(node: ast.AST) -> list[ast.AST]:
 
 
 def place(node: Any, like: Any) -> Any:
-    """Give a new node the place of ``like``; what is new below it follows by :func:`fill_places`."""
+    """Give a new node the place of ``like``; what is new below it follows by ``fill_places``."""
     if not hasattr(node, "lineno"):
         node.lineno = like.lineno
         node.col_offset = like.col_offset

@@ -1,7 +1,7 @@
 """The IR's data structure: modules, functions, regions, operations, values.
 
 Control flow is structured: an operation may hold regions, each one list of operations. Operations
-are described by :mod:`weft.ir.ops`; printing, cloning, traversal and verification follow from there.
+are described by ``weft.ir.ops``; printing, cloning, traversal and verification follow from there.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class FloatType(Type):
 
 
 class PointerType(Type):
-    """An address in one address space (numbered as in :class:`weft.memory.AddressSpace`)."""
+    """An address in one address space (numbered as in ``weft.memory.AddressSpace``)."""
 
     __slots__ = ("space",)
 

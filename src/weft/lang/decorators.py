@@ -46,7 +46,7 @@ class Compiled:
 
 
 class Kernel(Compiled, Generic[P]):
-    """A function that runs once per thread of a launch; see :func:`kernel`."""
+    """A function that runs once per thread of a launch; see ``kernel``."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Refused: a kernel is launched, not called."""
@@ -64,7 +64,7 @@ class Kernel(Compiled, Generic[P]):
 
 
 class Func(Compiled, Generic[P, R]):
-    """A function that kernels call and that Python may call; see :func:`func`."""
+    """A function that kernels call and that Python may call; see ``func``."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call it: from compiled code a call is emitted, from Python it runs on the CPU."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of", "wrap"]
 
 CLASSES: dict[tuple[str, int], type[Number]] = {}
-"""The class of every (element type, lanes) met so far; :mod:`weft.lang.scalars` enters the scalars."""
+"""The class of every (element type, lanes) met so far; ``weft.lang.scalars`` enters the scalars."""
 
 
 def number_class(dtype: DType, lanes: int = 1) -> type[Number]:

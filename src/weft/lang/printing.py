@@ -19,7 +19,7 @@ _TOKEN = re.compile("\x00(\\d+)\x01")
 
 
 def format_number(number: Number, spec: str) -> str:
-    """``format(number, spec)``: inside a kernel a mark that :func:`kernel_print` resolves."""
+    """``format(number, spec)``: inside a kernel a mark that ``kernel_print`` resolves."""
     b = maybe_current()
     if b is None:
         return format(number.value, spec)

@@ -53,7 +53,7 @@ class StructSpec:
 
 
 def is_struct(cls: object) -> bool:
-    """Whether ``cls`` is a class made by :func:`struct`."""
+    """Whether ``cls`` is a class made by ``struct``."""
     return isinstance(cls, type) and "__weft_struct__" in cls.__dict__
 
 
@@ -140,7 +140,7 @@ def struct(cls: type[T]) -> type[T]:
     """Make a class with annotated fields a struct.
 
     Instances are values: passing or assigning copies, and ``p.x = 1`` in a kernel changes the local
-    variable ``p`` only. Methods and operators compile like :func:`weft.func`. Fields are numbers,
+    variable ``p`` only. Methods and operators compile like ``weft.func``. Fields are numbers,
     SIMD values, pointers, other structs; any other object is known at compile time.
 
     Example:

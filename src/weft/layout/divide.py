@@ -20,7 +20,7 @@ def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
     Where tiles do not divide the layout, the last ones reach past its end.
 
     Args:
-        layout: What :func:`composition` takes: run-time extents where a mode is one number.
+        layout: What ``composition`` takes: run-time extents where a mode is one number.
         tiler: Static; a number ``n`` tiles ``n`` neighbours.
 
     Raises:
@@ -43,7 +43,7 @@ def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
 
 
 def zipped_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """Like :func:`logical_divide`, with all tile modes in mode 0 and all others in mode 1.
+    """Like ``logical_divide``, with all tile modes in mode 0 and all others in mode 1.
 
     Mode 0 is ``composition(layout, tiler)``.
 
@@ -62,7 +62,7 @@ def zipped_divide(layout: Layout, tiler: Tiler) -> Layout:
 
 
 def tiled_divide(layout: Layout, tiler: Tiler) -> Layout:
-    """Like :func:`zipped_divide`, with the modes over the tiles side by side.
+    """Like ``zipped_divide``, with the modes over the tiles side by side.
 
     >>> tiled_divide(Layout.row_major(16, 32), (4, 8))
     (((4, 8), 4, 4):((32, 1), 128, 8))
@@ -79,7 +79,7 @@ def logical_product(layout: Layout, tiler: Tiler) -> Layout:
         tiler: How many copies, and in which order they lie; by mode if a tuple.
 
     Raises:
-        CompileError: As :func:`complement` and :func:`composition`.
+        CompileError: As ``complement`` and ``composition``.
 
     >>> logical_product(Layout((2, 2), (4, 1)), 6)
     (((2, 2), (2, 3)):((4, 1), (2, 8)))
@@ -107,7 +107,7 @@ def blocked_product(tile: Layout, grid: Layout) -> Layout:
 
 
 def raked_product(tile: Layout, grid: Layout) -> Layout:
-    """Like :func:`blocked_product`, with the copies of ``tile`` interleaved (a cyclic distribution).
+    """Like ``blocked_product``, with the copies of ``tile`` interleaved (a cyclic distribution).
 
     >>> raked_product(Layout.row_major(2, 5), Layout.col_major(3, 4))
     (((3, 2), (4, 5)):((10, 5), (30, 1)))

@@ -1,6 +1,6 @@
 """Nested tuples of integers: the shapes, strides and coordinates of layouts.
 
-An :data:`IntTuple` is an integer, or a tuple of such. Its *leaves* are its integers, read left to
+An ``IntTuple`` is an integer, or a tuple of such. Its *leaves* are its integers, read left to
 right; its *modes* are the elements of its outermost tuple. A shape gives extents (in elements), a
 stride gives steps (in elements); both have the same nesting, they are *congruent*.
 
@@ -33,7 +33,7 @@ def is_tuple(t: IntTuple) -> TypeIs[tuple[IntTuple, ...]]:
 
 
 def canonical(t: object, what: str = "extent") -> IntTuple:
-    """``t`` as an :data:`IntTuple`: lists become tuples, NumPy integers become ``int``.
+    """``t`` as an ``IntTuple``: lists become tuples, NumPy integers become ``int``.
 
     Raises:
         CompileError: A leaf is no integer (``what`` says what it was meant to be).

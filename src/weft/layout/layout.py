@@ -41,7 +41,7 @@ class Layout:
     """A shape and a stride: where each coordinate lies, in elements from the start.
 
     Extents and strides are ints, or run-time values inside a kernel. Without a stride the leftmost
-    mode runs fastest (column-major), as in CuTe; :meth:`row_major` is the order of NumPy and C.
+    mode runs fastest (column-major), as in CuTe; ``row_major`` is the order of NumPy and C.
 
     Args:
         shape: Extents in elements, nested as deep as wished.
@@ -265,7 +265,7 @@ class Layout:
         return tuple(leaf for leaf in (leaves[place] for place in self._places()) if is_static(leaf))
 
     def with_arguments(self, values: Sequence[Any]) -> Layout:
-        """The layout that a kernel sees: ``values`` in the places of :meth:`arguments`, no marks.
+        """The layout that a kernel sees: ``values`` in the places of ``arguments``, no marks.
 
         Raises:
             CompileError: Not one value for each marked leaf.

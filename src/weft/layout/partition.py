@@ -56,7 +56,7 @@ class Tiling:
 
     @property
     def full_grid(self) -> Layout:
-        """The layout of the tiles that lie inside; like :attr:`grid` where tiles divide the layout."""
+        """The layout of the tiles that lie inside; like ``grid`` where tiles divide the layout."""
         return self._grid(floordiv)
 
     @property
@@ -77,7 +77,7 @@ def tile(layout: Layout, *sizes: int) -> Tiling:
     """Splits ``layout`` into tiles of ``sizes`` elements, one size for each mode.
 
     Where the sizes do not divide the extents, the tiles at the edge reach past the end
-    (:attr:`Tiling.exact` is False), and whoever accesses them must guard.
+    (``Tiling.exact`` is False), and whoever accesses them must guard.
 
     Raises:
         CompileError: Not one size for each mode, a size below 1 or not static, or a nested mode with
@@ -124,7 +124,7 @@ def vectorize(layout: Layout, *sizes: int) -> Vectorized:
     Along run-time extents the elements behind the last whole vector are left out.
 
     Raises:
-        CompileError: As :func:`tile`, or a size does not divide a static extent.
+        CompileError: As ``tile``, or a size does not divide a static extent.
 
     >>> vectors = vectorize(Layout.row_major(16, 32), 1, 4)
     >>> vectors.layout, vectors.element

@@ -380,7 +380,7 @@ class LayoutTensor(Generic[T]):
     def copy_from(self, other: LayoutTensor[T]) -> None:
         """Write every element of ``other``, which has the same shape, to its place here.
 
-        In a kernel, this thread alone copies; give each thread its part with :attr:`distribute`.
+        In a kernel, this thread alone copies; give each thread its part with ``distribute``.
         """
         if self._pointer is not None:
             copy_all(self, other)

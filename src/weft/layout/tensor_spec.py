@@ -30,7 +30,7 @@ class TensorSpec:
     alignment: int
     """To how many bytes the first element is known to be aligned."""
     key: Key
-    """The layout's :meth:`~weft.layout.Layout.key`."""
+    """The layout's ``weft.layout.Layout.key``."""
     element: Key | None = None
     """The key of a vectorised tensor's elements."""
     element_alignment: int = 0

@@ -47,7 +47,7 @@ class Context:
 
     @staticmethod
     def of(values: list[Value]) -> Context:
-        """The context that :meth:`values` gave."""
+        """The context that ``values`` gave."""
         return Context(values[0], values[1:4], values[4:7], values[7:10], values[10:13], values[13])
 
 

@@ -3,7 +3,7 @@
 The entry takes the packed arguments and the launch's record (``weft.runtime.cpu_native``), and takes
 chunks of blocks until none is left, so any number of workers may call it at once. A body without
 barriers is one nest of thread loops, the innermost marked parallel so that LLVM vectorises it; a
-body with barriers is split at them (:mod:`weft.passes.barrier_split`).
+body with barriers is split at them (``weft.passes.barrier_split``).
 """
 
 from __future__ import annotations

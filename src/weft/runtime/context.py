@@ -153,7 +153,7 @@ class BaseContext:
     def enqueue_create_host_buffer(self, dtype: Any, size: SupportsIndex) -> HostBuffer[Any]:
         """New host memory that this device copies from fastest. Its elements are undefined.
 
-        It can be written at once. Arguments and errors are those of :meth:`enqueue_create_buffer`.
+        It can be written at once. Arguments and errors are those of ``enqueue_create_buffer``.
         """
         return HostBuffer(self, *self._allocate(dtype, size, host=True))
 
@@ -202,7 +202,7 @@ class BaseContext:
         """Queue a copy of all elements between buffers of this context and NumPy arrays.
 
         An array must be contiguous. As a source it may be changed once the call returns; as a
-        destination it is complete after :meth:`synchronize`.
+        destination it is complete after ``synchronize``.
 
         Args:
             dst: Where to: a DeviceBuffer, a HostBuffer or an array.
@@ -254,7 +254,7 @@ class BaseContext:
         self._kept.clear()
 
     def keep(self, owner: object) -> None:
-        """Keep an object until :meth:`synchronize`: queued work uses memory that is not this context's."""
+        """Keep an object until ``synchronize``: queued work uses memory that is not this context's."""
         self._kept[id(owner)] = owner
 
     def close(self) -> None:
@@ -277,7 +277,7 @@ class BaseContext:
 
     @property
     def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
+        """Whether ``close`` was called."""
         return self._closed
 
     def __enter__(self) -> Self:

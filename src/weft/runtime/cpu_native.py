@@ -3,7 +3,7 @@
 A kernel is compiled to ``void ENTRY(uint64_t *arguments, Launch *launch)``. Each thread that takes
 part calls it once with the same two pointers. It takes ``chunk`` blocks at a time from
 ``launch->next``, atomically, and returns when ``total`` are taken; block ``i`` is
-``x + grid.x * (y + grid.y * z)``. For ``print`` and ``assert`` it calls :func:`externals`.
+``x + grid.x * (y + grid.y * z)``. For ``print`` and ``assert`` it calls ``externals``.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Pool:
     """Helpers that call the same work as the thread that asks, until all of them are done.
 
     Args:
-        helpers: Threads beside the one that calls :meth:`run`; they start when first needed.
+        helpers: Threads beside the one that calls ``run``; they start when first needed.
     """
 
     def __init__(self, helpers: int) -> None:

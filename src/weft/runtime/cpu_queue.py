@@ -1,7 +1,7 @@
 """Work in order on a thread of its own: what a stream is on the CPU.
 
 The garbage collector may run finalizers on any thread at any allocation, so what a finalizer calls
-(:meth:`Lane.post`, :meth:`Lane.abandon`) takes no lock.
+(``Lane.post``, ``Lane.abandon``) takes no lock.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Lane:
         return finished == self._submitted
 
     def submit(self, task: Task) -> None:
-        """Queue a task. What it raises surfaces at the next :meth:`synchronize`.
+        """Queue a task. What it raises surfaces at the next ``synchronize``.
 
         Raises:
             LaunchError: the lane is closed.

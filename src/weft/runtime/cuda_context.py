@@ -121,7 +121,7 @@ class Primary:
             raise self.error(failure) from None
 
     def ready(self, query: Callable[..., tuple[Any, ...]], handle: Any) -> bool:
-        """Whether a stream or an event has been reached; errors as for :meth:`call`."""
+        """Whether a stream or an event has been reached; errors as for ``call``."""
         try:
             return self.cuda.ready(query, handle)
         except CudaFailure as failure:
@@ -136,7 +136,7 @@ class Primary:
         return fault_error(failure, self.info.name, launched)
 
     def status_error(self, function: str, status: int) -> DeviceError:
-        """:meth:`error` for a status that native code has got."""
+        """``error`` for a status that native code has got."""
         return self.error(self.cuda.failure(function, self.cu.CUresult(status)))
 
     def release(self) -> None:

@@ -1,6 +1,6 @@
 """Memory of a GPU, and host memory that it copies from fastest, reused instead of given back.
 
-Finalizers may run on any thread at any moment, so what they call (:meth:`Memory.release`) takes no
+Finalizers may run on any thread at any moment, so what they call (``Memory.release``) takes no
 lock and calls no driver: it notes what was let go, and the next allocation or synchronisation
 gives it back, once the work queued by then has ended on all streams. Memory is allocated on a
 stream of its own that never has work, so it can be used on every stream at once.

@@ -35,7 +35,7 @@ DimLike = int | SupportsIndex | Sequence[int] | Dim
 
 
 def as_dim(value: DimLike, name: str = "dim") -> Dim:
-    """The :class:`Dim` meant by an int (x alone), a tuple of one to three ints, or a Dim.
+    """The ``Dim`` meant by an int (x alone), a tuple of one to three ints, or a Dim.
 
     Args:
         value: The extents; those not given are 1.

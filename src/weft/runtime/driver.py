@@ -121,7 +121,7 @@ class Stream(Protocol):
             src: Where from.
             nbytes: How much.
             dst_owner: The owner of ordinary host memory at ``dst``, or None where that memory is
-                from :meth:`Device.alloc` or :meth:`Device.host_alloc`. The driver keeps the owner
+                from ``Device.alloc`` or ``Device.host_alloc``. The driver keeps the owner
                 alive until the copy has ended.
             src_owner: The same for ``src``. Such a source may be changed once the call returns.
         """
@@ -143,7 +143,7 @@ class Stream(Protocol):
         """Queue a launch.
 
         Args:
-            function: From :meth:`Device.load` of the same device.
+            function: From ``Device.load`` of the same device.
             grid: Blocks.
             block: Threads of a block.
             arguments: 8 bytes for each parameter of the signature, little end first.
@@ -209,7 +209,7 @@ class Device(Protocol):
         ...
 
     def host_free(self, address: int) -> None:
-        """:meth:`free` for memory of :meth:`host_alloc`."""
+        """``free`` for memory of ``host_alloc``."""
         ...
 
     def free_memory(self) -> int:

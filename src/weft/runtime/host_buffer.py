@@ -25,7 +25,7 @@ class HostBuffer(Buffer[T]):
 
     It behaves like a one-dimensional array: index, slice, assign (``host[:] = range(20)``),
     iterate, print. ``np.asarray(host)`` is the same memory; the view stays valid after
-    :meth:`close`. An element reads as a NumPy scalar of its type, so it keeps its precision.
+    ``close``. An element reads as a NumPy scalar of its type, so it keeps its precision.
 
     NumPy has no bfloat16. There an element reads as a Python float, a slice as a float32 copy, and
     ``np.asarray`` gives the bits as uint16.

@@ -1,4 +1,4 @@
-"""Targets as data; :func:`find_target` gives one by name."""
+"""Targets as data; ``find_target`` gives one by name."""
 
 from __future__ import annotations
 
