@@ -1,4 +1,21 @@
-"""Threads, blocks and what they share."""
+"""Threads and blocks: where a thread stands, and how the threads of a block wait for each other.
+
+The names are for kernels; outside of one there are no threads, and reading them is an error.
+
+Example:
+    >>> from weft import Int32, Pointer, kernel
+    >>> from weft.gpu import block_dim, block_idx, global_idx, thread_idx
+    >>> from weft.gpu.host import DeviceContext
+    >>> @kernel
+    ... def blocks(out: Pointer[Int32]):
+    ...     out[global_idx.x] = Int32(10 * block_idx.x + thread_idx.x)
+    >>> ctx = DeviceContext(api="cpu")
+    >>> out = ctx.enqueue_create_buffer(Int32, 6)
+    >>> ctx.enqueue_function(blocks, out, grid_dim=2, block_dim=3)
+    >>> with out.map_to_host() as host:
+    ...     print(host)
+    HostBuffer([0, 1, 2, 10, 11, 12])
+"""
 
 from weft.gpu.indices import block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.sync import barrier

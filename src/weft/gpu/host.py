@@ -1,4 +1,7 @@
-"""The host's side: contexts, buffers, streams."""
+"""The host's side: a context is a device with a stream of work, which makes buffers and launches kernels.
+
+What is enqueued runs in order, beside the host; ``ctx.synchronize()`` waits for all of it.
+"""
 
 from weft.launch import CompiledKernel, DeviceContext
 from weft.runtime.buffers import DeviceBuffer

@@ -74,7 +74,16 @@ class GlobalIndex:
 
 
 thread_idx = Dimensions("tid", "gpu.thread_id")
+"""The thread's place in its block: ``x``, ``y`` and ``z``, each an Int from 0 to below ``block_dim``."""
 block_idx = Dimensions("ctaid", "gpu.block_id")
+"""The block's place in the grid: ``x``, ``y`` and ``z``, each an Int from 0 to below ``grid_dim``."""
 block_dim = Dimensions("ntid", "gpu.block_dim")
+"""How many threads a block has, along ``x``, ``y`` and ``z``."""
 grid_dim = Dimensions("nctaid", "gpu.grid_dim")
+"""How many blocks the grid has, along ``x``, ``y`` and ``z``."""
 global_idx = GlobalIndex()
+"""``block_idx * block_dim + thread_idx``, along ``x``, ``y`` and ``z``.
+
+In a launch ``over=`` a range it is the element: ``x`` along the last extent, ``y`` along the one before,
+``z`` along the first of three.
+"""

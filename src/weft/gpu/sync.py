@@ -13,7 +13,8 @@ __all__ = ["barrier"]
 def barrier() -> None:
     """Wait until every thread of the block is here; their writes to memory are visible then.
 
-    All threads of the block must reach it, or none.
+    All threads of the block must reach it, or none; what was written before it to memory that they
+    share may be read after it. ``weft.memory`` has an example. CUDA calls it ``__syncthreads()``.
     """
     target = current_target()
     if target.supports(Feature.NVVM):

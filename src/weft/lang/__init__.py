@@ -1,4 +1,8 @@
-"""What a kernel's author imports: types, decorators, compile-time parameters."""
+"""What a kernel's author imports: types, decorators, compile-time parameters; and the doors to the machine.
+
+Programs take the types and decorators from ``weft``. A library that needs an instruction which weft has
+no name for calls ``llvm_intrinsic`` or ``inline_asm`` and chooses by ``current_target().supports(...)``.
+"""
 
 from weft.lang.accept import Accepted, Mismatch
 from weft.lang.arith import no_contraction

@@ -17,7 +17,19 @@ class _ComptimeMarker:
 
 _MARKER = _ComptimeMarker()
 Comptime = Annotated[T, _MARKER]
-"""``Comptime[int]`` annotates a keyword-only parameter whose value is known at compile time."""
+"""``Comptime[int]`` annotates a keyword-only parameter whose value is known at compile time.
+
+The value is given by name, at the launch or before by ``kernel.bind(...)``: a Python object that can be
+hashed. Each value is compiled for once.
+
+Example:
+    >>> from weft import Float32, func
+    >>> @func
+    ... def power(x: Float32, *, n: Comptime[int]) -> Float32:
+    ...     return x**n
+    >>> power(3.0, n=2)
+    9.0
+"""
 
 
 def comptime_type(annotation: Any) -> Any | None:
@@ -30,7 +42,23 @@ def comptime_type(annotation: Any) -> Any | None:
 
 
 class unroll(Iterable[T]):
-    """``for i in unroll(range(4))`` repeats the body for each item; ``i`` is a Python value."""
+    """``for i in unroll(range(4))`` repeats the body for each item; ``i`` is a Python value.
+
+    Args:
+        items: what is known at compile time; a ``range`` mostly, as a ``for`` over anything else is
+            unrolled in any case.
+
+    Example:
+        >>> from weft import Float32, func
+        >>> @func
+        ... def polynomial(x: Float32) -> Float32:
+        ...     total = 0.0
+        ...     for i in unroll(range(3)):
+        ...         total += x**i  # 1, x and x * x: no loop, no power
+        ...     return total
+        >>> polynomial(2.0)
+        7.0
+    """
 
     def __init__(self, items: Iterable[T]) -> None:
         self.items = items

@@ -164,7 +164,11 @@ def func(fn: Callable[P, R] | Func[P, R]) -> Func[P, R]:
     """Make a Python function callable from kernels, and compiled when Python calls it.
 
     A parameter without annotation takes values of any type; the function is compiled once for each
-    combination. It may return early, and more than one value.
+    combination. It may return early, and more than one value. Called by Python it runs on the CPU and
+    gives Python's numbers.
+
+    Raises:
+        CompileError: ``fn`` is not a plain function.
 
     Example:
         >>> from weft import Float32, func
@@ -173,5 +177,7 @@ def func(fn: Callable[P, R] | Func[P, R]) -> Func[P, R]:
         ...     if x < 0.0:
         ...         return Float32(0.0)
         ...     return x if x < 1.0 else Float32(1.0)
+        >>> clamp01(1.5)
+        1.0
     """
     return Func(_function(fn, "func"), {})

@@ -15,7 +15,17 @@ __all__ = ["Feature", "current_target", "inline_asm", "llvm_intrinsic"]
 
 
 def current_target() -> Target:
-    """The target compiled for: ask it ``supports(feature)``, never for its name."""
+    """The target compiled for: ask it ``supports(feature)``, never for its name.
+
+    Example:
+        >>> from weft import Int32, Pointer, kernel
+        >>> from weft.compile import compile_info
+        >>> @kernel
+        ... def lanes(out: Pointer[Int32]):
+        ...     out[0] = 32 if current_target().supports(Feature.NVVM) else 1  # one of them is compiled
+        >>> "32 : i32" in str(compile_info(lanes, target="sm_90", emission_kind="ir"))
+        True
+    """
     return current().target
 
 
@@ -44,6 +54,17 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, pure: bool = False) -> An
         result: the class of the result, a tuple of classes, or None.
         args: numbers and pointers; literals must be converted first (``Int32(1)``).
         pure: whether it only computes; then equal calls may be merged and unused ones dropped.
+
+    Returns:
+        a number of the class, a tuple of them, or None.
+
+    Example:
+        >>> from weft import Int32, func
+        >>> @func
+        ... def bits_set(x: Int32) -> Int32:
+        ...     return llvm_intrinsic("llvm.ctpop.i32", Int32, x, pure=True)
+        >>> bits_set(255)
+        8
     """
     b = current()
     specs = _specs(result)
@@ -55,10 +76,28 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, pure: bool = False) -> An
 
 
 def inline_asm(text: str, result: Any, *args: Any, constraints: str, side_effects: bool = True) -> Any:
-    """Inline assembly of the target; ``$0`` ... are results then arguments, ``constraints`` LLVM's.
+    """Inline assembly of the target.
 
-    >>> from weft.lang.intrinsics import inline_asm
-    >>> # inline_asm("mov.u32 $0, %clock;", UInt32, constraints="=r")
+    Args:
+        text: the instructions; ``$0``, ``$1`` ... are the results, then the arguments.
+        result: the class of the result, a tuple of classes, or None.
+        args: numbers and pointers; literals must be converted first (``Int32(1)``).
+        constraints: where results and arguments are, in LLVM's words, separated by commas: on NVIDIA
+            ``=r`` for a result of 32 bits, ``r`` for such an argument, ``l`` for 64 bits, ``f`` for Float32.
+        side_effects: whether it does more than compute; if not, equal calls may be merged and unused
+            ones dropped.
+
+    Returns:
+        a number of the class, a tuple of them, or None.
+
+    Example:
+        >>> from weft import Pointer, UInt32, kernel
+        >>> from weft.compile import compile_info
+        >>> @kernel
+        ... def clock(out: Pointer[UInt32]):
+        ...     out[0] = inline_asm("mov.u32 $0, %clock;", UInt32, constraints="=r")
+        >>> "%clock;" in str(compile_info(clock, target="sm_90"))
+        True
     """
     b = current()
     specs = _specs(result)

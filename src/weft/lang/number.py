@@ -43,7 +43,16 @@ def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
 class Number:
     """One or more lanes of one number format.
 
-    Calling the class converts: ``Float32(x)`` of another number, ``Int(x)`` truncates a float.
+    Calling the class converts: ``Float32(x)`` of another number, ``Int(x)`` truncates a float. The
+    operators are Python's; ``v[2]`` is a lane.
+
+    Example:
+        >>> from weft import SIMD, Float32, Int32, func
+        >>> Int32(2**31), Int32(-7) // 2, Float32(0.1)
+        (Int32(-2147483648), Int32(-4), Float32(0.10000000149011612))
+        >>> @func
+        ... def largest_of_positive(v: SIMD[Float32, 4]) -> Float32:
+        ...     return (v > 0.0).select(v, 0.0).reduce_max()
     """
 
     __slots__ = ("value", "weak")

@@ -23,10 +23,15 @@ class AddressSpace(IntEnum):
     """Where memory lies; the numbers are LLVM's for NVIDIA GPUs, and other targets map them."""
 
     GENERIC = 0
+    """Anywhere: found out at each access."""
     GLOBAL = 1
+    """The device's memory, where buffers are."""
     SHARED = 3
+    """Memory that the threads of a block share, on the chip."""
     CONSTANT = 4
+    """Memory that nobody writes while a kernel runs."""
     LOCAL = 5
+    """One thread's own."""
 
 
 def memory_type(dtype: DType, lanes: int = 1) -> Type:
@@ -68,8 +73,25 @@ def _hint(index: object) -> str:
 class Pointer(Generic[T]):
     """The address of elements of ``T``; ``p[i]`` reads, ``p[i] = x`` writes, ``p + n`` moves.
 
-    A kernel's parameter ``Pointer[Float32]`` takes a buffer of Float32. Nothing is checked at run
-    time, save in checked mode.
+    Indices and ``n`` count elements. A kernel's parameter ``Pointer[Float32]`` takes a buffer of Float32.
+    No bound is checked.
+
+    Example:
+        >>> from weft import Float32, Int, Pointer, kernel
+        >>> from weft.gpu import global_idx
+        >>> from weft.gpu.host import DeviceContext
+        >>> @kernel
+        ... def sums_of_four(x: Pointer[Float32], out: Pointer[Float32]):
+        ...     row = x + 4 * global_idx.x
+        ...     out[global_idx.x] = row.load(width=4).reduce_add()
+        >>> ctx = DeviceContext(api="cpu")
+        >>> x, out = ctx.enqueue_create_buffer(Float32, 8), ctx.enqueue_create_buffer(Float32, 2)
+        >>> with x.map_to_host() as host:
+        ...     host[:] = range(8)
+        >>> ctx.enqueue_function(sums_of_four, x, out, grid_dim=1, block_dim=2)
+        >>> with out.map_to_host() as host:
+        ...     print(host)
+        HostBuffer([6.0, 22.0])
     """
 
     __slots__ = ("dtype", "space", "value")
@@ -126,8 +148,13 @@ class Pointer(Generic[T]):
     ) -> T:
         """``width`` elements from ``index`` on, as ``SIMD[T, width]``.
 
-        ``alignment`` is in bytes (default: that of one element); say the true one to get wide
-        accesses. ``invariant`` promises that the memory does not change while the kernel runs.
+        Args:
+            index: the first of them.
+            width: how many: a power of two, known at compile time.
+            alignment: in bytes, what the address is a multiple of (default: an element's size). Say
+                the true one to get wide accesses: 16 for four Float32 from a multiple of four on.
+            invariant: promises that the memory does not change while the kernel runs.
+            volatile: the access is made as written, never left out or merged with another.
         """
         b = current()
         kind = memory_type(self.dtype, width)
@@ -144,7 +171,14 @@ class Pointer(Generic[T]):
     def store(
         self, index: NumberLike, value: T | NumberLike, *, alignment: int = 0, volatile: bool = False
     ) -> None:
-        """Write the lanes of ``value`` from ``index`` on; ``alignment`` in bytes as for load."""
+        """Write the lanes of ``value`` from ``index`` on.
+
+        Args:
+            index: where the first lane goes.
+            value: a number of ``T``, or a ``SIMD`` of them.
+            alignment: in bytes, what the address is a multiple of (default: an element's size).
+            volatile: the access is made as written, never left out or merged with another.
+        """
         b = current()
         lanes = value.lanes if isinstance(value, Number) else 1
         data = to_type(value, number_class(self.dtype, lanes), b)
@@ -158,7 +192,7 @@ class Pointer(Generic[T]):
         return Pointer(self.value, as_dtype(to), self.space)
 
     def address_space_cast(self, space: AddressSpace) -> Pointer[T]:
-        """The same memory addressed through another space (generic, mostly)."""
+        """The same memory addressed through another space (generic, mostly); not checked."""
         if space == self.space:
             return self
         b = current()

@@ -36,84 +36,87 @@ class Bool(Number):
 
 
 class Int8(Number):
-    """Signed integer of 8 bits."""
+    """Signed integer of 8 bits: -128 to 127, wrapping around."""
 
     __slots__ = ()
     dtype = DType.int8
 
 
 class Int16(Number):
-    """Signed integer of 16 bits."""
+    """Signed integer of 16 bits: -32768 to 32767, wrapping around."""
 
     __slots__ = ()
     dtype = DType.int16
 
 
 class Int32(Number):
-    """Signed integer of 32 bits."""
+    """Signed integer of 32 bits: -2147483648 to 2147483647, wrapping around."""
 
     __slots__ = ()
     dtype = DType.int32
 
 
 class Int(Number):
-    """Signed integer of 64 bits, what Python's ``int`` literals and all indices become."""
+    """Signed integer of 64 bits, what Python's ``int`` literals and all indices become.
+
+    ``Int64`` is the same class.
+    """
 
     __slots__ = ()
     dtype = DType.int64
 
 
 class UInt8(Number):
-    """Unsigned integer of 8 bits."""
+    """Unsigned integer of 8 bits: 0 to 255, wrapping around."""
 
     __slots__ = ()
     dtype = DType.uint8
 
 
 class UInt16(Number):
-    """Unsigned integer of 16 bits."""
+    """Unsigned integer of 16 bits: 0 to 65535, wrapping around."""
 
     __slots__ = ()
     dtype = DType.uint16
 
 
 class UInt32(Number):
-    """Unsigned integer of 32 bits."""
+    """Unsigned integer of 32 bits: 0 to 4294967295, wrapping around."""
 
     __slots__ = ()
     dtype = DType.uint32
 
 
 class UInt(Number):
-    """Unsigned integer of 64 bits."""
+    """Unsigned integer of 64 bits: 0 to 2**64 - 1, wrapping around. ``UInt64`` is the same class."""
 
     __slots__ = ()
     dtype = DType.uint64
 
 
 class Float16(Number):
-    """IEEE 754 half precision."""
+    """IEEE 754 half precision: 11 bits of precision, up to 65504."""
 
     __slots__ = ()
     dtype = DType.float16
 
 
 class BFloat16(Number):
-    """The upper half of a Float32: 8 bits of exponent, 8 of precision."""
+    """The upper half of a Float32: its range (up to 3.4e38), with 8 bits of precision."""
 
     __slots__ = ()
     dtype = DType.bfloat16
 
 
 class Float32(Number):
-    """IEEE 754 single precision, what float literals become where nothing else types them."""
+    """IEEE 754 single precision, 24 bits: what float literals become where nothing else types them."""
 
     __slots__ = ()
     dtype = DType.float32
 
 
 class Float64(Number):
-    """IEEE 754 double precision."""
+    """IEEE 754 double precision, 53 bits."""
 
     __slots__ = ()
     dtype = DType.float64
