@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from weft.diagnostics import CompileError, a_
 from weft.ir.builder import maybe_current
 from weft.lang.errors import refuse
+
+if TYPE_CHECKING:
+    from weft.lang.number import NumberLike
 
 __all__ = ["Func", "Kernel", "func", "kernel"]
 
@@ -66,7 +69,13 @@ class Kernel(Compiled, Generic[P]):
 class Func(Compiled, Generic[P, R]):
     """A function that kernels call and that Python may call; see ``func``."""
 
-    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    @overload
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    @overload  # Python's numbers stand for weft's
+    def __call__(self, /, *args: NumberLike, **kwargs: NumberLike) -> R: ...
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> R:
         """Call it: from compiled code a call is emitted, from Python it runs on the CPU."""
         builder = maybe_current()
         if builder is not None:

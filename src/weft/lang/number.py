@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, overload
 
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.ir.builder import Builder, current, maybe_current
@@ -22,10 +22,14 @@ from weft.lang.promote import fits, promote
 from weft.lang.wrap import wrap
 
 if TYPE_CHECKING:
-    from weft.lang.scalars import Bool
+    from weft.lang.scalars import Bool, Int, Int8, Int16, Int32, UInt, UInt8, UInt16, UInt32
+
+    # What a number combines with and stays of its type, on its right; another float says itself.
+    Integers = Bool | Int8 | Int16 | Int32 | Int | UInt8 | UInt16 | UInt32 | UInt
 
 __all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of", "wrap"]
 
+N = TypeVar("N", bound="Number")
 CLASSES: dict[tuple[str, int], type[Number]] = {}
 """The class of every (element type, lanes) met so far; ``weft.lang.scalars`` enters the scalars."""
 
@@ -99,74 +103,80 @@ class Number:
         self.weak = weak
         return self
 
+    if TYPE_CHECKING:
+        # A struct's field, to type checkers: takes Python's numbers too, and gives its own type.
+        def __get__(self, instance: object, owner: Any = None) -> Self: ...
+
+        def __set__(self, instance: object, value: Self | int | float) -> None: ...
+
     # -- arithmetic -------------------------------------------------------------------------
-    def __add__(self, other: NumberLike) -> Self:
+    def __add__(self, other: Self | Integers | int | float) -> Self:
         return _binary("+", self, other)
 
     def __radd__(self, other: NumberLike) -> Self:
         return _binary("+", other, self)
 
-    def __sub__(self, other: NumberLike) -> Self:
+    def __sub__(self, other: Self | Integers | int | float) -> Self:
         return _binary("-", self, other)
 
     def __rsub__(self, other: NumberLike) -> Self:
         return _binary("-", other, self)
 
-    def __mul__(self, other: NumberLike) -> Self:
+    def __mul__(self, other: Self | Integers | int | float) -> Self:
         return _binary("*", self, other)
 
     def __rmul__(self, other: NumberLike) -> Self:
         return _binary("*", other, self)
 
-    def __truediv__(self, other: NumberLike) -> Self:
+    def __truediv__(self, other: Self | Integers | int | float) -> Self:
         return _binary("/", self, other)
 
     def __rtruediv__(self, other: NumberLike) -> Self:
         return _binary("/", other, self)
 
-    def __floordiv__(self, other: NumberLike) -> Self:
+    def __floordiv__(self, other: Self | Integers | int | float) -> Self:
         return _binary("//", self, other)
 
     def __rfloordiv__(self, other: NumberLike) -> Self:
         return _binary("//", other, self)
 
-    def __mod__(self, other: NumberLike) -> Self:
+    def __mod__(self, other: Self | Integers | int | float) -> Self:
         return _binary("%", self, other)
 
     def __rmod__(self, other: NumberLike) -> Self:
         return _binary("%", other, self)
 
-    def __and__(self, other: NumberLike) -> Self:
+    def __and__(self, other: Self | Integers | int | float) -> Self:
         return _binary("&", self, other)
 
     def __rand__(self, other: NumberLike) -> Self:
         return _binary("&", other, self)
 
-    def __or__(self, other: NumberLike) -> Self:
+    def __or__(self, other: Self | Integers | int | float) -> Self:
         return _binary("|", self, other)
 
     def __ror__(self, other: NumberLike) -> Self:
         return _binary("|", other, self)
 
-    def __xor__(self, other: NumberLike) -> Self:
+    def __xor__(self, other: Self | Integers | int | float) -> Self:
         return _binary("^", self, other)
 
     def __rxor__(self, other: NumberLike) -> Self:
         return _binary("^", other, self)
 
-    def __lshift__(self, other: NumberLike) -> Self:
+    def __lshift__(self, other: Self | Integers | int | float) -> Self:
         return _binary("<<", self, other)
 
     def __rlshift__(self, other: NumberLike) -> Self:
         return _binary("<<", other, self)
 
-    def __rshift__(self, other: NumberLike) -> Self:
+    def __rshift__(self, other: Self | Integers | int | float) -> Self:
         return _binary(">>", self, other)
 
     def __rrshift__(self, other: NumberLike) -> Self:
         return _binary(">>", other, self)
 
-    def __pow__(self, other: NumberLike) -> Self:
+    def __pow__(self, other: Self | Integers | int | float) -> Self:
         from weft.lang.power import power
 
         return power(self, other)
@@ -247,6 +257,10 @@ class Number:
     def __float__(self) -> float:
         return float(self._known("float(...)", "write Float32(x) to convert it in the kernel"))
 
+    def __round__(self) -> Int:
+        value = self._known("round(...)", "call round in a @func")
+        return self if self.dtype.is_integer else CLASSES["int64", 1](round(value))  # pyright: ignore[reportReturnType]
+
     def _known(self, what: str, hint: str) -> Any:
         if isinstance(self.value, Value):
             refuse(
@@ -271,6 +285,12 @@ class Number:
         return format_number(self, spec)
 
     # -- conversion and lanes -----------------------------------------------------------------
+    @overload
+    def cast(self, to: type[N]) -> N: ...
+
+    @overload
+    def cast(self, to: DTypeLike) -> Any: ...
+
     def cast(self, to: DTypeLike) -> Any:
         """The same value in another number format, lane by lane.
 
@@ -278,6 +298,12 @@ class Number:
         (outside the range: the nearest integer; nan: 0).
         """
         return number_class(as_dtype(to), self.lanes)(self)
+
+    @overload
+    def bitcast(self, to: type[N]) -> N: ...
+
+    @overload
+    def bitcast(self, to: DTypeLike) -> Any: ...
 
     def bitcast(self, to: DTypeLike) -> Any:
         """The same bits read as another format of equal width, lane by lane."""
@@ -297,13 +323,22 @@ class Number:
         """``SIMD[cls, lanes]`` with ``value`` in every lane; spelled so that type checkers follow."""
         return number_class(cls.dtype, lanes)(cls(value))  # pyright: ignore[reportReturnType]
 
+    @overload
+    def select(self, true: N, false: N | int | float) -> N: ...
+
+    @overload
+    def select(self, true: int | float, false: N) -> N: ...
+
+    @overload
+    def select(self, true: Any, false: Any) -> Any: ...
+
     def select(self, true: Any, false: Any) -> Any:
         """Lane by lane: ``true`` where this Bool holds, else ``false``. Both are evaluated."""
         from weft.lang.lanes import select
 
         return select(self, true, false)
 
-    def __getitem__(self, lane: NumberLike) -> Any:
+    def __getitem__(self, lane: NumberLike) -> Self:
         from weft.lang.lanes import extract
 
         return extract(self, lane)
@@ -314,43 +349,43 @@ class Number:
 
         return insert(self, lane, value)
 
-    def shuffle(self, *lanes: int, other: Any = None) -> Any:
+    def shuffle(self, *lanes: int, other: Any = None) -> Self:
         """The lanes picked by number; numbers from ``lanes`` on pick from ``other``."""
         from weft.lang.lanes import shuffle
 
         return shuffle(self, lanes, other)
 
-    def reduce_add(self) -> Any:
+    def reduce_add(self) -> Self:
         """The sum of the lanes."""
         from weft.lang.lanes import reduce
 
         return reduce(self, "add")
 
-    def reduce_mul(self) -> Any:
+    def reduce_mul(self) -> Self:
         """The product of the lanes."""
         from weft.lang.lanes import reduce
 
         return reduce(self, "mul")
 
-    def reduce_min(self) -> Any:
+    def reduce_min(self) -> Self:
         """The smallest lane."""
         from weft.lang.lanes import reduce
 
         return reduce(self, "min")
 
-    def reduce_max(self) -> Any:
+    def reduce_max(self) -> Self:
         """The largest lane."""
         from weft.lang.lanes import reduce
 
         return reduce(self, "max")
 
-    def reduce_or(self) -> Any:
+    def reduce_or(self) -> Self:
         """Whether (Bool) or which bits (integers) any lane has."""
         from weft.lang.lanes import reduce
 
         return reduce(self, "or")
 
-    def reduce_and(self) -> Any:
+    def reduce_and(self) -> Self:
         """Whether (Bool) or which bits (integers) all lanes have."""
         from weft.lang.lanes import reduce
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.ir.builder import Builder, current
@@ -17,6 +17,7 @@ from weft.lang.spec import PointerSpec, Spec
 __all__ = ["AddressSpace", "Pointer", "index_value", "memory_type"]
 
 T = TypeVar("T")
+N = TypeVar("N", bound=Number)
 
 
 class AddressSpace(IntEnum):
@@ -186,6 +187,12 @@ class Pointer(Generic[T]):
             data = arith.cast(b, data, DType.bool, DType.uint8)
         attrs = {"alignment": alignment or self.dtype.itemsize, "volatile": volatile}
         b.emit("llvm.store", (self._at(index, b), data), (), attrs)
+
+    @overload
+    def bitcast(self, to: type[N]) -> Pointer[N]: ...
+
+    @overload
+    def bitcast(self, to: DTypeLike) -> Pointer[Any]: ...
 
     def bitcast(self, to: DTypeLike) -> Pointer[Any]:
         """The same address, of elements of another type."""
