@@ -6,7 +6,59 @@ object file should not need it, so a module that computes with such floats bring
 
 from __future__ import annotations
 
-__all__ = ["definitions"]
+from typing import TYPE_CHECKING
+
+from weft.ir.core import Op
+from weft.ir.types import F32
+
+if TYPE_CHECKING:
+    from weft.emit.lower import Lowering
+
+__all__ = ["WIDENED", "definitions", "lower_widened"]
+
+WIDENED = frozenset({f"arith.{n}" for n in ("addf", "subf", "mulf", "divf", "truncf")})
+"""Operations on bfloat16 that a CPU does in single precision."""
+
+
+def lower_widened(lw: Lowering, op: Op, binary: str | None) -> None:
+    """One of ``WIDENED`` with a bfloat16 result, rounded by integer arithmetic.
+
+    LLVM would call a function for each lane, or take an instruction that knows no subnormals.
+    """
+    lanes = op.result.type.lanes
+
+    def typed(element: str) -> str:
+        return element if lanes == 1 else f"<{lanes} x {element}>"
+
+    def number(value: int) -> str:
+        return str(value) if lanes == 1 else f"splat (i32 {value})"
+
+    def step(text: str) -> str:
+        name = lw.new()
+        lw.put(f"{name} = {text}")
+        return name
+
+    single, word = typed("float"), typed("i32")
+    if binary is None:
+        source = op.operands[0]
+        if source.type.scalar is not F32:
+            lw.set(op, f"fptrunc {lw.typed(source)} to {op.result.type.llvm}")
+            return
+        wide = lw.ref(source)
+    else:
+        a, c = [step(f"fpext {lw.typed(v)} to {single}") for v in op.operands]
+        wide = step(f"{binary} {single} {a}, {c}")
+    bits = step(f"bitcast {single} {wide} to {word}")
+    high = step(f"lshr {word} {bits}, {number(16)}")
+    odd = step(f"and {word} {high}, {number(1)}")
+    half = step(f"add {word} {bits}, {number(0x7FFF)}")
+    rounded = step(f"lshr {word} {step(f'add {word} {half}, {odd}')}, {number(16)}")
+    isnan = step(f"fcmp uno {single} {wide}, {wide}")
+    quiet = step(f"or {word} {high}, {number(0x40)}")
+    chosen = step(f"select {typed('i1')} {isnan}, {word} {quiet}, {word} {rounded}")
+    narrow = step(f"trunc {word} {chosen} to {typed('i16')}")
+    lw.set(op, f"bitcast {typed('i16')} {narrow} to {op.result.type.llvm}")
+
 
 # From a double: round the mantissa to nearest even in the integer that holds it, rebias the exponent,
 # clamp at infinity. Below the normal range, adding 2**52 makes the processor round to a multiple of

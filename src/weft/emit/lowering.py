@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from weft.artifact import AssertSite, PrintSite
 from weft.emit.constants import string_text
 from weft.emit.debug import DebugInfo
-from weft.emit.halves import definitions
+from weft.emit.halves import WIDENED, definitions, lower_widened
 from weft.ir.core import Function, Global, Module, Op, Region, Value
 from weft.ir.ops import CASTS
-from weft.ir.types import PointerType, Type
+from weft.ir.types import BF16, PointerType, Type
 from weft.targets import Target
 
 __all__ = ["Loop", "Lower", "Lowering", "LoweringTable"]
@@ -228,11 +228,15 @@ class Lowering:
     def region(self, region: Region) -> None:
         """The operations of a region, here."""
         debug, contract, table = self.debug, self.target.contract, self.table
+        widens = self.target.kind == "object"
         for op in region.ops:
             if debug is not None:
                 self.dbg = debug.location(op.loc)
             name = op.spec.name
             binary = _BINARY.get(name)
+            if widens and name in WIDENED and op.result.type.scalar is BF16:
+                lower_widened(self, op, binary)
+                continue
             if binary is not None:
                 a, c = op.operands
                 if contract and op.attrs.get("fastmath") == "contract":
