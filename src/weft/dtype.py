@@ -15,7 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
-__all__ = ["DType", "DTypeLike", "HasDType", "as_dtype"]
+from weft.diagnostics import nearest
+
+__all__ = ["DType", "DTypeLike", "HasDType", "as_dtype", "dtype_hint"]
 
 Kind = Literal["bool", "int", "uint", "float", "bfloat"]
 
@@ -112,4 +114,23 @@ def as_dtype(like: DTypeLike) -> DType:
         found = getattr(like, "dtype", None)
         if isinstance(found, DType):
             return found
-    raise TypeError(f"{like!r} is not an element type; write one of {', '.join(_ALL)} or its class")
+    raise TypeError(f"{_shown(like)} is not an element type")
+
+
+def _shown(like: object) -> str:
+    if not isinstance(like, type):
+        return repr(like)
+    return like.__name__ if like.__module__ == "builtins" else f"{like.__module__}.{like.__name__}"
+
+
+def dtype_hint(like: object) -> str:
+    """What to write instead of something that is no element type."""
+    names = {"float": "float32", "int": "int64", "bool_": "bool"}
+    name = _shown(like).strip("'\"").rsplit(".", 1)[-1]
+    name = names.get(name, name)
+    near = nearest(name, _ALL)
+    if near is None:
+        return f"write one of {', '.join(_ALL)}, or its class"
+    spelt = {"uint": "UInt", "bfloat": "BFloat"}
+    kind = near.rstrip("0123456789")
+    return f"write {spelt.get(kind, kind.capitalize())}{near.removeprefix(kind)}, or {near!r}"

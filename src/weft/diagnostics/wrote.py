@@ -214,10 +214,11 @@ def resolved(
     )
 
 
-def argument_place(call: Location, key: int | str, positional: int = 0) -> Location:
-    """The place of an argument of the call at a place, by name or by position among its last values.
+def argument_place(call: Location, key: int | str, positional: int | None = None) -> Location:
+    """The place of an argument of the call at a place, by name or by position.
 
-    ``positional`` is how many values came by position. Without such an argument, the call's own place.
+    ``positional`` is how many values came by position, where the call may name others before them or
+    fewer. Without such an argument, the call's own place.
     """
     source = source_of(call.file)
     node = None if source is None else source.at(call)
@@ -228,7 +229,7 @@ def argument_place(call: Location, key: int | str, positional: int = 0) -> Locat
     if isinstance(key, str):
         found = next((k.value for k in node.keywords if k.arg == key), None)
     else:
-        at = key + len(node.args) - positional
+        at = key + (0 if positional is None else len(node.args) - positional)
         plain = not any(isinstance(a, ast.Starred) for a in node.args)
         found = node.args[at] if plain and 0 <= at < len(node.args) else None
     return call if found is None else source.place(found)

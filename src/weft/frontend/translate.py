@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from weft.diagnostics import Diagnostic, Location, nearest
 from weft.diagnostics.wrote import Source, source_of
+from weft.dtype import dtype_hint
 from weft.frontend.variables import Var
 from weft.ir.core import Value
 from weft.lang.errors import INDEX, LEFT, OBJECT, VALUE, a_
@@ -365,11 +366,9 @@ def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
     if m := re.match(r"must be real number, not (.+)", text):
         hint = _operand_hint(m[1], m[1])
         return Diagnostic("operand", f"{called} takes a number, not {_article(m[1])}", (), (), (hint,)), None
-    if m := re.match(r"(?:<class '(?:.*\.)?(.+)'>|(.+)) is not an element type", text):
-        shown = m[1] or m[2]
-        hint = {"float": "write Float32", "int": "write Int or Int32", "bool": "write Bool"}.get(shown)
-        message = f"{called} takes an element type, which {shown} is not"
-        return Diagnostic("element-type", message, (), (), (hint or "write Float32, say",)), None
+    if m := re.match(r"(.+) is not an element type", text):
+        message = f"{called} takes an element type, which {m[1]} is not"
+        return Diagnostic("element-type", message, (), (), (dtype_hint(m[1]),)), None
     return None
 
 

@@ -39,7 +39,10 @@ class Allocation:
             free = "" if error.free is None else f"; {readable_bytes(error.free)} are free"
             place = "host memory" if host else f"memory on {device.info.name}"
             raise missing(
-                "out-of-memory", f"no {place} for {readable_bytes(nbytes)}{free}", label="asked for here"
+                "out-of-memory",
+                f"no {place} for {readable_bytes(nbytes)}{free}",
+                label="asked for here",
+                hints=["free buffers by `close()`, or work on a part at a time"],
             ) from error
         weakref.finalize(self, give_back, self.address).atexit = False
 

@@ -134,6 +134,7 @@ class Buffer(Generic[T]):
                 "sub-buffer-bounds",
                 f"sub_buffer({offset}, {size}) reaches outside the buffer, which has {self._size} elements",
                 notes=["sub_buffer takes the first element and the number of elements"],
+                hints=[f"at most {max(0, self._size - max(0, offset))} elements are left from there"],
             )
         address = self._address + offset * self.dtype.itemsize
         return type(self)(self.context, self.dtype, self.allocation, address, size)
@@ -162,7 +163,7 @@ class Buffer(Generic[T]):
             raise refuse(
                 "tensor-layout",
                 f"a buffer is seen through a Layout, not through {a_(type(layout).__name__)}",
-                hints=[f"write Layout.row_major{layout!r}" if type(layout) is tuple else "make a Layout"],
+                hints=[f"write Layout.row_major{layout!r}" if isinstance(layout, tuple) else "make a Layout"],
             )
         return layout.tensor(self)
 
@@ -187,7 +188,11 @@ class DeviceBuffer(Buffer[T]):
             )
         start, stop, step = part.indices(self._size)
         if step != 1:
-            raise refuse("buffer-step", f"a part of a buffer is contiguous; the slice has step {step}")
+            raise refuse(
+                "buffer-step",
+                f"a part of a buffer is contiguous; the slice has step {step}",
+                hints=["leave out the step, and take every so many elements in the kernel"],
+            )
         return self.sub_buffer(start, max(0, stop - start))
 
     def map_to_host(self) -> MappedBuffer[T]:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 from weft.diagnostics import DeviceError
-from weft.dtype import DType, DTypeLike, as_dtype
+from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.runtime import drivers
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
@@ -53,7 +53,8 @@ class BaseContext:
             raise refuse(
                 "device-id",
                 f"device_id is the number of a device, an int; {device_id!r} is a {type(device_id).__name__}",
-                hints=[f"write api={device_id!r}"] if device_id in drivers.DRIVERS else [],
+                hints=[f"write api={device_id!r}" if device_id in drivers.DRIVERS else "count from 0"],
+                at=("device_id", 0),
             )
         if driver is None:
             driver = drivers.find_driver(
@@ -63,8 +64,10 @@ class BaseContext:
         if not 0 <= device_id < count:
             has = "one device, number 0" if count == 1 else f"{count} devices, numbered from 0"
             raise missing(
-                "device-id", f"there is no device {device_id} of api {driver.api!r}; this machine has {has}",
+                "device-id",
+                f"there is no device {device_id} of api {driver.api!r}; this machine has {has}",
                 hints=["leave device_id out to take the first"],
+                at=("device_id", 0),
             )
         self._api = driver.api
         self._id = device_id
@@ -172,15 +175,23 @@ class BaseContext:
         try:
             dtype = as_dtype(like)
         except TypeError as error:
-            raise refuse("buffer-dtype", str(error)) from error
+            raise refuse("buffer-dtype", str(error), hints=[dtype_hint(like)], at=("dtype", 0)) from error
         try:
             count = operator.index(size)
         except TypeError as error:
             raise refuse(
-                "buffer-size", f"a buffer's size is its number of elements, an int; {size!r} is none"
+                "buffer-size",
+                f"a buffer's size is its number of elements, an int; {size!r} is none",
+                hints=["divide with `//` and convert with `int(...)`"],
+                at=("size", 1),
             ) from error
         if count < 0:
-            raise refuse("buffer-size", f"a buffer cannot have {count} elements; the size is 0 or more")
+            raise refuse(
+                "buffer-size",
+                f"a buffer cannot have {count} elements",
+                hints=["write a size of 0 or more"],
+                at=("size", 1),
+            )
         allocation = Allocation(device, count * dtype.itemsize, host=host)
         return dtype, allocation, allocation.address, count
 
@@ -229,7 +240,10 @@ class BaseContext:
             pattern = pack(buffer.dtype, value)
         except (TypeError, OverflowError) as error:
             raise refuse(
-                "fill-value", f"a buffer of {buffer.dtype} cannot be filled with {value!r}: {error}"
+                "fill-value",
+                f"a buffer of {buffer.dtype} cannot be filled with {value!r}: {error}",
+                hints=[f"give a value that {buffer.dtype} holds, or make the buffer of another type"],
+                at=("value", 1),
             ) from error
         if len(buffer):
             self._native(stream).fill(address, pattern, len(buffer))
@@ -300,6 +314,7 @@ class BaseContext:
                 "stream-context",
                 f"the stream belongs to another context ({stream.context!r})",
                 hints=["make it with this context: ctx.create_stream()"],
+                at=("stream", 9),
             )
         self._check_open()
         return stream.native

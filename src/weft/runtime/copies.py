@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.driver import CopyKind
@@ -25,6 +26,9 @@ else:
 """A buffer or a contiguous NumPy array."""
 
 
+_POSITION = {"dst": 0, "src": 1}
+
+
 @dataclass(frozen=True, slots=True)
 class _End:
     address: int
@@ -43,6 +47,13 @@ def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") 
     Raises:
         LaunchError: the buffer is closed, or of another context.
     """
+    if not isinstance(buffer, Buffer) and not hasattr(buffer, "lend"):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refuse(
+            "copy-type",
+            f"the {what} is {a_(type(buffer).__name__)}, not a buffer",
+            hints=["create one: ctx.enqueue_create_buffer(Float32, n)"],
+            at=(what, 0),
+        )
     if not buffer.lend(context):
         raise refuse(
             "buffer-context",
@@ -77,7 +88,12 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
             hints=[f"copy a part of the longer one: `{longer}[:{size}]`"],
         )
     if not isinstance(dst, Buffer) and not cast("npt.NDArray[Any]", dst).flags.writeable:
-        raise refuse("copy-readonly", "dst is a NumPy array that must not be written (flags.writeable)")
+        raise refuse(
+            "copy-readonly",
+            "dst is a NumPy array that must not be written (flags.writeable)",
+            hints=["copy into another array, such as `np.empty_like(array)`"],
+            at=("dst", 0),
+        )
     kind = cast("CopyKind", f"{source.letter}2{target.letter}")
     nbytes = source.size * source.itemsize
     if nbytes:
@@ -101,11 +117,18 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
         return _End(address, len(buffer), dtype.name, letter, None, dtype.itemsize, shown)
     if not hasattr(end, "__array_interface__"):
         if end is None:
-            raise refuse("copy-missing", f"enqueue_copy needs dst= and src=; {name} is missing")
+            raise refuse(
+                "copy-missing",
+                f"enqueue_copy needs dst= and src=; {name} is missing",
+                hints=["write ctx.enqueue_copy(dst=..., src=...)"],
+            )
         raise refuse(
             "copy-type",
             f"{name} is a {type(end).__name__}; a copy goes between buffers and NumPy arrays",
-            hints=["make it an array: `np.array(values, dtype=np.float32)`"] if name == "src" else [],
+            hints=["make it an array: `np.array(values, dtype=np.float32)`"]
+            if name == "src"
+            else ["copy into a buffer or an array, and take the values from there"],
+            at=(name, _POSITION[name]),
         )
     import numpy as np
 
@@ -118,8 +141,14 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
             hints=["copy from `np.ascontiguousarray(array)`"]
             if name == "src"
             else ["copy into a contiguous array, then assign it to the part that you want"],
+            at=(name, _POSITION[name]),
         )
     if not array.dtype.isnative:
-        raise refuse("copy-byte-order", f"{name} is an array of {array.dtype.str!r}, in foreign byte order")
+        raise refuse(
+            "copy-byte-order",
+            f"{name} is an array of {array.dtype.str!r}, in foreign byte order",
+            hints=["convert it: `array.astype(array.dtype.newbyteorder('='))`"],
+            at=(name, _POSITION[name]),
+        )
     shown = f"a NumPy array of {array.size} {array.dtype}"
     return _End(array.ctypes.data, array.size, array.dtype.name, "h", array, array.itemsize, shown)

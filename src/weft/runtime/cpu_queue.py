@@ -77,7 +77,11 @@ class Lane:
             self._reset()  # a forked child has the object but not the thread
         with self._lock:
             if self._closed:
-                raise refuse("stream-closed", "this stream is closed and takes no more work")
+                raise refuse(
+                    "stream-closed",
+                    "this stream is closed and takes no more work",
+                    hints=["use it before close(), or make another: ctx.create_stream()"],
+                )
             if _exiting:
                 return
             self._submitted += 1

@@ -48,7 +48,11 @@ class CudaStream:
     def _enter(self) -> Any:
         """Prepare for a call of the driver; gives its functions."""
         if self._closed:
-            raise refuse("stream-closed", "this stream is closed and takes no more work")
+            raise refuse(
+                    "stream-closed",
+                    "this stream is closed and takes no more work",
+                    hints=["use it before close(), or make another: ctx.create_stream()"],
+                )
         self._primary.enter()
         return self._primary.cu
 

@@ -56,6 +56,7 @@ def known_api(api: str) -> str:
         "unknown-api",
         f"there is no device API {api!r}; weft knows {', '.join(map(repr, DRIVERS))}",
         hints=[f"did you mean {meant!r}?" if meant else "write api='cpu', which every machine has"],
+        at=("api", 9),
     )
 
 

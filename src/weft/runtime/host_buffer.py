@@ -101,11 +101,17 @@ class HostBuffer(Buffer[T]):
         self, array: npt.NDArray[Any], where: int | slice, value: object, error: Exception
     ) -> Exception:
         wanted = len(array[where]) if isinstance(where, slice) else 1
-        if isinstance(value, Sized) and len(value) not in (1, wanted):
+        if isinstance(value, Sized) and not isinstance(value, str) and len(value) not in (1, wanted):
             return refuse(
-                "host-length", f"{len(value)} values for {wanted} elements of a HostBuffer of {self.dtype}"
+                "host-length",
+                f"{len(value)} values for {wanted} elements of a HostBuffer of {self.dtype}",
+                hints=[f"give {wanted} values, or one for all of them"],
             )
-        return refuse("host-value", f"a HostBuffer of {self.dtype} cannot hold {value!r}: {error}")
+        return refuse(
+            "host-value",
+            f"a HostBuffer of {self.dtype} cannot hold {value!r}: {error}",
+            hints=[f"give a value that {self.dtype} holds, or make the buffer of another type"],
+        )
 
 
 class _View:

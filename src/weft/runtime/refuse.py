@@ -4,20 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.diagnostics import DeviceError, LaunchError, caller_location
+from weft.diagnostics import DeviceError, LaunchError, Location, caller_location
 
 __all__ = ["missing", "refuse"]
 
 
 def refuse(
-    code: str, message: str, *, label: str = "", notes: Iterable[str] = (), hints: Iterable[str] = ()
+    code: str,
+    message: str,
+    *,
+    label: str = "",
+    notes: Iterable[str] = (),
+    hints: Iterable[str] = (),
+    at: tuple[str, int] | None = None,
 ) -> LaunchError:
-    """The ``LaunchError`` for a request that weft will not pass on, at the user's line."""
-    return LaunchError.at(code, message, caller_location(), label, notes, hints)
+    """The :class:`LaunchError` for a request that weft will not pass on, at the user's line.
+
+    ``at`` names the argument of the user's call that is meant, and its position.
+    """
+    return LaunchError.at(code, message, _place(at), label, notes, hints)
 
 
 def missing(
-    code: str, message: str, *, label: str = "", notes: Iterable[str] = (), hints: Iterable[str] = ()
+    code: str,
+    message: str,
+    *,
+    label: str = "",
+    notes: Iterable[str] = (),
+    hints: Iterable[str] = (),
+    at: tuple[str, int] | None = None,
 ) -> DeviceError:
-    """The ``DeviceError`` for something that this machine does not have, at the user's line."""
-    return DeviceError.at(code, message, caller_location(), label, notes, hints)
+    """The :class:`DeviceError` for something that this machine does not have; otherwise as above."""
+    return DeviceError.at(code, message, _place(at), label, notes, hints)
+
+
+def _place(at: tuple[str, int] | None) -> Location | None:
+    call = caller_location()
+    if call is None or at is None:
+        return call
+    from weft.diagnostics.wrote import argument_place
+
+    named = argument_place(call, at[0])
+    return named if named is not call else argument_place(call, at[1])
