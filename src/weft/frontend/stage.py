@@ -24,7 +24,7 @@ from weft.diagnostics import CompileError
 from weft.frontend.liveness import Liveness, stored_names
 from weft.frontend.source import find_function
 from weft.frontend.syntax import check_syntax
-from weft.frontend.tree import fill_places, place, walk
+from weft.frontend.tree import children, fill_places, place, walk
 
 __all__ = ["BUILTINS", "Staged", "is_staged", "stage"]
 
@@ -96,6 +96,15 @@ class _Stager(ast.NodeTransformer):
         self.builtins = builtins
         self.count = 0
         self.hidden: list[set[str]] = []
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for name in children(type(node)):
+            old = getattr(node, name, None)
+            if type(old) is list:
+                old[:] = [self.visit(v) if isinstance(v, ast.AST) else v for v in old]  # pyright: ignore[reportUnknownVariableType]
+            elif isinstance(old, ast.AST):
+                setattr(node, name, self.visit(old))
+        return node
 
     def temp(self, stem: str) -> str:
         self.count += 1

@@ -50,7 +50,7 @@ def fill_places(node: Any, above: Any) -> None:
             above = node
         else:
             place(node, above)
-    for name in children(type(node)):
+    for name in children(node.__class__):
         value = getattr(node, name, None)
         if type(value) is list:
             for item in value:  # pyright: ignore[reportUnknownVariableType]
