@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from weft import cache
 from weft.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
 from weft.diagnostics import CompileError, Location, caller_location, nearest
 from weft.diagnostics.wrote import source_of
@@ -167,8 +168,15 @@ def compile_kernel(
     *,
     over: Over | None = None,
 ) -> Artifact:
-    """A kernel compiled for a target."""
-    return elaborate_kernel(kernel, specs, target, over=over).artifact()
+    """A kernel compiled for a target, or taken from the cache where it has been before."""
+    found = find_target(target)
+    key = cache.key_of(kernel, specs, found, over)
+    artifact = cache.load(key) if key is not None else None
+    if artifact is None:
+        artifact = elaborate_kernel(kernel, specs, found, over=over).artifact()
+        if key is not None:
+            cache.store(key, artifact)
+    return artifact
 
 
 def check_emission_kind(kind: str) -> EmissionKind:
