@@ -253,7 +253,6 @@ class DeviceContext(BaseContext):
         target = self._native(stream)
         packed = loaded.pack(values)
         target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents)
-        pointers = sum(p.pointer for p in loaded.signature.parameters)
         return Launched(
             kernel.function,
             specs,
@@ -261,7 +260,8 @@ class DeviceContext(BaseContext):
             packed,
             (*grid, *block),
             shared_mem_bytes,
-            repeatable=stream is None and (plan is None or pointers < 2),
+            repeatable=stream is None,
+            apart=distinct and plan is not None,
         )
 
     def _accept(

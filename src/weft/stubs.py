@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any, cast
 from weft.dtype import DType
 from weft.lang.signature import parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
+from weft.layout.tensor import LayoutTensor
+from weft.layout.tensor_spec import TensorSpec
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.cuda_device import CudaDevice
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.cuda_stream import CudaStream
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo, Function
-from weft.runtime.native_launch import Asks, Known, Launcher, member_offset, supported
+from weft.runtime.native_launch import OFFSETS, Asks, Known, Launcher, member_offset, supported
 
 if TYPE_CHECKING:
     from weft.launch import DeviceContext
@@ -49,6 +51,8 @@ class Launched:
     shared: int
     repeatable: bool
     """Whether the types of the arguments and the extents alone have decided what was launched, and where."""
+    apart: bool
+    """Whether it was compiled for buffers that share no memory."""
 
 
 @functools.cache
@@ -59,7 +63,13 @@ def stub_code() -> tuple[int, object]:
     from weft.targets import TARGETS
 
     type_offset = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
-    text = stub_text(type_offset, member_offset(Launcher.__dict__["table"]), id(None))
+    text = stub_text(
+        type_offset=type_offset,
+        table_offset=member_offset(Launcher.__dict__["table"]),
+        address_offset=OFFSETS["_address"],
+        owner_offset=OFFSETS["_allocation"],
+        none=id(None),
+    )
     names = {line.split("@")[1].split("(")[0] for line in text.splitlines() if line.startswith("declare")}
     symbols = {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
@@ -125,19 +135,27 @@ def _learn(
     function, (primary, stream) = made.function, place
     assert isinstance(function, CudaFunction)
     handles = (int(function.handle), int(stream.handle), primary.handle)
-    site = Known(args[0], names, len(args), asks, made.packed, handles, made.dims, made.shared, function)
+    site = Known(
+        args[0], names, len(args), asks, made.packed, handles, made.dims, made.shared, function, made.apart
+    )
     launcher.learn(site)
 
 
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     """Add what the stub must ask of an argument; whether it can."""
     kind = cast("type[Any]", type(value))
+    storage: Any = value.storage if kind is LayoutTensor else None
     if isinstance(spec, StaticSpec):
         if kind not in _FIXED:
             return False
         asks.identity(value)
     elif isinstance(spec, PointerSpec) and kind is DeviceBuffer:
         asks.buffer(value, slot)
+    elif isinstance(spec, TensorSpec) and type(storage) is DeviceBuffer:
+        for name in ("layout", "element"):
+            asks.member(value, name)
+        asks.inside(value, "storage")
+        asks.buffer(cast("DeviceBuffer[Any]", storage), slot, spec.alignment)
     elif not isinstance(spec, NumberSpec) or spec.lanes != 1:
         return False
     elif spec.dtype.is_integer and kind is int:

@@ -13,6 +13,7 @@ from weft import Comptime, Float32, Float64, Int, Int8, Int32, Pointer, UInt64, 
 from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext, Dim
+from weft.layout import Layout, LayoutTensor
 
 
 @kernel
@@ -78,6 +79,29 @@ def test_all_kinds_of_arguments(any_context: DeviceContext) -> None:
         else:
             ctx.enqueue_function(store, out, a, b, c, d, grid_dim=dims[0], block_dim=dims[1], e=e)
         assert read(ctx, out).tolist() == [a, float(b), c, d, e, grid * 1000 + block]
+
+
+@kernel
+def shift(source: LayoutTensor[Float32], out: LayoutTensor[Float32], by: Float32):
+    out[global_idx.y, global_idx.x] = source[global_idx.y, global_idx.x] + by
+
+
+def test_tensors_over_a_range(any_context: DeviceContext) -> None:
+    ctx = any_context
+    layout = Layout.row_major(37, 53)
+    one, two, three = (ctx.enqueue_create_buffer(Float32, 37 * 53 + 4) for _ in range(3))
+    one.enqueue_fill(0)
+    a, b = one.tensor(layout), two.tensor(layout)
+    for n in range(30):
+        ctx.enqueue_function(shift, a, b, 1.0, over=(37, 53))
+        a, b = b, a
+        if n % 7 == 0:
+            ctx.enqueue_function(shift, a, a, 0.5, over=(37, 53))
+        if n % 5 == 0:
+            moved = three[n % 3 :].tensor(layout)
+            ctx.enqueue_function(shift, a, moved, 0.0, over=(37, 53))
+            ctx.enqueue_function(shift, moved, a, 0.0, over=(37, 53))
+    assert read(ctx, one[: 37 * 53]).tolist() == [32.5] * (37 * 53)
 
 
 def test_refusals_stay(any_context: DeviceContext) -> None:

@@ -14,6 +14,7 @@ import pytest
 from weft import DType
 from weft.artifact import Artifact, Signature
 from weft.gpu.host import DeviceContext
+from weft.layout import Layout
 from weft.runtime.native_launch import Asks, Known, Launcher, supported
 from weft.stubs import stub_code
 
@@ -60,7 +61,9 @@ class Fake:
     def failed(self, status: int) -> None:
         raise RuntimeError(status)
 
-    def learn(self, kernel: object, names: tuple[str, ...] | None, count: int, asks: Asks) -> None:
+    def learn(
+        self, kernel: object, names: tuple[str, ...] | None, count: int, asks: Asks, *, apart: bool = False
+    ) -> None:
         known = Known(
             kernel,
             names,
@@ -71,6 +74,7 @@ class Fake:
             (4, 1, 1, 256, 1, 1),
             16,
             Function(),
+            apart,
         )
         self.launcher.learn(known)
 
@@ -170,6 +174,41 @@ def test_ints_for_floats_and_the_same_object(fake: Fake) -> None:
     fake.enqueue(kernel, tuple([1, 2]), 3, 3)
     fake.enqueue(kernel, same, 2**60, 3)
     assert len(fake.slow) == 2
+
+
+def test_tensors(fake: Fake) -> None:
+    ctx = DeviceContext(api="cpu")
+    layout, like = Layout.row_major(4), Layout.row_major(4)
+    buffers = [ctx.enqueue_create_buffer(DType.float32, 16) for _ in range(2)]
+    first, second = (buffer.tensor(layout) for buffer in buffers)
+    kernel, asks = object(), Asks()
+    for n, tensor in enumerate((first, second)):
+        asks.member(tensor, "layout")
+        asks.member(tensor, "element")
+        asks.inside(tensor, "storage")
+        asks.buffer(tensor.storage, n, 16)
+    asks.integer(0, 9, 2)
+    fake.learn(kernel, None, 4, asks, apart=True)
+    fake.enqueue(kernel, first, second, 3)
+    fake.enqueue(kernel, second, buffers[0][4:].tensor(layout), 4)
+    assert [call[5:] for call in fake.calls] == [
+        (buffers[0].address, buffers[1].address, 3, 9),
+        (buffers[1].address, buffers[0].address + 16, 4, 9),
+    ]
+    fake.calls.clear()
+    for args in [
+        (first, first, 3),
+        (first, buffers[0][4:].tensor(layout), 3),
+        (first, buffers[1][1:].tensor(layout), 3),
+        (first, buffers[1].tensor(like), 3),
+        (first, buffers[1], 3),
+        (buffers[0], second, 3),
+        (first, ctx.enqueue_create_host_buffer(DType.float32, 16).tensor(layout), 3),
+        (first, second, 10),
+    ]:
+        fake.enqueue(kernel, *args)
+    assert not fake.calls
+    assert len(fake.slow) == 8
 
 
 def test_sites_of_one_kernel_are_bounded(fake: Fake) -> None:

@@ -15,7 +15,7 @@ ENTRY = "weft_enqueue"
 # What an entry of a site asks of its argument; runtime/native_launch.py has the same numbers.
 _TEXT = """
 %Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr] }}
-%Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, [6 x i64], i64 }}
+%Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64 }}
 %Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
 
 declare ptr @PyLong_AsVoidPtr(ptr)
@@ -62,21 +62,33 @@ no:
   ret i1 false
 }}
 
-define i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow) alwaysinline nounwind {{
+define i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners)
+    alwaysinline nounwind {{
 entry:
   %totalp = getelementptr %Site, ptr %site, i64 0, i32 4
   %total = load i64, ptr %totalp
   %entriesp = getelementptr %Site, ptr %site, i64 0, i32 5
   %entries = load ptr, ptr %entriesp
+  %apartp = getelementptr %Site, ptr %site, i64 0, i32 15
+  %apart = load i64, ptr %apartp
   br label %loop
 loop:
-  %i = phi i64 [ 0, %entry ], [ %i1, %again ]
+  %i = phi i64 [ 0, %entry ], [ %i1, %again ], [ %i1, %owned ], [ %i1, %member ], [ %i1, %inside ]
+  %place = phi i64 [ 0, %entry ], [ %place1, %again ], [ %place1, %owned ],
+               [ %place, %member ], [ %place, %inside ]
+  %within = phi ptr [ null, %entry ], [ null, %again ], [ null, %owned ],
+               [ %arg, %member ], [ %part, %inside ]
+  %taken = phi i64 [ 0, %entry ], [ %taken, %again ], [ %taken1, %owned ],
+               [ %taken, %member ], [ %taken, %inside ]
   %more = icmp ult i64 %i, %total
   br i1 %more, label %one, label %yes
 one:
   %i1 = add i64 %i, 1
-  %argp = getelementptr ptr, ptr %args, i64 %i1
-  %arg = load ptr, ptr %argp
+  %place1 = add i64 %place, 1
+  %argp = getelementptr ptr, ptr %args, i64 %place1
+  %given = load ptr, ptr %argp
+  %whole = icmp eq ptr %within, null
+  %arg = select i1 %whole, ptr %given, ptr %within
   %e = getelementptr %Entry, ptr %entries, i64 %i
   %kind = load i64, ptr %e
   %whatp = getelementptr %Entry, ptr %e, i64 0, i32 1
@@ -107,18 +119,55 @@ value:
                                 i64 4, label %double
                                 i64 5, label %dimension
                                 i64 6, label %int_single
-                                i64 7, label %int_double ]
+                                i64 7, label %int_double
+                                i64 8, label %has
+                                i64 9, label %inside ]
+has:
+  %hasp = getelementptr i8, ptr %arg, i64 %a
+  %member_is = load i64, ptr %hasp
+  %hasit = icmp eq i64 %member_is, %b
+  br i1 %hasit, label %member, label %no
+member:
+  br label %loop
+inside:
+  %partp = getelementptr i8, ptr %arg, i64 %a
+  %part = load ptr, ptr %partp
+  br label %loop
 buffer:
   %keyp = getelementptr i8, ptr %arg, i64 %a
   %key = load i64, ptr %keyp
   %mine = icmp eq i64 %key, %b
   br i1 %mine, label %open, label %no
 open:
-  %addressp = getelementptr i8, ptr %arg, i64 %c
-  %address = load ptr, ptr %addressp
-  %place = call i64 @PyLong_AsUnsignedLongLong(ptr %address)
-  store i64 %place, ptr %slot
-  br label %again
+  %addressp = getelementptr i8, ptr %arg, i64 {address_offset}
+  %addresso = load ptr, ptr %addressp
+  %address = call i64 @PyLong_AsUnsignedLongLong(ptr %addresso)
+  %odd = and i64 %address, %c
+  %aligned = icmp eq i64 %odd, 0
+  br i1 %aligned, label %owner, label %no
+owner:
+  store i64 %address, ptr %slot
+  %ownerp = getelementptr i8, ptr %arg, i64 {owner_offset}
+  %ownero = load ptr, ptr %ownerp
+  %check = icmp ne i64 %apart, 0
+  br i1 %check, label %others, label %again
+others:
+  %q = phi i64 [ 0, %owner ], [ %q1, %other ]
+  %qmore = icmp ult i64 %q, %taken
+  br i1 %qmore, label %other, label %note
+other:
+  %q1 = add i64 %q, 1
+  %qp = getelementptr ptr, ptr %owners, i64 %q
+  %qo = load ptr, ptr %qp
+  %shared = icmp eq ptr %qo, %ownero
+  br i1 %shared, label %no, label %others
+note:
+  %notep = getelementptr ptr, ptr %owners, i64 %taken
+  store ptr %ownero, ptr %notep
+  br label %owned
+owned:
+  %taken1 = add i64 %taken, 1
+  br label %loop
 integer:
   %v = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
   %o = load i32, ptr %overflow
@@ -192,6 +241,7 @@ entry:
   %slots = alloca [32 x i64], align 16
   %params = alloca [32 x ptr], align 16
   %dims = alloca [6 x i64], align 16
+  %owners = alloca [32 x ptr], align 16
   %overflow = alloca i32
   %current = alloca ptr
   %tablep = getelementptr i8, ptr %self, i64 {table_offset}
@@ -252,7 +302,7 @@ put:
 extents:
   %dimsp = getelementptr %Site, ptr %site, i64 0, i32 13
   call void @llvm.memcpy.inline.p0.p0.i64(ptr %dims, ptr %dimsp, i64 48, i1 false)
-  %packed = call i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow)
+  %packed = call i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners)
   %ok = icmp ne i64 %packed, 0
   br i1 %ok, label %check, label %miss
 check:
@@ -327,14 +377,23 @@ python:
 """
 
 
-def stub_text(type_offset: int, table_offset: int, none: int) -> str:
+def stub_text(
+    *, type_offset: int, table_offset: int, address_offset: int, owner_offset: int, none: int
+) -> str:
     """The stub as LLVM IR.
 
     Args:
         type_offset: where an object has its type; a tuple has its length and items behind.
         table_offset: where the builtin's ``self`` has the number that is the table's address.
+        address_offset: where a buffer has its address.
+        owner_offset: where a buffer has the owner of its memory.
         none: the address of None.
     """
     return _TEXT.format(
-        type_offset=type_offset, size_offset=type_offset + 8, table_offset=table_offset, none=none
+        type_offset=type_offset,
+        size_offset=type_offset + 8,
+        table_offset=table_offset,
+        address_offset=address_offset,
+        owner_offset=owner_offset,
+        none=none,
     )

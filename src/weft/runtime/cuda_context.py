@@ -131,6 +131,8 @@ class Primary:
         """What a failed call means: a fault of the device, after which nothing works, or a refusal."""
         if failure.status not in FAULTS:
             return missing("driver-call", f"the NVIDIA driver refused {failure}")
+        if self.lost is not None:
+            return lost_error(self.info.name, self.lost)
         self.lost = f"{FAULTS[failure.status]} ({failure.name})"
         launched = [artifact for queue in tuple(self.queues) for artifact in queue.take_launched()]
         return fault_error(failure, self.info.name, launched)

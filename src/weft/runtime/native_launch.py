@@ -18,7 +18,7 @@ from weft.artifact import Artifact
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.driver import Function
 
-__all__ = ["Asks", "Known", "Launcher", "member_offset", "supported"]
+__all__ = ["OFFSETS", "Asks", "Known", "Launcher", "member_offset", "supported"]
 
 _BUCKETS = 32
 _MOST = 32
@@ -58,6 +58,7 @@ class Site(ctypes.Structure):
         ("used", ctypes.c_int64),
         ("dims", ctypes.c_int64 * 6),
         ("max_threads", ctypes.c_int64),
+        ("apart", ctypes.c_int64),
     ]
 
 
@@ -109,11 +110,23 @@ class Asks:
         self.keep.append(value)
         self.entries.append(Entry(0, id(value)))
 
-    def buffer(self, value: DeviceBuffer[Any], slot: int) -> None:
+    def buffer(self, value: DeviceBuffer[Any], slot: int, alignment: int = 1) -> None:
         """Any open buffer of the same context and element type."""
         key = value.key
         self.keep.append(key)
-        self.entries.append(Entry(1, id(DeviceBuffer), _KEY, id(key), _ADDRESS, slot))
+        self.entries.append(Entry(1, id(DeviceBuffer), OFFSETS["_key"], id(key), alignment - 1, slot))
+
+    def member(self, value: object, name: str) -> None:
+        """An object of this type with the same member; what follows is still for the same argument."""
+        cls, member = type(value), getattr(value, name)
+        self.keep += [cls, member]
+        self.entries.append(Entry(8, id(cls), member_offset(getattr(cls, name)), id(member)))
+
+    def inside(self, value: object, name: str) -> None:
+        """An object of this type; what follows is for its member."""
+        cls = type(value)
+        self.keep.append(cls)
+        self.entries.append(Entry(9, id(cls), member_offset(getattr(cls, name))))
 
     def integer(self, low: int, high: int, slot: int) -> None:
         """Any int in a range."""
@@ -149,6 +162,8 @@ class Known:
     """Extents of grid and block."""
     shared: int
     function: Function
+    apart: bool = False
+    """Whether no two buffers may share memory."""
 
 
 class Launcher:
@@ -215,6 +230,7 @@ class Launcher:
             0,
             (ctypes.c_int64 * 6)(*known.dims),
             known.function.max_threads_per_block,
+            known.apart,
         )
         self._keep.append((known, entries, block))
         self._sites.append((site, known.function.artifact))
@@ -235,8 +251,8 @@ class Launcher:
             self._table.buckets[bucket] = None
 
 
-def _slot(name: str) -> int:
-    return member_offset(getattr(DeviceBuffer, name)) if supported() else 0
-
-
-_KEY, _ADDRESS = _slot("_key"), _slot("_address")
+OFFSETS: dict[str, int] = {
+    name: member_offset(getattr(DeviceBuffer, name)) if supported() else 0
+    for name in ("_key", "_address", "_allocation")
+}
+"""Where a buffer has its members."""
