@@ -35,7 +35,11 @@ _EXACT: dict[str, Attribute] = {"fastmath": "none"}
 
 @contextmanager
 def no_contraction() -> Generator[None]:
-    """Keep products and sums apart for a while, where a target would fuse them into fma."""
+    """Keep products and sums apart within ``with``, where a target would fuse them into fma.
+
+    Plain Python that a kernel calls may use it, as ``weft.math`` does: what it computes is then the same
+    bit by bit on every device. Outside of kernels it does nothing.
+    """
     b = maybe_current()
     if b is None:
         yield

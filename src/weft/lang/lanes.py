@@ -107,7 +107,22 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
 
 
 def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
-    """``start, start + step, ...`` in ``lanes`` lanes of the class."""
+    """``start, start + step, ...`` in the lanes of a SIMD value; for kernels.
+
+    Args:
+        cls: the type of a lane, such as ``Int32``.
+        lanes: how many: a power of two, known at compile time.
+        start: the first lane.
+        step: from each lane to the next.
+
+    Example:
+        >>> from weft import Int, Int32, func
+        >>> @func
+        ... def sum_of_four(start: Int32) -> Int32:
+        ...     return iota(Int32, 4, start, step=10).reduce_add()
+        >>> sum_of_four(1)  # 1 + 11 + 21 + 31
+        64
+    """
     b = current()
     wide = number_class(cls.dtype, lanes)
     value = wide(cls(0) if isinstance(start, Number) else cls(start))

@@ -33,7 +33,7 @@ class Buffer(Generic[T]):
     """What device and host buffers have in common. Contexts make them.
 
     A buffer keeps its memory, its context and its device alive. Several buffers may share memory
-    (see :meth:`sub_buffer`); it is free when none of them is left and no queued work uses it.
+    (see ``sub_buffer``); it is free when none of them is left and no queued work uses it.
     """
 
     __slots__ = ("__weakref__", "_address", "_allocation", "_key", "_size", "context", "dtype")
@@ -63,7 +63,7 @@ class Buffer(Generic[T]):
 
     @property
     def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
+        """Whether ``close`` was called."""
         return self._allocation is None
 
     @property
@@ -172,7 +172,7 @@ class DeviceBuffer(Buffer[T]):
     """Memory of a device, which kernels take as ``Pointer`` or, through a layout, as ``LayoutTensor``.
 
     The host does not see the elements; copy them to a host buffer or an array, or use
-    :meth:`map_to_host`. A slice is a part that shares memory: ``buffer[8:16]``.
+    ``map_to_host``. A slice is a part that shares memory: ``buffer[8:16]``.
     """
 
     __slots__ = ()
@@ -202,7 +202,14 @@ class DeviceBuffer(Buffer[T]):
         versions. If the block raises, nothing is copied back.
 
         Example:
-            ``with buffer.map_to_host() as host: host[0] = 1.0``
+            >>> from weft import Float32
+            >>> from weft.gpu.host import DeviceContext
+            >>> buffer = DeviceContext(api="cpu").enqueue_create_buffer(Float32, 3)
+            >>> with buffer.map_to_host() as host:
+            ...     host[:] = [1.0, 2.0, 3.0]
+            >>> with buffer.map_to_host() as host:
+            ...     print(host)
+            HostBuffer([1.0, 2.0, 3.0])
         """
         return MappedBuffer(self)
 
@@ -212,7 +219,7 @@ class DeviceBuffer(Buffer[T]):
 
 
 class MappedBuffer(Generic[T]):
-    """The context manager of :meth:`DeviceBuffer.map_to_host`."""
+    """The context manager of ``DeviceBuffer.map_to_host``."""
 
     def __init__(self, device: DeviceBuffer[T]) -> None:
         self._device = device

@@ -39,9 +39,10 @@ class DeviceStream:
     """A queue of a device's work that runs in order; contexts make them.
 
     Example:
-        >>> from weft.runtime.context import BaseContext
-        >>> with BaseContext(api="cpu") as ctx, ctx.create_stream() as stream:
-        ...     buffer = ctx.enqueue_create_buffer("int32", 4)
+        >>> from weft import Int32
+        >>> from weft.gpu.host import DeviceContext
+        >>> with DeviceContext(api="cpu") as ctx, ctx.create_stream() as stream:
+        ...     buffer = ctx.enqueue_create_buffer(Int32, 4)
         ...     ctx.enqueue_fill(buffer, 7, stream=stream)
         ...     stream.synchronize()
     """
