@@ -19,7 +19,7 @@ from weft.lang import arith
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
 from weft.lang.hints import conversion_hint, kind_of, operand_hint
 from weft.lang.promote import fits, promote
-from weft.lang.wrap import wrap
+from weft.lang.wrap import as_mask, wrap
 
 if TYPE_CHECKING:
     from weft.lang.scalars import Bool, Int, Int8, Int16, Int32, UInt, UInt8, UInt16, UInt32
@@ -566,15 +566,8 @@ def _binary(op: str, a: object, c: object) -> Any:
 
         return cls(fold(op, d, _payload(a), _payload(c)))
     if op in _BITWISE:
-        a, c = _as_mask(a, d), _as_mask(c, d)
+        a, c = as_mask(a, d), as_mask(c, d)
     return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), weak)
-
-
-def _as_mask(x: object, d: DType) -> object:
-    """A literal bit mask may use the unsigned range of a signed type."""
-    if isinstance(x, int) and d.is_signed and x >> (d.bits - 1) == 1:
-        return wrap(d, x)
-    return x
 
 
 def _payload(x: Any) -> Any:

@@ -7,7 +7,7 @@ import struct
 
 from weft.dtype import DType
 
-__all__ = ["wrap"]
+__all__ = ["as_mask", "wrap"]
 
 
 def wrap(dtype: DType, value: bool | int | float) -> bool | int | float:
@@ -30,6 +30,13 @@ def wrap(dtype: DType, value: bool | int | float) -> bool | int | float:
         return struct.unpack(code, struct.pack(code, number))[0]
     except OverflowError:
         return math.copysign(math.inf, number)
+
+
+def as_mask(x: object, dtype: DType) -> object:
+    """An operand of a bitwise operator: a literal may use the unsigned range of a signed type."""
+    if isinstance(x, int) and dtype.is_signed and x >> (dtype.bits - 1) == 1:
+        return wrap(dtype, x)
+    return x
 
 
 def _as_bfloat(number: float) -> float:
