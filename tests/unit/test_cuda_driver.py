@@ -1,0 +1,316 @@
+"""What NVIDIA's driver refuses or lacks, said in weft's words; with a driver that is played here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from weft.artifact import Artifact, Parameter, Signature
+from weft.diagnostics import DeviceError, LaunchError
+from weft.dtype import DType
+from weft.runtime.context import BaseContext
+from weft.runtime.cuda import CudaDriver
+from weft.runtime.cuda_device import CudaDevice
+from weft.runtime.cuda_module import ptx_of_driver
+from weft.runtime.driver import DriverMissing
+
+_ATTRIBUTES = {
+    "COMPUTE_CAPABILITY_MAJOR": 9,
+    "COMPUTE_CAPABILITY_MINOR": 0,
+    "MAX_BLOCK_DIM_X": 1024,
+    "MAX_BLOCK_DIM_Y": 1024,
+    "MAX_BLOCK_DIM_Z": 64,
+    "MAX_GRID_DIM_X": 2**31 - 1,
+    "MAX_GRID_DIM_Y": 65535,
+    "MAX_GRID_DIM_Z": 65535,
+    "MAX_THREADS_PER_BLOCK": 1024,
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 232448,
+    "MULTIPROCESSOR_COUNT": 132,
+    "WARP_SIZE": 32,
+    "MEMORY_POOLS_SUPPORTED": 1,
+}
+_NAMES = {2: "CUDA_ERROR_OUT_OF_MEMORY", 3: "CUDA_ERROR_NOT_INITIALIZED", 222: "CUDA_ERROR_UNSUPPORTED_PTX"}
+
+
+def always(*values: Any) -> Callable[..., tuple[Any, ...]]:
+    """A function of the driver that always gives the same."""
+
+    def function(*args: Any) -> tuple[Any, ...]:
+        return values
+
+    return function
+
+
+class Names:
+    """Stands for an enumeration: a member is its name."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> str:
+        return name.removeprefix(self._prefix)
+
+
+class Binding:
+    """Functions of the driver; those not written out succeed and give 0. ``returns`` replaces them."""
+
+    def __init__(self, **returns: Callable[..., tuple[Any, ...]]) -> None:
+        self.returns = returns
+        self.calls: list[str] = []
+        self.attributes = dict(_ATTRIBUTES)
+        self.version = 13000
+        self.free = 100 << 30
+        self.CUdevice_attribute = Names("CU_DEVICE_ATTRIBUTE_")
+        self.CUfunction_attribute = Names("CU_FUNC_ATTRIBUTE_")
+        for name in ("stream_flags", "event_flags", "jit_option", "memAllocationType"):
+            setattr(self, f"CU{name}", Names())
+        self.CUmemLocationType = self.CUmemPool_attribute = Names()
+        self.CUmemPoolProps = self.CUmemLocation = SimpleNamespace
+        self.cuuint64_t = int
+        self.CU_MEMHOSTALLOC_PORTABLE = 1
+
+    def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
+        def function(*args: Any) -> tuple[Any, ...]:
+            self.calls.append(name)
+            made = self.returns.get(name) or getattr(self, f"on_{name[2:]}", None)
+            return made(*args) if made is not None else (0,)
+
+        function.__name__ = name
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+        return function
+
+    def on_DriverGetVersion(self) -> tuple[int, int]:
+        return 0, self.version
+
+    def on_DeviceGetCount(self) -> tuple[int, int]:
+        return 0, 2
+
+    def on_DeviceGet(self, ordinal: int) -> tuple[int, int]:
+        return 0, ordinal
+
+    def on_DeviceGetName(self, length: int, device: int) -> tuple[int, bytes]:
+        return 0, b"NVIDIA H200\0\0\0"
+
+    def on_DeviceGetAttribute(self, name: str, device: int) -> tuple[int, int]:
+        return 0, self.attributes[name]
+
+    def on_DeviceTotalMem(self, device: int) -> tuple[int, int]:
+        return 0, 150 << 30
+
+    def on_DevicePrimaryCtxRetain(self, device: int) -> tuple[int, int]:
+        return 0, 4711
+
+    def on_CtxGetStreamPriorityRange(self) -> tuple[int, int, int]:
+        return 0, 0, -5
+
+    def on_StreamCreate(self, flags: Any) -> tuple[int, int]:
+        return 0, 1
+
+    def on_StreamCreateWithPriority(self, flags: Any, priority: int) -> tuple[int, int]:
+        self.priority = priority
+        return 0, 2
+
+    def on_MemPoolCreate(self, properties: Any) -> tuple[int, str]:
+        return 0, "pool"
+
+    def on_MemAllocFromPoolAsync(self, nbytes: int, pool: Any, stream: Any) -> tuple[int, int]:
+        return (0, 4096) if nbytes <= self.free else (2, 0)
+
+    def on_MemPoolGetAttribute(self, pool: Any, attribute: str) -> tuple[int, int]:
+        return 0, 3 << 30 if "RESERVED" in attribute else 1 << 30
+
+    def on_MemGetInfo(self) -> tuple[int, int, int]:
+        return 0, 5 << 30, 150 << 30
+
+    def on_ModuleLoadDataEx(self, *args: Any) -> tuple[int, int]:
+        return 0, 5
+
+    def on_ModuleGetFunction(self, module: Any, name: bytes) -> tuple[int, int]:
+        return 0, 6
+
+    def on_FuncGetAttribute(self, name: str, function: Any) -> tuple[int, int]:
+        return 0, 640 if name == "MAX_THREADS_PER_BLOCK" else 1024
+
+    def on_EventCreate(self, flags: Any) -> tuple[int, int]:
+        return 0, 8
+
+    def on_GetErrorString(self, status: int) -> tuple[int, bytes]:
+        return 0, f"text {status}".encode()
+
+    def on_GetErrorName(self, status: int) -> tuple[int, bytes]:
+        return 0, _NAMES.get(status, f"CUDA_ERROR_{status}").encode()
+
+
+def artifact(ptx: str = "7.8") -> Artifact:
+    code = f"//\n.version {ptx}\n.target sm_90\n".encode()
+    return Artifact("scale", "sm_90", "ptx", code, Signature("scale", (Parameter("n", DType.int64),)))
+
+
+def context(binding: Binding) -> BaseContext:
+    return BaseContext(driver=CudaDriver(binding))
+
+
+def launch(ctx: BaseContext, block: int = 1) -> None:
+    ctx.stream.launch(ctx.device.load(artifact()), (1, 1, 1), (block, 1, 1), b"\0" * 8)
+
+
+def failed(call: Callable[[], object], error: type[DeviceError | LaunchError] = DeviceError) -> Any:
+    with pytest.raises(error) as caught:
+        call()
+    return caught.value.diagnostics[0]
+
+
+def test_no_usable_driver() -> None:
+    with pytest.raises(DriverMissing, match="finds no GPU"):
+        CudaDriver(Binding(cuInit=always(100)))
+    with pytest.raises(
+        DriverMissing, match=r"does not start: text 3 \(CUDA_ERROR_NOT_INITIALIZED\)"
+    ) as caught:
+        CudaDriver(Binding(cuInit=always(3)))
+    assert "nvidia-smi" in caught.value.hint
+    old = Binding()
+    old.version = 11020
+    with pytest.raises(DriverMissing, match=r"too old: it is of CUDA 11\.2, and weft needs 11\.4"):
+        CudaDriver(old)
+
+
+def test_device() -> None:
+    ctx = context(Binding())
+    assert (ctx.api, ctx.name, ctx.info.target) == ("cuda", "NVIDIA H200", "sm_90")
+    assert ctx.memory_info() == (7 << 30, 150 << 30)
+    with pytest.raises(DeviceError, match="no device 2 of api 'cuda'; this machine has 2 devices"):
+        BaseContext(2, driver=CudaDriver(Binding()))
+
+
+@pytest.mark.parametrize(
+    ("capability", "target"), [((8, 9), "sm_89"), ((12, 9), "sm_121"), ((9, 1), "sm_90")]
+)
+def test_target(capability: tuple[int, int], target: str) -> None:
+    binding = Binding()
+    binding.attributes["COMPUTE_CAPABILITY_MAJOR"], binding.attributes["COMPUTE_CAPABILITY_MINOR"] = (
+        capability
+    )
+    assert CudaDriver(binding).device_info(0).target == target
+
+
+def test_gpu_too_old() -> None:
+    binding = Binding()
+    binding.attributes["COMPUTE_CAPABILITY_MAJOR"] = 6
+    with pytest.raises(
+        DriverMissing, match=r"NVIDIA H200 has compute capability 6\.0, and weft compiles for 7\.0"
+    ):
+        CudaDriver(binding).device_info(0)
+
+
+def test_priorities_are_clamped() -> None:
+    binding = Binding()
+    ctx = context(binding)
+    for asked, given in ((0, 0), (-3, -3), (-99, -5), (99, 0)):
+        ctx.create_stream(priority=asked)
+        assert binding.priority == given
+
+
+def test_driver_too_old_for_ptx() -> None:
+    binding = Binding()
+    binding.version = 12020
+    ctx = context(binding)
+    ctx.device.load(artifact("8.2"))
+    found = failed(lambda: ctx.device.load(artifact("8.6")))
+    assert found.message == (
+        "kernel 'scale' needs a driver that takes PTX 8.6; "
+        "the one here is of CUDA 12.2 and takes PTX up to 8.2"
+    )
+    assert found.hints == ("install a newer NVIDIA driver: PTX 8.6 came with CUDA 12.7, driver 565",)
+    newer = Binding(cuModuleLoadDataEx=always(222, None))
+    newer.version = 14000
+    assert failed(lambda: context(newer).device.load(artifact("9.9"))).code == "driver-too-old"
+    assert ptx_of_driver(13000) == 90
+
+
+def test_log_of_the_assembler() -> None:
+    def refuse(image: Any, count: int, options: list[Any], values: list[Any]) -> tuple[int, None]:
+        text = b"ptxas fatal: line 7; unknown symbol"
+        values[0][: len(text)] = text
+        return 218, None
+
+    found = failed(lambda: context(Binding(cuModuleLoadDataEx=refuse)).device.load(artifact()))
+    assert found.message.startswith("the NVIDIA driver cannot assemble kernel 'scale' for NVIDIA H200")
+    assert found.notes == ("it says: ptxas fatal: line 7; unknown symbol",)
+
+
+def test_no_memory() -> None:
+    binding = Binding()
+    ctx = context(binding)
+    with pytest.raises(DeviceError, match=r"no memory on NVIDIA H200 for 200\.0 GiB; 7\.0 GiB are free"):
+        ctx.enqueue_create_buffer("uint8", 200 << 30)
+    assert "cuMemPoolTrimTo" in binding.calls
+    pinned = context(Binding(cuMemHostAlloc=always(2, None)))
+    with pytest.raises(DeviceError, match="no host memory for 4000 bytes"):
+        pinned.enqueue_create_host_buffer("uint8", 4000)
+
+
+def test_memory_is_freed_once_the_streams_have_passed() -> None:
+    binding = Binding(cuStreamQuery=always(600), cuEventQuery=always(600))
+    ctx = context(binding)
+    ctx.enqueue_create_buffer("uint8", 100).close()
+    ctx.memory_info()
+    assert "cuMemFreeAsync" not in binding.calls
+    binding.returns["cuEventQuery"] = always(0)
+    ctx.memory_info()
+    assert binding.calls.count("cuMemFreeAsync") == 1
+
+
+def test_a_kernel_that_needs_many_registers() -> None:
+    found = failed(lambda: launch(context(Binding()), 1024), LaunchError)
+    assert "the registers of this kernel allow 640 per block on NVIDIA H200" in found.message
+
+
+def test_a_fault_is_one_error_and_then_the_context_is_lost() -> None:
+    binding = Binding()
+    ctx = context(binding)
+    buffer = ctx.enqueue_create_buffer("uint8", 100)
+    launch(ctx)
+    binding.returns["cuStreamSynchronize"] = always(716)
+    found = failed(ctx.synchronize)
+    assert found.code == "device-fault"
+    assert found.message == (
+        "kernel 'scale' failed on NVIDIA H200: a thread accessed memory at an address that is not a multiple "
+        "of the access's size (CUDA_ERROR_716)"
+    )
+    for attempt in (ctx.synchronize, lambda: ctx.enqueue_fill(buffer, 0), ctx.create_stream):
+        assert failed(attempt).code == "context-lost"
+    ctx.close()
+    del binding.returns["cuStreamSynchronize"]
+    with context(binding) as new:
+        new.synchronize()
+        assert "cuDevicePrimaryCtxReset" in binding.calls
+
+
+def test_a_driver_that_keeps_the_fault() -> None:
+    binding = Binding()
+    ctx = context(binding)
+    binding.returns["cuStreamSynchronize"] = always(700)
+    failed(ctx.synchronize)
+    binding.returns["cuDevicePrimaryCtxRetain"] = always(700, None)
+    found = failed(lambda: context(binding))
+    assert found.code == "context-lost"
+    assert "start the program anew" in found.hints[0]
+
+
+def test_refusals_of_the_driver_are_named() -> None:
+    ctx = context(Binding(cuMemsetD32Async=always(1)))
+    found = failed(lambda: ctx.enqueue_create_buffer("int32", 4).enqueue_fill(7))
+    assert found.message == "the NVIDIA driver refused cuMemsetD32Async: CUDA_ERROR_1, text 1"
+
+
+def test_closing_gives_unused_memory_back() -> None:
+    binding = Binding()
+    ctx = context(binding)
+    assert isinstance(ctx.device, CudaDevice)
+    ctx.close()
+    ctx.close()
+    assert binding.calls.count("cuMemPoolTrimTo") == 1
