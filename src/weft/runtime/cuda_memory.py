@@ -233,9 +233,3 @@ class Memory:
             return
         del self._sizes[address]
         self._primary.call(self._primary.cu.cuMemFreeHost, address)
-
-    def forget(self) -> None:
-        """Take notice that the context is gone, and all memory with it."""
-        with self._lock:
-            self._let_go.clear()
-            self._waiting.clear()
