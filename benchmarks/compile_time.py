@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> None:
     for text, group in (("first pass", [p[0] for p in weft]), ("later passes", later)):
         print(Target(f"vadd, {text}", _median(group, "vadd", "wall"), 6))
         print(Target(f"seven together, {text}", _total(group, "wall"), 70))
+        print(Target(f"the same, processor time, {text}", _total(group, "cpu"), 70))
         outside = _median_of(group, lambda p: 100 * (1 - _sum(p, "llvm") / _sum(p, "wall")))
         print(Target(f"outside LLVM, of the seven, {text}", outside, 25, "%"))
     print()

@@ -7,6 +7,7 @@ installation: one run that does not count writes them, into a folder of the benc
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
 import subprocess
@@ -31,10 +32,15 @@ def run(options: argparse.Namespace) -> None:
         def process(*words: str) -> Callable[[], None]:
             def start() -> None:
                 shutil.rmtree(cache, ignore_errors=True)
+                before = os.times()
                 subprocess.run([sys.executable, *words], env=env, cwd=ROOT, check=True, capture_output=True)
+                after = os.times()
+                user = after.children_user - before.children_user
+                processor.setdefault(words, []).append(user + after.children_system - before.children_system)
 
             return start
 
+        processor: dict[tuple[str, ...], list[float]] = {}
         times = in_turns(
             {
                 "python -c pass": process("-c", "pass"),
@@ -51,8 +57,11 @@ def run(options: argparse.Namespace) -> None:
         command = [sys.executable, "-c", names]
         loaded = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
 
-    rows = [[name, *(f"{1e3 * t:.0f}" for t in spread(got))] for name, got in times.items()]
-    table(("process", "least", "median", "most"), rows)
+    rows = [
+        [name, *(f"{1e3 * t:.0f}" for t in spread(got)), f"{1e3 * statistics.median(cpu):.0f}"]
+        for (name, got), cpu in zip(times.items(), processor.values(), strict=True)
+    ]
+    table(("process", "least", "median", "most", "processor"), rows)
     bare, imported = times["python -c pass"], times["import weft"]
     above = 1e3 * statistics.median(b - a for a, b in zip(bare, imported, strict=True))
     print(Target("weft inspect of one kernel", statistics.median(times["weft inspect, vadd"]), 0.25, "s"))
