@@ -233,7 +233,7 @@ REFUSED: list[tuple[Callable[[BaseContext], object], str, str]] = [
     (
         lambda c: c.enqueue_fill(BaseContext(api="cpu").enqueue_create_buffer("int32", 1), 0),
         "buffer-context",
-        "belongs to another context",
+        "belongs to another DeviceContext",
     ),
     (lambda c: c.enqueue_create_buffer("int32", 4).sub_buffer(2, 3), "sub-buffer-bounds", "4 elements"),
     (lambda c: c.enqueue_create_buffer("int32", 4)[::2], "buffer-step", "step 2"),

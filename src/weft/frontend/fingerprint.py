@@ -8,6 +8,7 @@ user's class, say) has no fingerprint, and the kernel is then compiled each time
 from __future__ import annotations
 
 import dataclasses
+import dis
 import enum
 import hashlib
 import types
@@ -20,6 +21,9 @@ from weft.lang.signature import closure_values
 __all__ = ["NoFingerprint", "fingerprint"]
 
 _LIMIT = 5000
+_LIVE = ("weft.runtime", "weft.launch", "weft.tensor")
+"""Whose objects stand for something outside, not for their content."""
+_LOAD_GLOBAL, _EXTENDED = dis.opmap["LOAD_GLOBAL"], dis.opmap["EXTENDED_ARG"]
 _PLAIN = (bool, int, float, complex, str, bytes)
 
 
@@ -71,7 +75,10 @@ class _Reader:
             for item in value:  # pyright: ignore[reportUnknownVariableType]
                 self.value(item)
         elif isinstance(value, (set, frozenset)):
-            self.put("set", sorted(map(fingerprint, value)))  # pyright: ignore[reportUnknownArgumentType]
+            items: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+            if not all(isinstance(item, _PLAIN) for item in items):
+                raise NoFingerprint("a set of objects")
+            self.put("set", sorted(map(repr, items)))
         elif isinstance(value, dict):
             self.put("dict", len(value))  # pyright: ignore[reportUnknownArgumentType]
             for key, item in value.items():  # pyright: ignore[reportUnknownVariableType]
@@ -112,7 +119,7 @@ class _Reader:
         for name, held in sorted(closure_values(fn).items()):
             self.put("free", name)
             self.value(held)
-        names = _names(fn.__code__)
+        names = _globals(fn.__code__)
         for text in fn.__annotations__.values():
             if isinstance(text, str):
                 names |= {n for n in fn.__globals__ if n in text}
@@ -121,7 +128,7 @@ class _Reader:
             held = fn.__globals__[name]
             self.value(held)
             if isinstance(held, types.ModuleType) and not held.__name__.startswith("weft"):
-                self.attributes(held, names)
+                self.attributes(held, _names(fn.__code__))
 
     def attributes(self, module: types.ModuleType, names: set[str]) -> None:
         """Add what of a module the code may mean: every name of the code that the module has."""
@@ -167,6 +174,8 @@ class _Reader:
         if cls.__module__.split(".")[0] == "numpy" and hasattr(value, "tobytes"):
             self.put("numpy", value.dtype.str, value.shape, value.tobytes())
             return
+        if cls.__module__.startswith(_LIVE):
+            raise NoFingerprint(f"a {cls.__qualname__}")
         own = cls.__module__ == "weft" or cls.__module__.startswith("weft.")
         if not own and not dataclasses.is_dataclass(cls):
             raise NoFingerprint(f"a {cls.__qualname__}")
@@ -187,6 +196,21 @@ def _generated(item: object) -> bool:
         return False
     file = item.__code__.co_filename
     return file.startswith("<") or file == dataclasses.__file__
+
+
+def _globals(code: types.CodeType) -> set[str]:
+    """Every global that the code reads; the low bit of LOAD_GLOBAL's argument is a flag."""
+    names: set[str] = set()
+    text, high = code.co_code, 0
+    for at in range(0, len(text), 2):
+        operation, argument = text[at], text[at + 1] | high
+        high = argument << 8 if operation == _EXTENDED else 0
+        if operation == _LOAD_GLOBAL:
+            names.add(code.co_names[argument >> 1])
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            names |= _globals(const)
+    return names
 
 
 def _names(code: types.CodeType) -> set[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft.lang.errors import VALUE, a_
+from weft.lang.errors import LEFT, RIGHT, VALUE, a_
 
-__all__ = ["conversion_hint", "kind_of", "operand_hint"]
+__all__ = ["conversion_hint", "kind_of", "meeting_hint", "operand_hint"]
 
 
 def kind_of(value: object) -> str:
@@ -38,3 +38,10 @@ def operand_hint(value: object) -> str:
     if hasattr(type(value), "__getitem__"):
         return f"give one of its elements: {VALUE}[i]"
     return "give a number"
+
+
+def meeting_hint(floats: bool, left: str, right: str) -> str:
+    """How to make two number types meet that do not by themselves."""
+    if floats:
+        return f"compute in Float32: write Float32({LEFT}) and Float32({RIGHT})"
+    return f"convert one of them: {left}({RIGHT}) or {right}({LEFT})"

@@ -17,7 +17,7 @@ from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
-from weft.lang.hints import conversion_hint, kind_of, operand_hint
+from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.promote import fits, promote
 from weft.lang.wrap import as_mask, wrap
 
@@ -452,7 +452,7 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
     if type(x) is cls:
         return value_of(x, b)
     if x.dtype is not cls.dtype:
-        if x.weak is not None and x.dtype.kind != "bool":
+        if _open(x, cls.dtype):
             b.elaborator.refine(x.weak, cls.dtype)
         if promote(x.dtype, cls.dtype) is not cls.dtype:
             refuse(
@@ -473,6 +473,11 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
     return value_of(cls(x), b)
 
 
+def _open(x: Number, dtype: DType) -> bool:
+    """Whether ``x`` is a literal's variable that takes ``dtype``: a kind that the literal has."""
+    return x.weak is not None and x.dtype.kind != "bool" and x.dtype.is_float == dtype.is_float
+
+
 def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
     """The class in which two operands meet, and the weak slot it hangs on, if any."""
     if not isinstance(a, Number):
@@ -491,26 +496,18 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
     if a.dtype is c.dtype:
         return number_class(a.dtype, lanes), None
     for weak, strong in ((a, c), (c, a)):
-        if weak.weak is not None and strong.weak is None and weak.dtype.kind != "bool":
-            if not (weak.dtype.is_float and not strong.dtype.is_float):
-                current().elaborator.refine(weak.weak, strong.dtype)
+        if strong.weak is None and _open(weak, strong.dtype):
+            current().elaborator.refine(weak.weak, strong.dtype)
     met = promote(a.dtype, c.dtype)
     if met is None:
         refuse(
             "mixed-types",
             f"`{op}` meets {type(a).__name__} and {type(c).__name__}, "
             "and neither holds all values of the other",
-            hint=_meeting_hint(a, c),
+            hint=meeting_hint(a.dtype.is_float, *(CLASSES[n.dtype.name, 1].__name__ for n in (a, c))),
         )
     weak = a.weak if a.weak is not None and c.weak is not None else None
     return number_class(met, lanes), weak
-
-
-def _meeting_hint(a: Number, c: Number) -> str:
-    if a.dtype.is_float:
-        return f"compute in Float32: write Float32({LEFT}) and Float32({RIGHT})"
-    to_left, to_right = (CLASSES[n.dtype.name, 1].__name__ for n in (a, c))
-    return f"convert one of them: {to_left}({RIGHT}) or {to_right}({LEFT})"
 
 
 def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], int | None]:
@@ -521,8 +518,8 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
             hint=operand_hint(literal),
         )
     if isinstance(literal, float) and not number.dtype.is_float:
-        if number.weak is not None:
-            current().elaborator.refine(number.weak, DType.float32)
+        if number.weak is not None:  # as between literals, the float decides
+            return number_class(DType.float32, number.lanes), None
         name = type(number).__name__
         refuse(
             "mixed-types",
