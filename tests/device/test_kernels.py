@@ -17,6 +17,7 @@ from weft import (
     Int,
     Int8,
     Int32,
+    Int64,
     Pointer,
     UInt64,
     kernel,
@@ -297,6 +298,30 @@ def _event(ctx: DeviceContext) -> Any:
     from weft.runtime.streams import DeviceEvent
 
     return DeviceEvent(ctx.stream.record())
+
+
+@kernel
+def shifts(x: Pointer[Int64], u: Pointer[UInt64], by: Pointer[Int64], out: Pointer[Int64]):
+    i = global_idx.x
+    out[4 * i] = x[i] << by[i]
+    out[4 * i + 1] = x[i] >> by[i]
+    out[4 * i + 2] = Int64(u[i] << UInt64(by[i]))
+    out[4 * i + 3] = Int64(u[i] >> UInt64(by[i]))
+
+
+def test_shifts_by_more_than_the_width(any_context: DeviceContext) -> None:
+    """PTX shifts read 32 bits of the count."""
+    by = [0, 1, 63, 64, 65, 1 << 32, (1 << 32) + 1, -1, -(2**63) + 1]
+    x = np.full(len(by), -20056)
+    out = copied(any_context, np.zeros(4 * len(by), np.int64))
+    buffers = (copied(any_context, a) for a in (x, x.view(np.uint64), np.array(by)))
+    any_context.enqueue_function(shifts, *buffers, out, grid_dim=1, block_dim=len(by))
+    unsigned = 2**64 - 20056
+    expected = [
+        [-20056 << n, -20056 >> n, unsigned << n, unsigned >> n] if 0 <= n < 64 else [0, -1, 0, 0] for n in by
+    ]
+    wrapped = np.array([[v & 2**64 - 1 for v in row] for row in expected], np.uint64).view(np.int64)
+    assert np.array_equal(back(any_context, out).reshape(-1, 4), wrapped)
 
 
 def test_barrier_orders_a_block(any_context: DeviceContext) -> None:

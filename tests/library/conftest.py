@@ -26,6 +26,12 @@ def cpu() -> DeviceContext:
     return DeviceContext(api="cpu")
 
 
+@pytest.fixture(scope="session", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> DeviceContext:
+    """A context on each device in turn, kept for the whole run."""
+    return DeviceContext(api=request.param)
+
+
 def _layout(array: Array, dynamic: bool) -> Layout:
     layout = Layout.row_major(*array.shape)
     return layout.dynamic() if dynamic else layout
@@ -48,21 +54,22 @@ def _arguments(ctx: DeviceContext, arguments: tuple[Any, ...], dynamic: bool) ->
 
 
 @pytest.fixture(scope="session")
-def launch(cpu: DeviceContext) -> Launch:
+def launch(device: DeviceContext) -> Launch:
     """``launch(kernel, *arguments, grid_dim=, block_dim=)``: what the arrays among the arguments become.
 
-    Each array is passed as a row-major LayoutTensor, with run-time extents where ``dynamic=True``.
+    It runs on every device in turn. Each array is passed as a row-major LayoutTensor, with run-time
+    extents where ``dynamic=True``.
     """
 
     def run(kernel: Kernel[Any], *arguments: Any, dynamic: bool = False, **options: Any) -> list[Array]:
-        passed, buffers = _arguments(cpu, arguments, dynamic)
-        cpu.enqueue_function(kernel, *passed, **options)
+        passed, buffers = _arguments(device, arguments, dynamic)
+        device.enqueue_function(kernel, *passed, **options)
         results: list[Array] = []
         for buffer, array in buffers:
             result = np.empty(array.size, array.dtype)
-            cpu.enqueue_copy(dst=result, src=buffer)
+            device.enqueue_copy(dst=result, src=buffer)
             results.append(cast("Array", result.reshape(array.shape)))
-        cpu.synchronize()
+        device.synchronize()
         return results
 
     return run

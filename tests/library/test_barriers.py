@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from weft import CompileError, Comptime, Float32, Int, Int32, Pointer, func, kernel, unroll
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, block_idx, grid_dim, thread_idx
+from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.math import exp
 from weft.memory import AddressSpace, stack_allocation
@@ -470,8 +471,9 @@ def calls_it(x: LayoutTensor[Int32], out: LayoutTensor[Int32]):
     out[thread_idx.x] = leaves_before_waiting(x, thread_idx.x)
 
 
-def test_early_return_of_a_helper_with_a_barrier(launch: Launch, ptx: Ptx) -> None:
+def test_early_return_of_a_helper_with_a_barrier(cpu: DeviceContext, ptx: Ptx) -> None:
     x = np.arange(8, dtype=np.int32)
+    tensor = cpu.enqueue_create_buffer(Int32, 8).tensor(Layout.row_major(8))
     with pytest.raises(CompileError, match="leaves_before_waiting waits at a barrier and returns early"):
-        launch(calls_it, x, x, grid_dim=1, block_dim=8)
+        cpu.enqueue_function(calls_it, tensor, tensor, grid_dim=1, block_dim=8)
     ptx(calls_it, x, x)

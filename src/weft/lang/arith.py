@@ -198,12 +198,20 @@ def _in_width(b: Builder, d: DType, y: Value) -> Value | None:
     return b.value("arith.cmpi", (y, b.constant(d.bits, y.type)), _i1_like(y), {"predicate": "ult"})
 
 
+def _masked(b: Builder, d: DType, y: Value) -> Value:
+    """A count that is always valid.
+
+    LLVM 22 takes ``y < 64 ? x << y : 0`` to be PTX's shift, which saturates but reads only the low 32
+    bits of the count; it does not know the masked form.
+    """
+    return b.value("arith.andi", (y, b.constant(d.bits - 1, y.type)), y.type)
+
+
 def _shl(b: Builder, d: DType, x: Value, y: Value) -> Value:
     inside = _in_width(b, d, y)
     if inside is None:
         return b.value("arith.shli", (x, y), x.type)
-    zero = b.constant(0, x.type)
-    return select(b, inside, b.value("arith.shli", (x, select(b, inside, y, zero)), x.type), zero)
+    return select(b, inside, b.value("arith.shli", (x, _masked(b, d, y)), x.type), b.constant(0, x.type))
 
 
 def _shr(b: Builder, d: DType, x: Value, y: Value) -> Value:
@@ -213,8 +221,7 @@ def _shr(b: Builder, d: DType, x: Value, y: Value) -> Value:
         return b.value(name, (x, y), x.type)
     if d.is_signed:
         return b.value(name, (x, select(b, inside, y, b.constant(d.bits - 1, x.type))), x.type)
-    zero = b.constant(0, x.type)
-    return select(b, inside, b.value(name, (x, select(b, inside, y, zero)), x.type), zero)
+    return select(b, inside, b.value(name, (x, _masked(b, d, y)), x.type), b.constant(0, x.type))
 
 
 BINARY: dict[str, Callable[[Builder, DType, Value, Value], Value]] = {
