@@ -291,13 +291,9 @@ class Staging(Builtins):
         known = truth(first, self)
         if isinstance(known, bool):
             return thunk() if known is is_and else first
-        region, second = self._aside(thunk)
-        other = truth(second, self)
-        if isinstance(other, bool):
-            if other is is_and:
-                return _Bool.of(known)
-            if not region.ops:
-                return other
+        region, other = self._aside(lambda: truth(thunk(), self))
+        if isinstance(other, bool) and _pure(region):
+            return _Bool.of(known) if other is is_and else other
         if _pure(region):
             self.splice(region)
             assert isinstance(other, Value)
