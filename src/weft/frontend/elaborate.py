@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft.artifact import AssertSite, PrintSite
-from weft.diagnostics import CompileError, Diagnostic, Label, Location, a_, caller_location
+from weft.diagnostics import CompileError, Diagnostic, Label, Location, WeftError, a_, caller_location
 from weft.dtype import DType
 from weft.frontend.locate import located
 from weft.frontend.over import Over
@@ -242,7 +242,7 @@ class Elaborator:
                         self.module.globals.remove(g)
                 except (CompileError, Exception) as error:
                     raise located(error, f.file, f.line, fn.__name__) from (
-                        None if isinstance(error, CompileError) else error
+                        None if isinstance(error, WeftError) else error
                     )
         finally:
             self.stack.pop()

@@ -7,7 +7,8 @@ import sysconfig
 from itertools import pairwise
 from types import CodeType, FrameType, TracebackType
 
-from weft.diagnostics import CompileError, Diagnostic, Location, frame_location, is_internal
+from weft.diagnostics import CompileError, Diagnostic, Location, WeftError, frame_location, is_internal
+from weft.frontend import pybuiltins
 from weft.frontend.stage import is_staged
 
 __all__ = ["located"]
@@ -63,7 +64,7 @@ def _chain(users: list[TracebackType]) -> tuple[str, ...]:
             chain.insert(0, f"{_called(inner.tb_frame)} was called from {at.file}:{at.line}")
     if len(chain) > _LONGEST:
         half = _LONGEST // 2
-        chain[half:-half] = [f"... {len(chain) - 2 * half} more calls ..."]
+        chain[half:-half] = ["... more calls ..."]
     return tuple(chain)
 
 
@@ -81,8 +82,10 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
     frame = users[-1].tb_frame if users else None
     helper = "" if frame is None or is_staged(frame.f_code) else _called(frame)
     chain = _chain(users)
-    if not isinstance(error, CompileError):
+    if not isinstance(error, WeftError):
         deepest = frames[-1].tb_frame if frames else None
+        if deepest is not None and deepest.f_code.co_filename == pybuiltins.__file__:
+            deepest = frame  # a builtin is called right there
         inside = (
             deepest is not None and is_internal(deepest.f_code.co_filename) and not is_staged(deepest.f_code)
         )

@@ -213,7 +213,10 @@ class _Stager(ast.NodeTransformer):
         return out or [ast.Pass()]
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        named = isinstance(node.value, (ast.Name, ast.Attribute))
         self.generic_visit(node)
+        if named:
+            node.value = place(_method("unused", node.value), node.value)
         return node
 
     def store(self, target: ast.expr, value: ast.expr, like: ast.AST) -> list[ast.stmt]:

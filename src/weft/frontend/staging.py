@@ -110,13 +110,14 @@ class Staging(Builtins):
 
     def annotated(self, annotation: Any, value: Any) -> Any:
         """``x: T = value``: the value as T."""
-        if (
-            isinstance(annotation, type)
-            and issubclass(annotation, Number)
-            and isinstance(value, (Number, int, float))
-        ):
+        if isinstance(annotation, type) and issubclass(annotation, Number):
             return annotation.of(to_type(value, annotation, self))
         return value
+
+    def unused(self, value: Any) -> None:
+        """A statement that is only a name: refused where a call is meant."""
+        if callable(value) and not isinstance(value, type):
+            refuse("call", f"`{VALUE}` is named here, but not called", hint=f"write {VALUE}()")
 
     def set_field(self, held: Any, name: str, value: Any) -> Any:
         """``held.name = value`` as a new value of ``held``."""

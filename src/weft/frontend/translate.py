@@ -27,7 +27,7 @@ __all__ = ["MATH", "refined", "translated"]
 _Found = tuple[Diagnostic, object]
 _BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
 _COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")
-_UNARY = re.compile(r"bad operand type for unary (.+): '(.+)'")
+_UNARY = re.compile(r"bad operand type for (?:unary )?(.+): '(.+)'")
 _VERB = re.compile(
     r"'(.+)' object (is not callable|is not subscriptable|is not iterable|does not support item assignment)"
 )
@@ -237,11 +237,15 @@ def _signature(callee: Any) -> str:
 
 
 def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> Diagnostic | None:
-    text = str(error)
-    m = _CALL.match(text)
+    text = re.sub(r"^__weft[\w.<>]*\.(?=[\w<>]+\(\))", "", str(error)).replace("<lambda>()", "this lambda")
+    m = _CALL.match(text.replace("this lambda", "lambda()"))
     if m is None:
         return None
     name = c[1] if (c := _CONSTRUCT.match(text)) else m[1]
+    if name == "Number" and isinstance(node, ast.Call):  # the base of Float32 and the others
+        text = text.replace(name, ast.unparse(node.func), 1)
+        name = ast.unparse(node.func)
+        text = text.replace(".__init__()", "()")
     callee = _value(node.func, frame) if isinstance(node, ast.Call) else None
     if callee is None and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         for cls in (Number,):
@@ -293,7 +297,7 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
     index = _value(node.slice, frame)
     late = isinstance(index, Number) and isinstance(index.value, Value)
     late = late or bool(error.args and isinstance(error.args[0], Number)) or "valid indices" in str(error)
-    if not late and not isinstance(error, _LateIndex):
+    if isinstance(table, type) or (not late and not isinstance(error, _LateIndex)):
         return None
     kind = "a table" if table is None else _article(type(table).__name__)
     kind = {"an ndarray": "a NumPy array", "a ndarray": "a NumPy array"}.get(kind, kind)
@@ -438,6 +442,14 @@ def refined(
         word, sign, link = ("in", "==", "or") if isinstance(node.ops[0], ast.In) else ("not in", "!=", "and")
         hint = f"write the comparisons: {LEFT} {sign} a {link} {LEFT} {sign} b"
         message = f"`{word}` compares at compile time, but one of these exists only at run time"
+        return Diagnostic(diagnostic.code, message, (), (), (hint,)), None
+    if known and not helper and isinstance(node, ast.Call):
+        called = ast.unparse(node.func)
+        message = diagnostic.message.split(" needs ")[-1]
+        hint = "write it with `if`, or with min and max, which are compiled"
+        if not message.endswith("this Bool exists only at run time"):
+            hint = diagnostic.hints[0]
+        message = f"`{called}` runs at compile time and needs {message}"
         return Diagnostic(diagnostic.code, message, (), (), (hint,)), None
     if not known and not helper:
         message = diagnostic.message.split(" needs ")[-1]

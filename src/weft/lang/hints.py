@@ -29,6 +29,8 @@ def conversion_hint(value: object, name: str) -> str:
 
 def operand_hint(value: object) -> str:
     """What to write where ``value`` met a number."""
+    if isinstance(value, (str, bytes)):
+        return "write a number"
     if isinstance(value, type):
         return f"make a value of it: {value.__name__}(...)"
     if callable(value):

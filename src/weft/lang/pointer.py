@@ -10,7 +10,8 @@ from weft.ir.builder import Builder, current
 from weft.ir.core import Value
 from weft.ir.types import I64, Type, of_dtype, pointer
 from weft.lang import arith
-from weft.lang.errors import INDEX, OBJECT, a_, refuse
+from weft.lang.errors import INDEX, OBJECT, refuse
+from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
 from weft.lang.spec import PointerSpec, Spec
 
@@ -45,13 +46,15 @@ def memory_type(dtype: DType, lanes: int = 1) -> Type:
 def index_value(index: object, b: Builder) -> Value:
     """An index as a 64-bit IR value."""
     if isinstance(index, int):
+        if not -(1 << 63) <= index < 1 << 63:
+            refuse("literal", f"the index {index} does not fit Int", hint="count elements", part=index)
         return b.constant(index, I64)
     if isinstance(index, Number) and index.dtype.is_integer and index.lanes == 1:
         value = value_of(index, b)
         if value.type is I64:
             return value
         return arith.cast(b, value, index.dtype, DType.int64)
-    found = INDEX if hasattr(index, "x") and hasattr(index, "y") else a_(type(index).__name__)
+    found = INDEX if hasattr(index, "x") and hasattr(index, "y") else kind_of(index)
     refuse("index", f"an index must be an integer, not {found}", hint=_hint(index), part=INDEX)
 
 
@@ -69,6 +72,17 @@ def _hint(index: object) -> str:
     if hasattr(index, "x") and hasattr(index, "y"):
         return f"write {INDEX}.x"
     return "write an integer"
+
+
+def _power_of_two(what: str, value: object) -> None:
+    if isinstance(value, Number):
+        value = int(value)
+    if not isinstance(value, int) or value < 1 or value & (value - 1):
+        refuse(
+            "alignment" if what == "alignment" else "simd",
+            f"{what}={value!r} is not a power of two",
+            hint=f"write {what}=4, say",
+        )
 
 
 class Pointer(Generic[T]):
@@ -126,7 +140,19 @@ class Pointer(Generic[T]):
         return Pointer(self._at(elements, b), self.dtype, self.space)
 
     def __sub__(self, elements: NumberLike) -> Pointer[T]:
+        if isinstance(elements, Pointer):
+            hint = "compute with their indices instead"
+            refuse("operand", "`-` cannot combine a Pointer with a Pointer", hint=hint)
         return self + (-elements)
+
+    def __eq__(self, other: object) -> Any:
+        refuse(
+            "operand",
+            f"`==` cannot compare a Pointer with {kind_of(other)}",
+            hint="compare elements, p[i] == q[i], or indices; a pointer is never None",
+        )
+
+    __hash__ = object.__hash__
 
     def _at(self, index: object, b: Builder) -> Value:
         attrs = {"elem_type": memory_type(self.dtype)}
@@ -157,6 +183,10 @@ class Pointer(Generic[T]):
             invariant: promises that the memory does not change while the kernel runs.
             volatile: the access is made as written, never left out or merged with another.
         """
+        if width != 1:
+            _power_of_two("width", width)
+        if alignment:
+            _power_of_two("alignment", alignment)
         b = current()
         kind = memory_type(self.dtype, width)
         attrs = {
@@ -180,6 +210,8 @@ class Pointer(Generic[T]):
             alignment: in bytes, what the address is a multiple of (default: an element's size).
             volatile: the access is made as written, never left out or merged with another.
         """
+        if alignment:
+            _power_of_two("alignment", alignment)
         b = current()
         lanes = value.lanes if isinstance(value, Number) else 1
         data = to_type(value, number_class(self.dtype, lanes), b)
@@ -202,5 +234,8 @@ class Pointer(Generic[T]):
         """The same memory addressed through another space (generic, mostly); not checked."""
         if space == self.space:
             return self
+        if space not in list(AddressSpace):
+            known = ", ".join(f"AddressSpace.{s.name}" for s in AddressSpace)
+            refuse("address-space", f"there is no address space {space!r}", hint=f"write one of {known}")
         b = current()
         return Pointer(b.value("llvm.addrspacecast", (self.value,), pointer(space)), self.dtype, space)

@@ -11,6 +11,7 @@ from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
 from weft.lang.errors import a_, refuse
 from weft.lang.number import Number, value_of
+from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
 
 __all__ = ["format_number", "kernel_assert", "kernel_print", "text_of"]
@@ -23,6 +24,11 @@ def format_number(number: Number, spec: str) -> str:
     b = maybe_current()
     if b is None:
         return format(number.value, spec)
+    try:
+        format(0.5 if number.dtype.is_float else 1, spec)
+    except ValueError as error:
+        message = f"`{spec}` formats no {type(number).__name__}: {error}"
+        refuse("print", message, hint="write what Python's format takes, such as {x:.3f} or {n:4d}")
     held: list[tuple[Number, str]] = b.elaborator.formatted
     held.append((number, spec))
     return f"\x00{len(held) - 1}\x01"
@@ -121,6 +127,9 @@ def kernel_assert(condition: Any, message: str) -> None:
     """
     b = current()
     if not isinstance(condition, Number) or not isinstance(condition.value, Value):
+        if is_composite(condition) and spec_of(condition).leaves():
+            hint = "compare something of it with a number; a pointer is never empty"
+            refuse("condition", f"{a_(type(condition).__name__)} is not a condition", hint=hint)
         if not condition:
             refuse(
                 "assert",

@@ -59,7 +59,7 @@ def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") 
             "buffer-context",
             f"the {what} belongs to another context: that is {buffer.context!r}, this is {context!r}"
             if repr(buffer.context) != repr(context)
-            else f"the {what} belongs to another context (of the same device)",
+            else f"the {what} belongs to another DeviceContext of the same device",
             hints=["make it with this context, or copy through a NumPy array after `synchronize()`"],
         )
     context.note_use(buffer)
