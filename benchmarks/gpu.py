@@ -7,6 +7,7 @@ installed are left out; everybody's results are compared with torch's or NumPy's
 from __future__ import annotations
 
 import argparse
+import ctypes
 import shutil
 import statistics
 import subprocess
@@ -23,12 +24,16 @@ import numpy.typing as npt
 from benchmarks.kernels import pictures
 from benchmarks.measure import ROOT, Target, in_turns, module, process_environment, spread, table, worker
 from weft import Float32, WeftError
+from weft.emit.llvm import emit, load_object
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 from weft.math import ceildiv
+from weft.runtime.native_launch import Launcher
+from weft.targets import find_target
 
 PEERS = ROOT / "benchmarks" / "peers"
 Case = Callable[[], None]
+Loop = Callable[[int], None]
 Array = npt.NDArray[np.float32]
 LAUNCHES = 5000
 
@@ -267,32 +272,54 @@ class Gpu:
             self.check(name, results[name](), expected)
 
     def launches(self) -> None:
-        """One small kernel again and again: what a launch costs."""
-        ctx, n = self.ctx, 1024
+        """One small kernel again and again: what a launch costs. Each loop is written out, as users do."""
+        ctx, n, kernel = self.ctx, 1024, pictures.scalar_add
         buffer: Any = ctx.enqueue_create_buffer(Float32, n)
         buffer.enqueue_fill(0.0)
-        ready = ctx.compile_function(pictures.scalar_add)
-        how: Any = {"grid_dim": 4, "block_dim": 256}
-        cases: dict[str, Case] = {
-            "weft, kernel": lambda: ctx.enqueue_function(pictures.scalar_add, buffer, n, 1.0, **how),
-            "weft, compile_function": lambda: ctx.enqueue_function(ready, buffer, n, 1.0, **how),
-        }
+        ready = ctx.compile_function(kernel)
+
+        def plain(count: int) -> None:
+            for _ in range(count):
+                ctx.enqueue_function(kernel, buffer, n, 1.0, grid_dim=4, block_dim=256)
+
+        def compiled(count: int) -> None:
+            for _ in range(count):
+                ctx.enqueue_function(ready, buffer, n, 1.0, grid_dim=4, block_dim=256)
+
+        loops: dict[str, Loop] = {"weft, kernel": plain, "weft, compile_function": compiled}
         if self.torch is not None:
             vector = self.torch.zeros(n, device="cuda")
-            if takes_torch(ctx, ready, vector):
-                cases["weft, torch tensor"] = lambda: ctx.enqueue_function(ready, vector, n, 1.0, **how)
-            cases["torch, add_"] = lambda: vector.add_(1.0)
+
+            def tensors(count: int) -> None:
+                for _ in range(count):
+                    ctx.enqueue_function(ready, vector, n, 1.0, grid_dim=4, block_dim=256)
+
+            def in_torch(count: int) -> None:
+                for _ in range(count):
+                    vector.add_(1.0)
+
+            def in_triton(count: int) -> None:
+                for _ in range(count):
+                    self.triton.scalar_add[(4,)](vector, n, 1.0, B=256)
+
+            if works(tensors, "torch tensors as arguments"):
+                loops["weft, torch tensor"] = tensors
+            loops["torch, add_"] = in_torch
             if self.triton is not None:
-                cases["Triton"] = lambda: self.triton.scalar_add[(4,)](vector, n, 1.0, B=256)
+                loops["Triton"] = in_triton
         if self.cuda is not None:
-            kernel, zeros = self.cuda.get_function("scalar_add"), self.cupy.zeros(n, np.float32)
+            raw, zeros = self.cuda.get_function("scalar_add"), self.cupy.zeros(n, np.float32)
             arguments = (zeros, np.int32(n), np.float32(1))
-            cases["CuPy"] = lambda: kernel((4,), (256,), arguments)
-            if self.core is not None:
-                case = core_launch(self.core, zeros.data.ptr, n)
-                if case is not None:
-                    cases["cuda.core"] = case
-        times = in_turns({name: self.in_a_row(case, LAUNCHES) for name, case in cases.items()}, self.rounds)
+
+            def in_cupy(count: int) -> None:
+                for _ in range(count):
+                    raw((4,), (256,), arguments)
+
+            loops["CuPy"] = in_cupy
+            loop = None if self.core is None else core_launch(self.core, zeros.data.ptr, n)
+            if loop is not None:
+                loops["cuda.core"] = loop
+        times = in_turns({name: self.sustained(loop) for name, loop in loops.items()}, self.rounds)
         rows = [[name, *(f"{1e6 * t:.2f}" for t in spread(got))] for name, got in times.items()]
         if self.floor:
             rows.append(["C++, cuLaunchKernel", "", f"{self.floor['launch']:.2f}", ""])
@@ -300,42 +327,61 @@ class Gpu:
         table(("", "least µs", "median", "most"), rows)
         best = 1e6 * min(statistics.median(times[c]) for c in times if c.startswith("weft"))
         print(Target("launch, end to end", best, 2.7, "µs"))
-        for name, limit in (("weft, compile_function", 0.15), ("weft, torch tensor", 0.6)):
-            if name in cases:
-                alone = self.python_side(cases[name])
+        for name, limit in (("weft, kernel", 0.15), ("weft, torch tensor", 0.6)):
+            if name in loops:
+                alone = self.python_side(loops[name])
                 if alone is None:
-                    print(f"not measured: {name}, Python's side alone (no driver call to replace)")
+                    print(f"not measured: {name}, Python's side alone (its launches are not native)")
                 else:
                     print(Target(f"{name}, Python's side alone", alone, limit, "µs"))
         print()
 
-    def python_side(self, case: Case) -> float | None:
-        """Microseconds of a launch whose driver call does nothing, or None where that cannot be arranged."""
-        stub = getattr(self.ctx, "without_driver", None)
-        if stub is None:
+    def sustained(self, loop: Loop) -> Callable[[], float]:
+        """Seconds of a launch among many, the wait at the end included."""
+
+        def timed() -> float:
+            self.wait()
+            start = time.perf_counter()
+            loop(LAUNCHES)
+            self.wait()
+            return (time.perf_counter() - start) / LAUNCHES
+
+        return timed
+
+    def python_side(self, loop: Loop) -> float | None:
+        """Microseconds of a launch whose driver call does nothing, or None where launches are not native."""
+        loop(100)
+        self.wait()
+        launcher = getattr(self.ctx.enqueue_function, "__self__", None)
+        if not isinstance(launcher, Launcher):
             return None
-        with stub():
+        target = find_target("native")
+        code = emit("define i32 @nothing() {\n  ret i32 0\n}\n", target, "object").data
+        nothing = load_object(code, "nothing", {})
+        driver = ctypes.c_void_p.from_address(launcher.table)  # the table's first field: cuLaunchKernel
+        saved = driver.value
+        driver.value = nothing.address
+        try:
             times: list[float] = []
             for _ in range(self.rounds + 1):
                 start = time.perf_counter()
-                for _ in range(LAUNCHES):
-                    case()
+                loop(LAUNCHES)
                 times.append((time.perf_counter() - start) / LAUNCHES)
+        finally:
+            driver.value = saved
         return 1e6 * statistics.median(times[1:])
 
     def graphs(self) -> None:
         """100 launches of scalar_add as one graph."""
         ctx, n = self.ctx, 1024
         cases: dict[str, Case] = {}
-        capture = getattr(ctx, "capture_graph", None)
-        if capture is not None:
-            buffer: Any = ctx.enqueue_create_buffer(Float32, n)
-            buffer.enqueue_fill(0.0)
-            ready = ctx.compile_function(pictures.scalar_add)
-            with capture() as graph:
-                for _ in range(100):
-                    ctx.enqueue_function(ready, buffer, n, 1.0, grid_dim=4, block_dim=256)
-            cases["weft"] = graph.replay
+        buffer: Any = ctx.enqueue_create_buffer(Float32, n)
+        buffer.enqueue_fill(0.0)
+        ready = ctx.compile_function(pictures.scalar_add)
+        with ctx.capture() as graph:
+            for _ in range(100):
+                ctx.enqueue_function(ready, buffer, n, 1.0, grid_dim=4, block_dim=256)
+        cases["weft"] = graph.replay
         if self.torch is not None:
             vector, graph_ = self.torch.zeros(n, device="cuda"), self.torch.cuda.CUDAGraph()
             with self.torch.cuda.graph(graph_):
@@ -348,24 +394,20 @@ class Gpu:
             rows.append(["C++", "", f"{self.floor['graph']:.3f}", ""])
         print("Replay of a graph of 100 launches, per launch")
         table(("", "least µs", "median", "most"), rows)
-        if "weft" in times:
-            print(Target("graph, per launch", 1e4 * statistics.median(times["weft"]), 0.95, "µs"), "\n")
-        else:
-            print("not measured: weft has no graphs yet\n")
+        print(Target("graph, per launch", 1e4 * statistics.median(times["weft"]), 0.95, "µs"), "\n")
 
 
-def takes_torch(ctx: DeviceContext, kernel: Any, vector: Any) -> bool:
-    """Whether a kernel takes a torch tensor as it is."""
+def works(loop: Loop, what: str) -> bool:
+    """Whether a loop can run here."""
     try:
-        ctx.enqueue_function(kernel, vector, len(vector), 1.0, grid_dim=4, block_dim=256)
-        ctx.synchronize()
+        loop(1)
     except (WeftError, TypeError, AttributeError) as error:
-        print(f"not measured: torch tensors as arguments ({str(error).splitlines()[0]})")
+        print(f"not measured: {what} ({str(error).splitlines()[0]})")
         return False
     return True
 
 
-def core_launch(core: Any, address: int, n: int) -> Case | None:
+def core_launch(core: Any, address: int, n: int) -> Loop | None:
     """scalar_add through cuda.core, or None where this version of it is another."""
     try:
         device = core.Device()
@@ -382,7 +424,12 @@ def core_launch(core: Any, address: int, n: int) -> Case | None:
     except Exception as error:
         print(f"cuda.core: not measured ({error})")
         return None
-    return lambda: core.launch(stream, config, kernel, *arguments)
+
+    def loop(count: int) -> None:
+        for _ in range(count):
+            core.launch(stream, config, kernel, *arguments)
+
+    return loop
 
 
 def c_floor() -> dict[str, float]:
@@ -392,7 +439,9 @@ def c_floor() -> dict[str, float]:
         return {}
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "launch_floor"
-        command = [nvcc, "-O2", str(PEERS / "launch_floor.cu"), "-lcuda", "-o", str(program)]
+        stubs = Path(nvcc).resolve().parent.parent / "lib64" / "stubs"  # where libcuda is not among libraries
+        source = str(PEERS / "launch_floor.cu")
+        command = [nvcc, "-O2", source, f"-L{stubs}", "-lcuda", "-o", str(program)]
         built = subprocess.run(command, capture_output=True, text=True, check=False)
         if built.returncode:
             print(f"nvcc failed: {built.stderr.strip().splitlines()[-1]}")
