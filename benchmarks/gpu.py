@@ -439,9 +439,7 @@ def c_floor() -> dict[str, float]:
         return {}
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "launch_floor"
-        stubs = Path(nvcc).resolve().parent.parent / "lib64" / "stubs"  # where libcuda is not among libraries
-        source = str(PEERS / "launch_floor.cu")
-        command = [nvcc, "-O2", source, f"-L{stubs}", "-lcuda", "-o", str(program)]
+        command = [nvcc, "-O2", str(PEERS / "launch_floor.cu"), "-ldl", "-o", str(program)]
         built = subprocess.run(command, capture_output=True, text=True, check=False)
         if built.returncode:
             print(f"nvcc failed: {built.stderr.strip().splitlines()[-1]}")
