@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import struct
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,9 @@ from typing import Any, cast
 from weft.artifact import Signature
 from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
 from weft.dtype import DType
+from weft.foreign.adopt import adopt
+from weft.foreign.arrays import ForeignArray
+from weft.foreign.order import Ordered
 from weft.frontend.over import Over
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
@@ -21,7 +25,7 @@ from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
 from weft.runtime.cpu_native import LoadedCode
 from weft.runtime.dim import Dim, as_dim
-from weft.runtime.driver import Function
+from weft.runtime.driver import Function, Stream
 from weft.runtime.limits import check_launch
 from weft.runtime.streams import DeviceStream
 from weft.stubs import AFTER, Launched, install
@@ -132,11 +136,24 @@ class DeviceContext(BaseContext):
         super().__init__(device_id, api=api)
         self._loaded: dict[object, _Loaded] = {}
         self._launches = 0
+        self._guests: set[Stream] = set()
 
     @property
     def target(self) -> str:
         """The compiler's target for this device."""
         return self.info.target
+
+    def synchronize(self) -> None:
+        """Wait until all work queued on the context's own stream has ended; write what kernels printed.
+
+        Launches on other libraries' arrays, which may be on the streams of these, are waited for too.
+
+        Raises:
+            DeviceError: work failed since the last time, by an assertion in a kernel for example.
+        """
+        while self._guests:
+            self._guests.pop().synchronize()
+        super().synchronize()
 
     def compile_function(self, kernel: Kernel[...], **comptime: Any) -> CompiledKernel:
         """Compile a kernel for this device, ahead of its launches.
@@ -231,7 +248,7 @@ class DeviceContext(BaseContext):
         if isinstance(kernel, CompiledKernel):
             kernel = kernel.kernel
         _check_kernel(kernel)
-        specs, values, distinct, problems = self._accept(kernel, args, named)
+        specs, values, memory, problems = self._accept(kernel, args, named)
         plan: OverPlan | None = None
         grid = block = Dim(1)
         if over is not None:
@@ -243,16 +260,26 @@ class DeviceContext(BaseContext):
             problems.add("stream-type", message, "make one: ctx.create_stream()", at="stream")
         if problems:
             raise LaunchError(problems.placed(caller_location(), len(args)))
-        extents = (0, 0, 0)
+        extents, distinct = (0, 0, 0), False
         if plan is None:
             loaded = self._load(kernel, specs, None)
         else:
+            distinct = _are_apart(memory)
             loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread, distinct=distinct))
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
         target = self._native(stream)
         packed = loaded.pack(values)
-        target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents)
+        arrays = [m for m in memory if isinstance(m, ForeignArray)]
+        if arrays:
+            alone = stream is None and len(arrays) == len(memory)
+            ordered = Ordered(self, target, arrays, alone=alone)
+            with ordered as target:
+                target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents)
+            if ordered.guest is not None:
+                self._guests.add(ordered.guest)
+        else:
+            target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents)
         return Launched(
             kernel.function,
             specs,
@@ -261,7 +288,7 @@ class DeviceContext(BaseContext):
             (*grid, *block),
             shared_mem_bytes,
             repeatable=stream is None,
-            apart=distinct and plan is not None,
+            apart=distinct,
         )
 
     def _accept(
@@ -269,17 +296,18 @@ class DeviceContext(BaseContext):
         kernel: Kernel[...],
         args: tuple[object, ...],
         named: Mapping[str, object],
-    ) -> tuple[dict[str, Spec], list[Any], bool, Problems]:
-        """Specs by parameter, machine values in order, whether no two pointers share memory, problems."""
+    ) -> tuple[dict[str, Spec], list[Any], list[Any], Problems]:
+        """Specs by parameter, machine values in order, the memory among the arguments, problems."""
         values, problems = bind(kernel.function, args, named, kernel.bound, _OPTIONS)
         specs: dict[str, Spec] = {}
         machine: list[Any] = []
-        memory: list[object] = []
+        memory: list[Any] = []
         for p in parameters(kernel.function):
             if p.name not in values:
                 continue
             try:
-                spec, leaves = accept(p, values[p.name])
+                value = values[p.name]
+                spec, leaves = accept(p, value if p.comptime else adopt(self, p.annotation, value))
             except Mismatch as found:
                 at = argument_key(kernel.function, p.name, len(args), named)
                 note_mismatch(problems, kernel.function, p, found, at)
@@ -290,14 +318,14 @@ class DeviceContext(BaseContext):
             specs[p.name] = spec
             for leaf, value in zip(spec.leaves(), leaves, strict=True):
                 if leaf.pointer:
-                    memory.append(getattr(value, "allocation", None))
+                    memory.append(value)
                     try:
                         value = own_buffer(self, value, f"argument `{p.name}`")
                     except LaunchError as error:
                         at = argument_key(kernel.function, p.name, len(args), named)
                         problems.extend(error.diagnostics, at)
                 machine.append(value)
-        return specs, machine, None not in memory and len({id(m) for m in memory}) == len(memory), problems
+        return specs, machine, memory, problems
 
     def _dims(self, grid_dim: Any, block_dim: Any, shared: Any, problems: Problems) -> tuple[Dim, Dim]:
         if type(shared) is not int or shared < 0:
@@ -364,6 +392,12 @@ class DeviceContext(BaseContext):
             artifact = compile_kernel(kernel, specs, self.target, over=over)
             found = self._loaded[key] = _Loaded(self.device.load(artifact), artifact.signature)
         return found
+
+
+def _are_apart(memory: Sequence[Any]) -> bool:
+    """Whether no two arguments share memory."""
+    parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
+    return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
 
 
 _OPTIONS = ("grid_dim", "block_dim", "over", "shared_mem_bytes", "stream")

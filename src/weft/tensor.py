@@ -9,11 +9,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar, cast, overload
 
 from weft.dtype import DType, DTypeLike, as_dtype
+from weft.foreign import dlpack
+from weft.foreign.read import Unreadable, reader_of
 from weft.lang.number import number_class
 from weft.launch import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.context import BaseContext
+from weft.runtime.cuda_device import CudaDevice
+from weft.runtime.cuda_guest import guest_stream
+from weft.runtime.cuda_stream import CudaStream
 from weft.runtime.drivers import default_api
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.refuse import refuse
@@ -27,7 +32,8 @@ T = TypeVar("T")
 Shape = SupportsIndex | Iterable[SupportsIndex]
 Index = SupportsIndex | slice | tuple[SupportsIndex | slice, ...]
 
-_DL_CPU, _DL_CUDA_HOST = 1, 3
+_LEGACY_STREAM, _NO_STREAM = 1, -1
+"""How other libraries name the default stream, and the wish not to be waited for."""
 
 
 class Device:
@@ -175,13 +181,16 @@ class Tensor(Generic[T]):
 
     @staticmethod
     def from_dlpack(source: Any) -> Tensor[Any]:
-        """A tensor over the memory of another library's array on the CPU, which both share.
+        """A tensor over the memory of another library's array, which both share.
+
+        On a GPU, what is queued now on the array's stream comes before what weft does with the tensor.
+        Later work of the two libraries is not ordered; give kernels the array itself for that.
 
         Args:
-            source: an array with ``__dlpack__``, of NumPy, PyTorch and others; contiguous.
+            source: an array with ``__dlpack__``, of NumPy, PyTorch, CuPy and others; contiguous.
 
         Raises:
-            LaunchError: its memory is not the host's, or cannot be shared.
+            LaunchError: its memory cannot be shared.
 
         Example:
             >>> import numpy as np
@@ -200,9 +209,13 @@ class Tensor(Generic[T]):
                 hints=["Tensor.from_numpy(...) copies anything that NumPy makes an array of"],
             )
         kind = source.__dlpack_device__()[0]
-        if kind not in (_DL_CPU, _DL_CUDA_HOST):
+        if kind in (dlpack.CUDA, dlpack.CUDA_MANAGED):
+            return _from_gpu(source)
+        if kind not in (dlpack.CPU, dlpack.CUDA_HOST):
             raise refuse(
-                "dlpack", "the array's memory is not the host's", hints=["copy it to the host first"]
+                "dlpack",
+                "the array's memory is neither the host's nor a GPU's",
+                hints=["copy it to the host first"],
             )
         if getattr(getattr(source, "flags", None), "writeable", True) is False:
             raise refuse("dlpack", "the array is read-only", hints=["copy it with Tensor.from_numpy(...)"])
@@ -221,8 +234,13 @@ class Tensor(Generic[T]):
         owner: Any = _Foreign(array)
         storage = _HostStorage[Any](place.context, dtype, owner, array.ctypes.data, array.size)
         storage.foreign = True
+        return Tensor.over(place, tuple(array.shape), storage)
+
+    @staticmethod
+    def over(device: Device, shape: tuple[int, ...], storage: Buffer[Any]) -> Tensor[Any]:
+        """The tensor of these parts, unchecked."""
         made = cast("Tensor[Any]", object.__new__(Tensor))
-        made._set(place, tuple(array.shape), storage)
+        made._set(device, shape, storage)
         return made
 
     @property
@@ -311,12 +329,45 @@ class Tensor(Generic[T]):
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._elements("__dlpack__").__dlpack__(**options)
+    def __dlpack__(self, *, stream: int | None = None, **options: Any) -> Any:
+        if self.device.api != "cuda":
+            return self._elements("__dlpack__").__dlpack__(stream=stream, **options)
+        kind, _ = options.get("dl_device") or self.__dlpack_device__()
+        if options.get("copy") or kind != dlpack.CUDA:
+            raise BufferError("a Tensor shares its memory and does not copy it: take tensor.to(cpu()) first")
+        storage = self.storage
+        if stream != _NO_STREAM and isinstance(storage, _DeviceStorage):
+            storage.hand_over(stream or _LEGACY_STREAM)
+        return dlpack.make_capsule(
+            storage.allocation, storage.address, self.dtype, self.shape, self.__dlpack_device__()
+        )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        self._elements("__dlpack__")
-        return _DL_CPU, 0
+        if self.device.api != "cuda":
+            self._elements("__dlpack__")
+            return dlpack.CPU, 0
+        return dlpack.CUDA, self.device.id
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        storage = self.storage
+        if (
+            self.device.api != "cuda"
+            or not isinstance(storage, _DeviceStorage)
+            or self.dtype.kind == "bfloat"
+        ):
+            raise AttributeError("only a Tensor of a GPU, not of bfloat16, has __cuda_array_interface__")
+        import numpy as np
+
+        storage.hand_over(_LEGACY_STREAM)
+        return {
+            "shape": self.shape,
+            "typestr": np.dtype(self.dtype.name).str,
+            "data": (storage.address, False),
+            "strides": None,
+            "stream": _LEGACY_STREAM,
+            "version": 3,
+        }
 
     def __getitem__(self, index: Index) -> Any:
         """An element as a NumPy scalar; for slices, an array over the same memory."""
@@ -346,6 +397,31 @@ class Tensor(Generic[T]):
         return self.numpy()
 
 
+def _from_gpu(source: Any) -> Tensor[Any]:
+    read = reader_of(source)
+    try:
+        array = None if read is None else read(source)
+    except Unreadable as found:
+        raise refuse("dlpack", f"this is {found.found}", hints=[found.hint]) from None
+    if array is None:
+        raise refuse("dlpack", f"a {type(source).__name__} is not read by weft", hints=["copy it first"])
+    if not array.is_row_major:
+        raise refuse(
+            "dlpack",
+            f"the array of shape {array.shape} with strides {array.strides} is not contiguous",
+            hints=[array.advice.contiguous],
+        )
+    place = _device(array.api, array.device_id or 0)
+    array.lend(place.context)
+    owner: Any = array
+    storage = _DeviceStorage[Any](place.context, array.dtype, owner, array.address, array.size)
+    storage.foreign = True
+    device, stream = place.context.device, place.context.stream
+    if isinstance(device, CudaDevice) and isinstance(stream, CudaStream) and array.stream is not None:
+        guest_stream(device, array.stream, array.stream_owner).before(stream)
+    return Tensor.over(place, array.shape, storage)
+
+
 class _Foreign:
     """Another library's memory, kept while this is."""
 
@@ -372,6 +448,15 @@ class _Lending(Buffer[T]):
         if self.foreign or context is not own:
             context.keep(self)
         return True
+
+    def hand_over(self, handle: int) -> None:
+        """Have another library's stream wait for the context that used the memory last."""
+        user = self.context if self._user is None or self._user.closed else self._user
+        if user.closed:
+            return
+        device, stream = user.device, user.stream
+        if isinstance(device, CudaDevice) and isinstance(stream, CudaStream):
+            guest_stream(device, handle, None).after(stream)
 
     def wait(self) -> None:
         """Wait for the context that used the memory last."""

@@ -1,0 +1,93 @@
+"""Another library's array where a kernel's parameter is a Pointer or a LayoutTensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, get_origin
+
+from weft.dtype import DType
+from weft.foreign.arrays import ForeignArray
+from weft.foreign.read import Unreadable, reader_of
+from weft.lang.accept import Mismatch, element_dtype
+from weft.lang.number import number_class
+from weft.lang.pointer import Pointer
+from weft.layout import Layout, LayoutTensor
+from weft.runtime.context import BaseContext
+
+__all__ = ["adopt", "layout_of", "tensor_of", "view"]
+
+
+@cache
+def _takes(annotation: Any) -> tuple[bool, DType | None, str] | None:
+    """Whether a parameter takes a LayoutTensor, of which type, in words; None where it takes no memory."""
+    origin: Any = get_origin(annotation) or annotation
+    if not isinstance(origin, type) or not issubclass(origin, (Pointer, LayoutTensor)):
+        return None
+    tensor = issubclass(origin, LayoutTensor)
+    wanted = element_dtype(annotation)
+    allowed = f"a {'tensor' if tensor else 'buffer'} or array"
+    return tensor, wanted, allowed if wanted is None else f"{allowed} of {number_class(wanted).__name__}"
+
+
+def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
+    """A value as ``accept`` takes it: another library's array as memory or tensor, others as they are.
+
+    Raises:
+        Mismatch: the array cannot be an argument of this parameter, in this context.
+    """
+    read = reader_of(value)
+    if read is None:
+        return value
+    takes = _takes(annotation)
+    if takes is None:
+        return value
+    as_tensor, wanted, allowed = takes
+    try:
+        array = read(value)
+    except Unreadable as found:
+        raise Mismatch(found.found, allowed, found.hint) from None
+    if wanted is not None and array.dtype is not wanted:
+        other = number_class(array.dtype).__name__
+        convert = array.advice.convert.format(name=wanted.name)
+        hint = f"pass {convert}" if "(" in convert else convert
+        kind = "LayoutTensor" if as_tensor else "Pointer"
+        raise Mismatch(array.describe(), allowed, f"{hint}, or annotate {kind}[{other}]")
+    wrong = array.misplaced(context)
+    if wrong is not None:
+        place, hint = wrong
+        here = "the host" if context.api == "cpu" else f"{context.api}:{context.id}"
+        raise Mismatch(f"{array.describe()} on {place}", f"{allowed} on {here}", hint)
+    if array.address % array.dtype.itemsize:
+        raise Mismatch(
+            f"{array.describe()} at an address that is no multiple of {array.dtype.itemsize} bytes",
+            allowed,
+            "pass a copy, whose memory is aligned",
+        )
+    if as_tensor:
+        if min(array.strides, default=0) < 0:
+            found = f"{array.describe()} with strides {array.strides}, of which one is below 0"
+            raise Mismatch(found, allowed, array.advice.contiguous)
+        return tensor_of(array)
+    if not array.is_row_major:
+        raise Mismatch(
+            f"{array.describe()} with shape {array.shape} and strides {array.strides}, not contiguous",
+            allowed,
+            f"{array.advice.contiguous}, or annotate LayoutTensor[...], which honours strides",
+        )
+    return array
+
+
+@lru_cache(maxsize=4096)
+def layout_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> Layout:
+    """The layout of an array."""
+    return Layout(shape, strides)
+
+
+def tensor_of(array: ForeignArray) -> LayoutTensor[Any]:
+    """The array as a tensor: shape and strides are its layout."""
+    return view(array, layout_of(array.shape, array.strides), 1)
+
+
+view: Callable[[ForeignArray, Layout, int], LayoutTensor[Any]] = LayoutTensor.of
+"""Memory through a layout, of which so many bytes of alignment are known."""

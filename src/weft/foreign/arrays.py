@@ -1,0 +1,206 @@
+"""Another library's array as memory: where it is, of what type and shape, on which stream it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from weft.dtype import DType
+from weft.lang.number import number_class
+from weft.runtime.cuda_device import CudaDevice
+from weft.runtime.cuda_guest import device_of
+from weft.runtime.refuse import refuse
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from weft.runtime.context import BaseContext
+
+__all__ = ["ForeignArray", "HostArray"]
+
+
+class ForeignArray:
+    """Memory of another library's array. It takes the place of a buffer."""
+
+    __slots__ = (
+        "address",
+        "advice",
+        "api",
+        "device_id",
+        "dtype",
+        "hold",
+        "made_by",
+        "nbytes",
+        "owner",
+        "shape",
+        "size",
+        "stream",
+        "stream_owner",
+        "strides",
+    )
+
+    def __init__(
+        self,
+        owner: object,
+        address: int,
+        dtype: DType,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...] | None,
+        *,
+        made_by: str,
+        advice: Advice,
+        api: str = "cpu",
+        device_id: int | None = 0,
+        stream: int | None = None,
+        stream_owner: object = None,
+        hold: bool = True,
+    ) -> None:
+        self.owner = owner
+        """What keeps the memory alive."""
+        self.address = address
+        self.dtype = dtype
+        self.shape = shape
+        self.strides, self.size = _compact(shape, strides)
+        self.nbytes = self.size * dtype.itemsize
+        self.made_by = made_by
+        """How a message names the array's type."""
+        self.advice = advice
+        self.api = api
+        self.device_id = device_id
+        """The device's number; None where only its driver knows."""
+        self.stream = stream
+        """The driver's handle of the stream on which the library uses the array now."""
+        self.stream_owner = stream_owner
+        self.hold = hold
+        """Whether the library may reuse the memory while queued work still uses it."""
+
+    def __len__(self) -> int:
+        """How many elements the memory spans."""
+        return self.size
+
+    @property
+    def allocation(self) -> ForeignArray:
+        """The memory: what has ``address`` and ``nbytes``."""
+        return self
+
+    @property
+    def place(self) -> str:
+        """Where the memory is, in words."""
+        return "the host" if self.api == "cpu" else f"{self.api}:{self.device_id}"
+
+    def describe(self) -> str:
+        """The array, in words."""
+        return f"a {self.made_by} of {number_class(self.dtype).__name__}"
+
+    @property
+    def is_row_major(self) -> bool:
+        """Whether the elements are one contiguous stretch in row-major order."""
+        expected = 1
+        for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if stride != expected:
+                return 0 in self.shape
+            expected *= extent
+        return True
+
+    def misplaced(self, context: BaseContext) -> tuple[str, str] | None:
+        """Where the memory is and what to do instead, if a context cannot use it."""
+        if self.device_id is None:
+            self.device_id = _ask_device(context, self.address)
+        if self.api == context.api and self.device_id == context.id:
+            return None
+        if self.api != "cpu" and context.api == "cpu":
+            return self.place, self.advice.to_host + ", or use a DeviceContext of the GPU"
+        if self.api == "cpu":
+            return self.place, self.advice.to_device.format(place=f"{context.api}:{context.id}")
+        other = f"use DeviceContext({self.device_id}), or "
+        return self.place, other + self.advice.to_device.format(place=f"{context.api}:{context.id}")
+
+    def lend(self, context: BaseContext) -> bool:
+        """Let work of a context use the memory.
+
+        Raises:
+            LaunchError: the memory is on another device.
+        """
+        wrong = self.misplaced(context)
+        if wrong is not None:
+            raise refuse(
+                "array-device",
+                f"{self.describe()} is on {wrong[0]}; this context uses memory of {context.api}:{context.id}",
+                hints=[wrong[1]],
+            )
+        return True
+
+    def sub_buffer(self, offset: int, size: int) -> ForeignArray:
+        """A part of the memory."""
+        part = object.__new__(type(self))
+        for name in ForeignArray.__slots__:
+            setattr(part, name, getattr(self, name))
+        part.address = self.address + offset * self.dtype.itemsize
+        part.size, part.shape, part.strides = size, (size,), (1,)
+        part.nbytes = size * self.dtype.itemsize
+        return part
+
+    def __repr__(self) -> str:
+        extents = ", ".join(map(str, self.shape))
+        return f"<{self.made_by} of {self.dtype} ({extents}) on {self.place}, 0x{self.address:x}>"
+
+
+class HostArray(ForeignArray):
+    """Memory of the host, whose elements Python sees."""
+
+    __slots__ = ()
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """The elements that the memory spans, one-dimensional, over the same memory."""
+        import numpy as np
+
+        name = "uint16" if self.dtype.kind == "bfloat" else self.dtype.name
+        return np.asarray(_Span(self, np.dtype(name).str))
+
+    def __getitem__(self, index: int) -> Any:
+        return self.numpy()[index]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        self.numpy()[index] = value
+
+
+class _Span:
+    def __init__(self, memory: HostArray, typestr: str) -> None:
+        self.memory = memory
+        self.__array_interface__ = {
+            "shape": (memory.size,),
+            "typestr": typestr,
+            "data": (memory.address, False),
+            "version": 3,
+        }
+
+
+class Advice:
+    """What the user of a library writes instead of what weft refuses."""
+
+    def __init__(self, contiguous: str, convert: str, to_host: str, to_device: str) -> None:
+        self.contiguous = contiguous
+        self.convert = convert
+        self.to_host = to_host
+        self.to_device = to_device
+
+
+def _compact(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> tuple[tuple[int, ...], int]:
+    """Strides in elements, with those that mean nothing as in row-major order, and the elements spanned."""
+    steps: list[int] = []
+    expected, span = 1, 1
+    for n in range(len(shape) - 1, -1, -1):
+        extent = shape[n]
+        step = expected if strides is None or extent <= 1 else strides[n]
+        steps.append(step)
+        expected = step * extent
+        span = 0 if extent == 0 or span == 0 else span + (extent - 1) * step
+    steps.reverse()
+    return tuple(steps), span
+
+
+def _ask_device(context: BaseContext, address: int) -> int:
+    """The number of the GPU in whose memory an address lies; a context's own where nothing tells."""
+    device = context.device
+    if address == 0:
+        return context.id
+    return device_of(device, address) if isinstance(device, CudaDevice) else 0

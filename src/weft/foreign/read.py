@@ -1,0 +1,278 @@
+"""How the arrays of each library are read. The reader is chosen once for a type."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, cast
+
+from weft.dtype import DType, as_dtype
+from weft.foreign import dlpack
+from weft.foreign.arrays import Advice, ForeignArray, HostArray
+
+__all__ = ["Reader", "Unreadable", "reader_of"]
+
+Reader = Callable[[Any], ForeignArray]
+
+
+class Unreadable(Exception):
+    """An array that weft cannot use: what it is, and what to do instead."""
+
+    def __init__(self, found: str, hint: str) -> None:
+        super().__init__(f"{found}: {hint}")
+        self.found = found
+        self.hint = hint
+
+
+LEGACY = 1
+"""The driver's handle of the default stream, which other libraries also write as 0."""
+_readers: dict[type, Reader | None] = {}
+
+
+def reader_of(value: object) -> Reader | None:
+    """How to read a value as another library's array; None where it is none."""
+    kind = type(value)
+    try:
+        return _readers[kind]
+    except KeyError:
+        found = _readers[kind] = _find(kind, value)
+        return found
+
+
+def _find(kind: type, value: object) -> Reader | None:
+    for base in kind.__mro__:
+        root = base.__module__.partition(".")[0]
+        if root == "weft":
+            return None
+        if root == "builtins" and base is not object:
+            return None
+        make = _LIBRARIES.get((root, base.__name__))
+        if make is not None:
+            return make()
+    if hasattr(value, "__cuda_array_interface__") and not _is_jax(kind):
+        return _read_cuda_array_interface
+    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
+        return _read_dlpack
+    return None
+
+
+def _is_jax(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
+def _element(name: str, made_by: str) -> DType:
+    try:
+        return as_dtype(name)
+    except TypeError:
+        raise Unreadable(f"a {made_by} of {name}", "weft has no such element type; convert it") from None
+
+
+# -- PyTorch ------------------------------------------------------------------------------------------
+_TORCH = Advice(
+    contiguous="pass x.contiguous()",
+    convert="x.to(torch.{name})",
+    to_host="pass x.cpu()",
+    to_device='move it: x.to("{place}")',
+)
+
+
+def _torch() -> Reader:
+    torch: Any = sys.modules["torch"]
+    dtypes: dict[Any, DType] = {}
+    for dtype in dlpack.ELEMENTS:
+        found = getattr(torch, dtype.name, None)
+        if found is not None:
+            dtypes[found] = dtype
+
+    def slow(index: int) -> int:
+        return torch.cuda.current_stream(index).cuda_stream
+
+    current: Callable[[int], int] = getattr(torch._C, "_cuda_getCurrentRawStream", slow)
+
+    def read(tensor: Any) -> ForeignArray:
+        dtype = dtypes.get(tensor.dtype)
+        if dtype is None:
+            raise Unreadable(f"a torch.Tensor of {tensor.dtype}", "weft has no such element type; convert it")
+        try:
+            shape, address = tuple(tensor.shape), tensor.data_ptr()
+            strides = tensor.stride()
+        except RuntimeError as error:
+            hint = "pass a dense tensor; in code that torch.compile traces, call a weft.interop.torch_op"
+            text = str(error).partition("\n")[0]
+            raise Unreadable(f"a {type(tensor).__name__} without memory ({text})", hint) from error
+        if tensor.is_neg():
+            raise Unreadable("a torch.Tensor whose negation is pending", "pass x.resolve_neg()")
+        if tensor.is_cuda:
+            index = tensor.get_device()
+            return ForeignArray(
+                tensor,
+                address,
+                dtype,
+                shape,
+                strides,
+                made_by="torch.Tensor",
+                advice=_TORCH,
+                api="cuda",
+                device_id=index,
+                stream=current(index) or LEGACY,
+                hold=False,
+            )
+        if not tensor.is_cpu:
+            raise Unreadable(
+                f"a torch.Tensor on {tensor.device.type}", 'move it: x.to("cpu") or x.to("cuda")'
+            )
+        return HostArray(tensor, address, dtype, shape, strides, made_by="torch.Tensor", advice=_TORCH)
+
+    return read
+
+
+# -- NumPy and CuPy -----------------------------------------------------------------------------------
+_NUMPY = Advice(
+    contiguous="pass np.ascontiguousarray(x)",
+    convert='x.astype("{name}")',
+    to_host="",
+    to_device="copy it to the device: Tensor.from_numpy(x, ctx), or ctx.enqueue_copy into a buffer",
+)
+_CUPY = Advice(
+    contiguous="pass cupy.ascontiguousarray(x)",
+    convert='x.astype("{name}")',
+    to_host="pass cupy.asnumpy(x)",
+    to_device="copy it inside `with cupy.cuda.Device(n)`",
+)
+
+
+def _numpy() -> Reader:
+    def read(array: Any) -> ForeignArray:
+        dtype = _numpy_element(array, "NumPy array")
+        strides = _in_elements(array.strides, dtype, "NumPy array", _NUMPY)
+        address = array.__array_interface__["data"][0]
+        return HostArray(array, address, dtype, array.shape, strides, made_by="NumPy array", advice=_NUMPY)
+
+    return read
+
+
+def _cupy() -> Reader:
+    cupy: Any = sys.modules["cupy"]
+
+    def read(array: Any) -> ForeignArray:
+        dtype = _numpy_element(array, "CuPy array")
+        memory = array.data
+        stream: Any = cupy.cuda.get_current_stream()
+        return ForeignArray(
+            array,
+            memory.ptr,
+            dtype,
+            array.shape,
+            _in_elements(array.strides, dtype, "CuPy array", _CUPY),
+            made_by="CuPy array",
+            advice=_CUPY,
+            api="cuda",
+            device_id=memory.device_id,
+            stream=stream.ptr or LEGACY,
+            stream_owner=stream,
+            hold=False,
+        )
+
+    return read
+
+
+def _numpy_element(array: Any, made_by: str) -> DType:
+    if not array.dtype.isnative:
+        hint = "convert it: x.astype(x.dtype.newbyteorder('='))"
+        raise Unreadable(f"a {made_by} of {array.dtype.str!r}, in foreign byte order", hint)
+    return _element(array.dtype.name, made_by)
+
+
+def _in_elements(strides: tuple[int, ...], dtype: DType, made_by: str, advice: Advice) -> tuple[int, ...]:
+    size = dtype.itemsize
+    if any(stride % size for stride in strides):
+        found = f"a {made_by} whose strides {strides} are no multiples of its {size}-byte elements"
+        raise Unreadable(found, advice.contiguous)
+    return tuple([stride // size for stride in strides])
+
+
+_LIBRARIES: dict[tuple[str, str], Callable[[], Reader]] = {
+    ("torch", "Tensor"): _torch,
+    ("numpy", "ndarray"): _numpy,
+    ("cupy", "ndarray"): _cupy,
+}
+
+# -- the protocols ------------------------------------------------------------------------------------
+_PLAIN = Advice(
+    contiguous="pass a contiguous copy",
+    convert="convert it to {name} with its own library",
+    to_host="copy it to the host with its own library",
+    to_device="copy it to {place} with its own library",
+)
+_JAX = Advice(
+    contiguous="pass a contiguous copy",
+    convert='x.astype("{name}")',
+    to_host="pass np.asarray(x)",
+    to_device="move it: jax.device_put(x, jax.devices()[n])",
+)
+_TYPES = {"c": "complex", "b": "bool", "i": "int", "u": "uint", "f": "float"}
+
+
+def _read_cuda_array_interface(value: Any) -> ForeignArray:
+    made_by = type(value).__name__
+    interface: dict[str, Any] = value.__cuda_array_interface__
+    order, code, bits = interface["typestr"][0], interface["typestr"][1], 8 * int(interface["typestr"][2:])
+    name = {"b": "bool"}.get(code, f"{_TYPES.get(code, code)}{bits}")
+    if order == ">":
+        raise Unreadable(f"a {made_by} in foreign byte order", "convert it with its own library")
+    if code not in _TYPES and hasattr(value, "__dlpack__"):
+        return _read_dlpack(value)
+    dtype = _element(name, made_by)
+    strides = interface.get("strides")
+    stream = interface.get("stream")
+    return ForeignArray(
+        value,
+        interface["data"][0] or 0,
+        dtype,
+        tuple(interface["shape"]),
+        None if strides is None else _in_elements(tuple(strides), dtype, made_by, _PLAIN),
+        made_by=made_by,
+        advice=_PLAIN,
+        api="cuda",
+        device_id=None,
+        stream=stream or LEGACY,
+    )
+
+
+def _read_dlpack(value: Any) -> ForeignArray:
+    jax = _is_jax(cast("type[Any]", type(value)))
+    made_by = "JAX array" if jax else type(value).__name__
+    kind, _ = value.__dlpack_device__()
+    on_host = kind in (dlpack.CPU, dlpack.CUDA_HOST)
+    if not on_host and kind not in (dlpack.CUDA, dlpack.CUDA_MANAGED):
+        hint = "copy it to the host, or to an NVIDIA GPU, with its own library"
+        raise Unreadable(f"a {made_by} on a device of DLPack's kind {int(kind)}", hint)
+    stream = None if on_host else LEGACY
+    try:
+        try:
+            capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
+        except TypeError:
+            capsule = value.__dlpack__(stream=stream)
+    except (BufferError, RuntimeError, ValueError) as error:
+        text = str(error).partition("\n")[0]
+        raise Unreadable(f"a {made_by} that does not share its memory ({text})", "copy it first") from error
+    found = dlpack.read_capsule(capsule)
+    if isinstance(found.element, str):
+        raise Unreadable(f"a {made_by} of {found.element}", "weft has no such element type; convert it")
+    advice = _JAX if jax else _PLAIN
+    if on_host:
+        return HostArray(
+            capsule, found.address, found.element, found.shape, found.strides, made_by=made_by, advice=advice
+        )
+    return ForeignArray(
+        capsule,
+        found.address,
+        found.element,
+        found.shape,
+        found.strides,
+        made_by=made_by,
+        advice=advice,
+        api="cuda",
+        device_id=found.device[1],
+        stream=stream,
+    )

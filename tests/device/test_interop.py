@@ -1,0 +1,206 @@
+"""Arrays of PyTorch, CuPy and JAX on a GPU: in kernels, on their streams, and weft's tensors in them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import BFloat16, Float32, Int, LaunchError, Pointer, Tensor, kernel
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+from weft.interop import as_tensor, torch_op
+from weft.layout import LayoutTensor
+
+pytestmark = [pytest.mark.gpu, pytest.mark.filterwarnings("ignore")]
+
+
+@kernel
+def add_one(x: Pointer[Float32], size: Int):
+    if global_idx.x < size:
+        x[global_idx.x] += 1.0
+
+
+@kernel
+def scale(x: LayoutTensor[Float32], by: Float32, out: LayoutTensor[Float32]):
+    i, j = global_idx.y, global_idx.x
+    out[i, j] = x[i, j] * by
+
+
+@kernel
+def widen(x: LayoutTensor[BFloat16], out: LayoutTensor[Float32]):
+    out[global_idx.x] = Float32(x[global_idx.x])
+
+
+@pytest.fixture
+def ctx() -> Iterator[DeviceContext]:
+    with DeviceContext(api="cuda") as context:
+        yield context
+
+
+def library(name: str) -> Any:
+    found = pytest.importorskip(name)
+    return importlib.import_module(name) if found is None else found
+
+
+@pytest.fixture
+def torch() -> Any:
+    found = library("torch")
+    if not found.cuda.is_available():
+        pytest.skip("this PyTorch has no CUDA")
+    return found
+
+
+def test_torch_in_place_on_its_stream(ctx: DeviceContext, torch: Any) -> None:
+    x = torch.zeros(1 << 20, device="cuda")
+    for _ in range(50):
+        x.add_(1.0)
+        ctx.enqueue_function(add_one, x, x.numel(), grid_dim=4096, block_dim=256)
+    assert torch.all(x == 100.0).item()  # without weft's synchronize: one stream
+
+
+def test_torch_on_another_stream(ctx: DeviceContext, torch: Any) -> None:
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        x = torch.zeros(1 << 22, device="cuda")
+        for _ in range(20):
+            x.add_(1.0)
+            ctx.enqueue_function(add_one, x, x.numel(), grid_dim=1 << 14, block_dim=256)
+        total = x.sum(dtype=torch.float64)
+    side.synchronize()
+    assert total.item() == 40.0 * (1 << 22)
+
+
+def test_torch_with_a_buffer_of_weft(ctx: DeviceContext, torch: Any) -> None:
+    out = Tensor(Float32, (512, 512), ctx)
+    x = torch.zeros(512, 512, device="cuda")
+    for n in range(20):
+        x.add_(1.0)
+        ctx.enqueue_function(scale, x, 2.0, out, over=(512, 512))
+        x.mul_(1.0)
+        if n % 5 == 0:
+            assert np.all(out.numpy() == 2.0 * (n + 1))
+    stream = ctx.create_stream()
+    ctx.enqueue_function(add_one, x, x.numel(), grid_dim=1024, block_dim=256, stream=stream)
+    assert torch.all(x == 21.0).item()
+
+
+def test_torch_strides_and_types(ctx: DeviceContext, torch: Any) -> None:
+    x = torch.rand(300, 200, device="cuda")
+    out = torch.empty(200, 300, device="cuda")
+    ctx.enqueue_function(scale, x.T, 3.0, out, over=(200, 300))
+    assert torch.equal(out, x.T * 3.0)
+    part = torch.empty(100, 100, device="cuda")
+    ctx.enqueue_function(scale, x[::3, ::2], 1.0, part, over=(100, 100))
+    assert torch.equal(part, x[::3, ::2])
+    small = torch.rand(1000, device="cuda").to(torch.bfloat16)
+    wide = torch.empty(1000, device="cuda")
+    ctx.enqueue_function(widen, small, wide, over=1000)
+    assert torch.equal(wide, small.float())
+
+
+def test_torch_refusals(ctx: DeviceContext, torch: Any) -> None:
+    def refusal(x: Any) -> str:
+        with pytest.raises(LaunchError) as caught:
+            ctx.enqueue_function(add_one, x, 4, grid_dim=1, block_dim=32)
+        return str(caught.value)
+
+    text = refusal(torch.zeros(4))
+    assert "torch.Tensor of Float32 on the host" in text
+    assert 'x.to("cuda:0")' in text
+    assert "x.to(torch.float32), or annotate Pointer[Float64]" in refusal(
+        torch.zeros(4, device="cuda", dtype=torch.float64)
+    )
+    assert "x.contiguous()" in refusal(torch.zeros(4, 4, device="cuda").T[1:])
+    assert "Tensor.from_numpy(x, ctx)" in refusal(np.zeros(4, np.float32))
+
+
+def test_torch_graph_capture(ctx: DeviceContext, torch: Any) -> None:
+    x = torch.zeros(1000, device="cuda")
+    ctx.enqueue_function(add_one, x, 1000, grid_dim=4, block_dim=256)
+    ctx.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.add_(1.0)
+        ctx.enqueue_function(add_one, x, 1000, grid_dim=4, block_dim=256)
+    x.zero_()
+    for _ in range(3):
+        graph.replay()
+    assert torch.all(x == 6.0).item()
+
+
+def test_tensors_to_torch_and_back(ctx: DeviceContext, torch: Any) -> None:
+    tensor: Tensor[Any] = Tensor(Float32, (300, 200), ctx)
+    tensor.fill(2.0)
+    ctx.enqueue_function(scale, tensor, 2.0, tensor, over=(300, 200))
+    seen = torch.from_dlpack(tensor)
+    assert seen.device.type == "cuda"
+    assert torch.all(seen == 4.0).item()
+    seen.add_(1.0)
+    torch.cuda.synchronize()
+    assert np.all(tensor.numpy() == 5.0)
+    del tensor
+    assert torch.all(seen == 5.0).item()
+    again = Tensor.from_dlpack(seen)
+    ctx.enqueue_function(scale, again, 2.0, again, over=(300, 200))
+    ctx.synchronize()
+    assert torch.all(seen == 10.0).item()
+    assert torch.all(
+        torch.as_tensor(Tensor.from_numpy(np.ones(5, np.float32), ctx), device="cuda") == 1
+    ).item()
+
+
+def test_torch_op_compiles(torch: Any) -> None:
+    op = torch_op("weft_tests::scale", scale, out={"out": "x"}, over="out")
+    x = torch.rand(300, 200, device="cuda")
+    assert torch.equal(op(x, 2.0), x * 2.0)
+    torch.library.opcheck(op, (x, 2.0), test_utils=("test_schema", "test_faketensor"))
+
+    def around(x: Any) -> Any:
+        return op(x + 1.0, 3.0) - 1.0
+
+    compiled = torch.compile(around, fullgraph=True)
+    assert torch.allclose(compiled(x), (x + 1.0) * 3.0 - 1.0)
+    touch = torch_op("weft_tests::add_one", add_one, mutates=["x"], grid_dim=256, block_dim=256)
+    y = torch.zeros(60_000, device="cuda")
+    touch(y, y.numel())
+    assert torch.all(y == 1.0).item()
+
+
+def test_cupy(ctx: DeviceContext) -> None:
+    cupy = library("cupy")
+    x = cupy.arange(60_000, dtype=cupy.float32).reshape(300, 200)
+    out = cupy.empty((200, 300), cupy.float32)
+    ctx.enqueue_function(scale, x.T, 2.0, out, over=(200, 300))
+    assert bool((out == x.T * 2).all())
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        y = cupy.zeros(1 << 22, cupy.float32)
+        for _ in range(20):
+            y += 1
+            ctx.enqueue_function(add_one, y, y.size, grid_dim=1 << 14, block_dim=256)
+        total = float(y.sum(dtype=cupy.float64))
+        stream.synchronize()
+    assert total == 40.0 * (1 << 22)
+    tensor = Tensor.from_numpy(np.arange(6, dtype=np.float32).reshape(2, 3), ctx)
+    assert cupy.asnumpy(cupy.from_dlpack(tensor)).tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+    assert float(as_tensor(x).shape[0]) == 300
+
+
+def test_jax(ctx: DeviceContext) -> None:
+    jax = library("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("this JAX has no GPU")
+    source = jax.numpy.arange(60_000, dtype=jax.numpy.float32).reshape(300, 200)
+    out = Tensor(Float32, (300, 200), ctx)
+    for _ in range(5):
+        ctx.enqueue_function(scale, source * 2.0, 2.0, out, over=(300, 200))
+    assert np.array_equal(out.numpy(), 4.0 * np.asarray(source))
+    seen = jax.dlpack.from_dlpack(out)
+    assert np.array_equal(np.asarray(seen), out.numpy())
+    small = jax.numpy.arange(100, dtype=jax.numpy.bfloat16)
+    wide = Tensor(Float32, 100, ctx)
+    ctx.enqueue_function(widen, small, wide, over=100)
+    assert np.array_equal(wide.numpy(), np.arange(100, dtype=np.float32))
