@@ -227,8 +227,8 @@ class DeviceContext(BaseContext):
             stream=stream,
             **named,
         )
-        self._launches += 1
-        if self._launches == AFTER:
+        self._launches += self.recording is None  # the stub launches on the context's own stream
+        if self._launches == AFTER and self.recording is None:
             native = install(self)
             if native is not None:
                 self.__dict__["enqueue_function"] = native
@@ -268,7 +268,7 @@ class DeviceContext(BaseContext):
             loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread, distinct=distinct))
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
-        target = self._native(stream)
+        target = self.queue_of(stream)
         packed = loaded.pack(values)
         arrays = [m for m in memory if isinstance(m, ForeignArray)]
         if arrays:
@@ -287,7 +287,7 @@ class DeviceContext(BaseContext):
             packed,
             (*grid, *block),
             shared_mem_bytes,
-            repeatable=stream is None,
+            repeatable=stream is None and self.recording is None,
             apart=distinct,
         )
 

@@ -6,7 +6,17 @@ What is enqueued runs in order, beside the host; ``ctx.synchronize()`` waits for
 from weft.launch import CompiledKernel, DeviceContext
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.dim import Dim
+from weft.runtime.graphs import DeviceGraph
 from weft.runtime.host_buffer import HostBuffer
-from weft.runtime.streams import DeviceStream
+from weft.runtime.streams import DeviceEvent, DeviceStream
 
-__all__ = ["CompiledKernel", "DeviceBuffer", "DeviceContext", "DeviceStream", "Dim", "HostBuffer"]
+__all__ = [
+    "CompiledKernel",
+    "DeviceBuffer",
+    "DeviceContext",
+    "DeviceEvent",
+    "DeviceGraph",
+    "DeviceStream",
+    "Dim",
+    "HostBuffer",
+]

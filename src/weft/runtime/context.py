@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
@@ -14,10 +15,11 @@ from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer
 from weft.runtime.cpu_native import LoadObject
 from weft.runtime.driver import Device, DeviceInfo, Driver, Stream
+from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.refuse import missing, refuse
 from weft.runtime.scalars import pack
-from weft.runtime.streams import DeviceStream
+from weft.runtime.streams import DeviceEvent, DeviceStream
 
 __all__ = ["BaseContext"]
 
@@ -74,6 +76,8 @@ class BaseContext:
         self._device = driver.open(device_id)
         self._stream = self._device.create_stream()
         self._closed = False
+        self.recording: Recording | None = None
+        self.capturing: DeviceGraph | None = None
         self._keys: dict[DType, object] = {}
         self._kept: dict[int, object] = {}
 
@@ -124,7 +128,7 @@ class BaseContext:
             LaunchError: the context is closed.
         """
         self._check_open()
-        return self._stream
+        return self._stream if self.recording is None else self.recording.branch(self._stream)
 
     def memory_info(self) -> tuple[int, int]:
         """Bytes of the device's memory: free, and in all."""
@@ -172,6 +176,12 @@ class BaseContext:
 
     def _allocate(self, like: Any, size: SupportsIndex, *, host: bool) -> tuple[DType, Allocation, int, int]:
         device = self.device
+        if self.recording is not None:
+            raise refuse(
+                "capture-allocate",
+                "a capture allocates no memory: a graph uses the same memory at every replay",
+                hints=["create buffers before the `with ctx.capture() as graph:` block"],
+            )
         try:
             dtype = as_dtype(like)
         except TypeError as error:
@@ -227,7 +237,7 @@ class BaseContext:
         """
         dst = dst_buf if dst is None else dst
         src = src_buf if src is None else src
-        enqueue_copy(self, self._native(stream), dst, src)
+        enqueue_copy(self, self.queue_of(stream), dst, src)
 
     def enqueue_fill(self, buffer: Buffer[Any], value: object, *, stream: DeviceStream | None = None) -> None:
         """Queue setting every element of a buffer to a value.
@@ -246,7 +256,7 @@ class BaseContext:
                 at=("value", 1),
             ) from error
         if len(buffer):
-            self._native(stream).fill(address, pattern, len(buffer))
+            self.queue_of(stream).fill(address, pattern, len(buffer))
 
     enqueue_memset = enqueue_fill
 
@@ -254,9 +264,177 @@ class BaseContext:
         """A further stream, whose work runs beside that of the context's own.
 
         Args:
-            priority: A lower number is more urgent, where the device has priorities.
+            priority: A lower number is more urgent, where the device has priorities; numbers beyond
+                ``stream_priority_range()`` mean the nearest within.
+
+        Raises:
+            LaunchError: the priority is no int.
         """
-        return DeviceStream(self, self.device.create_stream(priority))
+        if type(priority) is not int:
+            raise refuse(
+                "stream-priority",
+                f"a stream's priority is an int, not {priority!r}",
+                hints=[
+                    "0 is the usual one; `ctx.stream_priority_range()` gives the least and the most urgent"
+                ],
+            )
+        return DeviceStream(self, self.device.create_stream(priority), priority)
+
+    def stream_priority_range(self) -> tuple[int, int]:
+        """The least and the most urgent priority of streams; (0, 0) where the device has only one."""
+        return self.device.priority_range()
+
+    def record_event(self, *, stream: DeviceStream | None = None) -> DeviceEvent:
+        """An event at the present end of the context's own stream, or of another.
+
+        Example:
+            >>> ctx = BaseContext(api="cpu")
+            >>> buffer = ctx.enqueue_create_buffer("float32", 1000)
+            >>> start = ctx.record_event()
+            >>> ctx.enqueue_fill(buffer, 1.0)
+            >>> ctx.record_event().seconds_since(start) > 0
+            True
+        """
+        return DeviceEvent(self.queue_of(stream).record(), self.capturing)
+
+    def enqueue_wait_for(
+        self, other: DeviceEvent | DeviceStream | BaseContext, *, stream: DeviceStream | None = None
+    ) -> None:
+        """Hold what is queued from now on until something else has been reached; the host goes on.
+
+        Args:
+            other: An event, or a stream or a context, which means all that it holds now. It may be of
+                another device.
+            stream: Another stream than the context's own to hold.
+
+        Raises:
+            LaunchError: it is none of these, or belongs to a capture and this does not.
+        """
+        if isinstance(other, DeviceEvent):
+            event = other
+        elif isinstance(other, (DeviceStream, BaseContext)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            event = other.record_event()
+        else:
+            raise refuse(
+                "wait-type",
+                f"a stream waits for an event, a stream or a context, not for {other!r}",
+                hints=["record an event: `event = stream.record_event()`"],
+            )
+        if event.capture is not self.capturing:
+            raise refuse(
+                "capture-event",
+                "work that runs cannot wait for an event of a capture, which is reached only in replays"
+                if self.capturing is None
+                else "a capture cannot wait for what is outside of it",
+                hints=["replay the graph, and wait for an event recorded after it"]
+                if self.capturing is None
+                else ["wait before the `with ctx.capture() as graph:` block, or before each replay"],
+            )
+        self.queue_of(stream).wait(event.native)
+
+    def enqueue_host_call(
+        self, function: Callable[[], object], *, stream: DeviceStream | None = None
+    ) -> None:
+        """Queue a call of a Python function, on a thread of weft's or of the driver's.
+
+        What is queued after it waits for it. It must not wait for the device or queue work. What it
+        raises surfaces at the next ``synchronize``.
+
+        Raises:
+            LaunchError: it cannot be called.
+        """
+        if not callable(function):
+            raise refuse(
+                "host-call",
+                f"enqueue_host_call takes a function without arguments, not {function!r}",
+                hints=["write `lambda: ...` around the call that is meant"],
+                at=("function", 0),
+            )
+        self.queue_of(stream).call(function)
+
+    def execution_time(self, function: Callable[[Self], object], iterations: int = 1) -> int:
+        """Nanoseconds that the context's own stream takes for so many calls of a function.
+
+        The time is between two events of the device, so what the function only does on the host counts
+        where the device has to wait for it. ``weft.benchmark`` also warms up and repeats.
+
+        Args:
+            function: Called with this context; it queues the work.
+            iterations: How often.
+
+        Raises:
+            LaunchError: there is to be no iteration.
+        """
+        if type(iterations) is not int or iterations < 1:
+            raise refuse(
+                "execution-time",
+                f"execution_time takes a number of calls of 1 or more, not {iterations!r}",
+                at=("iterations", 1),
+            )
+        self.refuse_waiting()
+        start = self.record_event()
+        for _ in range(iterations):
+            function(self)
+        return round(self.record_event().seconds_since(start) * 1e9)
+
+    # Graphs
+
+    def capture(self) -> GraphCapture:
+        """For ``with``: record the work that is queued in the block as a graph, instead of running it.
+
+        All that this context queues meanwhile, on any of its streams, becomes part of the graph: launches,
+        copies, fills, calls of host functions. Streams that wait for nothing run beside each
+        other; the graph ends when all have ended. A NumPy array that is copied from is read once, in the
+        block; host buffers are read at each replay. Within the block memory cannot be allocated and the
+        device cannot be waited for.
+
+        Raises:
+            LaunchError: a capture is under way.
+
+        Example:
+            >>> ctx = BaseContext(api="cpu")
+            >>> buffer = ctx.enqueue_create_buffer("int32", 3)
+            >>> host = ctx.enqueue_create_host_buffer("int32", 3)
+            >>> with ctx.capture() as graph:
+            ...     ctx.enqueue_copy(dst=buffer, src=host)
+            >>> host[:] = [1, 2, 3]
+            >>> graph.replay()
+            >>> with buffer.map_to_host() as values:
+            ...     print(values)
+            HostBuffer([1, 2, 3])
+        """
+        return GraphCapture(self, DeviceGraph(self))
+
+    def begin_capture(self, graph: DeviceGraph) -> Recording:
+        """Record work for a graph from now on."""
+        device = self.device
+        if self.recording is not None:
+            raise refuse(
+                "capture-nested",
+                "this context is capturing a graph already",
+                hints=["end that `with` block first"],
+            )
+        recording = Recording(device.begin_capture(self._stream))
+        self.recording, self.capturing = recording, graph
+        return recording
+
+    def end_capture(self) -> None:
+        """Record no more."""
+        self.recording = self.capturing = None
+
+    def note_use(self, buffer: Buffer[Any]) -> None:
+        """Take notice that work is about to use a buffer."""
+        if self.recording is not None:
+            self.recording.native.keep((buffer, getattr(buffer, "allocation", None)))
+
+    def refuse_waiting(self) -> None:
+        """Say no where a capture is under way."""
+        if self.recording is not None:
+            raise refuse(
+                "capture-synchronize",
+                "within a capture nothing runs, so there is nothing to wait for",
+                hints=["wait after the `with ctx.capture() as graph:` block and `graph.replay()`"],
+            )
 
     def synchronize(self) -> None:
         """Wait until all work queued on the context's own stream has ended; write what kernels printed.
@@ -264,11 +442,15 @@ class BaseContext:
         Raises:
             DeviceError: work failed since the last time, by an assertion in a kernel for example.
         """
+        self.refuse_waiting()
         self.stream.synchronize()
         self._kept.clear()
 
     def keep(self, owner: object) -> None:
         """Keep an object until ``synchronize``: queued work uses memory that is not this context's."""
+        if self.recording is not None:
+            self.recording.native.keep(owner)
+            return
         self._kept[id(owner)] = owner
 
     def close(self) -> None:
@@ -280,6 +462,10 @@ class BaseContext:
         if self._closed:
             return
         self._closed = True
+        recording = self.recording
+        if recording is not None:
+            self.end_capture()
+            recording.native.abandon()
         try:
             self._stream.synchronize()
         except DeviceError as error:
@@ -306,7 +492,8 @@ class BaseContext:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._api}:{self._id}, {self.name}>"
 
-    def _native(self, stream: DeviceStream | None) -> Stream:
+    def queue_of(self, stream: DeviceStream | None) -> Stream:
+        """The driver's handle of a stream of this context, its own by default, for work to be queued."""
         if stream is None:
             return self.stream
         if stream.context is not self:
@@ -317,7 +504,7 @@ class BaseContext:
                 at=("stream", 9),
             )
         self._check_open()
-        return stream.native
+        return stream.native if self.recording is None else self.recording.branch(stream.native)
 
     def _check_open(self) -> None:
         if self._closed:

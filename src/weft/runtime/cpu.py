@@ -22,7 +22,8 @@ from weft.artifact import Artifact
 from weft.runtime.cpu_native import CpuFunction, LoadedCode, LoadObject, externals, run_launch
 from weft.runtime.cpu_pool import processors
 from weft.runtime.cpu_queue import Failed, Lane
-from weft.runtime.driver import CopyKind, DeviceInfo, Event, Extents, Function, OutOfMemory
+from weft.runtime.driver import CopyKind, DeviceInfo, Event, Extents, Function, OutOfMemory, Stream
+from weft.runtime.recorded import RecordedCapture
 
 __all__ = ["CpuDevice", "CpuDriver", "CpuStream", "LoadObject", "LoadedCode"]
 
@@ -107,6 +108,14 @@ class CpuDevice:
         lane = Lane(self._active)
         self._lanes.add(lane)
         return CpuStream(lane)
+
+    def priority_range(self) -> tuple[int, int]:
+        """One priority."""
+        return 0, 0
+
+    def begin_capture(self, stream: Stream) -> RecordedCapture:
+        """Record work from now on."""
+        return RecordedCapture()
 
     def load(self, artifact: Artifact) -> CpuFunction:
         """Load an object file."""

@@ -80,9 +80,13 @@ class Primary:
         """Write out what kernels have printed; what they have found wrong."""
         return [] if self._console is None else self._console.read()
 
+    def library(self) -> ctypes.CDLL:
+        """The driver itself, for what the binding does not pass on as it is."""
+        return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+
     def launch_addresses(self) -> tuple[int, int]:
         """Where the driver's ``cuLaunchKernel`` and ``cuCtxGetCurrent`` are."""
-        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        library = self.library()
         launch, current = (
             ctypes.cast(function, ctypes.c_void_p).value
             for function in (library.cuLaunchKernel, library.cuCtxGetCurrent)

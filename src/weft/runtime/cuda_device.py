@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from weft.artifact import Artifact
 from weft.runtime.cuda_errors import Cuda, CudaFailure
+from weft.runtime.cuda_graph import CudaCapture
 from weft.runtime.cuda_module import CudaFunction, load_function
 from weft.runtime.cuda_stream import CudaStream
-from weft.runtime.driver import DeviceInfo, DriverMissing
+from weft.runtime.driver import DeviceInfo, DriverMissing, Stream
 from weft.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -98,6 +99,17 @@ class CudaDevice:
         stream = CudaStream(self.primary, priority)
         self._streams.add(stream)
         return stream
+
+    def priority_range(self) -> tuple[int, int]:
+        """The least urgent and the most urgent priority."""
+        self.primary.enter()
+        least, greatest = self.primary.call(self.primary.cu.cuCtxGetStreamPriorityRange)
+        return int(least), int(greatest)
+
+    def begin_capture(self, stream: Stream) -> CudaCapture:
+        """Record work from now on, by streams of their own that capture."""
+        assert isinstance(stream, CudaStream)
+        return CudaCapture(self.primary, stream)
 
     def load(self, artifact: Artifact) -> CudaFunction:
         """Assemble PTX and load it."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Kind", "Memory"]
 
-Kind = Literal["device", "host", "stream", "event", "module", "object"]
+Kind = Literal["device", "host", "stream", "event", "module", "graph", "object"]
 """What can be let go: memory, handles of the driver, and objects that queued work reads."""
 
 _KEEP_ALL = 2**64 - 1
@@ -219,6 +219,8 @@ class Memory:
                 self._free_host(thing)
             elif kind == "event":
                 primary.call(cu.cuEventDestroy, thing)
+            elif kind == "graph":
+                primary.call(cu.cuGraphExecDestroy, thing)
             elif kind == "module":
                 primary.call(cu.cuModuleUnload, thing)
             elif kind == "stream":

@@ -6,9 +6,10 @@ import ctypes
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from weft.artifact import Artifact
 from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
 from weft.runtime.cuda_context import Queue
 from weft.runtime.cuda_module import CudaFunction
@@ -21,7 +22,7 @@ from weft.runtime.refuse import refuse
 if TYPE_CHECKING:
     from weft.runtime.cuda_context import Primary
 
-__all__ = ["CudaEvent", "CudaStream"]
+__all__ = ["CudaEvent", "CudaStream", "called_address", "forget_calls", "register_call"]
 
 _STAGED = 16 << 20
 """Ordinary memory goes to the GPU through pinned pieces of this size."""
@@ -41,18 +42,22 @@ class CudaStream:
         self._primary = primary
         self._queue = Queue(primary.call(cu.cuStreamCreateWithPriority, flags, urgency))
         self.handle = self._queue.handle
+        self.priority = urgency
         self._closed = False
-        primary.queues.add(self._queue)
+        self._register()
         weakref.finalize(self, primary.memory.release, "stream", self._queue).atexit = False
+
+    def _register(self) -> None:
+        self._primary.queues.add(self._queue)
 
     def _enter(self) -> Any:
         """Prepare for a call of the driver; gives its functions."""
         if self._closed:
             raise refuse(
-                    "stream-closed",
-                    "this stream is closed and takes no more work",
-                    hints=["use it before close(), or make another: ctx.create_stream()"],
-                )
+                "stream-closed",
+                "this stream is closed and takes no more work",
+                hints=["use it before close(), or make another: ctx.create_stream()"],
+            )
         self._primary.enter()
         return self._primary.cu
 
@@ -176,9 +181,16 @@ class CudaStream:
     def call(self, function: Callable[[], object]) -> None:
         """Queue a call of a host function."""
         cu = self._enter()
-        number = next(_numbers)
-        _calls[number] = (function, self._queue)
-        self._primary.call(cu.cuLaunchHostFunc, self.handle, cu.CUhostFn(_called_address), number)
+        queue = self._queue
+        number = register_call(function, lambda: queue, once=True)
+        self._primary.call(cu.cuLaunchHostFunc, self.handle, cu.CUhostFn(called_address), number)
+
+    def replay(self, graph: Any, launched: Mapping[str, Artifact]) -> Queue:
+        """Queue a graph of the driver's, with the kernels that it launches, by their names."""
+        cu = self._enter()
+        self._queue.launched.update(launched)
+        self._primary.call(cu.cuGraphLaunch, graph, self.handle)
+        return self._queue
 
     def record(self) -> CudaEvent:
         """An event at the present end of the queue."""
@@ -215,6 +227,17 @@ class CudaStream:
         """Take part in what native code launches here."""
         self._queue.launchers.append(launcher)
 
+    def pause_launchers(self) -> None:
+        """Have Python see all launches until ``resume_launchers``."""
+        for launcher in self._queue.launchers:
+            launcher.pause()
+
+    def resume_launchers(self) -> None:
+        """Let native code launch again."""
+        if not self._closed:
+            for launcher in self._queue.launchers:
+                launcher.resume()
+
     def close(self) -> None:
         """Take no more work."""
         self._closed = True
@@ -249,14 +272,29 @@ class CudaEvent:
 
 
 _numbers = itertools.count(1)
-_calls: dict[int, tuple[Callable[[], object], Queue]] = {}
+_calls: dict[int, tuple[Callable[[], object], Callable[[], Queue], bool]] = {}
 _inside = threading.local()
+
+
+def register_call(function: Callable[[], object], queue: Callable[[], Queue], *, once: bool) -> int:
+    """The number by which ``_called`` finds a function, and what knows the stream that calls it."""
+    number = next(_numbers)
+    _calls[number] = (function, queue, once)
+    return number
+
+
+def forget_calls(numbers: list[int]) -> None:
+    """Undo ``register_call`` where that was not for one call."""
+    for number in numbers:
+        _calls.pop(number, None)
 
 
 def _called(number: int) -> None:
     """What the driver calls on a thread of its own."""
-    function, queue = _calls.pop(number)
-    _inside.queue = queue
+    function, find, once = _calls[number]
+    if once:
+        del _calls[number]
+    _inside.queue = queue = find()
     try:
         function()
     except BaseException as error:
@@ -266,7 +304,7 @@ def _called(number: int) -> None:
 
 
 _called_native = ctypes.CFUNCTYPE(None, ctypes.c_size_t)(_called)
-_called_address = ctypes.cast(_called_native, ctypes.c_void_p).value
+called_address = ctypes.cast(_called_native, ctypes.c_void_p).value
 
 
 def _as_error(found: list[Diagnostic], failures: list[BaseException]) -> DeviceError:

@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 from weft.artifact import Artifact
 
 __all__ = [
+    "Capture",
     "CopyKind",
     "Device",
     "DeviceInfo",
@@ -21,6 +22,7 @@ __all__ = [
     "Event",
     "Extents",
     "Function",
+    "Graph",
     "OutOfMemory",
     "Stream",
 ]
@@ -177,6 +179,43 @@ class Stream(Protocol):
         ...
 
 
+class Graph(Protocol):
+    """Work that was recorded and can be queued again as a whole."""
+
+    @property
+    def size(self) -> int:
+        """How many pieces of work it has."""
+        ...
+
+    def replay(self, stream: Stream) -> None:
+        """Queue all of it, to a stream of the same device that runs."""
+        ...
+
+
+class Capture(Protocol):
+    """Work being recorded instead of run. It keeps what its work uses, and so does its graph."""
+
+    def branch(self, like: Stream) -> Stream:
+        """A stream that records what would go to this one; it begins where the graph begins."""
+        ...
+
+    def keep(self, owner: object) -> None:
+        """Keep an object as long as the graph may run."""
+        ...
+
+    def finish(self, earlier: Graph | None) -> Graph:
+        """End; the graph of all branches.
+
+        Args:
+            earlier: A graph of the same device to change into this one, where that is cheaper.
+        """
+        ...
+
+    def abandon(self) -> None:
+        """End without a graph. It raises nothing."""
+        ...
+
+
 class Device(Protocol):
     """One opened device."""
 
@@ -218,6 +257,14 @@ class Device(Protocol):
 
     def create_stream(self, priority: int = 0) -> Stream:
         """A new stream; a lower number is more urgent, where the device has priorities."""
+        ...
+
+    def priority_range(self) -> tuple[int, int]:
+        """The least urgent and the most urgent priority of streams, the latter a lower number."""
+        ...
+
+    def begin_capture(self, stream: Stream) -> Capture:
+        """Record work from now on, in place of what would go to this stream first of all."""
         ...
 
     def load(self, artifact: Artifact) -> Function:

@@ -177,7 +177,18 @@ class Launcher:
         failed: What raises the error for a status of the driver.
     """
 
-    __slots__ = ("_code", "_failed", "_heads", "_keep", "_method", "_sites", "_slow", "_table", "table")
+    __slots__ = (
+        "_code",
+        "_failed",
+        "_heads",
+        "_keep",
+        "_method",
+        "_paused",
+        "_sites",
+        "_slow",
+        "_table",
+        "table",
+    )
 
     def __init__(
         self,
@@ -192,6 +203,7 @@ class Launcher:
         self.table = ctypes.addressof(self._table)
         self._method = _Method(b"enqueue_function", code[0], _FASTCALL_KEYWORDS, None)
         self._heads: dict[int, int] = {}
+        self._paused: list[int | None] | None = None
         self._keep: list[object] = []
         self._sites: list[tuple[Site, Artifact]] = []
 
@@ -244,6 +256,18 @@ class Launcher:
                 site.used = 0
                 used.append(artifact)
         return used
+
+    def pause(self) -> None:
+        """Until ``resume`` all launches go to Python."""
+        self._paused = list(self._table.buckets)
+        for bucket in range(_BUCKETS):
+            self._table.buckets[bucket] = None
+
+    def resume(self) -> None:
+        """Undo ``pause``."""
+        for bucket, head in enumerate(self._paused or ()):
+            self._table.buckets[bucket] = head
+        self._paused = None
 
     def forget(self) -> None:
         """From now on all launches go to Python."""

@@ -2,37 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from weft.runtime.driver import Event, Stream
+from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
+    from weft.runtime.graphs import DeviceGraph
 
 __all__ = ["DeviceEvent", "DeviceStream"]
 
 
 class DeviceEvent:
-    """A place in a stream, reached once all that was queued before it has ended."""
+    """A place in a stream, reached once all that was queued before it has ended.
 
-    def __init__(self, native: Event) -> None:
+    Streams and contexts make them by ``record_event``, and wait for them by ``enqueue_wait_for``.
+    """
+
+    def __init__(self, native: Event, capture: DeviceGraph | None = None) -> None:
         self.native = native
+        self.capture = capture
+        """The graph in whose capture the event was recorded; None where it is one of work that runs."""
 
     @property
     def done(self) -> bool:
         """Whether the place has been reached."""
-        return self.native.done
+        return self._outside().done
 
     def synchronize(self) -> None:
         """Wait until the place has been reached."""
-        self.native.synchronize()
+        self._outside().synchronize()
 
     def seconds_since(self, earlier: DeviceEvent) -> float:
         """Seconds on the device between two places; waits until both have been reached."""
         earlier.synchronize()
         self.synchronize()
         return self.native.seconds_since(earlier.native)
+
+    def _outside(self) -> Event:
+        if self.capture is not None:
+            raise refuse(
+                "capture-event",
+                "an event of a capture is reached only in replays of its graph",
+                hints=["record an event after `graph.replay()`"],
+            )
+        return self.native
 
 
 class DeviceStream:
@@ -47,17 +64,39 @@ class DeviceStream:
         ...     stream.synchronize()
     """
 
-    def __init__(self, context: BaseContext, native: Stream) -> None:
+    def __init__(self, context: BaseContext, native: Stream, priority: int = 0) -> None:
         self.context = context
         self.native = native
+        self.priority = priority
+        """What was asked for; a lower number is more urgent."""
 
-    def record(self) -> DeviceEvent:
+    def record_event(self) -> DeviceEvent:
         """An event at the present end of the stream."""
-        return DeviceEvent(self.native.record())
+        return self.context.record_event(stream=self)
 
-    def wait(self, event: DeviceEvent) -> None:
-        """Hold what is queued here from now on until an event of any stream has been reached."""
-        self.native.wait(event.native)
+    record = record_event
+
+    def enqueue_wait_for(self, other: DeviceEvent | DeviceStream | BaseContext) -> None:
+        """Hold what is queued here from now on until something else has been reached; the host goes on.
+
+        Args:
+            other: An event, or a stream or a context, which means all that it holds now. It may be of
+                another device.
+
+        Raises:
+            LaunchError: it is none of these, or belongs to a capture and this does not.
+        """
+        self.context.enqueue_wait_for(other, stream=self)
+
+    wait = enqueue_wait_for
+
+    def enqueue_host_call(self, function: Callable[[], object]) -> None:
+        """Queue a call of a Python function, on a thread of weft's or of the driver's.
+
+        What is queued after it waits for it. It must not wait for the device or queue work. What it
+        raises surfaces at the next ``synchronize``.
+        """
+        self.context.enqueue_host_call(function, stream=self)
 
     def synchronize(self) -> None:
         """Wait until all work queued here has ended; write what its kernels printed.
@@ -65,6 +104,7 @@ class DeviceStream:
         Raises:
             DeviceError: work failed since the last time.
         """
+        self.context.refuse_waiting()
         self.native.synchronize()
 
     def close(self) -> None:

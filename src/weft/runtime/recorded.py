@@ -1,0 +1,121 @@
+"""Graphs of a device that has none of its own: what was queued, to be queued again."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+from weft.runtime.driver import CopyKind, Event, Extents, Function, Stream
+from weft.runtime.refuse import refuse
+
+__all__ = ["RecordedCapture", "RecordedGraph"]
+
+Step = Callable[[Stream], object]
+
+
+class RecordedCapture:
+    """Work being recorded. The order in which it came from all branches is an order to run it in."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._owners: list[object] = []
+
+    def branch(self, like: Stream) -> Stream:
+        """A stream that records."""
+        return _Recorder(self._steps)
+
+    def keep(self, owner: object) -> None:
+        """Keep an object as long as the graph."""
+        self._owners.append(owner)
+
+    def finish(self, earlier: object) -> RecordedGraph:
+        """The graph."""
+        return RecordedGraph(self._steps, self._owners)
+
+    def abandon(self) -> None:
+        """Nothing has to be undone."""
+
+
+class RecordedGraph:
+    """Recorded work."""
+
+    def __init__(self, steps: list[Step], owners: list[object]) -> None:
+        self._steps = steps
+        self._owners = owners
+        self.size = len(steps)
+
+    def replay(self, stream: Stream) -> None:
+        """Queue all of it."""
+        for step in self._steps:
+            step(stream)
+
+
+class _Recorder:
+    """A stream that notes what it is asked."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._steps = steps
+
+    def copy(
+        self,
+        kind: CopyKind,
+        dst: int,
+        src: int,
+        nbytes: int,
+        *,
+        dst_owner: object | None = None,
+        src_owner: object | None = None,
+    ) -> None:
+        """Note a copy; from ordinary memory, take the source's bytes now."""
+        taken = (
+            None if src_owner is None else ctypes.create_string_buffer(ctypes.string_at(src, nbytes), nbytes)
+        )
+        start = src if taken is None else ctypes.addressof(taken)
+        self._steps.append(lambda to: to.copy(kind, dst, start, nbytes, dst_owner=dst_owner, src_owner=taken))
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        """Note a fill."""
+        self._steps.append(lambda to: to.fill(address, pattern, count))
+
+    def launch(
+        self,
+        function: Function,
+        grid: Extents,
+        block: Extents,
+        arguments: bytes,
+        shared_bytes: int = 0,
+        over: Extents = (0, 0, 0),
+    ) -> None:
+        """Note a launch."""
+        self._steps.append(lambda to: to.launch(function, grid, block, arguments, shared_bytes, over))
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Note a call of a host function."""
+        self._steps.append(lambda to: to.call(function))
+
+    def record(self) -> Event:
+        """A place, which what is recorded later has passed in any case."""
+        return _Place()
+
+    def wait(self, event: Event) -> None:
+        """Nothing: the steps run in their order."""
+
+    def synchronize(self) -> None:
+        """Nothing is under way."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _Place:
+    """An event within a recording."""
+
+    done = False
+
+    def synchronize(self) -> None:
+        """Impossible."""
+        raise refuse("capture-event", "an event of a capture is reached only in replays of its graph")
+
+    def seconds_since(self, earlier: Event) -> float:
+        """Impossible."""
+        raise refuse("capture-event", "an event of a capture is reached only in replays of its graph")
