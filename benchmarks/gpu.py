@@ -158,11 +158,11 @@ class Gpu:
         picture = self.image.tensor(Layout.row_major(size, size, 3))
         outs: list[Any] = [ctx.enqueue_create_buffer(Float32, size * size) for _ in range(2)]
         views = [o.tensor(Layout.row_major(size, size)) for o in outs]
-        grid = (ceildiv(size, 32), ceildiv(size, 32))
+        squares = (ceildiv(size, 32), ceildiv(size, 32))
 
         def blocks() -> None:
             ctx.enqueue_function(
-                pictures.grayscale, size, size, picture, views[1], grid_dim=grid, block_dim=(32, 32)
+                pictures.grayscale, size, size, picture, views[1], grid_dim=squares, block_dim=(32, 32)
             )
 
         cases: dict[str, Case] = {
