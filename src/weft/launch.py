@@ -151,7 +151,7 @@ class DeviceContext(BaseContext):
         Raises:
             DeviceError: work failed since the last time, by an assertion in a kernel for example.
         """
-        while self._guests:
+        while self._guests and self.recording is None:
             self._guests.pop().synchronize()
         super().synchronize()
 
@@ -273,7 +273,7 @@ class DeviceContext(BaseContext):
         arrays = [m for m in memory if isinstance(m, ForeignArray)]
         if arrays:
             alone = stream is None and len(arrays) == len(memory)
-            ordered = Ordered(self, target, arrays, alone=alone)
+            ordered = Ordered(self, target, arrays, alone=alone, recorded=self.recording is not None)
             with ordered as target:
                 target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents)
             if ordered.guest is not None:

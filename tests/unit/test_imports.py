@@ -33,7 +33,6 @@ ROOMS: dict[str, set[str] | None] = {
     "compiler": BOTTOM | {"config", "ir", "targets", "lang", "frontend", "passes", "emit", "cache"},
     "runtime": BOTTOM | {"config", "targets"},
     "benchmark": BOTTOM | {"runtime"},
-    "benchmark": BOTTOM | {"runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "diagnostics", "dtype"} | LIBRARY),
     "foreign": BOTTOM | {"lang", "layout", "runtime"},
     # Rooms that join the compiler, the runtime and the library for the user.
