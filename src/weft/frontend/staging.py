@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from weft.dtype import DType
+from weft.frontend.containers import check, held
 from weft.frontend.pybuiltins import Builtins
 from weft.frontend.ranges import Range
 from weft.frontend.variables import UNDEFINED, Undefined, Var, as_runtime
@@ -143,6 +145,7 @@ class Staging(Builtins):
         if isinstance(known, bool):
             yield known
             return
+        containers = held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         regions = Region(), Region()
         set_before = [(v, v.defined) for v in self.open_vars]
         reached: list[bool] = []
@@ -150,6 +153,7 @@ class Staging(Builtins):
         for taken, region in zip((True, False), regions, strict=True):
             before = self._enter(region)
             yield taken
+            check(containers, "`if`")
             reached.append(self._leave(before))
             set_after.append({v: v.defined for v in self.open_vars})
             for var, was in set_before:
@@ -162,7 +166,9 @@ class Staging(Builtins):
     def loop(self, items: Any) -> Iterator[Any]:
         """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
         if isinstance(items, Range):
+            containers = held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             yield from self._counted(items)
+            check(containers, "loop")
             return
         if isinstance(items, Number) or is_composite(items):
             refuse(
@@ -221,6 +227,7 @@ class Staging(Builtins):
 
     def while_(self, test: Callable[[], Any]) -> Iterator[None]:
         """The one iteration that stands for all of a ``while``."""
+        containers = held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         condition, body = Region(), Region()
         set_before = [(v, v.defined) for v in self.open_vars]
         before = self._enter(condition)
@@ -233,6 +240,7 @@ class Staging(Builtins):
         before = self._enter(body)
         loop.scope = self.scopes[-1]
         yield
+        check(containers, "loop")
         self._leave(before)
         self.loops.pop()
         if known is not True:

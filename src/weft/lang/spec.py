@@ -14,6 +14,7 @@ from weft.dtype import DType
 from weft.ir.builder import current
 from weft.ir.core import Value
 from weft.ir.types import Type, of_dtype, pointer
+from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, value_of
 
 __all__ = [
@@ -204,7 +205,30 @@ def spec_of(value: Any) -> Spec:
     if type(value) is tuple:
         items = cast("tuple[Any, ...]", value)
         return TupleSpec(tuple(spec_of(v) for v in items))
+    if type(value) in (list, dict, set) and _holds_values(value):
+        kind = type(value).__name__
+        refuse(
+            "compile-time-container",
+            f"a {kind} of run-time values is not a value itself: only the code where it was made can use it",
+            hint="write a tuple" if kind == "list" else "write a tuple or a @struct",
+        )
     return StaticSpec(value)
+
+
+def _holds_values(value: Any) -> bool:
+    """Whether a container has something in it that exists at run time."""
+    if isinstance(value, Value):
+        return True
+    if isinstance(value, Number):
+        return isinstance(value.value, Value)
+    if is_composite(value):
+        names = (*getattr(type(value), "__slots__", ()), *getattr(value, "__dict__", ()))
+        return any(_holds_values(getattr(value, name, None)) for name in names)
+    if isinstance(value, dict):
+        return any(map(_holds_values, cast("dict[Any, Any]", value).values()))
+    if isinstance(value, (tuple, list, set)):
+        return any(map(_holds_values, cast("tuple[Any, ...]", value)))
+    return False
 
 
 def leaves_of(value: Any) -> list[Value]:
