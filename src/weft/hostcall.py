@@ -107,7 +107,8 @@ class _Call:
         leaf = place.leaf
         at = memory + place.offset
         if leaf.pointer:
-            return current().value("llvm.load", (at.value,), leaf.type, {"alignment": _SLOT})
+            attrs = {"alignment": _SLOT, "invariant": False, "volatile": False}
+            return current().value("llvm.load", (at.value,), leaf.type, attrs)
         return at.bitcast(leaf.dtype).load(0, width=leaf.type.lanes).value
 
     def compile(self, target: str) -> Artifact:

@@ -120,7 +120,7 @@ def small_index(n: Int8) -> Any:
 def test_loops() -> None:
     assert (after_the_loop(5), after_the_loop(0)) == (4, -1)
     assert (return_from_forever(10), break_from_forever(10)) == (4, 4)
-    assert odd_sums(9) == odd_sums.function(9)  # pyright: ignore[reportArgumentType]
+    assert odd_sums(9) == odd_sums.function(9)
     assert [collatz(n) for n in (1, 7, 27)] == [0, 16, 111]
     assert (ranges(1, 6, 2), ranges(6, 1, -2), ranges(5, 1, 1), ranges(9, 4, -1)) == (135, 642, 0, 98765)
     assert (nested_early_return(9), nested_early_return(3)) == ((4, 3), (-1, -1))
