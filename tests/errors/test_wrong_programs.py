@@ -166,6 +166,19 @@ FILES = sorted((Path(__file__).parent / "cases").glob("*.md"))
 CASES = [pytest.param(file, case, id=f"{file.stem}: {case.name}") for file in FILES for case in cases(file)]
 
 
+def as_here(text: str) -> str:
+    """The text without what differs between Pythons: the cases are written for 3.11.
+
+    Later ones place some expressions otherwise (f-strings, comprehensions), and add guesses of their own.
+    """
+    if sys.version_info < (3, 12):
+        return text
+    text = re.sub(r"(program\.py:\d+):\d+", r"\1", text)
+    text = re.sub(r"(?m)^( *\|) [ ^-].*$", r"\1", text)
+    text = re.sub(r"\. Did you mean '\w+'\?", "", text)
+    return re.sub(r"\d+ more calls", "more calls", text)
+
+
 @pytest.mark.parametrize(("source", "case"), CASES)
 def test_message(source: Path, case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     file = tmp_path / "program.py"
@@ -177,7 +190,7 @@ def test_message(source: Path, case: Case, tmp_path: Path, request: pytest.Fixtu
     if request.config.getoption("--update-golden"):
         update(source, {**{c.name: c.expected for c in cases(source)}, case.name: texts[0]})
     else:
-        assert texts[0] == case.expected
+        assert as_here(texts[0]) == as_here(case.expected)
     assert [p for error in errors for p in problems_of(error, file)] == []
     assert compiles_again()
 
