@@ -7,7 +7,20 @@ from typing import Any
 
 import pytest
 
-from weft import CompileError, Comptime, Float32, Float64, Int, Int8, func, unroll
+from weft import (
+    CompileError,
+    Comptime,
+    Float32,
+    Float64,
+    Int,
+    Int8,
+    Int32,
+    UInt8,
+    UInt32,
+    UInt64,
+    func,
+    unroll,
+)
 
 
 # -- loops ----------------------------------------------------------------------------------
@@ -115,6 +128,35 @@ def small_index(n: Int8) -> Any:
     for i in range(n):
         total += i
     return total
+
+
+@func
+def count(start: Any, stop: Any, step: Any) -> Any:
+    n, last = 0, start
+    for i in range(start, stop, step):
+        n += 1
+        last = i
+    return n, last
+
+
+@func
+def down_to_zero(n: Any) -> Any:
+    total = 0
+    for i in range(n, 0, -1):
+        total = total * 10 + i
+    return total
+
+
+def test_ranges_of_every_width() -> None:
+    assert count(UInt8(0), UInt8(255), UInt8(1)) == (255, 254)
+    assert count(UInt8(3), UInt8(250), UInt8(100)) == (3, 203)
+    assert count(Int8(0), Int8(127), Int8(100)) == (2, 100)
+    assert count(Int32(-(2**31)), Int32(2**31 - 1), Int32(2**30)) == (4, 2**30)
+    assert count(UInt32(2**31 - 1), UInt32(2**31 + 2), UInt32(2)) == (2, 2**31 + 1)
+    assert count(UInt64(2**62), UInt64(2**62 + 3), UInt64(1)) == (3, 2**62 + 2)
+    assert [down_to_zero(cls(4)) % 100 for cls in (UInt8, Int8, UInt64, Int32)] == [65, 65, 21, 21]
+    assert count(0, 5, 0) == (0, 0)
+    assert count(0, -5, 0) == (0, 0)
 
 
 def test_loops() -> None:

@@ -57,10 +57,11 @@ def _for(lw: Lowering, op: Op) -> None:
     head, body, latch, end = (lw.new_label(s) for s in ("for", "body", "latch", "endfor"))
     known = _known(step)
     thread = op.attrs["parallel"] is True
-    up = ""
+    up = down = ""
     if known is None:
-        up = lw.new()
+        up, down = lw.new(), lw.new()
         lw.put(f"{up} = icmp sgt {kind} {lw.ref(step)}, 0")
+        lw.put(f"{down} = icmp slt {kind} {lw.ref(step)}, 0")
     before = lw.label
     lw.jump(head)
     lw.start(head)
@@ -69,10 +70,11 @@ def _for(lw: Lowering, op: Op) -> None:
     if known is not None:
         lw.put(f"{go} = icmp {'slt' if known > 0 else 'sgt'} {kind} {index}, {lw.ref(upper)}")
     else:
-        less, more = lw.new(), lw.new()
+        less, more, back = lw.new(), lw.new(), lw.new()
         lw.put(f"{less} = icmp slt {kind} {index}, {lw.ref(upper)}")
         lw.put(f"{more} = icmp sgt {kind} {index}, {lw.ref(upper)}")
-        lw.put(f"{go} = select i1 {up}, i1 {less}, i1 {more}")
+        lw.put(f"{back} = and i1 {down}, {more}")  # a step of 0 goes nowhere
+        lw.put(f"{go} = select i1 {up}, i1 {less}, i1 {back}")
     lw.put(f"br i1 {go}, label %{body}, label %{end}")
     lw.start(body)
     lw.names[op.regions[0].args[0]] = index

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from weft.dtype import DType
 from weft.ir.builder import Builder
 from weft.ir.core import Value
 from weft.lang.errors import VALUE, a_, refuse
-from weft.lang.number import Number, number_class, to_type, unify
+from weft.lang.number import Number, number_class, to_type, unify, value_of
 
 __all__ = ["Range"]
 
@@ -40,14 +40,24 @@ class Range:
         if isinstance(self.step, int) and self.step == 0:
             refuse("range", "the step of a range cannot be 0", hint="write 1, or leave it out", part=0)
 
-    def bounds(self, b: Builder) -> tuple[type[Number], tuple[Value, Value, Value]]:
-        """The index's class, and start, stop, step as IR values of it."""
+    def bounds(self, b: Builder) -> tuple[tuple[Value, Value, Value], Callable[[Value], Number]]:
+        """Start, stop and step as IR values of one type, and what makes the index of one of these.
+
+        Loops count with a sign and must not wrap around: an index without sign, or a narrow one in
+        steps other than 1, counts in 64 bits. (So indices stay below 2**63, and so far from it that
+        a step does not pass it.)
+        """
         cls = number_class(DType.int64)
-        numbers = [v for v in (self.start, self.stop, self.step) if isinstance(v, Number)]
-        for n, value in enumerate(numbers):
+        given = (self.start, self.stop, self.step)
+        for n, value in enumerate([v for v in given if isinstance(v, Number)]):
             cls = type(value) if n == 0 else unify("range", cls(0), value)[0]
-        values = [to_type(v, cls, b) for v in (self.start, self.stop, self.step)]
-        return cls, (values[0], values[1], values[2])
+        d, unit = cls.dtype, isinstance(self.step, int) and self.step in (1, -1)
+        if d is DType.int64 or (d.is_signed and unit):
+            start, stop, step = (to_type(v, cls, b) for v in given)
+            return (start, stop, step), cls.of
+        wide = number_class(DType.int64)
+        start, stop, step = (value_of(wide(v), b) for v in given)
+        return (start, stop, step), lambda v: cls(wide.of(v))
 
     def known(self) -> range:
         """The same range as Python's.

@@ -207,7 +207,7 @@ class Staging(Builtins):
         self.loops.pop()
 
     def _counted(self, items: Range) -> Iterator[Number]:
-        cls, bounds = items.bounds(self)
+        bounds, index_of = items.bounds(self)
         index = Value(bounds[0].type, None, "i")
         body = Region([index])
         index.owner = body
@@ -216,7 +216,7 @@ class Staging(Builtins):
         self.loops.append(loop)
         before = self._enter(body)
         loop.scope = self.scopes[-1]
-        yield cls.of(index)
+        yield index_of(index)
         self._leave(before)
         self.loops.pop()
         for var, was in set_before:
