@@ -167,7 +167,12 @@ def _int_mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
 def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Value]:
     """CPython's float_divmod, on lanes (Objects/floatobject.c)."""
     zero = b.constant(0.0, x.type)
-    mod = b.value("arith.remf", (x, y), x.type, _EXACT)
+    if b.target is None or b.target.exact_remainder:
+        mod = b.value("arith.remf", (x, y), x.type, _EXACT)
+    else:
+        from weft.lang.remainder import remainder
+
+        mod = remainder(b, d, x, y)
     div = b.value("arith.divf", (b.value("arith.subf", (x, mod), x.type, _EXACT), y), x.type)
     has = compare(b, "ne", d, mod, zero)
     negative_y, negative_m = compare(b, "lt", d, y, zero), compare(b, "lt", d, mod, zero)

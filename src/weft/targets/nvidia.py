@@ -65,6 +65,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         thread_ids=_THREAD_IDS,
         thread_end="llvm.nvvm.exit",
         contract=True,
+        exact_remainder=False,
         shared_limit=shared * 1024,
         static_shared_limit=48 * 1024,
         aliases=() if suffix else _ALIASES.get(capability, ()),

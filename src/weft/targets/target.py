@@ -30,8 +30,8 @@ class Target:
     ``spaces`` maps the address spaces of the language to the target's. ``kind`` says what the
     compiler produces. Where threads are the hardware's, ``thread_ids`` are the intrinsics that say which
     one this is (block x, y, z and thread x, y, z) and ``thread_end`` ends it; a failed assertion needs
-    them. ``contract`` lets a product and a sum become one fma, as CUDA does;
-    a CPU's floats then are exactly NumPy's. ``shared_limit`` is what a block may
+    them. ``contract`` lets a product and a sum become one fma, as CUDA does; a CPU's floats then are exactly
+    NumPy's. ``exact_remainder`` says that LLVM's ``frem`` is exact, as C's ``fmod`` is. ``shared_limit`` is what a block may
     have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size (0: all).
     """
 
@@ -47,6 +47,7 @@ class Target:
     thread_ids: tuple[str, ...] = ()
     thread_end: str = ""
     contract: bool = False
+    exact_remainder: bool = True
     shared_limit: int = 0
     static_shared_limit: int = 0
     aliases: tuple[str, ...] = ()
