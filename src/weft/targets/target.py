@@ -31,8 +31,9 @@ class Target:
     compiler produces. Where threads are the hardware's, ``thread_ids`` are the intrinsics that say which
     one this is (block x, y, z and thread x, y, z) and ``thread_end`` ends it; a failed assertion needs
     them. ``contract`` lets a product and a sum become one fma, as CUDA does; a CPU's floats then are exactly
-    NumPy's. ``exact_remainder`` says that LLVM's ``frem`` is exact, as C's ``fmod`` is. ``shared_limit`` is what a block may
-    have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size (0: all).
+    NumPy's. ``exact_remainder`` says that LLVM's ``frem`` is exact, as C's ``fmod`` is. ``shared_limit`` is
+    what a block may have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size
+    (0: all).
     """
 
     name: str
