@@ -137,6 +137,21 @@ def test_only_config_reads_the_environment() -> None:
     assert readers == {"config.py"}
 
 
+CORE = {"ir", "lang", "frontend", "passes", "emit", "compiler", "cache"}
+VENDORS = {"NVVM", "nvidia"}
+
+
+def test_the_core_asks_for_no_vendor() -> None:
+    """A vendor is data in targets/ and branches in the library."""
+    wrong: list[str] = []
+    for path in FILES:
+        if room_of(module_of(path)) in CORE:
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Attribute) and node.attr in VENDORS:
+                    wrong.append(f"{path}:{node.lineno}: asks for {node.attr}")
+    assert not wrong, "\n".join(wrong)
+
+
 def test_files_are_short() -> None:
     lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     long = {name: length for name, length in lengths.items() if length > 600}

@@ -6,13 +6,13 @@ from typing import Any, Literal
 
 from weft.dtype import DType, as_dtype
 from weft.ir.builder import current
+from weft.ir.core import Value
 from weft.ir.types import I1, of_dtype
 from weft.lang import arith
 from weft.lang.errors import a_, refuse
 from weft.lang.intrinsics import inline_asm
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.targets import Feature
 
 __all__ = [
     "Ordering",
@@ -31,7 +31,7 @@ Scope = Literal["block", "device", "system"]
 
 _ORDERINGS = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
 _ORDERINGS["seq_cst"] = "seq_cst"
-_SCOPES = {"block": "block", "device": "device", "system": ""}
+_SCOPES = ("block", "device", "system")
 _SIGNED = {"min": "min", "max": "max"}
 _UNSIGNED = {"min": "umin", "max": "umax"}
 _FLOAT = {"add": "fadd", "sub": "fsub", "min": "fmin", "max": "fmax", "xchg": "xchg"}
@@ -47,7 +47,7 @@ def _order(name: str, ordering: str, allowed: tuple[str, ...] = ()) -> str:
 def _sync(scope: str) -> str:
     if scope not in _SCOPES:
         refuse("atomic", f"there is no scope {scope!r}", hint=f"write one of {', '.join(_SCOPES)}")
-    return _SCOPES[scope] if current().target.supports(Feature.NVVM) else ""
+    return current().target.sync_scopes.get(scope, "")
 
 
 def _checked(name: str, pointer: object) -> Pointer[Any]:
@@ -81,51 +81,45 @@ def atomic_rmw(name: str, op: str, pointer: Any, value: Any, ordering: str, scop
     if op == "fsub":  # what the hardware has is addition
         op, operand = "fadd", arith.negate(b, d, operand)
     order, sync = _order(name, ordering), _sync(scope)
-    if not b.target.supports(Feature.NVVM):
-        attrs = {"bin_op": op, "ordering": order, "syncscope": sync}
-        return cls.of(b.value("llvm.atomicrmw", (p.value, operand), operand.type, attrs))
-    # LLVM's NVPTX lowers atomicrmw to a relaxed access of device scope, whatever it says.
+    if b.target.rmw_orders:
+        return _rmw(op, p, operand, cls, order, sync)
     if order in ("release", "acq_rel", "seq_cst"):
-        b.emit(
-            "llvm.fence", (), (), {"ordering": "acq_rel" if order == "release" else order, "syncscope": sync}
-        )
+        before = "acq_rel" if order == "release" else order
+        b.emit("llvm.fence", (), (), {"ordering": before, "syncscope": sync})
     if scope == "system":
         made = _system_rmw(name, op, p, cls.of(operand))
     else:
-        attrs = {"bin_op": op, "ordering": "monotonic", "syncscope": sync}
-        made = cls.of(b.value("llvm.atomicrmw", (p.value, operand), operand.type, attrs))
+        made = _rmw(op, p, operand, cls, "monotonic", sync)
     if order in ("acquire", "acq_rel", "seq_cst"):
         b.emit("llvm.fence", (), (), {"ordering": "acq_rel", "syncscope": sync})
     return made
 
 
-_PTX = {"xchg": "exch", "umin": "min", "umax": "max", "fadd": "add"}
+def _rmw(op: str, pointer: Pointer[Any], operand: Value, cls: type[Number], order: str, sync: str) -> Any:
+    attrs = {"bin_op": op, "ordering": order, "syncscope": sync}
+    return cls.of(current().value("llvm.atomicrmw", (pointer.value, operand), operand.type, attrs))
 
 
 def _system_rmw(name: str, op: str, pointer: Pointer[Any], value: Number) -> Any:
-    """PTX's atom with the scope of all devices and the host."""
-    d = pointer.dtype
-    if d.bits < 32 or op in ("fmin", "fmax"):
-        kind = number_class(d).__name__
-        hint = "use scope='device', or compare_exchange in a loop"
-        refuse("atomic", f"Atomic.{name} of {kind} has no system scope on NVIDIA GPUs", hint=hint)
+    """The target's instruction for all devices and the host, relaxed."""
+    d, target = pointer.dtype, current().target
     if op == "sub":
         op, value = "add", -value
-    letter = (
-        "f" if d.is_float and op != "xchg" else "s" if op in ("min", "max") else "u" if op == "add" else ""
-    )
-    letter = letter or ("u" if op in ("umin", "umax") else "b")
-    register = ("f" if d.bits == 32 else "d") if d.is_float else ("r" if d.bits == 32 else "l")
+    register = target.registers.get(of_dtype(d).llvm)
+    if register is None or op not in target.system_rmw:
+        kind = number_class(d).__name__
+        hint = "use scope='device', or compare_exchange in a loop"
+        refuse("atomic", f"Atomic.{name} of {kind} has no system scope on {target.name}", hint=hint)
     if d.is_float and op == "xchg":
         bits = as_dtype(f"uint{d.bits}")
         return _system_rmw(name, op, pointer.bitcast(bits), value.bitcast(bits)).bitcast(d)
     at = pointer.address_space_cast(AddressSpace.GENERIC)
     return inline_asm(
-        f"atom.relaxed.sys.{_PTX.get(op, op)}.{letter}{d.bits} $0, [$1], $2;",
+        target.system_rmw[op].format(bits=d.bits),
         type(value),
         at,
         value,
-        constraints=f"={register},l,{register},~{{memory}}",
+        constraints=f"={register},{target.registers['i64']},{register},~{{memory}}",
     )
 
 

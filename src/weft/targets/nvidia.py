@@ -37,6 +37,23 @@ _ALIASES = {
     100: ("b200",),
 }
 
+_SYNC_SCOPES = {"block": "block", "device": "device", "system": ""}
+_SYSTEM_RMW = {
+    op: f"atom.relaxed.sys.{instruction}{{bits}} $0, [$1], $2;"
+    for op, instruction in {
+        "xchg": "exch.b",
+        "add": "add.u",
+        "fadd": "add.f",
+        "and": "and.b",
+        "or": "or.b",
+        "xor": "xor.b",
+        "min": "min.s",
+        "max": "max.s",
+        "umin": "min.u",
+        "umax": "max.u",
+    }.items()
+}
+_REGISTERS = {"i32": "r", "i64": "l", "float": "f", "double": "d"}
 _THREAD_IDS = tuple(f"llvm.nvvm.read.ptx.sreg.{what}.{axis}" for what in ("ctaid", "tid") for axis in "xyz")
 
 
@@ -68,6 +85,10 @@ def _target(capability: int, suffix: str = "") -> Target:
         exact_remainder=False,
         shared_limit=shared * 1024,
         static_shared_limit=48 * 1024,
+        sync_scopes=_SYNC_SCOPES,
+        rmw_orders=False,
+        system_rmw=_SYSTEM_RMW,
+        registers=_REGISTERS,
         aliases=() if suffix else _ALIASES.get(capability, ()),
     )
 

@@ -34,6 +34,12 @@ class Target:
     NumPy's. ``exact_remainder`` says that LLVM's ``frem`` is exact, as C's ``fmod`` is. ``shared_limit`` is
     what a block may have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size
     (0: all).
+
+    Of atomic accesses, ``sync_scopes`` has LLVM's names for the scopes that the target tells apart (none: it
+    tells none apart). ``rmw_orders`` says that LLVM's backend keeps the ordering and the scope of an
+    ``atomicrmw``; where it makes all of them relaxed and of device scope, fences order them, and
+    ``system_rmw`` has the instruction for the whole system of each operation that has one, ``{bits}`` being
+    its width. ``registers`` has the letter that inline assembly wants for a value of an LLVM type.
     """
 
     name: str
@@ -51,6 +57,10 @@ class Target:
     exact_remainder: bool = True
     shared_limit: int = 0
     static_shared_limit: int = 0
+    sync_scopes: Mapping[str, str] = field(default_factory=dict[str, str])
+    rmw_orders: bool = True
+    system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
+    registers: Mapping[str, str] = field(default_factory=dict[str, str])
     aliases: tuple[str, ...] = ()
 
     def supports(self, feature: Feature) -> bool:
