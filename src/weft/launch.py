@@ -8,21 +8,20 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from weft.arguments import examine, take
 from weft.artifact import Signature
 from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
 from weft.dtype import DType
-from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.order import Ordered
 from weft.frontend.over import Over
-from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
+from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
 from weft.lang.problems import Problems
-from weft.lang.signature import MISSING, argument_key, bind, parameters
+from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.over import OverPlan, describe_over, plan_over
 from weft.runtime.context import BaseContext
-from weft.runtime.copies import own_buffer
 from weft.runtime.cpu_native import LoadedCode
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import Function, Stream
@@ -59,22 +58,22 @@ def _load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode
 class _Loaded:
     """A kernel compiled for some types and loaded: how to pack its arguments, what to call."""
 
-    __slots__ = ("function", "packer", "signature")
+    __slots__ = ("_bfloats", "function", "packer", "signature")
 
     def __init__(self, function: Function, signature: Signature) -> None:
         self.function = function
         self.signature = signature
         codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
         self.packer = struct.Struct("<" + "".join(codes))
+        bf16 = DType.bfloat16
+        self._bfloats = [n for n, p in enumerate(signature.parameters) if p.dtype is bf16 and not p.pointer]
 
     def pack(self, values: Sequence[Any]) -> bytes:
         """The argument block."""
-        bf16 = DType.bfloat16
-        if any(p.dtype is bf16 and not p.pointer for p in self.signature.parameters):
-            values = [
-                _bfloat_bits(v) if p.dtype is bf16 and not p.pointer else v
-                for p, v in zip(self.signature.parameters, values, strict=True)
-            ]
+        if self._bfloats:
+            values = list(values)
+            for n in self._bfloats:
+                values[n] = _bfloat_bits(values[n])
         return self.packer.pack(*values)
 
 
@@ -135,6 +134,7 @@ class DeviceContext(BaseContext):
     def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
         super().__init__(device_id, api=api)
         self._loaded: dict[object, _Loaded] = {}
+        self._places: dict[object, _Place] = {}
         self._launches = 0
         self._guests: set[Stream] = set()
 
@@ -248,18 +248,15 @@ class DeviceContext(BaseContext):
         if isinstance(kernel, CompiledKernel):
             kernel = kernel.kernel
         _check_kernel(kernel)
-        specs, values, memory, problems = self._accept(kernel, args, named)
-        plan: OverPlan | None = None
-        grid = block = Dim(1)
-        if over is not None:
-            plan = self._over(over, grid_dim, block_dim, problems)
-        else:
-            grid, block = self._dims(grid_dim, block_dim, shared_mem_bytes, problems)
-        if stream is not None and not isinstance(stream, DeviceStream):  # pyright: ignore[reportUnnecessaryIsInstance]
-            message = f"stream= takes a DeviceStream, not {a_(type(stream).__name__)}"
-            problems.add("stream-type", message, "make one: ctx.create_stream()", at="stream")
-        if problems:
-            raise LaunchError(problems.placed(caller_location(), len(args)))
+        taken = take(self, kernel, args, named)
+        place = self._place(over, grid_dim, block_dim, shared_mem_bytes, stream)
+        if taken is None or place is None:
+            taken, problems = examine(self, kernel, args, named)
+            place = self._examine_place(over, grid_dim, block_dim, shared_mem_bytes, stream, problems)
+            if problems:
+                raise LaunchError(problems.placed(caller_location(), len(args)))
+        specs, values, memory = taken
+        grid, block, plan = place
         extents, distinct = (0, 0, 0), False
         if plan is None:
             loaded = self._load(kernel, specs, None)
@@ -291,41 +288,43 @@ class DeviceContext(BaseContext):
             apart=distinct,
         )
 
-    def _accept(
-        self,
-        kernel: Kernel[...],
-        args: tuple[object, ...],
-        named: Mapping[str, object],
-    ) -> tuple[dict[str, Spec], list[Any], list[Any], Problems]:
-        """Specs by parameter, machine values in order, the memory among the arguments, problems."""
-        values, problems = bind(kernel.function, args, named, kernel.bound, _OPTIONS)
-        specs: dict[str, Spec] = {}
-        machine: list[Any] = []
-        memory: list[Any] = []
-        for p in parameters(kernel.function):
-            if p.name not in values:
-                continue
-            try:
-                value = values[p.name]
-                spec, leaves = accept(p, value if p.comptime else adopt(self, p.annotation, value))
-            except Mismatch as found:
-                at = argument_key(kernel.function, p.name, len(args), named)
-                note_mismatch(problems, kernel.function, p, found, at)
-                continue
-            except LaunchError as error:  # a closed buffer
-                problems.extend(error.diagnostics, argument_key(kernel.function, p.name, len(args), named))
-                continue
-            specs[p.name] = spec
-            for leaf, value in zip(spec.leaves(), leaves, strict=True):
-                if leaf.pointer:
-                    memory.append(value)
-                    try:
-                        value = own_buffer(self, value, f"argument `{p.name}`")
-                    except LaunchError as error:
-                        at = argument_key(kernel.function, p.name, len(args), named)
-                        problems.extend(error.diagnostics, at)
-                machine.append(value)
-        return specs, machine, memory, problems
+    def _place(self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any) -> _Place | None:
+        """Grid, block and plan of a launch, if such a launch was found right before."""
+        if stream is not None and not isinstance(stream, DeviceStream):
+            return None
+        given = (over, grid_dim, block_dim, shared)
+        for each in given:
+            kind = cast("type[Any]", type(each))
+            if kind is tuple:
+                if not all(type(extent) is int for extent in each):
+                    return None
+            elif kind is not int and kind is not Dim and each is not None:
+                return None
+        found = self._places.get(given)
+        if found is None:
+            problems = Problems()
+            found = self._examine_place(*given, stream, problems)
+            if problems:
+                return None
+            if len(self._places) >= _MOST_PLACES:
+                self._places.clear()
+            self._places[given] = found
+        return found
+
+    def _examine_place(
+        self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any, problems: Problems
+    ) -> _Place:
+        """Grid, block and plan of a launch, and all that is wrong with them."""
+        plan: OverPlan | None = None
+        grid = block = Dim(1)
+        if over is not None:
+            plan = self._over(over, grid_dim, block_dim, problems)
+        else:
+            grid, block = self._dims(grid_dim, block_dim, shared, problems)
+        if stream is not None and not isinstance(stream, DeviceStream):
+            message = f"stream= takes a DeviceStream, not {a_(type(stream).__name__)}"
+            problems.add("stream-type", message, "make one: ctx.create_stream()", at="stream")
+        return grid, block, plan
 
     def _dims(self, grid_dim: Any, block_dim: Any, shared: Any, problems: Problems) -> tuple[Dim, Dim]:
         if type(shared) is not int or shared < 0:
@@ -384,7 +383,7 @@ class DeviceContext(BaseContext):
         return None
 
     def _load(self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None) -> _Loaded:
-        key = (kernel.function, tuple(specs.items()), over)
+        key = (kernel.function, tuple(specs.values()), over)
         found = self._loaded.get(key)
         if found is None:
             from weft.compiler import compile_kernel
@@ -400,7 +399,8 @@ def _are_apart(memory: Sequence[Any]) -> bool:
     return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
 
 
-_OPTIONS = ("grid_dim", "block_dim", "over", "shared_mem_bytes", "stream")
+_Place = tuple[Dim, Dim, OverPlan | None]
+_MOST_PLACES = 1024
 _ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared": "shared_mem_bytes"}
 """The argument that a refusal of the device is about, by the first word of its code."""
 

@@ -16,7 +16,7 @@ from weft.lang.signature import MISSING, Parameter, describe_annotation, paramet
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
 
-__all__ = ["Accepted", "Mismatch", "accept", "note_mismatch", "spec_of_annotation"]
+__all__ = ["Accepted", "Mismatch", "accept", "element_dtype", "note_mismatch", "spec_of_annotation"]
 
 Accepted = tuple[Spec, list[Any]]
 """A spec, and what to pack for each of its leaves: a number, or an object with ``address``."""
