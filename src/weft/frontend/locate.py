@@ -112,7 +112,7 @@ def _asked(frames: list[TracebackType], user: TracebackType) -> bool | None:
     names = [f.tb_frame.f_code.co_name for f in frames]
     if names[-2:] != ["_known", "refuse"]:
         return None
-    return names[frames.index(user) + 1] in ("__bool__", "__int__", "__index__", "__float__")
+    return names[frames.index(user) + 1] in ("__bool__", "__int__", "__index__", "__float__", "__hash__")
 
 
 def _within(error: CompileError, name: str) -> CompileError:

@@ -52,6 +52,9 @@ BUILTINS = frozenset(
 _CLASSES = frozenset({"int", "float", "bool"})
 """Of these, those that also name a type: only where they are called do they mean anything else."""
 
+_COMPARED: dict[type[ast.cmpop], str] = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}
+"""Comparisons that Python does not let a value overload."""
+
 _staged_codes: set[CodeType] = set()
 
 
@@ -169,20 +172,24 @@ class _Stager(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        if len(node.ops) == 1:
-            if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
-                negated = ast.Constant(isinstance(node.ops[0], ast.IsNot))
-                return place(_method("is_", node.left, node.comparators[0], negated), node)
-            return node
+
+        def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+            method = _COMPARED.get(type(op))
+            if method is None:
+                return place(ast.Compare(left, [op], [right]), node)
+            if isinstance(right, ast.Set):  # what exists at run time has no hash
+                right = place(_tuple(right.elts), right)
+            negated = ast.Constant(isinstance(op, (ast.IsNot, ast.NotIn)))
+            return place(_method(method, left, right, negated), node)
 
         # a < b < c: each middle operand once, later ones only if needed
         def link(left: ast.expr, n: int) -> ast.expr:
             right = node.comparators[n]
             if n == len(node.ops) - 1:
-                return place(ast.Compare(left, [node.ops[n]], [right]), node)
+                return compare(left, node.ops[n], right)
             held = self.temp("m")
             bound = ast.NamedExpr(_name(held, True), right)
-            first = place(ast.Compare(left, [node.ops[n]], [bound]), node)
+            first = compare(left, node.ops[n], bound)
             return place(_method("and_", first, _thunk(link(_name(held), n + 1))), node)
 
         return link(node.left, 0)

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from weft.dtype import DType
 from weft.frontend.containers import check, held
+from weft.frontend.membership import contains
 from weft.frontend.pybuiltins import Builtins
 from weft.frontend.ranges import Range
 from weft.frontend.variables import UNDEFINED, Undefined, Var, as_runtime
@@ -332,6 +333,16 @@ class Staging(Builtins):
                 hint=f"write {LEFT} {'!=' if negated else '=='} {RIGHT}",
             )
         return (first is second) is not negated
+
+    def in_(self, value: Any, items: Any, negated: bool) -> Any:
+        """``value in items``."""
+        found = contains(self, value, items)
+        return self.not_(found) if negated else found
+
+    def truth(self, value: Any) -> Any:
+        """``bool(value)``, of a run-time value a Bool."""
+        known = truth(value, self)
+        return known if isinstance(known, bool) else _Bool.of(known)
 
     def not_(self, value: Any) -> Any:
         """``not value``."""

@@ -18,7 +18,7 @@ from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_hint
 from weft.frontend.variables import Var
 from weft.ir.core import Value
-from weft.lang.errors import INDEX, LEFT, OBJECT, VALUE, a_
+from weft.lang.errors import INDEX, OBJECT, VALUE, a_
 from weft.lang.number import Number
 from weft.lang.spec import is_composite
 
@@ -438,11 +438,6 @@ def refined(
     found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
     if found is not None:
         return found
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        word, sign, link = ("in", "==", "or") if isinstance(node.ops[0], ast.In) else ("not in", "!=", "and")
-        hint = f"write the comparisons: {LEFT} {sign} a {link} {LEFT} {sign} b"
-        message = f"`{word}` compares at compile time, but one of these exists only at run time"
-        return Diagnostic(diagnostic.code, message, (), (), (hint,)), None
     if known and not helper and isinstance(node, ast.Call):
         called = ast.unparse(node.func)
         message = diagnostic.message.split(" needs ")[-1]

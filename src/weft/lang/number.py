@@ -212,8 +212,7 @@ class Number:
 
     def _unary(self, emit: Callable[[Builder, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
         if isinstance(self.value, Value):
-            b = current()
-            return type(self).of(emit(b, self.dtype, self.value), self.weak)
+            return type(self).of(emit(current(), self.dtype, self.value), self.weak)
         return type(self)(fold(self.value))
 
     # -- comparison -------------------------------------------------------------------------
@@ -235,7 +234,9 @@ class Number:
     def __ge__(self, other: NumberLike) -> Bool:
         return _compare("ge", self, other)
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return hash(self._known("a key", "compare it with the keys, as `in` does, or unroll over them"))
+
     __iter__ = None  # else Python would try v[0], v[1], ... without end
 
     # -- what only a constant can do ----------------------------------------------------------
@@ -393,8 +394,7 @@ class Number:
 
     def fma(self, by: NumberLike, plus: NumberLike) -> Self:
         """``self * by + plus``, rounded once."""
-        cls = type(self)
-        b = current()
+        cls, b = type(self), current()
         args = (value_of(self, b), to_type(by, cls, b), to_type(plus, cls, b))
         return cls.of(arith.intrinsic(b, "llvm.fma", args, args[0]))
 
