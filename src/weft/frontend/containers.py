@@ -1,4 +1,4 @@
-"""Lists, dicts and sets of Python exist while a kernel is compiled; run-time control flow cannot change them.
+"""Python's lists, dicts, sets and arrays exist while a kernel is compiled: run-time code cannot change them.
 
 A loop's body is elaborated once and both branches of an ``if`` are, so a list that one of them
 changed would be wrong afterwards. What a region must leave alone is noted when it is entered and
@@ -23,19 +23,28 @@ def held(frame: FrameType | None) -> Held:
     out: Held = []
     if frame is not None:
         for name, value in frame.f_locals.items():
-            if type(value) in _KINDS:
+            if type(value) in _KINDS or _is_array(value):
                 _note(name, value, out)
     return out
 
 
 _KINDS: frozenset[Any] = frozenset({list, dict, set})
+_LARGEST = 1 << 16
+"""An array of more bytes than this is not copied to see whether it changes."""
+
+
+def _is_array(value: Any) -> bool:
+    kind = cast("type[Any]", type(value))
+    return kind.__name__ == "ndarray" and kind.__module__ == "numpy" and value.nbytes <= _LARGEST
 
 
 def _note(name: str, value: Any, out: Held) -> None:
     out.append((name, value, value.copy()))
+    if type(value) not in _KINDS:
+        return
     items = cast("dict[Any, Any]", value).values() if isinstance(value, dict) else value
     for item in items:
-        if type(item) in _KINDS:
+        if type(item) in _KINDS or _is_array(item):
             _note(name, item, out)
 
 
@@ -44,7 +53,7 @@ def check(before: Held, what: str) -> None:
     for name, now, then in before:
         if _changed(now, then):
             shown = "it" if name.startswith("__weft") else f"`{name}`"
-            kind = type(now).__name__
+            kind = "NumPy array" if _is_array(now) else type(now).__name__
             refuse(
                 "compile-time-container",
                 f"this run-time {what} changes {shown}, a {kind} that exists at compile time only",
@@ -54,6 +63,8 @@ def check(before: Held, what: str) -> None:
 
 
 def _changed(now: Any, then: Any) -> bool:
+    if type(now) not in _KINDS:
+        return now.tobytes() != then.tobytes()
     if len(now) != len(then):
         return True
     if isinstance(now, dict):

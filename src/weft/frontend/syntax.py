@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.diagnostics import Diagnostic, Label, nearest
+from weft.frontend.hostcalls import host_call, names_of
 from weft.frontend.tree import walk
 
 __all__ = ["HOST_ONLY", "REJECTED", "check_syntax"]
@@ -82,6 +83,9 @@ HOST_ONLY: dict[str, str] = {
     "vars": "name the field",
 }
 """Builtins that only make sense where Python runs, each with what to write instead."""
+
+
+_ONCE = "what Python a body calls runs at compile time: only what its arguments decide is right there"
 
 
 class _Checker:
@@ -162,6 +166,12 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
                     f"`{base.id}` is known at compile time, so a kernel cannot assign `.{node.attr}` of it"
                 )
                 checker.problem(node, "attribute", message, "write to memory, or use a local variable")
+    names_outside = names_of(fn, constant)
+    for node in nodes:
+        if isinstance(node, ast.Call) and node not in inner and (instead := host_call(node, names_outside)):
+            called = ast.unparse(node.func)
+            message = f"`{called}` belongs to the host, and would run once, while {fn.__name__} is compiled"
+            checker.problem(node, "host-only", message, instead, _ONCE)
     for node in names:
         name = node.id
         if name in local or name in defined or name in seen:

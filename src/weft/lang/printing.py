@@ -10,6 +10,7 @@ from weft.dtype import DType
 from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
 from weft.lang.errors import a_, refuse
+from weft.lang.host import host_object
 from weft.lang.number import Number, value_of
 from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
@@ -36,6 +37,7 @@ def format_number(number: Number, spec: str) -> str:
 
 def text_of(value: Any, conversion: int) -> Any:
     """A value in an f-string: what holds run-time numbers becomes text with their marks."""
+    _check(value)
     if isinstance(value, Number):
         return value
     if conversion == ord("r") or _holds_numbers(value):
@@ -61,6 +63,15 @@ def _text(value: Any) -> str:
     if is_struct(kind):
         return f"{kind.__name__}({', '.join(f'{n}={_text(getattr(value, n))}' for n in struct_fields(kind))})"
     return repr(value)
+
+
+def _check(value: object) -> None:
+    if host_object(value):
+        refuse(
+            "host-only",
+            f"{a_(type(value).__name__)} belongs to the host, and a kernel cannot print it",
+            hint="print it on the host; pass memory as an argument and print its elements",
+        )
 
 
 def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str = "") -> None:
@@ -105,6 +116,7 @@ def kernel_print(*args: Any, sep: str = " ", end: str = "\n") -> None:
     pieces: list[Piece] = []
     values: list[Value] = []
     for n, argument in enumerate(args):
+        _check(argument)
         if n:
             pieces.append(sep)
         _pieces(argument, pieces, values)

@@ -1,0 +1,61 @@
+"""Calls to the host in the text of a function: found by name, before any of it runs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any, cast
+
+from weft.lang.decorators import Compiled
+from weft.lang.host import host_object, instead_of
+
+__all__ = ["Names", "host_call", "names_of"]
+
+Names = Callable[[str], Any]
+"""What a name stands for outside of the function; ``MISSING`` for what is only known when it runs."""
+MISSING = object()
+
+
+def names_of(fn: Callable[..., Any], local: set[str]) -> Names:
+    """The globals and captured variables of a function, ``local`` ones hidden."""
+    cells: dict[str, Any] = {}
+    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+        try:
+            cells[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    names = fn.__globals__
+
+    def look(name: str) -> Any:
+        return cells.get(name, MISSING) if name in cells or name in local else names.get(name, MISSING)
+
+    return look
+
+
+def host_call(call: ast.Call, names: Names) -> str:
+    """What to write instead of a call to the host; empty for all other calls."""
+    callee = _found(call.func, names)
+    return "" if callee is MISSING or isinstance(callee, Compiled) else instead_of(callee)
+
+
+def _found(node: ast.expr, names: Names) -> Any:
+    """What names stand for, without running anything; for a method of a host object, its class."""
+    if isinstance(node, ast.Name):
+        return names(node.id)
+    if not isinstance(node, ast.Attribute):
+        return MISSING
+    held = _found(node.value, names)
+    if held is MISSING:
+        return MISSING
+    if isinstance(held, types.ModuleType):
+        try:
+            return getattr(held, node.attr, MISSING)
+        except Exception:  # a module that loads lazily, and cannot
+            return MISSING
+    cls = cast("type[Any]", held if isinstance(held, type) else type(held))
+    if held is not cls and (host_object(held) or instead_of(cls)):
+        return cls
+    found: Any = inspect.getattr_static(held, node.attr, MISSING)
+    return cast("Any", found).__func__ if isinstance(found, (staticmethod, classmethod)) else found

@@ -1,0 +1,64 @@
+"""What belongs to the host: a kernel's body cannot call it, for it would run once, while compiling.
+
+Ordinary Python that a body calls runs at compile time. That is right for whatever depends on its arguments
+alone: ``len``, ``math.sqrt(2)``, a NumPy function that makes a table, a helper. What has an effect, or
+answers differently from call to call, is meant to run with the kernel, and cannot.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+__all__ = ["host_object", "instead_of"]
+
+_AROUND = "call it on the host, before or after the launch"
+_DRAW = "draw the numbers on the host and pass a buffer, or compute them from the thread's index"
+_PASS = "do it on the host and pass the result as an argument"
+
+_ROOMS = ("runtime", "launch", "tensor", "compile", "benchmark", "interop")
+_WEFT = frozenset(f"weft.{room}" for room in _ROOMS)
+_PLAIN = frozenset({"weft.runtime.dim"})
+_HOST: dict[str, str] = {
+    **dict.fromkeys(_WEFT, _AROUND),
+    **dict.fromkeys(("random", "_random", "secrets", "uuid", "numpy.random"), _DRAW),
+    **dict.fromkeys(("time", "datetime"), "measure around the launch: ctx.execution_time(...)"),
+    **dict.fromkeys(("os", "posix", "nt", "io", "_io", "pathlib", "shutil", "tempfile", "glob"), _PASS),
+    **dict.fromkeys((f"numpy.{n}" for n in ("load", "loadtxt", "genfromtxt", "fromfile", "memmap")), _PASS),
+    **dict.fromkeys((f"numpy.{n}" for n in ("save", "savez", "savetxt")), _AROUND),
+    **dict.fromkeys(("sys", "subprocess", "socket", "logging", "threading", "_thread", "asyncio"), _AROUND),
+}
+"""Modules, and functions of modules, each with what to write instead."""
+
+
+def _prefix(name: str) -> str:
+    """The entry of the table that ``name``, with its module, falls under."""
+    while name and name not in _HOST:
+        if name in _PLAIN:
+            return ""
+        name = name.rpartition(".")[0]
+    return name
+
+
+def _class_prefix(cls: type[Any]) -> str:
+    for base in cls.__mro__:
+        if found := _prefix(f"{base.__module__}.{base.__qualname__}"):
+            return found
+    return ""
+
+
+def instead_of(callee: Any) -> str:
+    """What to write instead of calling a function or a class of the host's; empty for all others."""
+    held = getattr(callee, "__self__", getattr(callee, "__objclass__", None))
+    if held is not None and not hasattr(held, "__loader__"):  # a method, and no module's function
+        callee = held if isinstance(held, type) else cast("object", type(held))
+    if isinstance(callee, type):
+        return _HOST.get(_class_prefix(cast("type[Any]", callee)), "")
+    module, name = getattr(callee, "__module__", None), getattr(callee, "__qualname__", None)
+    if not isinstance(module, str) or not isinstance(name, str):
+        return ""
+    return _HOST.get(_prefix(f"{module}.{name}"), "")
+
+
+def host_object(value: object) -> bool:
+    """Whether ``value`` is a context, a buffer, a stream or the like."""
+    return _class_prefix(type(value)) in _WEFT
