@@ -90,3 +90,38 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("WEFT_CACHE_DIR", str(folder))
         patch.delenv("WEFT_DEVICE", raising=False)
         yield folder
+
+
+@functools.cache
+def missing_second_gpu() -> str | None:
+    """Why no second NVIDIA GPU can be used here, or none if one can."""
+    from weft.gpu.host import DeviceContext
+
+    count = DeviceContext.number_of_devices(api="cuda")
+    return None if count > 1 else f"needs two NVIDIA GPUs; this machine has {'one' if count else 'none'}"
+
+
+@pytest.fixture
+def open_device() -> Iterator[Callable[[str], DeviceContext]]:
+    """``open_device("cuda:1")`` is a context of that device; the test is skipped where it is missing."""
+    from weft.gpu.host import DeviceContext
+
+    opened: list[DeviceContext] = []
+
+    def open_device(name: str) -> DeviceContext:
+        api, _, number = name.partition(":")
+        reason = missing_second_gpu() if number == "1" else None
+        if reason is not None:
+            pytest.skip(reason)
+        opened.append(DeviceContext(int(number or 0), api=api))
+        return opened[-1]
+
+    yield open_device
+    for context in opened:
+        context.close()
+
+
+@pytest.fixture
+def two_gpus(open_device: Callable[[str], DeviceContext]) -> tuple[DeviceContext, DeviceContext]:
+    """Contexts of two GPUs; the test is skipped where there is only one."""
+    return open_device("cuda:0"), open_device("cuda:1")

@@ -276,8 +276,10 @@ class Tensor(Generic[T]):
         made: Tensor[Any] = Tensor(self.dtype, self.shape, place)
         if made.device.api == "cpu":
             made.numpy()[...] = self.numpy()
-        else:
+        elif isinstance(self.storage, _HostStorage):
             made.device.context.enqueue_copy(dst=made.storage, src=self.numpy())
+        else:
+            made.device.context.enqueue_copy(dst=made.storage, src=self.storage)
         return made
 
     def move_to(self, device: Device | DeviceContext) -> Tensor[T]:
@@ -448,6 +450,16 @@ class _Lending(Buffer[T]):
         if self.foreign or context is not own:
             context.keep(self)
         return True
+
+    def lend_to_peer(self, context: BaseContext) -> None:
+        if self._user is not context:
+            self.wait()
+            self._user = context
+        context.keep(self)
+
+    @property
+    def user(self) -> BaseContext:
+        return self.context if self._user is None else self._user
 
     def hand_over(self, handle: int) -> None:
         """Have another library's stream wait for the context that used the memory last."""

@@ -278,8 +278,8 @@ def test_a_fault_is_one_error_and_then_the_context_is_lost() -> None:
     found = failed(ctx.synchronize)
     assert found.code == "device-fault"
     assert found.message == (
-        "kernel 'scale' failed on NVIDIA H200: a thread accessed memory at an address that is not a multiple "
-        "of the access's size (CUDA_ERROR_716)"
+        "kernel 'scale' failed on NVIDIA H200 (cuda:0): a thread accessed memory at an address that is not a "
+        "multiple of the access's size (CUDA_ERROR_716)"
     )
     for attempt in (ctx.synchronize, lambda: ctx.enqueue_fill(buffer, 0), ctx.create_stream):
         assert failed(attempt).code == "context-lost"

@@ -96,6 +96,15 @@ class Buffer(Generic[T]):
         """Whether work of that context may use the memory; called before each such work is queued."""
         return context is self.context
 
+    def lend_to_peer(self, context: BaseContext) -> None:
+        """Note that work of a context with peer access is about to use the memory."""
+        context.keep(self.allocation)
+
+    @property
+    def user(self) -> BaseContext:
+        """The context in whose order the memory is used."""
+        return self.context
+
     @property
     def key(self) -> object:
         """The same for all open buffers of one context and element type; None once it is closed."""

@@ -17,6 +17,7 @@ from weft.runtime.cpu_native import LoadObject
 from weft.runtime.driver import Device, DeviceInfo, Driver, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.host_buffer import HostBuffer
+from weft.runtime.peers import PeerAccess
 from weft.runtime.refuse import missing, refuse
 from weft.runtime.scalars import pack
 from weft.runtime.streams import DeviceEvent, DeviceStream
@@ -26,7 +27,7 @@ __all__ = ["BaseContext"]
 T = TypeVar("T")
 
 
-class BaseContext:
+class BaseContext(PeerAccess):
     """One device, opened, with a stream on which work runs in order and beside the host.
 
     Args:
@@ -130,6 +131,16 @@ class BaseContext:
         self._check_open()
         return self._stream if self.recording is None else self.recording.branch(self._stream)
 
+    @property
+    def native(self) -> Stream:
+        """The driver's handle of the context's own stream itself, also within a capture."""
+        return self._stream
+
+    @property
+    def handle(self) -> Device:
+        """The driver's handle of the device, of a closed context too."""
+        return self._device
+
     def memory_info(self) -> tuple[int, int]:
         """Bytes of the device's memory: free, and in all."""
         return self.device.free_memory(), self.info.total_memory
@@ -220,10 +231,13 @@ class BaseContext:
         src_buf: CopyEnd | None = None,
         stream: DeviceStream | None = None,
     ) -> None:
-        """Queue a copy of all elements between buffers of this context and NumPy arrays.
+        """Queue a copy of all elements between buffers and NumPy arrays.
 
         An array must be contiguous. As a source it may be changed once the call returns; as a
         destination it is complete after ``synchronize``.
+
+        One of the buffers may belong to another context, of another device too. The copy then waits for
+        what that context's own stream holds, and what that stream is given afterwards waits for it.
 
         Args:
             dst: Where to: a DeviceBuffer, a HostBuffer or an array.
@@ -233,7 +247,17 @@ class BaseContext:
             stream: Another stream than the context's own.
 
         Raises:
-            LaunchError: the ends differ in length or type, or one of them cannot be used.
+            LaunchError: the ends differ in length or type, one of them cannot be used, or none of them
+                is a buffer of this context.
+
+        Example:
+            >>> one, two = BaseContext(api="cpu"), BaseContext(api="cpu")
+            >>> here, there = one.enqueue_create_buffer("int32", 3), two.enqueue_create_buffer("int32", 3)
+            >>> two.enqueue_fill(there, 7)
+            >>> one.enqueue_copy(dst=here, src=there)
+            >>> with here.map_to_host() as host:
+            ...     print(host)
+            HostBuffer([7, 7, 7])
         """
         dst = dst_buf if dst is None else dst
         src = src_buf if src is None else src
@@ -295,7 +319,8 @@ class BaseContext:
             >>> ctx.record_event().seconds_since(start) > 0
             True
         """
-        return DeviceEvent(self.queue_of(stream).record(), self.capturing)
+        event = self.queue_of(stream).record()
+        return DeviceEvent(event, self.capturing, f"{self._api}:{self._id}, {self.name}")
 
     def enqueue_wait_for(
         self, other: DeviceEvent | DeviceStream | BaseContext, *, stream: DeviceStream | None = None
@@ -444,7 +469,13 @@ class BaseContext:
         """
         self.refuse_waiting()
         self.stream.synchronize()
-        self._kept.clear()
+        self._give_up_kept()
+
+    def _give_up_kept(self) -> None:
+        """Keep what work uses only until that of further streams has ended too."""
+        kept, self._kept = self._kept, {}
+        if kept:
+            self._device.hold(tuple(kept.values()))
 
     def keep(self, owner: object) -> None:
         """Keep an object until ``synchronize``: queued work uses memory that is not this context's."""
@@ -472,7 +503,7 @@ class BaseContext:
             if error.diagnostics[0].code != "context-lost":  # that was reported when it happened
                 raise
         finally:
-            self._kept.clear()
+            self._give_up_kept()
             self._device.close()
 
     @property

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.runtime.buffers import Buffer, DeviceBuffer
+from weft.runtime.crossing import Place, copy_across
 from weft.runtime.driver import CopyKind
+from weft.runtime.peers import other_owner
 from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
@@ -39,13 +41,22 @@ class _End:
     """Whoever owns ordinary host memory."""
     itemsize: int
     shown: str
+    buffer: Buffer[Any] | None = None
+    own: bool = False
+    """Whether it is a buffer that this context uses as its own."""
+
+    def place(self) -> Place:
+        """The end of a copy between contexts."""
+        assert self.buffer is not None
+        memory = self.buffer.allocation
+        return Place(self.buffer.user, self.address, self.letter, memory.device, memory)
 
 
 def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") -> int:
     """The address of a buffer that work of this context is about to use.
 
     Raises:
-        LaunchError: the buffer is closed, or of another context.
+        LaunchError: the buffer is closed, or of another context to which there is no peer access.
     """
     if not isinstance(buffer, Buffer) and not hasattr(buffer, "lend"):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise refuse(
@@ -55,13 +66,9 @@ def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") 
             at=(what, 0),
         )
     if not buffer.lend(context):
-        raise refuse(
-            "buffer-context",
-            f"the {what} belongs to another context: that is {buffer.context!r}, this is {context!r}"
-            if repr(buffer.context) != repr(context)
-            else f"the {what} belongs to another DeviceContext of the same device",
-            hints=["make it with this context, or copy through a NumPy array after `synchronize()`"],
-        )
+        if not context.reaches(buffer.context):
+            raise other_owner(context, buffer.context, what)
+        buffer.lend_to_peer(context)
     context.note_use(buffer)
     return buffer.address
 
@@ -70,7 +77,8 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
     """Check both ends of a copy and queue it.
 
     Raises:
-        LaunchError: an end cannot be copied from or to, or the ends do not agree.
+        LaunchError: an end cannot be copied from or to, the ends do not agree, or none of them is a buffer
+            of this context.
     """
     target, source = _end(context, dst, "dst"), _end(context, src, "src")
     if target.dtype != source.dtype and {target.dtype, source.dtype} != {"bfloat16", "uint16"}:
@@ -95,9 +103,23 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
             hints=["copy into another array, such as `np.empty_like(array)`"],
             at=("dst", 0),
         )
+    foreign = [end for end in (target, source) if end.buffer is not None and not end.own]
+    if foreign and not (target.own or source.own):
+        hint = "dst.enqueue_copy_from(src)" if target.buffer is not None else "src.enqueue_copy_to(dst)"
+        raise refuse(
+            "copy-context",
+            f"neither end of the copy is a buffer of this context, {context!r}",
+            notes=[
+                f"{name} is {end.shown}" + (f" of {end.buffer.context!r}" if end.buffer is not None else "")
+                for name, end in (("dst", target), ("src", source))
+            ],
+            hints=[f"have the buffer's context do it: `{hint}`"],
+        )
     kind = cast("CopyKind", f"{source.letter}2{target.letter}")
     nbytes = source.size * source.itemsize
-    if nbytes:
+    if nbytes and foreign:
+        copy_across(context, stream, target.place(), source.place(), nbytes)
+    elif nbytes:
         stream.copy(
             kind,
             target.address,
@@ -113,9 +135,10 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
         buffer = cast("Buffer[Any]", end)
         shown = f"a {type(buffer).__name__} of {len(buffer)} {buffer.dtype}"
         letter = "d" if isinstance(buffer, DeviceBuffer) else "h"
-        address = own_buffer(context, buffer, name)
+        own, address = buffer.lend(context), buffer.address
+        context.note_use(buffer)
         dtype: DType = buffer.dtype
-        return _End(address, len(buffer), dtype.name, letter, None, dtype.itemsize, shown)
+        return _End(address, len(buffer), dtype.name, letter, None, dtype.itemsize, shown, buffer, own)
     if not hasattr(end, "__array_interface__"):
         if end is None:
             raise refuse(

@@ -12,8 +12,6 @@ import itertools
 import mmap
 import os
 import platform
-import threading
-import time
 import weakref
 from collections.abc import Callable
 from functools import cache
@@ -22,7 +20,17 @@ from weft.artifact import Artifact
 from weft.runtime.cpu_native import CpuFunction, LoadedCode, LoadObject, externals, run_launch
 from weft.runtime.cpu_pool import processors
 from weft.runtime.cpu_queue import Failed, Lane
-from weft.runtime.driver import CopyKind, DeviceInfo, Event, Extents, Function, OutOfMemory, Stream
+from weft.runtime.driver import (
+    CopyKind,
+    Device,
+    DeviceInfo,
+    Event,
+    Extents,
+    Function,
+    OutOfMemory,
+    Stream,
+)
+from weft.runtime.host_event import HostEvent
 from weft.runtime.recorded import RecordedCapture
 
 __all__ = ["CpuDevice", "CpuDriver", "CpuStream", "LoadObject", "LoadedCode"]
@@ -92,6 +100,24 @@ class CpuDevice:
     host_alloc = alloc
     host_free = free
 
+    def hold(self, owner: object) -> None:
+        """Keep an object until all work queued so far has ended."""
+        hold = _Hold(owner)
+        for lane in tuple(self._active):
+            if not lane.idle:
+                lane.post(hold)
+
+    def can_access(self, peer: Device) -> bool:
+        """Whether that is the CPU too."""
+        return isinstance(peer, CpuDevice)
+
+    def enable_access(self, peer: Device) -> None:
+        """Nothing has to be done: all memory of the process is one."""
+
+    def accesses(self, peer: Device) -> bool:
+        """There is no other CPU."""
+        return False
+
     def free_memory(self) -> int:
         """Bytes of memory that the system says are available."""
         try:
@@ -160,6 +186,10 @@ class CpuStream:
 
         lane.submit(task)
 
+    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+        """Queue a copy."""
+        self.copy("d2d", dst, src, nbytes)
+
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue a fill."""
         self._lane.submit(lambda: _fill(address, pattern, count))
@@ -188,9 +218,9 @@ class CpuStream:
         """Queue a call of a host function."""
         self._lane.submit(function)
 
-    def record(self) -> CpuEvent:
+    def record(self) -> HostEvent:
         """An event at the present end of the queue."""
-        event = CpuEvent()
+        event = HostEvent()
         self._lane.submit(event.reach)
         return event
 
@@ -207,31 +237,14 @@ class CpuStream:
         self._lane.close()
 
 
-class CpuEvent:
-    """A place in a stream of the CPU."""
+class _Hold:
+    """Keeps an object while it is queued."""
 
-    def __init__(self) -> None:
-        self._reached = threading.Event()
-        self.time = 0.0
+    def __init__(self, owner: object) -> None:
+        self._owner = owner
 
-    @property
-    def done(self) -> bool:
-        """Whether the place has been reached."""
-        return self._reached.is_set()
-
-    def reach(self) -> None:
-        """Note the time, and let those go on that wait."""
-        self.time = time.perf_counter()
-        self._reached.set()
-
-    def synchronize(self) -> None:
-        """Wait until the place has been reached."""
-        self._reached.wait()
-
-    def seconds_since(self, earlier: Event) -> float:
-        """Seconds between two events that have been reached."""
-        assert isinstance(earlier, CpuEvent)
-        return self.time - earlier.time
+    def __call__(self) -> None:
+        """Nothing."""
 
 
 class _Release:

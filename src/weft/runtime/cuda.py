@@ -43,7 +43,7 @@ class CudaDriver:
         try:
             cuda(binding.cuInit, 0)
             version = cuda(binding.cuDriverGetVersion)
-            self._count = cuda(binding.cuDeviceGetCount)
+            cuda.count = cuda(binding.cuDeviceGetCount)
         except CudaFailure as failure:
             if failure.status == _NO_DEVICE:
                 raise DriverMissing("the NVIDIA driver finds no GPU") from failure
@@ -61,7 +61,7 @@ class CudaDriver:
 
     def device_count(self) -> int:
         """How many GPUs this process sees."""
-        return self._count
+        return self._cuda.count
 
     def device_info(self, device_id: int) -> DeviceInfo:
         """What the GPU of this number is."""

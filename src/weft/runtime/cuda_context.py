@@ -22,6 +22,7 @@ from weft.runtime.refuse import missing
 
 __all__ = ["Primary", "Queue", "primary_of"]
 
+_ALREADY_ENABLED = 704
 _EXIT_SECONDS = 2.0
 """How long the process waits at its end for work that nobody waited for."""
 
@@ -62,6 +63,11 @@ class Primary:
         self.info = info
         self.lost: str | None = None
         self.queues: set[Queue] = set()
+        self.peers: set[Primary] = set()
+        """Other GPUs whose memory kernels here may use."""
+        self.ordinal = ordinal
+        self.place = info.name if cuda.count == 1 else f"{info.name} (cuda:{ordinal})"
+        """Which GPU, in words."""
         self._pid = os.getpid()
         self._number = cuda(self.cu.cuDeviceGet, ordinal)
         self.context = self.call(self.cu.cuDevicePrimaryCtxRetain, self._number)
@@ -102,7 +108,7 @@ class Primary:
             DeviceError: the context is lost, or this process is a fork of the one that made it.
         """
         if self.lost is not None:
-            raise lost_error(self.info.name, self.lost)
+            raise lost_error(self.place, self.lost)
         if self._pid != os.getpid():
             raise missing(
                 "forked",
@@ -124,6 +130,42 @@ class Primary:
         except CudaFailure as failure:
             raise self.error(failure) from None
 
+    def can_access(self, peer: Primary) -> bool:
+        """Whether kernels here can use the memory of that GPU."""
+        numbers = self._number, peer._number
+        return peer is self or bool(self.call(self.cu.cuDeviceCanAccessPeer, *numbers))
+
+    def enable_access(self, peer: Primary) -> None:
+        """Let kernels here use the memory of another GPU."""
+        if peer is self or peer in self.peers:
+            return
+        self.enter()
+        try:
+            self.cuda(self.cu.cuCtxEnablePeerAccess, peer.context, 0)
+        except CudaFailure as failure:
+            if failure.status != _ALREADY_ENABLED:  # by another library
+                raise self.error(failure) from None
+        peer.memory.share(self.ordinal)
+        self.peers.add(peer)
+
+    def call_with(self, peer: Primary, function: Callable[..., tuple[Any, ...]], *args: Any) -> Any:
+        """``call`` for what concerns another GPU too, whose fault would else be taken for one of this.
+
+        Raises:
+            DeviceError: as ``call``, for the GPU that has failed.
+        """
+        if peer.lost is not None:
+            raise lost_error(peer.place, peer.lost)
+        try:
+            return self.cuda(function, *args)
+        except CudaFailure as failure:
+            raise (self if peer is self or self.has_failed() else peer).error(failure) from None
+
+    def has_failed(self) -> bool:
+        """Whether the driver takes no more work here."""
+        self.enter()
+        return int(self.cu.cuStreamQuery(self.memory.stream)[0]) in FAULTS
+
     def ready(self, query: Callable[..., tuple[Any, ...]], handle: Any) -> bool:
         """Whether a stream or an event has been reached; errors as for ``call``."""
         try:
@@ -136,10 +178,10 @@ class Primary:
         if failure.status not in FAULTS:
             return missing("driver-call", f"the NVIDIA driver refused {failure}")
         if self.lost is not None:
-            return lost_error(self.info.name, self.lost)
+            return lost_error(self.place, self.lost)
         self.lost = f"{FAULTS[failure.status]} ({failure.name})"
         launched = [artifact for queue in tuple(self.queues) for artifact in queue.take_launched()]
-        return fault_error(failure, self.info.name, launched)
+        return fault_error(failure, self.place, launched)
 
     def status_error(self, function: str, status: int) -> DeviceError:
         """``error`` for a status that native code has got."""

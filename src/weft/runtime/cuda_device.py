@@ -10,7 +10,7 @@ from weft.runtime.cuda_errors import Cuda, CudaFailure
 from weft.runtime.cuda_graph import CudaCapture
 from weft.runtime.cuda_module import CudaFunction, load_function
 from weft.runtime.cuda_stream import CudaStream
-from weft.runtime.driver import DeviceInfo, DriverMissing, Stream
+from weft.runtime.driver import Device, DeviceInfo, DriverMissing, Stream
 from weft.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -89,6 +89,23 @@ class CudaDevice:
     def host_free(self, address: int) -> None:
         """Give pinned memory back once all work queued so far has ended."""
         self.primary.memory.release("host", address)
+
+    def hold(self, owner: object) -> None:
+        """Keep an object until all work queued so far has ended."""
+        self.primary.memory.release("object", owner)
+
+    def can_access(self, peer: Device) -> bool:
+        """Whether the GPUs are linked, or the same."""
+        return isinstance(peer, CudaDevice) and self.primary.can_access(peer.primary)
+
+    def enable_access(self, peer: Device) -> None:
+        """Let kernels here use the memory of another GPU."""
+        assert isinstance(peer, CudaDevice)
+        self.primary.enable_access(peer.primary)
+
+    def accesses(self, peer: Device) -> bool:
+        """Whether that is another GPU, and ``enable_access`` was called for it."""
+        return isinstance(peer, CudaDevice) and peer.primary in self.primary.peers
 
     def free_memory(self) -> int:
         """Bytes that could be allocated now."""

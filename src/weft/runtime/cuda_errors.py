@@ -53,10 +53,12 @@ class Cuda:
         binding: The module that has the driver's functions.
     """
 
-    __slots__ = ("cu", "version")
+    __slots__ = ("count", "cu", "version")
 
     def __init__(self, binding: Any) -> None:
         self.cu = binding
+        self.count = 1
+        """How many GPUs this process sees."""
         self.version = 0
         """Version of the driver, as 13000 for 13.0."""
 

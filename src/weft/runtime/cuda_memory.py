@@ -44,7 +44,7 @@ class Memory:
         self._cache: dict[int, list[int]] = {}
         self._cached = 0
         cu = primary.cu
-        self._stream = primary.call(cu.cuStreamCreate, cu.CUstream_flags.CU_STREAM_NON_BLOCKING)
+        self.stream = primary.call(cu.cuStreamCreate, cu.CUstream_flags.CU_STREAM_NON_BLOCKING)
         self._pool = self._make_pool(ordinal)
 
     def _make_pool(self, ordinal: int) -> Any:
@@ -86,8 +86,8 @@ class Memory:
         cuda, cu = self._primary.cuda, self._primary.cu
         if self._pool is None:
             return int(cuda(cu.cuMemAlloc, nbytes))
-        address = int(cuda(cu.cuMemAllocFromPoolAsync, nbytes, self._pool, self._stream))
-        cuda(cu.cuStreamSynchronize, self._stream)
+        address = int(cuda(cu.cuMemAllocFromPoolAsync, nbytes, self._pool, self.stream))
+        cuda(cu.cuStreamSynchronize, self.stream)
         return address
 
     def _give_back_unused(self) -> None:
@@ -103,8 +103,21 @@ class Memory:
     def trim(self) -> None:
         """Give the driver back what the pool holds and nobody uses."""
         if self._pool is not None:
-            self._primary.call(self._primary.cu.cuStreamSynchronize, self._stream)
+            self._primary.call(self._primary.cu.cuStreamSynchronize, self.stream)
             self._primary.call(self._primary.cu.cuMemPoolTrimTo, self._pool, 0)
+
+    def share(self, ordinal: int) -> None:
+        """Let another GPU use all device memory of this one."""
+        if self._pool is None:
+            return  # the driver has opened single allocations with its context
+        primary, cu = self._primary, self._primary.cu
+        primary.enter()
+        access, location = cu.CUmemAccessDesc(), cu.CUmemLocation()
+        location.type = cu.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+        location.id = ordinal
+        access.location = location
+        access.flags = cu.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+        primary.call(cu.cuMemPoolSetAccess, self._pool, [access], 1)
 
     def host_alloc(self, nbytes: int) -> int:
         """The address of new pinned host memory.
@@ -214,7 +227,7 @@ class Memory:
                 if self._pool is None:
                     primary.call(cu.cuMemFree, thing)
                 else:
-                    primary.call(cu.cuMemFreeAsync, thing, self._stream)
+                    primary.call(cu.cuMemFreeAsync, thing, self.stream)
             elif kind == "host":
                 self._free_host(thing)
             elif kind == "event":

@@ -14,7 +14,8 @@ from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
 from weft.runtime.cuda_context import Queue
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.dim import Dim
-from weft.runtime.driver import CopyKind, Event, Extents, Function
+from weft.runtime.driver import CopyKind, Device, Event, Extents, Function
+from weft.runtime.host_event import HostEvent
 from weft.runtime.limits import check_launch
 from weft.runtime.native_launch import Launcher
 from weft.runtime.refuse import refuse
@@ -122,6 +123,15 @@ class CudaStream:
             if event is not None:
                 memory.release("event", event)
 
+    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+        """Queue a copy between two GPUs, over their link where there is one."""
+        cu = self._enter()
+        to, source = _primary_of(dst_device), _primary_of(src_device)
+        peer = source if to is self._primary else to
+        self._primary.call_with(
+            peer, cu.cuMemcpyPeerAsync, dst, to.context, src, source.context, nbytes, self.handle
+        )
+
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue a fill."""
         cu, call = self._enter(), self._primary.call
@@ -203,9 +213,31 @@ class CudaStream:
         """Hold later work until the event has been reached."""
         cu = self._enter()
         if isinstance(event, CudaEvent):
-            self._primary.call(cu.cuStreamWaitEvent, self.handle, event.handle, 0)
+            self._primary.call_with(event.primary, cu.cuStreamWaitEvent, self.handle, event.handle, 0)
+        elif isinstance(event, HostEvent):
+            self._wait_for_host(event)
         else:
             self.call(event.synchronize)
+
+    def _wait_for_host(self, event: HostEvent) -> None:
+        """Have the GPU look at a word that the host writes; so no thread of the driver's is kept waiting."""
+        if event.done:
+            return
+        primary, cu = self._primary, self._primary.cu
+        place = primary.memory.host_alloc(4)
+        word = ctypes.c_uint32.from_address(place)
+        word.value = 0
+        equal = cu.CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_EQ
+        try:
+            primary.call(cu.cuStreamWaitValue32, self.handle, place, 1, equal)
+        finally:
+            primary.memory.release("host", place)
+
+        def reached() -> None:
+            if primary.lost is None:  # else the word may be gone
+                word.value = 1
+
+        event.then(reached)
 
     def synchronize(self) -> None:
         """Wait until all queued work has ended; let out what it printed; raise what failed."""
@@ -249,26 +281,32 @@ class CudaEvent:
     """A place in a stream of a GPU."""
 
     def __init__(self, primary: Primary) -> None:
-        self._primary = primary
+        self.primary = primary
         self.handle = primary.call(primary.cu.cuEventCreate, primary.cu.CUevent_flags.CU_EVENT_DEFAULT)
         weakref.finalize(self, primary.memory.release, "event", self.handle).atexit = False
 
     @property
     def done(self) -> bool:
         """Whether the place has been reached."""
-        self._primary.enter()
-        return self._primary.ready(self._primary.cu.cuEventQuery, self.handle)
+        self.primary.enter()
+        return self.primary.ready(self.primary.cu.cuEventQuery, self.handle)
 
     def synchronize(self) -> None:
         """Wait until the place has been reached."""
-        self._primary.enter()
-        self._primary.call(self._primary.cu.cuEventSynchronize, self.handle)
+        self.primary.enter()
+        self.primary.call(self.primary.cu.cuEventSynchronize, self.handle)
 
     def seconds_since(self, earlier: Event) -> float:
         """Seconds between two events that have been reached, by the GPU's clock."""
         assert isinstance(earlier, CudaEvent)
-        self._primary.enter()
-        return self._primary.call(self._primary.cu.cuEventElapsedTime, earlier.handle, self.handle) / 1e3
+        self.primary.enter()
+        return self.primary.call(self.primary.cu.cuEventElapsedTime, earlier.handle, self.handle) / 1e3
+
+
+def _primary_of(device: Device) -> Primary:
+    primary: Primary | None = getattr(device, "primary", None)
+    assert primary is not None, "a copy between GPUs has two GPUs"
+    return primary
 
 
 _numbers = itertools.count(1)

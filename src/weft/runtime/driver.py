@@ -129,6 +129,10 @@ class Stream(Protocol):
         """
         ...
 
+    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+        """Queue a copy between the memories of two devices of this API, one of which is the stream's."""
+        ...
+
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue writing ``count`` times a pattern of 1, 2, 4 or 8 bytes, to device or pinned memory."""
         ...
@@ -249,6 +253,22 @@ class Device(Protocol):
 
     def host_free(self, address: int) -> None:
         """``free`` for memory of ``host_alloc``."""
+        ...
+
+    def hold(self, owner: object) -> None:
+        """Keep an object until all work queued so far, on any stream, has ended."""
+        ...
+
+    def can_access(self, peer: Device) -> bool:
+        """Whether kernels here can be allowed to use the memory of that device."""
+        ...
+
+    def enable_access(self, peer: Device) -> None:
+        """Let kernels here use the memory of another device, that of the future too. Idempotent."""
+        ...
+
+    def accesses(self, peer: Device) -> bool:
+        """Whether that is another device, and ``enable_access`` was called for it."""
         ...
 
     def free_memory(self) -> int:

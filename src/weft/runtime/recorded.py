@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from weft.runtime.driver import CopyKind, Event, Extents, Function, Stream
+from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, Stream
 from weft.runtime.refuse import refuse
 
 __all__ = ["RecordedCapture", "RecordedGraph"]
@@ -48,6 +48,7 @@ class RecordedGraph:
         """Queue all of it."""
         for step in self._steps:
             step(stream)
+        stream.call(lambda owners=self._owners: None)  # until then the work uses what they own
 
 
 class _Recorder:
@@ -72,6 +73,10 @@ class _Recorder:
         )
         start = src if taken is None else ctypes.addressof(taken)
         self._steps.append(lambda to: to.copy(kind, dst, start, nbytes, dst_owner=dst_owner, src_owner=taken))
+
+    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+        """Note a copy."""
+        self._steps.append(lambda to: to.copy_between(dst, dst_device, src, src_device, nbytes))
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Note a fill."""

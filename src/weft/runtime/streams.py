@@ -22,10 +22,12 @@ class DeviceEvent:
     Streams and contexts make them by ``record_event``, and wait for them by ``enqueue_wait_for``.
     """
 
-    def __init__(self, native: Event, capture: DeviceGraph | None = None) -> None:
+    def __init__(self, native: Event, capture: DeviceGraph | None = None, place: str = "") -> None:
         self.native = native
         self.capture = capture
         """The graph in whose capture the event was recorded; None where it is one of work that runs."""
+        self.place = place
+        """The device, in words."""
 
     @property
     def done(self) -> bool:
@@ -37,7 +39,18 @@ class DeviceEvent:
         self._outside().synchronize()
 
     def seconds_since(self, earlier: DeviceEvent) -> float:
-        """Seconds on the device between two places; waits until both have been reached."""
+        """Seconds on the device between two places; waits until both have been reached.
+
+        Raises:
+            LaunchError: the places are in streams of two devices.
+        """
+        if earlier.place != self.place:
+            raise refuse(
+                "event-device",
+                f"events of two devices have no time between them: this is of {self.place}, "
+                f"the earlier one of {earlier.place}",
+                hints=["record both by contexts of one device, or measure by time.perf_counter()"],
+            )
         earlier.synchronize()
         self.synchronize()
         return self.native.seconds_since(earlier.native)

@@ -1,0 +1,145 @@
+"""Copies whose ends belong to two contexts. They come in the order of both.
+
+Such a copy waits for what the stream of the other context holds, and what that stream is given afterwards
+waits for it, as if it stood in both streams. Every wait is for something queued before, so that waits never
+form a circle. In a capture nothing waits: the work of the other context is no part of the graph.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from weft.runtime.allocation import Allocation
+from weft.runtime.driver import CopyKind, Device, Event
+from weft.runtime.refuse import refuse
+
+if TYPE_CHECKING:
+    from weft.runtime.context import BaseContext
+    from weft.runtime.driver import Stream
+
+__all__ = ["Place", "copy_across"]
+
+_PIECE = 16 << 20
+"""Between a GPU and the CPU as a device, memory goes by way of two pinned pieces of this size."""
+
+
+class Place(NamedTuple):
+    """One end of a copy: memory, and the context in whose order it is used."""
+
+    context: BaseContext
+    address: int
+    letter: str
+    """``d`` for device memory, ``h`` for host memory."""
+    device: Device
+    """Whose memory it is."""
+    owner: object
+    """What keeps the memory."""
+
+
+def copy_across(context: BaseContext, stream: Stream, dst: Place, src: Place, nbytes: int) -> None:
+    """Queue a copy with one end of this context, on a stream of it, and one of another context.
+
+    Args:
+        context: The context that queues it.
+        stream: The stream that it is queued on.
+        dst: Where to.
+        src: Where from.
+        nbytes: How much, at least 1.
+
+    Raises:
+        LaunchError: a capture of the CPU cannot hold it.
+    """
+    there = src if dst.context is context else dst
+    if context.api == there.context.api:
+        _copy_alike(context, stream, there.context, dst, src, nbytes)
+    elif there.context.closed and there.context.api == "cpu":  # its memory is ordinary, and nobody uses it
+        if there is dst:
+            stream.copy(_kind(src, dst), dst.address, src.address, nbytes, dst_owner=dst.owner)
+        else:
+            stream.copy(_kind(src, dst), dst.address, src.address, nbytes, src_owner=src.owner)
+    elif context.recording is not None:
+        _record(context, stream, dst, src, nbytes)
+    else:
+        there.context.device  # noqa: B018 - whether it is open
+        streams = (there.context.native, stream) if there is src else (stream, there.context.native)
+        _copy_by_way_of_the_host(streams, dst, src, nbytes)
+    if context.recording is None:
+        context.device.hold(there.owner)
+
+
+def _kind(src: Place, dst: Place) -> CopyKind:
+    """The direction. To a GPU, all memory of the CPU is the host's."""
+    letters = ["h" if end.context.api == "cpu" else end.letter for end in (src, dst)]
+    return cast("CopyKind", "2".join(letters))
+
+
+def _copy_alike(
+    context: BaseContext, stream: Stream, other: BaseContext, dst: Place, src: Place, nbytes: int
+) -> None:
+    """A copy between two devices of one API, or two contexts of one device."""
+    ordered = context.recording is None and not other.closed
+    if ordered:
+        stream.wait(other.native.record())
+    if dst.letter == src.letter == "d" and dst.context.id != src.context.id:
+        stream.copy_between(dst.address, dst.device, src.address, src.device, nbytes)
+    else:
+        stream.copy(cast("CopyKind", f"{src.letter}2{dst.letter}"), dst.address, src.address, nbytes)
+    if ordered:
+        other.native.wait(stream.record())
+
+
+def _copy_by_way_of_the_host(streams: tuple[Stream, Stream], dst: Place, src: Place, nbytes: int) -> None:
+    """A copy between a GPU and the CPU as a device, by the streams of the source and of the destination.
+
+    Memory of the CPU is not pinned. So the CPU's stream copies between it and pinned memory, and the
+    GPU's stream between that and its own; in pieces, two of which are under way at a time.
+    """
+    gpu = src if dst.context.api == "cpu" else dst
+    first, second = streams
+    if gpu.letter == "h":
+        here, there = (first, second) if src.context.api == "cpu" else (second, first)
+        here.wait(there.record())
+        here.copy("h2h", dst.address, src.address, nbytes)
+        there.wait(here.record())
+        return
+    one, two = cast("tuple[CopyKind, CopyKind]", ("d2h", "h2h") if gpu is src else ("h2h", "h2d"))
+    starts = range(0, nbytes, _PIECE)
+    pinned = [Allocation(gpu.device, min(nbytes, _PIECE), host=True) for _ in starts[:2]]
+    passed: list[Event] = []
+    for number, start in enumerate(starts):
+        size, between = min(_PIECE, nbytes - start), pinned[number % 2].address
+        if number >= 2:
+            first.wait(passed[number - 2])
+        first.copy(one, between, src.address + start, size)
+        second.wait(first.record())
+        second.copy(two, dst.address + start, between, size)
+        passed.append(second.record())
+    first.wait(passed[-1])
+
+
+def _record(context: BaseContext, stream: Stream, dst: Place, src: Place, nbytes: int) -> None:
+    """A copy between a GPU and the CPU as a device, for a graph."""
+
+    def move(to: int, source: int) -> Callable[[], object]:
+        return lambda: ctypes.memmove(to, source, nbytes)
+
+    gpu = src if dst.context.api == "cpu" else dst
+    if gpu.letter == "h":
+        stream.call(move(dst.address, src.address))
+        return
+    if gpu.context is not context:
+        raise refuse(
+            "capture-copy",
+            "a graph of the CPU holds no copy from or to a GPU's memory",
+            hints=["capture it by the GPU's context, or queue it after `graph.replay()`"],
+        )
+    pinned = Allocation(gpu.device, nbytes, host=True)
+    context.keep(pinned)
+    if gpu is src:
+        stream.copy("d2h", pinned.address, src.address, nbytes)
+        stream.call(move(dst.address, pinned.address))
+    else:
+        stream.call(move(pinned.address, src.address))
+        stream.copy("h2d", dst.address, pinned.address, nbytes)

@@ -1,0 +1,52 @@
+"""A place in a queue that the host works through."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from weft.runtime.driver import Event
+
+__all__ = ["HostEvent"]
+
+
+class HostEvent:
+    """An event that a thread of the host reaches; streams of the CPU record such."""
+
+    def __init__(self) -> None:
+        self._reached = threading.Event()
+        self._lock = threading.Lock()
+        self._followers: list[Callable[[], object]] = []
+        self.time = 0.0
+
+    @property
+    def done(self) -> bool:
+        """Whether the place has been reached."""
+        return self._reached.is_set()
+
+    def reach(self) -> None:
+        """Note the time, and let those go on that wait."""
+        self.time = time.perf_counter()
+        with self._lock:
+            self._reached.set()
+            followers, self._followers = self._followers, []
+        for follower in followers:
+            follower()
+
+    def then(self, function: Callable[[], object]) -> None:
+        """Call a short function once the place has been reached, on whichever thread that is."""
+        with self._lock:
+            if not self._reached.is_set():
+                self._followers.append(function)
+                return
+        function()
+
+    def synchronize(self) -> None:
+        """Wait until the place has been reached."""
+        self._reached.wait()
+
+    def seconds_since(self, earlier: Event) -> float:
+        """Seconds between two events that have been reached."""
+        assert isinstance(earlier, HostEvent)
+        return self.time - earlier.time
