@@ -16,6 +16,7 @@ from weft.frontend.staging import Staging
 from weft.frontend.variables import carried
 from weft.ir.builder import building, current
 from weft.ir.core import Function, Loc, Module, Region, Value
+from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, to_type
@@ -267,6 +268,7 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
             )
         return value
     if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):
+        annotation = closed(annotation, value)
         if isinstance(value, (Number, int, float)) and annotation in (
             type(value),
             number_class(annotation.dtype, annotation.lanes),

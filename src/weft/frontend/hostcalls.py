@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from weft.lang.decorators import Compiled
 from weft.lang.host import host_object, instead_of
+from weft.lang.signature import closure_values
 
 __all__ = ["Names", "host_call", "names_of"]
 
@@ -20,12 +21,7 @@ MISSING = object()
 
 def names_of(fn: Callable[..., Any], local: set[str]) -> Names:
     """The globals and captured variables of a function, ``local`` ones hidden."""
-    cells: dict[str, Any] = {}
-    for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
-        try:
-            cells[name] = cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue
+    cells = closure_values(fn)
     names = fn.__globals__
 
     def look(name: str) -> Any:

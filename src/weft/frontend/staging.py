@@ -14,6 +14,7 @@ from weft.frontend.ranges import Range
 from weft.frontend.variables import UNDEFINED, Undefined, Var, as_runtime
 from weft.ir.core import Op, Region, Value
 from weft.ir.types import I1
+from weft.lang.any_lanes import closed
 from weft.lang.comptime import unroll
 from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type
@@ -114,7 +115,8 @@ class Staging(Builtins):
     def annotated(self, annotation: Any, value: Any) -> Any:
         """``x: T = value``: the value as T."""
         if isinstance(annotation, type) and issubclass(annotation, Number):
-            return annotation.of(to_type(value, annotation, self))
+            cls = closed(annotation, value)
+            return cls.of(to_type(value, cls, self))
         return value
 
     def unused(self, value: Any) -> None:

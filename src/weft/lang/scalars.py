@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from weft.dtype import DType, as_dtype
+from weft.lang.any_lanes import any_lanes
 from weft.lang.errors import refuse
 from weft.lang.number import CLASSES, Number, number_class
 
@@ -149,6 +150,7 @@ else:
     class SIMD:
         """``SIMD[Float32, 4]``: the class of values of four lanes.
 
+        ``SIMD[Float32, ...]`` annotates a field or a parameter that takes any number of lanes.
         Type checkers read it as ``Float32``, whose operations it shares; to build a value in code
         that they check, write ``Float32.splat(4, 0.0)``.
         """
@@ -158,8 +160,9 @@ else:
             refuse("simd", "SIMD needs its element type and lanes", hint="write SIMD[Float32, 4](...)")
 
         def __class_getitem__(cls, item):
-            """The class of a number of lanes: a power of two."""
+            """The class of a number of lanes: a power of two; ``...`` in an annotation for any."""
             dtype, lanes = item if isinstance(item, tuple) and len(item) == 2 else (item, 1)
+            is_open, lanes = lanes is ..., 1 if lanes is ... else lanes
             if isinstance(lanes, Number):
                 lanes = int(lanes)
             if not isinstance(lanes, int) or lanes < 1 or lanes & (lanes - 1):
@@ -169,7 +172,7 @@ else:
                     hint="write SIMD[Float32, 4], say",
                 )
             try:
-                return number_class(as_dtype(dtype), lanes)
+                kind = as_dtype(dtype)
             except TypeError:
                 shown = getattr(dtype, "__name__", repr(dtype))
                 hint = {
@@ -182,3 +185,4 @@ else:
                     f"SIMD takes a number format of weft's, not {shown}",
                     hint=hint.get(shown, "write SIMD[Float32, 4], say"),
                 )
+            return any_lanes(kind) if is_open else number_class(kind, lanes)

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard, TypeVar, cast, dataclass_transform
 from weft.diagnostics import nearest
 from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
+from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
 from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
@@ -48,8 +49,10 @@ class StructSpec:
         return made
 
     def describe(self) -> str:
-        """How a message names it."""
-        return self.cls.__name__
+        """How a message names it: with the lanes that the class leaves open."""
+        types = struct_fields(self.cls)
+        lanes = [f"{n}: {spec.describe()}" for n, spec in self.fields if is_open(types[n])]
+        return f"{self.cls.__name__}({', '.join(lanes)})" if lanes else self.cls.__name__
 
 
 def is_struct(cls: object) -> bool:
@@ -98,12 +101,12 @@ def _is_number_class(annotation: object) -> TypeGuard[type[Number]]:
 def _convert(self: object) -> None:
     for name, annotation in struct_fields(type(self)).items():
         value = getattr(self, name)
-        if _is_number_class(annotation) and type(value) is not annotation:
-            if maybe_current() is None:
-                object.__setattr__(self, name, annotation(value))
-            elif annotation is not Number:
-                b = current()
-                object.__setattr__(self, name, annotation.of(to_type(value, annotation, b)))
+        if _is_number_class(annotation):
+            cls = closed(annotation, value)
+            if type(value) is cls or cls is Number:
+                continue
+            made = cls(value) if maybe_current() is None else cls.of(to_type(value, cls, current()))
+            object.__setattr__(self, name, made)
         elif is_struct(annotation) and not isinstance(value, annotation):
             wanted = describe_annotation(annotation)
             message = f"{type(self).__name__}.{name} is {a_(wanted)}, not {a_(type(value).__name__)}"
