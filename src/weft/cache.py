@@ -16,7 +16,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from weft.lang.decorators import Kernel
 from weft.lang.spec import Spec
 from weft.targets import Target
 
-__all__ = ["key_of", "load", "store"]
+__all__ = ["cached", "key_of", "load", "store"]
 
 _FORMAT = 1
 _LIMIT = 512 << 20
@@ -111,6 +111,19 @@ def store(key: str, artifact: Artifact) -> None:
         return
 
 
+def cached(text: str, target: Target, compile: Callable[[], bytes]) -> bytes:
+    """What ``compile`` makes of a text for a target, or made of it in another process."""
+    from weft.emit.llvm import host_machine
+
+    machine = "|".join(host_machine()) if target.cpu == "native" else ""
+    key = hashlib.sha256(f"{_toolchain()}|{target.name}|{machine}|{text}".encode()).hexdigest()
+    found = load(key)
+    if found is None:
+        found = Artifact("", target.name, target.kind, compile(), Signature("", ()))
+        store(key, found)
+    return found.code
+
+
 def _prune(folder: Path) -> None:
     """Drop the oldest entries until the folder is under its limit."""
     entries = sorted((p.stat().st_mtime, p.stat().st_size, p) for p in folder.glob("*/*"))
@@ -134,6 +147,7 @@ def _fields(a: Artifact) -> dict[str, Any]:
         "shared_bytes": a.shared_bytes,
         "over_rank": a.over_rank,
         "per_thread": list(a.per_thread),
+        "uses": sorted(a.uses),
         "notes": a.notes,
     }
 
@@ -165,5 +179,6 @@ def _artifact(f: dict[str, Any], code: bytes) -> Artifact:
         shared_bytes=f["shared_bytes"],
         over_rank=f["over_rank"],
         per_thread=(across, down),
+        uses=frozenset(f["uses"]),
         notes=f["notes"],
     )

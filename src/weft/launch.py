@@ -21,11 +21,14 @@ from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.over import OverPlan, describe_over, plan_over
+from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
 from weft.runtime.cpu_native import LoadedCode
+from weft.runtime.cuda_guest import GuestStream
 from weft.runtime.dim import Dim, as_dim
-from weft.runtime.driver import Function, Stream
+from weft.runtime.driver import Function
 from weft.runtime.limits import check_launch
+from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
 from weft.stubs import AFTER, Launched, install
 
@@ -136,7 +139,11 @@ class DeviceContext(BaseContext):
         self._loaded: dict[object, _Loaded] = {}
         self._places: dict[object, _Place] = {}
         self._launches = 0
-        self._guests: set[Stream] = set()
+        self._guests: dict[int, GuestStream] = {}
+        """The streams of other libraries' arrays that launches went to, by their handles."""
+        self._waiting: set[int] = set()
+        """Those that ``synchronize`` has to wait for."""
+        self._native: Launcher | None = None
 
     @property
     def target(self) -> str:
@@ -151,8 +158,12 @@ class DeviceContext(BaseContext):
         Raises:
             DeviceError: work failed since the last time, by an assertion in a kernel for example.
         """
-        while self._guests and self.recording is None:
-            self._guests.pop().synchronize()
+        if self._guests and self.recording is None:
+            used: set[int] = set() if self._native is None else self._native.used_streams()
+            for handle, guest in self._guests.items():
+                if handle in used or handle in self._waiting:
+                    guest.synchronize()
+            self._waiting.clear()
         super().synchronize()
 
     def compile_function(self, kernel: Kernel[...], **comptime: Any) -> CompiledKernel:
@@ -186,6 +197,7 @@ class DeviceContext(BaseContext):
         if problems:
             raise CompileError(problems.placed(caller_location(), 0))
         self._load(bound, specs, None)
+        self._go_native()
         return CompiledKernel(self, bound)
 
     def enqueue_function(
@@ -197,6 +209,9 @@ class DeviceContext(BaseContext):
         over: int | tuple[int, ...] | None = None,
         shared_mem_bytes: int = 0,
         stream: DeviceStream | None = None,
+        cluster_dim: int | tuple[int, ...] | Dim | None = None,
+        cooperative: bool = False,
+        pdl: bool = False,
         **named: object,
     ) -> None:
         """Launch a kernel; it runs after what the stream already holds, beside the host.
@@ -210,6 +225,11 @@ class DeviceContext(BaseContext):
                 the last of which is ``global_idx.x``; weft chooses blocks and guards the edge.
             shared_mem_bytes: dynamic shared memory per block.
             stream: another stream than the context's own.
+            cluster_dim: how many blocks in each cluster, as for ``grid_dim``: blocks that run at the same
+                time and reach each other's shared memory (``weft.gpu.cluster``).
+            cooperative: all blocks run at once, so that they can wait for each other by ``grid_sync()``.
+            pdl: the kernel may begin before the one before it has ended, and waits for it itself, by
+                ``wait_on_dependent_grids()`` (programmatic dependent launch).
             named: compile-time parameters, and arguments by name.
 
         Raises:
@@ -225,13 +245,14 @@ class DeviceContext(BaseContext):
             over=over,
             shared_mem_bytes=shared_mem_bytes,
             stream=stream,
+            cluster_dim=cluster_dim,
+            cooperative=cooperative,
+            pdl=pdl,
             **named,
         )
-        self._launches += self.recording is None  # the stub launches on the context's own stream
-        if self._launches == AFTER and self.recording is None:
-            native = install(self)
-            if native is not None:
-                self.__dict__["enqueue_function"] = native
+        self._launches += 1
+        if self._launches == AFTER:
+            self._go_native()
 
     def enqueue_by_python(
         self,
@@ -242,6 +263,9 @@ class DeviceContext(BaseContext):
         over: Any = None,
         shared_mem_bytes: int = 0,
         stream: DeviceStream | None = None,
+        cluster_dim: Any = None,
+        cooperative: Any = False,
+        pdl: Any = False,
         **named: object,
     ) -> Launched:
         """``enqueue_function`` without its native stub; what it has launched."""
@@ -250,9 +274,19 @@ class DeviceContext(BaseContext):
         _check_kernel(kernel)
         taken = take(self, kernel, args, named)
         place = self._place(over, grid_dim, block_dim, shared_mem_bytes, stream)
-        if taken is None or place is None:
+        attributes, refused = launch_attributes(
+            self.info,
+            place and place[0],
+            cluster_dim=cluster_dim,
+            cooperative=cooperative,
+            pdl=pdl,
+            over=over is not None,
+        )
+        if taken is None or place is None or refused:
             taken, problems = examine(self, kernel, args, named)
             place = self._examine_place(over, grid_dim, block_dim, shared_mem_bytes, stream, problems)
+            for diagnostic, at in refused:
+                problems.extend((diagnostic,), at)
             if problems:
                 raise LaunchError(problems.placed(caller_location(), len(args)))
         specs, values, memory = taken
@@ -261,22 +295,26 @@ class DeviceContext(BaseContext):
         if plan is None:
             loaded = self._load(kernel, specs, None)
         else:
-            distinct = _are_apart(memory)
+            distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
             loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread, distinct=distinct))
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
+        check_uses(loaded.function.artifact, attributes)
         target = self.queue_of(stream)
         packed = loaded.pack(values)
         arrays = [m for m in memory if isinstance(m, ForeignArray)]
+        guest: GuestStream | None = None
         if arrays:
             alone = stream is None and len(arrays) == len(memory)
             ordered = Ordered(self, target, arrays, alone=alone, recorded=self.recording is not None)
             with ordered as target:
-                target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents)
-            if ordered.guest is not None:
-                self._guests.add(ordered.guest)
+                target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents, attributes)
+            guest = ordered.guest
+            if guest is not None:
+                self._guests[guest.number] = guest
+                self._waiting.add(guest.number)
         else:
-            target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents)
+            target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents, attributes)
         return Launched(
             kernel.function,
             specs,
@@ -284,9 +322,18 @@ class DeviceContext(BaseContext):
             packed,
             (*grid, *block),
             shared_mem_bytes,
-            repeatable=stream is None and self.recording is None,
+            target,
+            repeatable=(guest is not None or not arrays) and self.recording is None and attributes is None,
             apart=distinct,
+            guest=guest is not None,
         )
+
+    def _go_native(self) -> None:
+        """From now on launches that are made again are made without Python."""
+        if self._native is None and self.recording is None:
+            self._native = install(self)
+            if self._native is not None:
+                self.__dict__["enqueue_function"] = self._native.make_builtin()
 
     def _place(self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any) -> _Place | None:
         """Grid, block and plan of a launch, if such a launch was found right before."""

@@ -13,7 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from weft.cache import cached
 from weft.dtype import DType
+from weft.foreign.dlpack import code_of
+from weft.foreign.exchange import exchange_of
+from weft.foreign.read import reader_of
 from weft.lang.signature import parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.layout.tensor import LayoutTensor
@@ -23,12 +27,12 @@ from weft.runtime.cuda_device import CudaDevice
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.cuda_stream import CudaStream
 from weft.runtime.dim import Dim
-from weft.runtime.driver import DeviceInfo, Function
-from weft.runtime.native_launch import OFFSETS, Asks, Known, Launcher, member_offset, supported
+from weft.runtime.driver import DeviceInfo, Function, Stream
+from weft.runtime.native_launch import OFFSETS, Asks, Exchange, Known, Launcher, member_offset, supported
+from weft.runtime.streams import DeviceStream
 
 if TYPE_CHECKING:
     from weft.launch import DeviceContext
-    from weft.runtime.cuda_context import Primary
 
 __all__ = ["AFTER", "Launched", "install", "stub_code"]
 
@@ -49,10 +53,13 @@ class Launched:
     """The argument block."""
     dims: tuple[int, ...]
     shared: int
+    stream: Stream
     repeatable: bool
     """Whether the types of the arguments and the extents alone have decided what was launched, and where."""
     apart: bool
     """Whether it was compiled for buffers that share no memory."""
+    guest: bool
+    """Whether the stream is that of other libraries' arrays."""
 
 
 @functools.cache
@@ -62,13 +69,13 @@ def stub_code() -> tuple[int, object]:
     from weft.emit.stub import ENTRY, stub_text
     from weft.targets import TARGETS
 
+    target = TARGETS["native"]
     type_offset = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
     text = stub_text(
         type_offset=type_offset,
         table_offset=member_offset(Launcher.__dict__["table"]),
         address_offset=OFFSETS["_address"],
         owner_offset=OFFSETS["_allocation"],
-        none=id(None),
     )
     names = {line.split("@")[1].split("(")[0] for line in text.splitlines() if line.startswith("declare")}
     symbols = {
@@ -76,13 +83,14 @@ def stub_code() -> tuple[int, object]:
         for name in names
         if not name.startswith("llvm.")
     }
-    # unoptimised: 5 ms instead of 50, and the launch takes 0.01 µs longer
-    loaded = load_object(emit(text, TARGETS["native"], "object", level=0).data, ENTRY, symbols)
+    symbols |= {"_Py_NoneStruct": id(None), "_Py_FalseStruct": id(False)}
+    code = cached(text, target, lambda: emit(text, target, "object", passes=False).data)
+    loaded = load_object(code, ENTRY, symbols)
     return loaded.address, loaded
 
 
-def install(context: DeviceContext) -> Callable[..., None] | None:
-    """The native ``enqueue_function`` of a context; None where there can be none."""
+def install(context: DeviceContext) -> Launcher | None:
+    """What launches natively for a context; None where nothing can."""
     device, stream = context.device, context.stream
     if not (isinstance(device, CudaDevice) and isinstance(stream, CudaStream) and supported()):
         return None
@@ -95,19 +103,18 @@ def install(context: DeviceContext) -> Callable[..., None] | None:
         assert context is not None
         made = context.enqueue_by_python(*args, **named)
         if made.repeatable and (names or ()) == tuple(named):
-            _learn(context.info, (primary, stream), launcher, names, args, named, made)
+            _learn(context.info, launcher, names, args, named, made)
 
     def failed(status: int) -> None:
         raise primary.status_error("cuLaunchKernel", status)
 
-    launcher = Launcher(stub_code(), *primary.launch_addresses(), slow, failed)
+    launcher = Launcher(stub_code(), primary.launch_address(), slow, failed, int(stream.handle))
     stream.add_launcher(launcher)
-    return launcher.make_builtin()
+    return launcher
 
 
 def _learn(
     info: DeviceInfo,
-    place: tuple[Primary, CudaStream],
     launcher: Launcher,
     names: tuple[str, ...] | None,
     args: Sequence[Any],
@@ -120,25 +127,62 @@ def _learn(
         slots[p.name] = total
         total += len(made.specs[p.name].leaves())
     asks = Asks()
+    exchange: Exchange | None = None
     for name, value in [*zip(slots, args[1:], strict=False), *named.items()]:
         if name in slots:
-            if not _ask(asks, made.specs[name], value, slots[name]):
+            spec = made.specs[name]
+            if made.guest and isinstance(spec, (PointerSpec, TensorSpec)):
+                found = _ask_array(asks, spec, value, slots[name])
+                if found is None or exchange not in (None, found):
+                    return
+                exchange = found
+            elif not _ask(asks, spec, value, slots[name]):
                 return
         elif type(value) is int and name == "grid_dim":
             asks.dimension(info.max_grid_dim[0], 0)
         elif type(value) is int and name == "block_dim":
             asks.dimension(info.max_block_dim[0], 3)
-        elif type(value) in _FIXED:
+        elif type(value) in _FIXED or (name == "stream" and isinstance(value, DeviceStream)):
             asks.identity(value)
         else:
             return
-    function, (primary, stream) = made.function, place
+    function, stream = made.function, made.stream
     assert isinstance(function, CudaFunction)
-    handles = (int(function.handle), int(stream.handle), primary.handle)
-    site = Known(
-        args[0], names, len(args), asks, made.packed, handles, made.dims, made.shared, function, made.apart
+    assert isinstance(stream, CudaStream)
+    handles = (int(function.handle), int(stream.handle))
+    launcher.learn(
+        Known(
+            args[0],
+            names,
+            len(args),
+            asks,
+            made.packed,
+            handles,
+            made.dims,
+            made.shared,
+            function,
+            made.apart,
+            exchange,
+        )
     )
-    launcher.learn(site)
+    stream.add_launcher(launcher)
+
+
+def _ask_array(asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int) -> Exchange | None:
+    """Add what the stub must ask of another library's array; how it reads that, None where it cannot."""
+    read = reader_of(value)
+    if read is None or len(spec.leaves()) != 1:
+        return None
+    array = read(value)
+    exchange = exchange_of(value, array)
+    if exchange is None:
+        return None
+    if isinstance(spec, TensorSpec):
+        layout, alignment = (array.shape, array.strides), spec.alignment
+    else:
+        layout, alignment = None, array.dtype.itemsize
+    asks.array(value, exchange, code_of(array.dtype), slot, layout=layout, alignment=alignment)
+    return exchange
 
 
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:

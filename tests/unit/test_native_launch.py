@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import gc
 import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from weft import DType
 from weft.artifact import Artifact, Signature
+from weft.emit.llvm import emit, load_object
+from weft.foreign.arrays import Advice, ForeignArray
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
-from weft.runtime.native_launch import Asks, Known, Launcher, supported
+from weft.runtime.native_launch import Asks, Exchange, Known, Launcher, supported
 from weft.stubs import stub_code
+from weft.targets import find_target
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 
 _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 )
-_CURRENT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p))
 
 
 class Function:
@@ -38,11 +45,9 @@ class Fake:
         self.calls: list[tuple[Any, ...]] = []
         self.slow: list[tuple[Any, ...]] = []
         self.status = 0
-        self.context = 77
         self._launch = _LAUNCH(self.launched)
-        self._current = _CURRENT(self.current)
-        addresses = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (self._launch, self._current)]
-        self.launcher = Launcher(stub_code(), addresses[0], addresses[1], self.by_python, self.failed)
+        address = ctypes.cast(self._launch, ctypes.c_void_p).value or 0
+        self.launcher = Launcher(stub_code(), address, self.by_python, self.failed, 6)
         self.enqueue = self.launcher.make_builtin()
 
     def launched(self, function: int, *rest: Any) -> int:
@@ -51,10 +56,6 @@ class Fake:
         self.calls.append((function, rest[:3], rest[3:6], rest[6], rest[7], *slots))
         return self.status
 
-    def current(self, out: Any) -> int:
-        out[0] = self.context
-        return 0
-
     def by_python(self, *args: Any, **named: Any) -> None:
         self.slow.append((args, named, self.launcher.names()))
 
@@ -62,7 +63,15 @@ class Fake:
         raise RuntimeError(status)
 
     def learn(
-        self, kernel: object, names: tuple[str, ...] | None, count: int, asks: Asks, *, apart: bool = False
+        self,
+        kernel: object,
+        names: tuple[str, ...] | None,
+        count: int,
+        asks: Asks,
+        *,
+        apart: bool = False,
+        exchange: Exchange | None = None,
+        stream: int = 6,
     ) -> None:
         known = Known(
             kernel,
@@ -70,11 +79,12 @@ class Fake:
             count,
             asks,
             (9).to_bytes(8, "little") * 4,
-            (5, 6, 77),
+            (5, stream),
             (4, 1, 1, 256, 1, 1),
             16,
             Function(),
             apart,
+            exchange,
         )
         self.launcher.learn(known)
 
@@ -117,8 +127,8 @@ def test_arguments_are_packed(fake: Fake) -> None:
         (5, (4, 1, 1), (256, 1, 1), 16, 6, buffer.address, 1000, 9 >> 32 << 32 | bits(0.1), 9),
         (5, (100_000, 1, 1), (512, 1, 1), 16, 6, other.address + 8, 2**64 - 7, bits(math.inf), 9),
     ]
-    assert fake.launcher.take_used() == [Function.artifact]
-    assert fake.launcher.take_used() == []
+    assert fake.launcher.take_used(6) == [Function.artifact]
+    assert fake.launcher.take_used(6) == []
     fake.calls.clear()
     closed = ctx.enqueue_create_buffer(DType.float32, 8)
     closed.close()
@@ -146,13 +156,15 @@ def test_arguments_are_packed(fake: Fake) -> None:
         attempt()
     assert not fake.calls
     assert len(fake.slow) == len(wrong)
-    fake.context = 78
-    call(kernel, buffer, 1, 1.0)
-    assert not fake.calls
-    fake.context, fake.status = 77, 700
+    for refused in (201, 400):  # in another thread's or library's context Python finds its way
+        fake.status = refused
+        fake.slow.clear()
+        call(kernel, buffer, 1, 1.0)
+        assert len(fake.slow) == 1
+    fake.status = 700
     with pytest.raises(RuntimeError, match="700"):
         call(kernel, buffer, 1, 1.0)
-    fake.launcher.forget()
+    fake.launcher.forget(6)
     fake.calls.clear()
     call(kernel, buffer, 1, 1.0)
     assert not fake.calls
@@ -160,11 +172,11 @@ def test_arguments_are_packed(fake: Fake) -> None:
 
 def test_ints_for_floats_and_the_same_object(fake: Fake) -> None:
     kernel, same = object(), (1, 2)
-    for given, number in ((int, 3), (float, 3.5)):
+    for kind, number in ((int, 3), (float, 3.5)):
         asks = Asks()
         asks.identity(same)
-        asks.floating(64, given, 1)
-        asks.floating(32, given, 3)
+        asks.floating(64, kind, 1)
+        asks.floating(32, kind, 3)
         fake.learn(kernel, None, 4, asks)
         fake.enqueue(kernel, same, number, number)
         [call] = fake.calls
@@ -230,3 +242,195 @@ def test_nothing_leaks(fake: Fake) -> None:
         fake.enqueue(kernel, argument)
     assert (sys.getrefcount(kernel), sys.getrefcount(argument), sys.getrefcount(fake.enqueue)) == before
     gc.collect()
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+class Array:
+    """A NumPy array that another library would say is on GPU 3."""
+
+    def __init__(self, array: npt.NDArray[Any], *, negated: bool = False) -> None:
+        self.array, self.negated = array, negated
+        rank, size = array.ndim, array.itemsize
+        self.shape = (ctypes.c_int64 * max(1, rank))(*array.shape)
+        self.strides = (ctypes.c_int64 * max(1, rank))(*(s // size for s in array.strides))
+
+    def is_neg(self) -> bool:
+        return self.negated
+
+
+class Library:
+    """DLPack's exchange API for ``Array``, with a current stream."""
+
+    def __init__(self) -> None:
+        self.stream = 0
+        self.strides = True
+        read = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_DLTensor))(self.read)
+        kinds = ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)
+        current = ctypes.CFUNCTYPE(*kinds)(self.current)
+        self._keep = read, current
+        addresses = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (read, current)]
+        self.exchange = Exchange(addresses[0], addresses[1], 2 | 3 << 32, ("is_neg",))
+
+    def read(self, value: Array, out: Any) -> int:
+        a, to = value.array, out[0]
+        to.data, to.byte_offset = a.ctypes.data - 16, 16
+        to.device = (2, 3)
+        to.ndim, to.code, to.bits, to.lanes = a.ndim, {"f": 2, "i": 0}[a.dtype.kind], 8 * a.itemsize, 1
+        to.shape = value.shape
+        to.strides = value.strides if self.strides else None
+        return 0
+
+    def current(self, kind: int, number: int, out: Any) -> int:
+        assert (kind, number) == (2, 3)
+        out[0] = self.stream
+        return 0
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library()
+
+
+def test_arrays_of_other_libraries(fake: Fake, library: Library) -> None:
+    kernel, asks = object(), Asks()
+    first = np.zeros((4, 6), np.float32)
+    asks.array(Array(first), library.exchange, (2, 32), 1, alignment=4)
+    fake.learn(kernel, None, 2, asks, exchange=library.exchange)
+    fake.enqueue(kernel, Array(first))
+    library.stream = 1
+    fake.enqueue(kernel, Array(first))
+    assert not fake.calls, "the streams 0 and 1 are the default one, and 6 was learnt"
+    library.stream = 6
+    library.strides = False
+    fake.enqueue(kernel, Array(first[1:]))
+    library.strides = True
+    scalar = np.zeros((), np.float32)
+    fake.enqueue(kernel, Array(scalar))
+    assert [call[6] for call in fake.calls] == [first[1:].ctypes.data, scalar.ctypes.data]
+    fake.calls.clear()
+    fake.slow.clear()
+    wrong = [Array(first.astype(np.float64)), Array(first.astype(np.int32)), Array(first, negated=True)]
+    wrong += [Array(np.frombuffer(bytes(65), np.uint8)[1:].view(np.float32)), Array(first.T)]
+    for value in [*wrong, first, None]:
+        fake.enqueue(kernel, value)
+    assert not fake.calls
+    assert len(fake.slow) == len(wrong) + 2
+
+
+def test_an_array_that_cannot_be_read_goes_to_python(fake: Fake, library: Library) -> None:
+    kernel, asks, value = object(), Asks(), Array(np.zeros(4, np.float32))
+
+    text = """
+@PyExc = external global i8
+declare void @PyErr_SetNone(ptr)
+define i32 @cannot(ptr %value, ptr %out) {
+  call void @PyErr_SetNone(ptr @PyExc)
+  ret i32 -1
+}
+"""
+    raising = ctypes.cast(ctypes.pythonapi.PyErr_SetNone, ctypes.c_void_p).value or 0
+    code = emit(text, find_target("native"), "object").data
+    loaded = load_object(code, "cannot", {"PyErr_SetNone": raising, "PyExc": id(ValueError)})
+    exchange = dataclasses.replace(library.exchange, read=loaded.address)
+    asks.array(value, exchange, (2, 32), 1)
+    fake.learn(kernel, None, 2, asks, exchange=exchange)
+    fake.enqueue(kernel, value)
+    assert not fake.calls
+    assert len(fake.slow) == 1
+
+
+@st.composite
+def views(draw: st.DrawFn) -> npt.NDArray[np.float32]:
+    """Views of one small array, contiguous or not, empty ones among them."""
+    base: npt.NDArray[np.float32] = BASE
+    view = base.reshape(draw(st.sampled_from([(24,), (4, 6), (2, 3, 4), (1, 24, 1), (2, 1, 12)])))
+    for axis in range(view.ndim):
+        start = draw(st.integers(0, view.shape[axis]))
+        stop = draw(st.integers(start, view.shape[axis]))
+        step = draw(st.sampled_from([1, 1, 2, 3]))
+        view = view[(*[slice(None)] * axis, slice(start, stop, step))]
+    return view.transpose(draw(st.permutations(range(view.ndim))))
+
+
+BASE = np.zeros(24, np.float32)
+
+
+@given(first=views(), one=views(), two=views())
+def test_which_arrays_the_stub_takes(
+    first: npt.NDArray[np.float32], one: npt.NDArray[np.float32], two: npt.NDArray[np.float32]
+) -> None:
+    """Contiguous ones for a pointer, those of one layout for a tensor, and apart ones where that matters."""
+    fake, library = Fake(), Library()
+    library.stream = 6
+    flat, exact, both = object(), object(), object()
+    layout = (one.shape, layout_strides(one))
+    asks = [Asks() for _ in range(3)]
+    asks[0].array(Array(first), library.exchange, (2, 32), 0)
+    asks[1].array(Array(one), library.exchange, (2, 32), 0, layout=layout)
+    for slot in (0, 1):
+        asks[2].array(Array(first), library.exchange, (2, 32), slot)
+    for kernel, ask, count in zip((flat, exact, both), asks, (2, 2, 3), strict=True):
+        fake.learn(kernel, None, count, ask, apart=kernel is both, exchange=library.exchange)
+
+    fake.enqueue(flat, Array(first))
+    assert len(fake.calls) == first.flags.c_contiguous
+    fake.calls.clear()
+    for other in (one, two):
+        fake.enqueue(exact, Array(other))
+        alike = (other.shape, layout_strides(other)) == layout
+        assert len(fake.calls) == alike
+        fake.calls.clear()
+    fake.enqueue(both, Array(one), Array(two))
+    contiguous = one.flags.c_contiguous and two.flags.c_contiguous
+    if one.size and two.size:  # of an empty one either would be right
+        assert len(fake.calls) == (contiguous and not np.may_share_memory(one, two))
+
+
+def layout_strides(array: npt.NDArray[np.float32]) -> tuple[int, ...]:
+    """Strides in elements as weft reads them: those of extents up to 1 as in row-major order."""
+    made = ForeignArray(
+        array, 0, DType.float32, array.shape, tuple(s // 4 for s in array.strides), made_by="", advice=ADVICE
+    )
+    return made.strides
+
+
+ADVICE = Advice("", "", "", "")
+
+
+def test_launches_on_several_streams(fake: Fake) -> None:
+    kernel = object()
+    for stream in (6, 8):
+        asks = Asks()
+        asks.identity(stream)
+        fake.learn(kernel, None, 2, asks, stream=stream)
+    for stream in (6, 8):
+        fake.enqueue(kernel, stream)
+    assert [call[4] for call in fake.calls] == [6, 8]
+    assert fake.launcher.used_streams() == {6, 8}
+    assert fake.launcher.take_used(8) == [Function.artifact]
+    assert fake.launcher.used_streams() == {6}
+    fake.launcher.pause()
+    fake.enqueue(kernel, 6)
+    assert len(fake.slow) == 1
+    fake.launcher.resume()
+    fake.launcher.forget(8)
+    fake.enqueue(kernel, 8)
+    assert len(fake.slow) == 2
+    fake.enqueue(kernel, 6)
+    assert len(fake.calls) == 3
+    fake.launcher.forget(6)  # the context's own
+    fake.enqueue(kernel, 6)
+    assert len(fake.slow) == 3

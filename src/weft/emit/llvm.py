@@ -79,14 +79,17 @@ def _parse(text: str, target: Target, machine: Any) -> Any:
     return module
 
 
-def emit(text: str, target: Target, kind: str, *, level: int = 3) -> Emission:
-    """Compile LLVM IR: ``kind`` is ``llvm-opt``, ``asm`` or ``object``."""
+def emit(text: str, target: Target, kind: str, *, level: int = 3, passes: bool = True) -> Emission:
+    """Compile LLVM IR: ``kind`` is ``llvm-opt``, ``asm`` or ``object``.
+
+    Without ``passes`` only the code generator optimises, which is what IR written by hand needs.
+    """
     with _lock:
         machine, options = _machine(target, level)
         module = _parse(text, target, machine)
         builder = llvm.create_pass_builder(machine, options)
-        passes = builder.getModulePassManager()
-        passes.run(module, builder)
+        manager = builder.getModulePassManager() if passes else llvm.create_new_module_pass_manager()
+        manager.run(module, builder)
         if kind == "llvm-opt":
             return Emission(text=str(module))
         if kind == "asm":

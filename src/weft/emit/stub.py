@@ -2,11 +2,14 @@
 
 Python calls it as a builtin in place of ``enqueue_function``. It looks for a launch that the caller
 has made before: the same kernel, keywords and types of arguments. Then it checks the values, packs
-them and calls the driver; anything else goes on to Python. What it looks through are structs that
+them and calls the driver; anything else goes on to Python. Arrays of other libraries are read through
+DLPack's exchange API, whose functions their types name. What it looks through are structs that
 ``runtime/native_launch.py`` fills.
 """
 
 from __future__ import annotations
+
+from weft.emit.stub_arrays import ARRAYS
 
 __all__ = ["ENTRY", "stub_text"]
 
@@ -14,8 +17,8 @@ ENTRY = "weft_enqueue"
 
 # What an entry of a site asks of its argument; runtime/native_launch.py has the same numbers.
 _TEXT = """
-%Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr] }}
-%Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64 }}
+%Table = type {{ ptr, ptr, ptr, ptr, [32 x ptr] }}
+%Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64, ptr, i64 }}
 %Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
 
 declare ptr @PyLong_AsVoidPtr(ptr)
@@ -29,6 +32,7 @@ declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
+@_Py_NoneStruct = external global i8
 declare void @llvm.memcpy.inline.p0.p0.i64(ptr, ptr, i64, i1)
 
 define i1 @weft_same(ptr %x, ptr %y) nounwind {{
@@ -62,23 +66,25 @@ no:
   ret i1 false
 }}
 
-define i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners)
-    alwaysinline nounwind {{
+{arrays}
+define i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners, ptr %ends)
+    nounwind {{
 entry:
   %totalp = getelementptr %Site, ptr %site, i64 0, i32 4
   %total = load i64, ptr %totalp
   %entriesp = getelementptr %Site, ptr %site, i64 0, i32 5
   %entries = load ptr, ptr %entriesp
-  %apartp = getelementptr %Site, ptr %site, i64 0, i32 15
+  %apartp = getelementptr %Site, ptr %site, i64 0, i32 14
   %apart = load i64, ptr %apartp
   br label %loop
 loop:
-  %i = phi i64 [ 0, %entry ], [ %i1, %again ], [ %i1, %owned ], [ %i1, %member ], [ %i1, %inside ]
-  %place = phi i64 [ 0, %entry ], [ %place1, %again ], [ %place1, %owned ],
+  %i = phi i64 [ 0, %entry ], [ %i1, %again ], [ %i1, %owned ], [ %i1, %lies ],
+           [ %i1, %member ], [ %i1, %inside ]
+  %place = phi i64 [ 0, %entry ], [ %place1, %again ], [ %place1, %owned ], [ %place1, %lies ],
                [ %place, %member ], [ %place, %inside ]
-  %within = phi ptr [ null, %entry ], [ null, %again ], [ null, %owned ],
+  %within = phi ptr [ null, %entry ], [ null, %again ], [ null, %owned ], [ null, %lies ],
                [ %arg, %member ], [ %part, %inside ]
-  %taken = phi i64 [ 0, %entry ], [ %taken, %again ], [ %taken1, %owned ],
+  %taken = phi i64 [ 0, %entry ], [ %taken, %again ], [ %taken1, %owned ], [ %taken2, %lies ],
                [ %taken, %member ], [ %taken, %inside ]
   %more = icmp ult i64 %i, %total
   br i1 %more, label %one, label %yes
@@ -121,7 +127,43 @@ value:
                                 i64 6, label %int_single
                                 i64 7, label %int_double
                                 i64 8, label %has
-                                i64 9, label %inside ]
+                                i64 9, label %inside
+                                i64 10, label %array
+                                i64 11, label %asked ]
+asked:
+  %namep = inttoptr i64 %a to ptr
+  %denied = call i1 @weft_false(ptr %arg, ptr %namep)
+  br i1 %denied, label %member, label %no
+array:
+  %readp = inttoptr i64 %a to ptr
+  %expectedp = inttoptr i64 %b to ptr
+  %beginp = getelementptr i64, ptr %owners, i64 %taken
+  %endp = getelementptr i64, ptr %ends, i64 %taken
+  %suits = call i1 @weft_array(ptr %arg, ptr %readp, ptr %expectedp, i64 %c, ptr %beginp, ptr %endp)
+  br i1 %suits, label %region, label %no
+region:
+  %begin = load i64, ptr %beginp
+  store i64 %begin, ptr %slot
+  %stop = load i64, ptr %endp
+  %taken2 = add i64 %taken, 1
+  %compare = icmp ne i64 %apart, 0
+  br i1 %compare, label %regions, label %lies
+regions:
+  %r = phi i64 [ 0, %region ], [ %r1, %beside ]
+  %rmore = icmp ult i64 %r, %taken
+  br i1 %rmore, label %beside, label %lies
+beside:
+  %r1 = add i64 %r, 1
+  %rbeginp = getelementptr i64, ptr %owners, i64 %r
+  %rbegin = load i64, ptr %rbeginp
+  %rendp = getelementptr i64, ptr %ends, i64 %r
+  %rend = load i64, ptr %rendp
+  %starts = icmp ult i64 %begin, %rend
+  %ends1 = icmp ult i64 %rbegin, %stop
+  %overlap = and i1 %starts, %ends1
+  br i1 %overlap, label %no, label %regions
+lies:
+  br label %loop
 has:
   %hasp = getelementptr i8, ptr %arg, i64 %a
   %member_is = load i64, ptr %hasp
@@ -242,8 +284,9 @@ entry:
   %params = alloca [32 x ptr], align 16
   %dims = alloca [6 x i64], align 16
   %owners = alloca [32 x ptr], align 16
+  %ends = alloca [32 x i64], align 16
+  %current_stream = alloca ptr
   %overflow = alloca i32
-  %current = alloca ptr
   %tablep = getelementptr i8, ptr %self, i64 {table_offset}
   %tableo = load ptr, ptr %tablep
   %table = call ptr @PyLong_AsVoidPtr(ptr %tableo)
@@ -254,7 +297,7 @@ find:
   %bits = ptrtoint ptr %kernel to i64
   %shifted = lshr i64 %bits, 4
   %bucket = and i64 %shifted, 31
-  %first = getelementptr %Table, ptr %table, i64 0, i32 5, i64 %bucket
+  %first = getelementptr %Table, ptr %table, i64 0, i32 4, i64 %bucket
   br label %next
 next:
   %from = phi ptr [ %first, %find ], [ %site, %miss ]
@@ -300,20 +343,37 @@ put:
   %j1 = add i64 %j, 1
   br label %prepare
 extents:
-  %dimsp = getelementptr %Site, ptr %site, i64 0, i32 13
+  %dimsp = getelementptr %Site, ptr %site, i64 0, i32 12
   call void @llvm.memcpy.inline.p0.p0.i64(ptr %dims, ptr %dimsp, i64 48, i1 false)
-  %packed = call i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners)
+  %packed = call i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners,
+                            ptr %ends)
   %ok = icmp ne i64 %packed, 0
-  br i1 %ok, label %check, label %miss
-check:
-  %getp = getelementptr %Table, ptr %table, i64 0, i32 1
-  %get = load ptr, ptr %getp
-  %got = call i32 %get(ptr %current)
-  %now = load ptr, ptr %current
-  %contextp = getelementptr %Site, ptr %site, i64 0, i32 10
-  %context = load ptr, ptr %contextp
-  %here = icmp eq ptr %now, %context
-  br i1 %here, label %threads, label %python
+  br i1 %ok, label %place, label %miss
+place:
+  %stream_ofp = getelementptr %Site, ptr %site, i64 0, i32 15
+  %stream_of = load ptr, ptr %stream_ofp
+  %own = icmp eq ptr %stream_of, null
+  br i1 %own, label %threads, label %guest
+guest:
+  %devicep = getelementptr %Site, ptr %site, i64 0, i32 16
+  %device = load i64, ptr %devicep
+  %device_kind = trunc i64 %device to i32
+  %device_high = lshr i64 %device, 32
+  %device_id = trunc i64 %device_high to i32
+  %told = call i32 %stream_of(i32 %device_kind, i32 %device_id, ptr %current_stream)
+  %told_it = icmp eq i32 %told, 0
+  br i1 %told_it, label %compare_streams, label %untold
+untold:
+  call void @PyErr_Clear()
+  br label %python
+compare_streams:
+  %raw = load ptr, ptr %current_stream
+  %default = icmp eq ptr %raw, null
+  %used_stream = select i1 %default, ptr inttoptr (i64 1 to ptr), ptr %raw
+  %its_streamp = getelementptr %Site, ptr %site, i64 0, i32 9
+  %its_stream = load ptr, ptr %its_streamp
+  %the_stream = icmp eq ptr %used_stream, %its_stream
+  br i1 %the_stream, label %threads, label %miss
 threads:
   %bxp = getelementptr i64, ptr %dims, i64 3
   %bx = load i64, ptr %bxp
@@ -323,7 +383,7 @@ threads:
   %bz = load i64, ptr %bzp
   %bxy = mul i64 %bx, %by
   %bxyz = mul i64 %bxy, %bz
-  %mostp = getelementptr %Site, ptr %site, i64 0, i32 14
+  %mostp = getelementptr %Site, ptr %site, i64 0, i32 13
   %most = load i64, ptr %mostp
   %few = icmp ule i64 %bxyz, %most
   br i1 %few, label %launch, label %python
@@ -339,13 +399,13 @@ launch:
   %bx32 = trunc i64 %bx to i32
   %by32 = trunc i64 %by to i32
   %bz32 = trunc i64 %bz to i32
-  %usedp = getelementptr %Site, ptr %site, i64 0, i32 12
+  %usedp = getelementptr %Site, ptr %site, i64 0, i32 11
   store i64 1, ptr %usedp
   %functionp = getelementptr %Site, ptr %site, i64 0, i32 8
   %function = load ptr, ptr %functionp
   %streamp = getelementptr %Site, ptr %site, i64 0, i32 9
   %stream = load ptr, ptr %streamp
-  %sharedp = getelementptr %Site, ptr %site, i64 0, i32 11
+  %sharedp = getelementptr %Site, ptr %site, i64 0, i32 10
   %shared = load i64, ptr %sharedp
   %shared32 = trunc i64 %shared to i32
   %call = load ptr, ptr %table
@@ -356,20 +416,24 @@ launch:
   %fine = icmp eq i32 %rc, 0
   br i1 %fine, label %done, label %failed
 done:
-  call void @Py_IncRef(ptr inttoptr (i64 {none} to ptr))
-  ret ptr inttoptr (i64 {none} to ptr)
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
 failed:
+  ; the calling thread is in no context, or in another, and the stream has none of its own
+  switch i32 %rc, label %raise [ i32 201, label %python
+                                 i32 400, label %python ]
+raise:
   %rc64 = sext i32 %rc to i64
   %number = call ptr @PyLong_FromLong(i64 %rc64)
-  %failp = getelementptr %Table, ptr %table, i64 0, i32 3
+  %failp = getelementptr %Table, ptr %table, i64 0, i32 2
   %fail = load ptr, ptr %failp
   %raised = call ptr @PyObject_CallOneArg(ptr %fail, ptr %number)
   call void @Py_DecRef(ptr %number)
   ret ptr %raised
 python:
-  %lastp = getelementptr %Table, ptr %table, i64 0, i32 4
+  %lastp = getelementptr %Table, ptr %table, i64 0, i32 3
   store ptr %names, ptr %lastp
-  %slowp = getelementptr %Table, ptr %table, i64 0, i32 2
+  %slowp = getelementptr %Table, ptr %table, i64 0, i32 1
   %slow = load ptr, ptr %slowp
   %result = call ptr @PyObject_Vectorcall(ptr %slow, ptr %args, i64 %count, ptr %names)
   ret ptr %result
@@ -377,9 +441,7 @@ python:
 """
 
 
-def stub_text(
-    *, type_offset: int, table_offset: int, address_offset: int, owner_offset: int, none: int
-) -> str:
+def stub_text(*, type_offset: int, table_offset: int, address_offset: int, owner_offset: int) -> str:
     """The stub as LLVM IR.
 
     Args:
@@ -387,7 +449,6 @@ def stub_text(
         table_offset: where the builtin's ``self`` has the number that is the table's address.
         address_offset: where a buffer has its address.
         owner_offset: where a buffer has the owner of its memory.
-        none: the address of None.
     """
     return _TEXT.format(
         type_offset=type_offset,
@@ -395,5 +456,5 @@ def stub_text(
         table_offset=table_offset,
         address_offset=address_offset,
         owner_offset=owner_offset,
-        none=none,
+        arrays=ARRAYS,
     )

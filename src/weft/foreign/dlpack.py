@@ -20,6 +20,7 @@ __all__ = [
     "CUDA_MANAGED",
     "ELEMENTS",
     "Described",
+    "code_of",
     "make_capsule",
     "read_capsule",
 ]
@@ -35,7 +36,14 @@ ELEMENTS: Final = tuple(
     "float16 bfloat16 float32 float64".split()
 )
 """weft's element types."""
-_BY_CODE = {(_CODES[d.kind], max(8, d.bits)): d for d in ELEMENTS}
+
+
+def code_of(dtype: DType) -> tuple[int, int]:
+    """DLPack's code and bits of an element type."""
+    return _CODES[dtype.kind], max(8, dtype.bits)
+
+
+_BY_CODE = {code_of(dtype): dtype for dtype in ELEMENTS}
 
 
 class _Tensor(ctypes.Structure):

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -38,12 +39,13 @@ class Queue:
         """The kernels launched since the last synchronisation, by their names."""
         self.failures: list[BaseException] = []
         """What host functions raised since then."""
-        self.launchers: list[Launcher] = []
+        self.launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
         """The native code that also launches here."""
 
     def take_launched(self) -> list[Artifact]:
         """The kernels launched since the last call."""
-        taken = [*self.launched.values(), *(used for one in self.launchers for used in one.take_used())]
+        native = [used for one in self.launchers for used in one.take_used(int(self.handle))]
+        taken = [*self.launched.values(), *native]
         self.launched.clear()
         return taken
 
@@ -90,16 +92,11 @@ class Primary:
         """The driver itself, for what the binding does not pass on as it is."""
         return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 
-    def launch_addresses(self) -> tuple[int, int]:
-        """Where the driver's ``cuLaunchKernel`` and ``cuCtxGetCurrent`` are."""
-        library = self.library()
-        launch, current = (
-            ctypes.cast(function, ctypes.c_void_p).value
-            for function in (library.cuLaunchKernel, library.cuCtxGetCurrent)
-        )
-        assert launch
-        assert current
-        return launch, current
+    def launch_address(self) -> int:
+        """Where the driver's ``cuLaunchKernel`` is."""
+        address = ctypes.cast(self.library().cuLaunchKernel, ctypes.c_void_p).value
+        assert address
+        return address
 
     def enter(self) -> None:
         """Make this the context that the calling thread's driver calls are for.

@@ -31,6 +31,8 @@ class GuestStream(CudaStream):
         self._owner = owner
         self._queue = Queue(cu.CUstream(handle))
         self.handle = self._queue.handle
+        self.number = handle
+        """The handle as a number."""
         self.priority = 0
         self._closed = False
         # one event of the stream and one of others: waiting takes note of what an event means by then

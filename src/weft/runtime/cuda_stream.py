@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from weft.artifact import Artifact
 from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
+from weft.runtime.cuda_attributes import launch_config
 from weft.runtime.cuda_context import Queue
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.dim import Dim
-from weft.runtime.driver import CopyKind, Device, Event, Extents, Function
+from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, LaunchAttributes
 from weft.runtime.host_event import HostEvent
 from weft.runtime.limits import check_launch
 from weft.runtime.native_launch import Launcher
@@ -162,6 +163,7 @@ class CudaStream:
         arguments: bytes,
         shared_bytes: int = 0,
         over: Extents = (0, 0, 0),
+        attributes: LaunchAttributes | None = None,
     ) -> None:
         """Queue a launch."""
         cu = self._enter()
@@ -177,6 +179,12 @@ class CudaStream:
         packed = ctypes.create_string_buffer(arguments, max(8, 8 * count))
         first = ctypes.addressof(packed)
         slots = (ctypes.c_void_p * max(1, count))(*range(first, first + 8 * count, 8))
+        if attributes is not None:
+            config = launch_config(
+                self._primary, function, self.handle, grid, block, shared_bytes, attributes
+            )
+            self._primary.call(cu.cuLaunchKernelEx, config, function.handle, ctypes.addressof(slots), 0)
+            return
         self._primary.call(
             cu.cuLaunchKernel,
             function.handle,
@@ -257,7 +265,7 @@ class CudaStream:
 
     def add_launcher(self, launcher: Launcher) -> None:
         """Take part in what native code launches here."""
-        self._queue.launchers.append(launcher)
+        self._queue.launchers.add(launcher)
 
     def pause_launchers(self) -> None:
         """Have Python see all launches until ``resume_launchers``."""
@@ -274,7 +282,7 @@ class CudaStream:
         """Take no more work."""
         self._closed = True
         for launcher in self._queue.launchers:
-            launcher.forget()
+            launcher.forget(int(self.handle))
 
 
 class CudaEvent:

@@ -53,12 +53,13 @@ class Site(ctypes.Structure):
         ("constants", ctypes.c_void_p),
         ("function", ctypes.c_void_p),
         ("stream", ctypes.c_void_p),
-        ("context", ctypes.c_void_p),
         ("shared", ctypes.c_int64),
         ("used", ctypes.c_int64),
         ("dims", ctypes.c_int64 * 6),
         ("max_threads", ctypes.c_int64),
         ("apart", ctypes.c_int64),
+        ("stream_of", ctypes.c_void_p),
+        ("device", ctypes.c_int64),
     ]
 
 
@@ -67,7 +68,6 @@ class Table(ctypes.Structure):
 
     _fields_ = [
         ("launch", ctypes.c_void_p),
-        ("current", ctypes.c_void_p),
         ("slow", ctypes.c_void_p),
         ("failed", ctypes.c_void_p),
         ("names", ctypes.c_void_p),
@@ -116,6 +116,33 @@ class Asks:
         self.keep.append(key)
         self.entries.append(Entry(1, id(DeviceBuffer), OFFSETS["_key"], id(key), alignment - 1, slot))
 
+    def array(
+        self,
+        value: object,
+        exchange: Exchange,
+        element: tuple[int, int],
+        slot: int,
+        *,
+        layout: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
+        alignment: int = 1,
+    ) -> None:
+        """Any array of this type on the same device, of an element type (DLPack's code, bits).
+
+        It has this shape and these strides, or is contiguous in row-major order.
+        """
+        for name in exchange.refuses:
+            self.keep.append(name)
+            self.entries.append(Entry(11, id(type(value)), id(name)))
+        code, bits = element
+        rank, sizes = -1, ()
+        if layout is not None:
+            rank, sizes = len(layout[0]), (*layout[0], *layout[1])
+        words = (exchange.device, code | bits << 8 | 1 << 16, rank, bits // 8, *sizes)
+        expected = (ctypes.c_int64 * len(words))(*words)
+        self.keep += [type(value), expected]
+        where = ctypes.addressof(expected)
+        self.entries.append(Entry(10, id(type(value)), exchange.read, where, alignment - 1, slot))
+
     def member(self, value: object, name: str) -> None:
         """An object of this type with the same member; what follows is still for the same argument."""
         cls, member = type(value), getattr(value, name)
@@ -143,6 +170,20 @@ class Asks:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """How native code reads the arrays of another library: two functions of DLPack's exchange API."""
+
+    read: int
+    """The address of ``dltensor_from_py_object_no_sync``."""
+    stream_of: int
+    """The address of ``current_work_stream``."""
+    device: int
+    """The arrays' device: its kind in 32 bits, its number above."""
+    refuses: tuple[str, ...] = ()
+    """Methods that must return False of an array: what its memory alone does not show."""
+
+
+@dataclass(frozen=True, slots=True)
 class Known:
     """A launch that the stub can make: what the call was, and what the driver was told."""
 
@@ -156,14 +197,16 @@ class Known:
     """What the others must be, positional first."""
     constants: bytes
     """The argument block, whose slots the arguments overwrite."""
-    handles: tuple[int, int, int]
-    """The driver's function, stream and context."""
+    handles: tuple[int, int]
+    """The driver's function and stream."""
     dims: tuple[int, ...]
     """Extents of grid and block."""
     shared: int
     function: Function
     apart: bool = False
     """Whether no two buffers may share memory."""
+    exchange: Exchange | None = None
+    """Whose current stream must be that of ``handles``."""
 
 
 class Launcher:
@@ -172,16 +215,16 @@ class Launcher:
     Args:
         code: The stub's address, and what keeps it there.
         launch: The address of the driver's ``cuLaunchKernel``.
-        current: The address of its ``cuCtxGetCurrent``.
         slow: What takes launches that were not made before.
         failed: What raises the error for a status of the driver.
+        home: The driver's handle of the context's own stream.
     """
 
     __slots__ = (
+        "__weakref__",
         "_code",
         "_failed",
-        "_heads",
-        "_keep",
+        "_home",
         "_method",
         "_paused",
         "_sites",
@@ -194,18 +237,17 @@ class Launcher:
         self,
         code: tuple[int, object],
         launch: int,
-        current: int,
         slow: Callable[..., object],
         failed: Callable[[int], object],
+        home: int = 0,
     ) -> None:
         self._code, self._slow, self._failed = code, slow, failed
-        self._table = Table(launch, current, id(slow), id(failed))
+        self._table = Table(launch, id(slow), id(failed))
         self.table = ctypes.addressof(self._table)
         self._method = _Method(b"enqueue_function", code[0], _FASTCALL_KEYWORDS, None)
-        self._heads: dict[int, int] = {}
-        self._paused: list[int | None] | None = None
-        self._keep: list[object] = []
-        self._sites: list[tuple[Site, Artifact]] = []
+        self._home = home
+        self._paused = False
+        self._sites: list[tuple[Site, Known]] = []
 
     def make_builtin(self) -> Callable[..., None]:
         """The function to call; it keeps this object alive."""
@@ -220,16 +262,15 @@ class Launcher:
 
     def learn(self, known: Known) -> None:
         """From now on the stub makes such launches."""
-        bucket = id(known.kernel) >> 4 & _BUCKETS - 1
         slots, asks = len(known.constants) // 8, known.asks
-        number = self._heads.get(id(known.kernel), 0)
-        if number >= _SITES or slots > _MOST:
+        alike = sum(other.kernel is known.kernel for _, other in self._sites)
+        if alike >= _SITES or slots > _MOST:
             return
-        self._heads[id(known.kernel)] = number + 1
         entries = (Entry * max(1, len(asks.entries)))(*asks.entries)
         block = ctypes.create_string_buffer(known.constants, max(8, len(known.constants)))
+        exchange = known.exchange
         site = Site(
-            self._table.buckets[bucket],
+            None,
             id(known.kernel),
             None if known.names is None else id(known.names),
             known.count,
@@ -243,36 +284,51 @@ class Launcher:
             (ctypes.c_int64 * 6)(*known.dims),
             known.function.max_threads_per_block,
             known.apart,
+            None if exchange is None else exchange.stream_of,
+            0 if exchange is None else exchange.device,
         )
-        self._keep.append((known, entries, block))
-        self._sites.append((site, known.function.artifact))
-        self._table.buckets[bucket] = ctypes.addressof(site)
+        site.keep = entries, block  # a member of the Python object, not of the struct
+        self._sites.append((site, known))
+        self._link()
 
-    def take_used(self) -> list[Artifact]:
-        """What was launched since the last call."""
+    def take_used(self, stream: int) -> list[Artifact]:
+        """What was launched on a stream since the last call."""
         used: list[Artifact] = []
-        for site, artifact in self._sites:
-            if site.used:
+        for site, known in self._sites:
+            if site.used and known.handles[1] == stream:
                 site.used = 0
-                used.append(artifact)
+                used.append(known.function.artifact)
         return used
+
+    def used_streams(self) -> set[int]:
+        """The streams on which there were launches that ``take_used`` has not taken."""
+        return {known.handles[1] for site, known in self._sites if site.used}
 
     def pause(self) -> None:
         """Until ``resume`` all launches go to Python."""
-        self._paused = list(self._table.buckets)
-        for bucket in range(_BUCKETS):
-            self._table.buckets[bucket] = None
+        self._paused = True
+        self._link()
 
     def resume(self) -> None:
         """Undo ``pause``."""
-        for bucket, head in enumerate(self._paused or ()):
-            self._table.buckets[bucket] = head
-        self._paused = None
+        self._paused = False
+        self._link()
 
-    def forget(self) -> None:
-        """From now on all launches go to Python."""
+    def forget(self, stream: int) -> None:
+        """From now on all launches on a stream go to Python; those of its own stand for all."""
+        self._sites = [
+            (site, known) for site, known in self._sites if stream not in (self._home, known.handles[1])
+        ]
+        self._link()
+
+    def _link(self) -> None:
+        """Chain the sites; the stub looks at them while it holds the interpreter's lock, as this does."""
         for bucket in range(_BUCKETS):
             self._table.buckets[bucket] = None
+        for site, known in () if self._paused else self._sites:
+            bucket = id(known.kernel) >> 4 & _BUCKETS - 1
+            site.next = self._table.buckets[bucket]
+            self._table.buckets[bucket] = ctypes.addressof(site)
 
 
 OFFSETS: dict[str, int] = {

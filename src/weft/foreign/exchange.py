@@ -1,0 +1,66 @@
+"""Arrays of other libraries that native code can read: their types have DLPack's exchange API.
+
+The API is a struct of C functions, https://dmlc.github.io/dlpack/latest/python_spec.html; PyTorch has
+it since 2.10.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from typing import Any
+
+from weft.foreign.arrays import ForeignArray
+from weft.foreign.dlpack import CUDA
+from weft.runtime.native_launch import Exchange
+
+__all__ = ["exchange_of"]
+
+_NAME = b"dlpack_exchange_api"
+_MAJOR = 1
+_REFUSES = {"torch": ("is_neg",)}
+"""By library: methods that say that the memory is not what the array means."""
+
+
+class _Api(ctypes.Structure):
+    _fields_ = (
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("previous", ctypes.c_void_p),
+        ("allocate", ctypes.c_void_p),
+        ("managed_from_object", ctypes.c_void_p),
+        ("managed_to_object", ctypes.c_void_p),
+        ("tensor_from_object", ctypes.c_void_p),
+        ("current_work_stream", ctypes.c_void_p),
+    )
+
+
+def exchange_of(value: object, array: ForeignArray) -> Exchange | None:
+    """How native code reads objects of a value's type that are where this array is; None where it cannot.
+
+    Args:
+        value: the library's object.
+        array: the same as weft has read it.
+    """
+    functions = _functions(type(value))
+    if functions is None or array.hold or array.api != "cuda" or array.device_id is None:
+        return None
+    return Exchange(functions[0], functions[1], CUDA | array.device_id << 32, functions[2])
+
+
+@functools.cache
+def _functions(kind: type) -> tuple[int, int, tuple[str, ...]] | None:
+    capsule: Any = getattr(kind, "__dlpack_c_exchange_api__", None)
+    python = ctypes.pythonapi
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    python.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    if capsule is None or not python.PyCapsule_IsValid(capsule, _NAME):
+        return None
+    api = _Api.from_address(python.PyCapsule_GetPointer(capsule, _NAME))
+    if api.major != _MAJOR or not api.tensor_from_object or not api.current_work_stream:
+        return None
+    roots = {b.__module__.partition(".")[0] for b in kind.__mro__}
+    names = next((names for root, names in _REFUSES.items() if root in roots), ())
+    return api.tensor_from_object, api.current_work_stream, tuple(map(sys.intern, names))
