@@ -27,7 +27,16 @@ from weft.runtime.copies import own_buffer
 
 __all__ = ["OPTIONS", "Taken", "examine", "take"]
 
-OPTIONS = ("grid_dim", "block_dim", "over", "shared_mem_bytes", "stream")
+OPTIONS = (
+    "grid_dim",
+    "block_dim",
+    "over",
+    "shared_mem_bytes",
+    "stream",
+    "cluster_dim",
+    "cooperative",
+    "pdl",
+)
 """The keywords of a launch that are no parameters."""
 
 

@@ -65,7 +65,8 @@ class Artifact:
 
     ``kind`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
     object file). ``entry`` is the symbol to call. ``over_rank`` and ``per_thread`` are those of a launch
-    over a range: its extents, and how many elements each thread does along x and y.
+    over a range: its extents, and how many elements each thread does along x and y. ``uses`` names what
+    the library does in it that a launch must know of, such as ``grid_sync``.
     """
 
     entry: str
@@ -78,4 +79,5 @@ class Artifact:
     shared_bytes: int = 0
     over_rank: int = 0
     per_thread: tuple[int, int] = (1, 1)
+    uses: frozenset[str] = frozenset()
     notes: dict[str, str] = field(default_factory=dict[str, str])

@@ -41,6 +41,7 @@ class Compilation:
     prints: list[PrintSite]
     asserts: list[AssertSite]
     over: Over | None = None
+    uses: frozenset[str] = frozenset()
     times: dict[str, float] = field(default_factory=dict[str, float])
     lowered: str | None = None
     source: Any = None
@@ -108,6 +109,7 @@ class Compilation:
             asserts=tuple(self.asserts),
             over_rank=0 if self.over is None else self.over.rank,
             per_thread=(1, 1) if self.over is None else self.over.per_thread,
+            uses=self.uses,
         )
 
 
@@ -140,7 +142,7 @@ def elaborate_kernel(
     except InvalidIR as error:
         raise _invalid(error, function) from (None if "before its definition" in str(error) else error)
     made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over)
-    made.source = kernel.function
+    made.source, made.uses = kernel.function, frozenset(elaborator.uses)
     made.times["elaborate"] = (elaborated - start) * 1e3
     made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
     return made

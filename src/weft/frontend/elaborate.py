@@ -64,6 +64,7 @@ class Elaborator:
         self.done: dict[object, _Elaborated] = {}
         self.stack: list[str] = []
         self.facts: dict[tuple[object, int], DType] = {}
+        self.uses: set[str] = set()
         self.uses_thread = False
         self.element_uses_thread = False
 

@@ -17,7 +17,37 @@ Example:
     HostBuffer([0, 1, 2, 10, 11, 12])
 """
 
+from weft.gpu.cluster import (
+    block_id_in_cluster,
+    block_rank_in_cluster,
+    cluster_arrive,
+    cluster_dim,
+    cluster_idx,
+    cluster_sync,
+    cluster_wait,
+    map_shared_rank,
+)
+from weft.gpu.cooperative import grid_sync
+from weft.gpu.grid_controls import launch_dependent_grids, wait_on_dependent_grids
 from weft.gpu.indices import block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.sync import barrier
 
-__all__ = ["barrier", "block_dim", "block_idx", "global_idx", "grid_dim", "thread_idx"]
+__all__ = [
+    "barrier",
+    "block_dim",
+    "block_id_in_cluster",
+    "block_idx",
+    "block_rank_in_cluster",
+    "cluster_arrive",
+    "cluster_dim",
+    "cluster_idx",
+    "cluster_sync",
+    "cluster_wait",
+    "global_idx",
+    "grid_dim",
+    "grid_sync",
+    "launch_dependent_grids",
+    "map_shared_rank",
+    "thread_idx",
+    "wait_on_dependent_grids",
+]

@@ -7,7 +7,7 @@ from weft.ir.types import I64, pointer
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt8
 
-__all__ = ["block_barrier", "dynamic_shared", "element_index", "grid_value", "uses_thread"]
+__all__ = ["block_barrier", "dynamic_shared", "element_index", "grid_value", "note_use", "uses_thread"]
 
 
 def element_index(axis: int) -> Int | None:
@@ -19,6 +19,11 @@ def element_index(axis: int) -> Int | None:
 def uses_thread() -> None:
     """The code depends on which thread runs it, so a thread cannot do several elements."""
     current().elaborator.uses_thread = True
+
+
+def note_use(name: str) -> None:
+    """Note that the kernel uses something that its launch must know of; the artifact's ``uses`` has it."""
+    current().elaborator.uses.add(name)
 
 
 def grid_value(operation: str, axis: str) -> Int:

@@ -34,6 +34,8 @@ class AddressSpace(IntEnum):
     """Memory that nobody writes while a kernel runs."""
     LOCAL = 5
     """One thread's own."""
+    SHARED_CLUSTER = 7
+    """Shared memory of any block of the cluster (``weft.gpu.map_shared_rank``)."""
 
 
 def memory_type(dtype: DType, lanes: int = 1) -> Type:

@@ -27,6 +27,7 @@ from weft.runtime.driver import (
     Event,
     Extents,
     Function,
+    LaunchAttributes,
     OutOfMemory,
     Stream,
 )
@@ -202,6 +203,7 @@ class CpuStream:
         arguments: bytes,
         shared_bytes: int = 0,
         over: Extents = (0, 0, 0),
+        attributes: LaunchAttributes | None = None,
     ) -> None:
         """Queue a launch."""
         assert isinstance(function, CpuFunction)

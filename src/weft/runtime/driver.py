@@ -23,6 +23,7 @@ __all__ = [
     "Extents",
     "Function",
     "Graph",
+    "LaunchAttributes",
     "OutOfMemory",
     "Stream",
 ]
@@ -51,6 +52,18 @@ class DeviceInfo:
     """Streaming multiprocessors of a GPU; cores that this process may use of a CPU."""
     warp_size: int
     total_memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchAttributes:
+    """What a launch asks for beyond its grid and block."""
+
+    cluster: Extents | None = None
+    """Blocks of a cluster."""
+    cooperative: bool = False
+    """All blocks run at once."""
+    pdl: bool = False
+    """It may begin before what is before it in the stream has ended, where the device can do so."""
 
 
 class DriverMissing(Exception):
@@ -145,6 +158,7 @@ class Stream(Protocol):
         arguments: bytes,
         shared_bytes: int = 0,
         over: Extents = (0, 0, 0),
+        attributes: LaunchAttributes | None = None,
     ) -> None:
         """Queue a launch.
 
@@ -155,6 +169,7 @@ class Stream(Protocol):
             arguments: 8 bytes for each parameter of the signature, little end first.
             shared_bytes: Shared memory of a block beyond what the kernel declares.
             over: Extents in x, y and z of an ``over=`` launch, else zeros.
+            attributes: What else it asks for.
         """
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, Stream
+from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, LaunchAttributes, Stream
 from weft.runtime.refuse import refuse
 
 __all__ = ["RecordedCapture", "RecordedGraph"]
@@ -90,9 +90,12 @@ class _Recorder:
         arguments: bytes,
         shared_bytes: int = 0,
         over: Extents = (0, 0, 0),
+        attributes: LaunchAttributes | None = None,
     ) -> None:
         """Note a launch."""
-        self._steps.append(lambda to: to.launch(function, grid, block, arguments, shared_bytes, over))
+        self._steps.append(
+            lambda to: to.launch(function, grid, block, arguments, shared_bytes, over, attributes)
+        )
 
     def call(self, function: Callable[[], object]) -> None:
         """Note a call of a host function."""

@@ -10,7 +10,7 @@ from weft.targets.target import Feature, Target
 
 __all__ = ["TARGETS"]
 
-_SPACES = {1: 0, 3: 0, 4: 0, 5: 0}
+_SPACES = {1: 0, 3: 0, 4: 0, 5: 0, 7: 0}
 
 
 def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple[str, ...] = ()) -> Target:

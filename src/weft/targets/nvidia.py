@@ -61,11 +61,12 @@ def _target(capability: int, suffix: str = "") -> Target:
     version, shared = _ARCHITECTURES[capability]
     if suffix == "a":
         version = max(version, 80)
-    supported = {Feature.NVVM, Feature.ASSEMBLER}
+    supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE}
     if capability >= 80:
         supported.add(Feature.ASYNC_COPY)
     if capability >= 90:
-        supported |= {Feature.BF16_ARITHMETIC, Feature.CLUSTERS, Feature.TENSOR_MEMORY_ACCESS}
+        supported |= {Feature.BF16_ARITHMETIC, Feature.TENSOR_MEMORY_ACCESS}
+        supported |= {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
     if capability == 90 and suffix == "a":
         supported.add(Feature.WGMMA)
     name = f"sm_{capability}{suffix}"
@@ -85,6 +86,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         exact_remainder=False,
         shared_limit=shared * 1024,
         static_shared_limit=48 * 1024,
+        cluster_limit=16 if capability >= 90 else 0,
         sync_scopes=_SYNC_SCOPES,
         rmw_orders=False,
         system_rmw=_SYSTEM_RMW,

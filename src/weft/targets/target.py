@@ -18,7 +18,9 @@ class Feature(Enum):
     ASSEMBLER = "inline assembly"
     BF16_ARITHMETIC = "native bfloat16 arithmetic"
     ASYNC_COPY = "asynchronous copies to shared memory"
+    COOPERATIVE = "launches whose blocks all run at once, and wait for each other"
     CLUSTERS = "thread block clusters"
+    DEPENDENT_LAUNCH = "kernels that begin before the one before them has ended"
     TENSOR_MEMORY_ACCESS = "bulk tensor copies"
     WGMMA = "warpgroup matrix products"
 
@@ -33,7 +35,7 @@ class Target:
     them. ``contract`` lets a product and a sum become one fma, as CUDA does; a CPU's floats then are exactly
     NumPy's. ``exact_remainder`` says that LLVM's ``frem`` is exact, as C's ``fmod`` is. ``shared_limit`` is
     what a block may have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size
-    (0: all).
+    (0: all). ``cluster_limit`` is how many blocks a cluster may have at most, where a device allows them.
 
     Of atomic accesses, ``sync_scopes`` has LLVM's names for the scopes that the target tells apart (none: it
     tells none apart). ``rmw_orders`` says that LLVM's backend keeps the ordering and the scope of an
@@ -57,6 +59,7 @@ class Target:
     exact_remainder: bool = True
     shared_limit: int = 0
     static_shared_limit: int = 0
+    cluster_limit: int = 0
     sync_scopes: Mapping[str, str] = field(default_factory=dict[str, str])
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])

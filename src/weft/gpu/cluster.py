@@ -1,0 +1,173 @@
+"""Clusters: blocks that run at the same time, near each other, and reach each other's shared memory.
+
+A launch makes them: ``ctx.enqueue_function(..., cluster_dim=2)`` puts neighbouring blocks of the grid
+together by two. GPUs of NVIDIA have them from compute capability 9.0 (Hopper) on. In a launch without
+``cluster_dim`` every block is a cluster of its own.
+
+Example:
+    >>> from weft import Float32, Pointer, kernel
+    >>> from weft.compile import compile_info
+    >>> from weft.gpu import block_rank_in_cluster, cluster_sync, global_idx, map_shared_rank, thread_idx
+    >>> from weft.memory import AddressSpace, stack_allocation
+    >>> @kernel
+    ... def swap_blocks(x: Pointer[Float32]):
+    ...     mine = stack_allocation(Float32, 128, address_space=AddressSpace.SHARED)
+    ...     mine[thread_idx.x] = x[global_idx.x]
+    ...     cluster_sync()
+    ...     theirs = map_shared_rank(mine, 1 - block_rank_in_cluster())
+    ...     x[global_idx.x] = theirs[thread_idx.x]
+    ...     cluster_sync()  # no block may end while another reads its memory
+    >>> "ld.shared::cluster" in str(compile_info(swap_blocks, target="h200"))
+    True
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast, overload
+
+from weft.lang.errors import refuse
+from weft.lang.hints import kind_of
+from weft.lang.intrinsics import Feature, current_target, inline_asm, llvm_intrinsic
+from weft.lang.machine import uses_thread
+from weft.lang.number import Number, NumberLike
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.scalars import Int, UInt32
+from weft.lang.spec import PointerSpec
+from weft.layout import LayoutTensor
+
+__all__ = [
+    "block_id_in_cluster",
+    "block_rank_in_cluster",
+    "cluster_arrive",
+    "cluster_dim",
+    "cluster_idx",
+    "cluster_sync",
+    "cluster_wait",
+    "map_shared_rank",
+]
+
+T = TypeVar("T")
+
+
+def _check(name: str) -> None:
+    target = current_target()
+    uses_thread()
+    if not target.supports(Feature.CLUSTERS):
+        refuse(
+            "unsupported",
+            f"{name} is not known on {target.name}, which has no clusters of blocks",
+            hint="clusters need an NVIDIA GPU of compute capability 9.0 or newer, such as an H100",
+        )
+
+
+def _read(register: str, name: str) -> Int:
+    _check(name)
+    return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{register}", UInt32, pure=True))
+
+
+class ClusterDimensions:
+    """Three numbers x, y and z, each read where it is used."""
+
+    __slots__ = ("_name", "_register")
+
+    def __init__(self, register: str, name: str) -> None:
+        self._register = register
+        self._name = name
+
+    @property
+    def x(self) -> Int:
+        """Along x."""
+        return _read(f"{self._register}.x", f"{self._name}.x")
+
+    @property
+    def y(self) -> Int:
+        """Along y."""
+        return _read(f"{self._register}.y", f"{self._name}.y")
+
+    @property
+    def z(self) -> Int:
+        """Along z."""
+        return _read(f"{self._register}.z", f"{self._name}.z")
+
+
+cluster_idx = ClusterDimensions("clusterid", "cluster_idx")
+"""The cluster's place in the grid, counted in clusters: ``x``, ``y`` and ``z``."""
+cluster_dim = ClusterDimensions("cluster.nctaid", "cluster_dim")
+"""How many blocks a cluster has, along ``x``, ``y`` and ``z``."""
+block_id_in_cluster = ClusterDimensions("cluster.ctaid", "block_id_in_cluster")
+"""The block's place in its cluster: ``x``, ``y`` and ``z``, each from 0 to below ``cluster_dim``."""
+
+
+def block_rank_in_cluster() -> Int:
+    """The block's number in its cluster, from 0; x counts fastest."""
+    return _read("cluster.ctarank", "block_rank_in_cluster()")
+
+
+def cluster_arrive() -> None:
+    """Say that this thread is here, and go on.
+
+    What it wrote before is visible to the others after their ``cluster_wait``. All threads of the cluster
+    that still run must call it, and then ``cluster_wait``, before they call it again.
+    """
+    _check("cluster_arrive()")
+    llvm_intrinsic("llvm.nvvm.barrier.cluster.arrive.aligned", None)
+
+
+def cluster_wait() -> None:
+    """Wait until every thread of the cluster has called ``cluster_arrive``."""
+    _check("cluster_wait()")
+    llvm_intrinsic("llvm.nvvm.barrier.cluster.wait.aligned", None)
+
+
+def cluster_sync() -> None:
+    """Wait until every thread of the cluster is here; their writes to memory are visible then.
+
+    It is ``cluster_arrive()`` and ``cluster_wait()``, and what ``barrier()`` is to a block.
+    """
+    _check("cluster_sync()")
+    cluster_arrive()
+    cluster_wait()
+
+
+@overload
+def map_shared_rank(memory: LayoutTensor[T], rank: NumberLike) -> LayoutTensor[T]: ...
+@overload
+def map_shared_rank(memory: Pointer[T], rank: NumberLike) -> Pointer[T]: ...
+def map_shared_rank(memory: Any, rank: NumberLike) -> Any:
+    """Another block's copy of the same shared memory: what ``memory`` is in the block of this rank.
+
+    It is read and written like one's own, after a ``cluster_sync()`` by which the other block runs and
+    has written it. No block may end while another still uses its memory: end with a ``cluster_sync()``.
+
+    Args:
+        memory: shared memory of this block, as a pointer or a tensor.
+        rank: the other block's ``block_rank_in_cluster()``.
+
+    Raises:
+        CompileError: the memory is not shared memory, or the target has no clusters.
+    """
+    _check("map_shared_rank()")
+    given = cast("object", memory)
+    tensor = cast("LayoutTensor[Any]", given) if isinstance(given, LayoutTensor) else None
+    pointer = cast("object", given if tensor is None else tensor.ptr)
+    if not isinstance(pointer, Pointer) or pointer.space != AddressSpace.SHARED:
+        found = kind_of(cast("object", given))
+        if isinstance(pointer, Pointer):
+            found = f"memory of AddressSpace.{AddressSpace(pointer.space).name}"
+        refuse(
+            "address-space",
+            f"map_shared_rank() takes a pointer or a tensor of AddressSpace.SHARED, not {found}",
+            hint="make it with stack_allocation(..., address_space=AddressSpace.SHARED)",
+        )
+    number = rank.cast(UInt32) if isinstance(rank, Number) else UInt32(rank)
+    # not the intrinsic, which tells LLVM that the memory stays out of others' sight
+    mapped = inline_asm(
+        "mapa.shared::cluster.u64 $0, $1, $2;",
+        PointerSpec(pointer.dtype, AddressSpace.SHARED_CLUSTER),
+        pointer,
+        number,
+        constraints="=l,l,r",
+    )
+    if tensor is None:
+        return mapped
+    return LayoutTensor[Any].of(mapped, tensor.layout, tensor.alignment, tensor.element)

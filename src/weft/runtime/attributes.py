@@ -1,0 +1,145 @@
+"""What a launch may ask for beyond grid and block, checked before the driver sees it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from weft.artifact import Artifact
+from weft.diagnostics import Diagnostic, LaunchError
+from weft.runtime.dim import Dim, as_dim
+from weft.runtime.driver import DeviceInfo, LaunchAttributes
+from weft.runtime.refuse import refuse
+from weft.targets import Feature, find_target
+
+__all__ = ["check_uses", "launch_attributes"]
+
+Found = list[tuple[Diagnostic, str]]
+"""What is wrong, each with the argument that it is about."""
+
+
+def launch_attributes(
+    info: DeviceInfo,
+    grid: Dim | None,
+    *,
+    cluster_dim: Any = None,
+    cooperative: Any = False,
+    pdl: Any = False,
+    over: bool = False,
+) -> tuple[LaunchAttributes | None, Found]:
+    """The attributes of a launch, None where it asks for nothing; and all that is wrong with them.
+
+    Args:
+        info: The device.
+        grid: Blocks, where they are known and right.
+        cluster_dim: Blocks of a cluster, as the user gave them.
+        cooperative: Whether all blocks must run at once, likewise.
+        pdl: Whether the kernel may begin before the one before it has ended, likewise.
+        over: Whether the launch is over a range, so that weft chooses the blocks.
+
+    Example:
+        >>> gpu = DeviceInfo("NVIDIA H200", "cuda", "sm_90", 1024, (1024, 1024, 64),
+        ...                  (2**31 - 1, 65535, 65535), 232448, 132, 32, 150 << 30)
+        >>> launch_attributes(gpu, Dim(8), cluster_dim=2)
+        (LaunchAttributes(cluster=Dim(x=2, y=1, z=1), cooperative=False, pdl=False), [])
+        >>> launch_attributes(gpu, Dim(9), cluster_dim=2)[1][0][0].message
+        'grid_dim=(9, 1, 1) is 9 in x, which cluster_dim=(2, 1, 1) does not divide'
+    """
+    found: Found = []
+    if cluster_dim is None and cooperative is False and pdl is False:
+        return None, found
+    target = find_target(info.target)
+
+    def report(code: str, message: str, hint: str, at: str) -> None:
+        found.append((Diagnostic(code, message, (), (), (hint,)), at))
+
+    for name, value in (("cooperative", cooperative), ("pdl", pdl)):
+        if not isinstance(value, bool):
+            report("launch-option", f"{name}={value!r} is not True or False", f"write {name}=True", name)
+    if over:
+        for name, given, feature in (
+            ("cluster_dim", cluster_dim is not None, Feature.CLUSTERS),
+            ("cooperative", cooperative is True, Feature.COOPERATIVE),
+        ):
+            if given and target.supports(feature):
+                message = f"over= chooses the blocks, and {name}= needs a launch that says them"
+                report("over", message, "give grid_dim= and block_dim= in place of over=", name)
+        grid = None
+    if cooperative is True and not target.supports(Feature.COOPERATIVE):
+        report(
+            "cooperative",
+            f"{info.name} does not run all blocks of a launch at once, which cooperative=True asks for",
+            "make two kernels of it: what is queued first has ended before the next begins",
+            "cooperative",
+        )
+    cluster: Dim | None = None
+    if cluster_dim is not None:
+        if not target.supports(Feature.CLUSTERS):
+            report(
+                "cluster-device",
+                f"{info.name} has no clusters of blocks, which cluster_dim={cluster_dim!r} asks for",
+                "leave it out; clusters need an NVIDIA GPU of compute capability 9.0 or newer",
+                "cluster_dim",
+            )
+        else:
+            cluster = _cluster(cluster_dim, found)
+    if cluster is not None:
+        if cluster.total > target.cluster_limit:
+            report(
+                "cluster-size",
+                f"cluster_dim={tuple(cluster)} has {cluster.total} blocks; "
+                f"{info.name} allows {target.cluster_limit} per cluster at most",
+                "use smaller clusters; 8 blocks run on every GPU that has clusters",
+                "cluster_dim",
+            )
+        for axis, blocks, size in zip("xyz", grid or (), cluster, strict=grid is not None):
+            if blocks % size:
+                report("cluster-grid", *_uneven(grid or Dim(1), cluster, axis, blocks), "cluster_dim")
+    return LaunchAttributes(cluster, cooperative is True, pdl is True), found
+
+
+def _cluster(given: Any, found: Found) -> Dim | None:
+    try:
+        return as_dim(given, "cluster_dim")
+    except LaunchError as error:
+        for diagnostic in error.diagnostics:
+            if diagnostic.code == "dim-empty":
+                message = f"cluster_dim={given!r} has no blocks; every extent must be 1 or more"
+                hints = ("leave cluster_dim out for a launch without clusters",)
+                diagnostic = dataclasses.replace(diagnostic, message=message, hints=hints)
+            message = diagnostic.message.replace("a grid or a block has", "a cluster has")
+            found.append((dataclasses.replace(diagnostic, message=message), "cluster_dim"))
+        return None
+
+
+def _uneven(grid: Dim, cluster: Dim, axis: str, blocks: int) -> tuple[str, str]:
+    whole = tuple(-(-g // c) * c for g, c in zip(grid, cluster, strict=True))
+    return (
+        f"grid_dim={tuple(grid)} is {blocks} in {axis}, which cluster_dim={tuple(cluster)} does not divide",
+        f"write grid_dim={whole}; where that makes more blocks than there is work for, "
+        "the kernel must leave out the rest",
+    )
+
+
+def check_uses(artifact: Artifact, attributes: LaunchAttributes | None) -> None:
+    """Whether a kernel is launched as what it uses wants it.
+
+    Raises:
+        LaunchError: it waits for all blocks of the grid in a launch that is not cooperative, or it does
+            not wait for the kernel before it in a launch that may begin before that has ended.
+    """
+    name, uses = artifact.signature.name, artifact.uses
+    if "grid_sync" in uses and (attributes is None or not attributes.cooperative):
+        raise refuse(
+            "cooperative",
+            f"{name} calls grid_sync(), for which all blocks of the launch must run at once",
+            hints=["write cooperative=True at the launch"],
+            at=("cooperative", 0),
+        )
+    if attributes is not None and attributes.pdl and "wait_on_dependent_grids" not in uses:
+        raise refuse(
+            "pdl-wait",
+            f"{name} may begin before earlier work has ended, but never waits for it",
+            hints=["call wait_on_dependent_grids() before it uses memory that others use, or leave out pdl"],
+            at=("pdl", 0),
+        )
