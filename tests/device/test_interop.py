@@ -35,6 +35,12 @@ def widen(x: LayoutTensor[BFloat16], out: LayoutTensor[Float32]):
     out[global_idx.x] = Float32(x[global_idx.x])
 
 
+@kernel
+def claims(x: Pointer[Float32], n: Int):
+    assert global_idx.x < n, "too many threads"
+    x[global_idx.x] += 1.0
+
+
 @pytest.fixture
 def ctx() -> Iterator[DeviceContext]:
     with DeviceContext(api="cuda") as context:
@@ -116,6 +122,76 @@ def test_torch_refusals(ctx: DeviceContext, torch: Any) -> None:
     )
     assert "x.contiguous()" in refusal(torch.zeros(4, 4, device="cuda").T[1:])
     assert "Tensor.from_numpy(x, ctx)" in refusal(np.zeros(4, np.float32))
+
+
+def count_python_launches(ctx: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    counted = [0]
+    by_python = ctx.enqueue_by_python
+
+    def counting(*args: Any, **named: Any) -> Any:
+        counted[0] += 1
+        return by_python(*args, **named)
+
+    monkeypatch.setattr(ctx, "enqueue_by_python", counting)
+    return counted
+
+
+def test_torch_natively(ctx: DeviceContext, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches that were made before do not go through Python, and do what those through Python do."""
+    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
+        pytest.skip("this PyTorch has no C exchange API")
+    ctx.compile_function(add_one)
+    counted = count_python_launches(ctx, monkeypatch)
+    base = torch.zeros(4096, device="cuda")
+    shapes = [base, base[64:], base.view(64, 64), base[128:256], torch.nn.Parameter(base[:64])[:0]]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    for n in range(40):
+        x = shapes[n % len(shapes)]
+        ctx.enqueue_function(add_one, x, x.numel(), grid_dim=16, block_dim=256)
+    assert counted[0] <= 3
+    expected = np.zeros(4096)
+    for part in (slice(0, 4096), slice(64, 4096), slice(0, 4096), slice(128, 256)):
+        expected[part] += 8
+    assert np.array_equal(base.cpu().numpy(), expected)
+    with torch.cuda.stream(side):
+        before = counted[0]
+        for _ in range(40):
+            base.add_(1.0)
+            ctx.enqueue_function(add_one, base, base.numel(), grid_dim=16, block_dim=256)
+        assert np.array_equal(base.cpu().numpy(), expected + 80)
+        assert counted[0] - before <= 3
+    for wrong in (base.double(), base.view(64, 64).T, base[::2], torch._neg_view(base), base.cpu()):
+        with pytest.raises(LaunchError):
+            ctx.enqueue_function(add_one, wrong, 64, grid_dim=16, block_dim=256)
+    ctx.close()
+    with pytest.raises(LaunchError, match="closed"):
+        ctx.enqueue_function(add_one, base, base.numel(), grid_dim=16, block_dim=256)
+
+
+def test_torch_tensors_natively(ctx: DeviceContext, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = count_python_launches(ctx, monkeypatch)
+    x, out = torch.rand(200, 300, device="cuda"), torch.empty(300, 200, device="cuda")
+    for n in range(30):
+        ctx.enqueue_function(scale, x, float(n), out.T, over=(200, 300))
+        assert torch.equal(out.T, x * float(n))
+    native = hasattr(torch.Tensor, "__dlpack_c_exchange_api__")
+    assert counted[0] <= (12 if native else 30)
+    ctx.enqueue_function(scale, x[:, :200], 2.0, out[:200].T, over=(200, 200))
+    assert torch.equal(out[:200].T, x[:, :200] * 2.0)
+
+
+def test_synchronize_waits_for_native_launches_on_torchs_stream(ctx: DeviceContext, torch: Any) -> None:
+    ctx.compile_function(claims)
+    x = torch.zeros(32, device="cuda")
+    for _ in range(20):
+        ctx.enqueue_function(claims, x, 32, grid_dim=1, block_dim=32)
+    ctx.synchronize()
+    torch.cuda._sleep(200_000_000)
+    x.add_(1.0)
+    ctx.enqueue_function(claims, x, 32, grid_dim=1, block_dim=32)
+    ctx.synchronize()
+    assert torch.cuda.current_stream().query()
 
 
 def test_torch_graph_capture(ctx: DeviceContext, torch: Any) -> None:

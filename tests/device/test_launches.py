@@ -182,3 +182,28 @@ def test_a_full_queue_lets_other_threads_go_on(any_context: DeviceContext) -> No
     for _ in range(5000):
         ctx.enqueue_function(scalar_add, buffer, 64, 1.0, grid_dim=1, block_dim=64)
     assert read(ctx, buffer).tolist() == [5020.0] * 64
+
+
+def test_streams_and_threads_without_a_context(any_context: DeviceContext) -> None:
+    """Launches on further streams, and of threads in which nothing was done on the device before."""
+    ctx = any_context
+    buffer = ctx.enqueue_create_buffer(Float32, 64)
+    buffer.enqueue_fill(0)
+    ctx.synchronize()
+    streams = [ctx.create_stream() for _ in range(3)]
+
+    def work(stream: Any) -> None:
+        for _ in range(100):
+            ctx.enqueue_function(scalar_add, buffer, 64, 1.0, grid_dim=1, block_dim=64, stream=stream)
+        stream.synchronize()
+
+    for stream in streams:
+        thread = threading.Thread(target=work, args=(stream,))
+        thread.start()
+        thread.join()
+    assert read(ctx, buffer).tolist() == [300.0] * 64
+    streams[0].close()
+    with pytest.raises(LaunchError, match="closed"):
+        work(streams[0])
+    work(streams[1])
+    assert read(ctx, buffer).tolist() == [400.0] * 64
