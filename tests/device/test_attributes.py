@@ -454,3 +454,12 @@ def test_native_launches_have_no_attributes() -> None:
             assert set(get(ctx, out).reshape(-1, 10)[:, 3].tolist()) == {cluster or 1}
             with pytest.raises(LaunchError, match="does not divide"):
                 ctx.enqueue_function(places, out, grid_dim=8, block_dim=1, cluster_dim=3)
+
+
+def test_arrays_of_torch(ctx: DeviceContext) -> None:
+    torch: Any = pytest.importorskip("torch")
+    data = numbers(32 * 8)
+    x, out = torch.from_numpy(data).cuda(), torch.zeros(8, device="cuda")
+    for _ in range(12):
+        ctx.enqueue_function(cluster_sums, x, out, size=32, grid_dim=8, block_dim=32, cluster_dim=4)
+    assert out.cpu().tolist() == np.repeat(data.reshape(2, -1).sum(axis=1), 4).tolist()
