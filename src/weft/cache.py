@@ -27,13 +27,33 @@ from weft.frontend.fingerprint import NoFingerprint, fingerprint
 from weft.frontend.over import Over
 from weft.lang.decorators import Kernel
 from weft.lang.spec import Spec
-from weft.targets import Target
+from weft.targets import Target, find_target
 
-__all__ = ["cached", "key_of", "load", "store"]
+__all__ = ["cached", "compile_kernel", "key_of", "load", "store"]
 
 _FORMAT = 1
 _LIMIT = 512 << 20
 _MAGIC = b"weft"
+
+
+def compile_kernel(
+    kernel: Kernel[...],
+    specs: Mapping[str, Spec],
+    target: str | Target,
+    *,
+    over: Over | None = None,
+) -> Artifact:
+    """A kernel compiled for a target, or taken from the cache where it has been before."""
+    found = find_target(target)
+    key = key_of(kernel, specs, found, over)
+    artifact = load(key) if key is not None else None
+    if artifact is None:
+        from weft.compiler import elaborate_kernel  # only now: what is in the cache needs no compiler
+
+        artifact = elaborate_kernel(kernel, specs, found, over=over).artifact()
+        if key is not None:
+            store(key, artifact)
+    return artifact
 
 
 def key_of(kernel: Kernel[...], specs: Mapping[str, Spec], target: Target, over: Over | None) -> str | None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from weft import cache
 from weft.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
 from weft.diagnostics import CompileError, Location, caller_location, nearest
 from weft.diagnostics.wrote import source_of
@@ -24,7 +23,7 @@ from weft.lang.spec import Spec
 from weft.passes.pipeline import run_passes
 from weft.targets import Feature, Target, find_target
 
-__all__ = ["EMISSION_KINDS", "Compilation", "compile_kernel", "elaborate_kernel"]
+__all__ = ["EMISSION_KINDS", "Compilation", "check_emission_kind", "elaborate_kernel"]
 
 EmissionKind = Literal["ir", "llvm", "llvm-opt", "asm", "object"]
 EMISSION_KINDS: tuple[EmissionKind, ...] = ("ir", "llvm", "llvm-opt", "asm", "object")
@@ -161,24 +160,6 @@ def _invalid(error: InvalidIR, function: Function) -> CompileError:
     message = f"weft made code that breaks its own rules: {error}"
     hint = "this is a defect of weft: please report it with the lines above"
     return CompileError.at("internal-error", message, place, hints=(hint,))
-
-
-def compile_kernel(
-    kernel: Kernel[...],
-    specs: Mapping[str, Spec],
-    target: str | Target,
-    *,
-    over: Over | None = None,
-) -> Artifact:
-    """A kernel compiled for a target, or taken from the cache where it has been before."""
-    found = find_target(target)
-    key = cache.key_of(kernel, specs, found, over)
-    artifact = cache.load(key) if key is not None else None
-    if artifact is None:
-        artifact = elaborate_kernel(kernel, specs, found, over=over).artifact()
-        if key is not None:
-            cache.store(key, artifact)
-    return artifact
 
 
 def check_emission_kind(kind: str) -> EmissionKind:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from weft.arguments import examine, take
 from weft.artifact import Signature
+from weft.cache import compile_kernel
 from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
@@ -433,8 +434,6 @@ class DeviceContext(BaseContext):
         key = (kernel.function, tuple(specs.values()), over)
         found = self._loaded.get(key)
         if found is None:
-            from weft.compiler import compile_kernel
-
             artifact = compile_kernel(kernel, specs, self.target, over=over)
             found = self._loaded[key] = _Loaded(self.device.load(artifact), artifact.signature)
         return found

@@ -84,7 +84,7 @@ def key(kernel: Kernel[...], target: str = "sm_90") -> str | None:
 
 def compiled(kernel: Kernel[...], target: str = "sm_90") -> Artifact:
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.function)}
-    return compiler.compile_kernel(kernel, specs, target)
+    return cache.compile_kernel(kernel, specs, target)
 
 
 @pytest.fixture

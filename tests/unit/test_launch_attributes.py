@@ -14,7 +14,7 @@ import pytest
 from weft import Float32, Int, Pointer, kernel
 from weft.artifact import Artifact, Signature
 from weft.compile import compile_info
-from weft.compiler import compile_kernel
+from weft.cache import compile_kernel
 from weft.diagnostics import CompileError, DeviceError, LaunchError
 from weft.gpu import (
     block_id_in_cluster,
