@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import Int, kernel
+from weft import Int, func, kernel
 from weft.gpu import barrier, block_dim, thread_idx
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, stack_allocation
@@ -75,16 +75,16 @@ def alone(draw: st.DrawFn) -> Lines:
 
 
 @st.composite
-def blocks(draw: st.DrawFn, depth: int, in_loop: bool) -> Lines:
+def blocks(draw: st.DrawFn, depth: int, in_loop: bool, together: bool = False) -> Lines:
     lines: Lines = []
     for _ in range(draw(st.integers(1, 4))):
-        lines += draw(statements(depth, in_loop))
+        lines += draw(statements(depth, in_loop, together))
     return lines
 
 
 @st.composite
-def statements(draw: st.DrawFn, depth: int, in_loop: bool) -> Lines:
-    """What all threads do together, or each for itself."""
+def statements(draw: st.DrawFn, depth: int, in_loop: bool, together: bool) -> Lines:
+    """What all threads do together, or each for itself; ``together``: so they return."""
     choice = draw(st.integers(0, 9 if depth else 4))
     if choice < 2:
         return draw(alone())
@@ -95,19 +95,26 @@ def statements(draw: st.DrawFn, depth: int, in_loop: bool) -> Lines:
         return ["barrier()", f"u = part[{draw(st.integers(0, 63))} % n] % 50", "barrier()"]
     if choice == 4:
         if draw(st.booleans()):
-            return [f"if {draw(expressions())} > 60:", "    out[t] = a", "    return"]
+            condition = draw(same_for_all() if together else expressions())
+            return [f"if {condition} > {draw(numbers) if together else 60}:", "    out[t] = a", "    return"]
         if in_loop:
             return [f"if {draw(same_for_all())} > {draw(numbers)}:", f"    {draw(jumps)}"]
         return [f"u = {draw(same_for_all())}"]
     if choice < 7:
-        lines = [f"if {draw(same_for_all())} > {draw(numbers)}:", *indented(draw(blocks(depth - 1, in_loop)))]
+        lines = [
+            f"if {draw(same_for_all())} > {draw(numbers)}:",
+            *indented(draw(blocks(depth - 1, in_loop, together))),
+        ]
         if draw(st.booleans()):
-            lines += ["else:", *indented(draw(blocks(depth - 1, in_loop)))]
+            lines += ["else:", *indented(draw(blocks(depth - 1, in_loop, together)))]
         return lines
     if choice < 9:
-        return [f"for i in range({draw(st.integers(0, 4))}):", *indented(draw(blocks(depth - 1, True)))]
+        return [
+            f"for i in range({draw(st.integers(0, 4))}):",
+            *indented(draw(blocks(depth - 1, True, together))),
+        ]
     rounds = f"w{depth}"
-    body = [f"{rounds} -= 1", *draw(blocks(depth - 1, True))]
+    body = [f"{rounds} -= 1", *draw(blocks(depth - 1, True, together))]
     return [f"{rounds} = {draw(st.integers(0, 3))}", f"while {rounds} > 0:", *indented(body)]
 
 
@@ -182,6 +189,36 @@ def test_random_programs(
     assert found.tolist() == simulated(source, x, flag), source
     if _count % 10 == 0:
         assert "bar" in ptx(made, *arrays, flag, dynamic=dynamic)
+
+
+@given(body=blocks(3, False, True), n=st.integers(1, 20), flag=st.integers(-5, 60))
+@settings(max_examples=15)
+def test_random_helpers(launch: Launch, body: Lines, n: int, flag: int) -> None:
+    """A helper that all threads leave together, anywhere; what follows its call is done all the same."""
+    global _count
+    _count += 1
+    source = HEAD + textwrap.indent("\n".join(body), "    ") + TAIL
+    x = [(i * 37) % 101 for i in range(n)]
+    scope: dict[str, Any] = {
+        "thread_idx": thread_idx,
+        "block_dim": block_dim,
+        "barrier": barrier,
+        "stack_allocation": stack_allocation,
+        "Layout": Layout,
+        "AddressSpace": AddressSpace,
+        "Int": Int,
+    }
+    helper: Any = func(compiled(source, f"<random helper {_count}>", scope))
+
+    @kernel
+    def calls(x: LayoutTensor[Int], out: LayoutTensor[Int], flag: Int):
+        helper(x, out, flag)
+        barrier()
+        out[thread_idx.x] = out[thread_idx.x] * 3 + 1
+
+    arrays = np.array(x, np.int64), np.full(n, -1, np.int64)
+    found = launch(calls, *arrays, flag, grid_dim=2, block_dim=n)[1]
+    assert found.tolist() == [value * 3 + 1 for value in simulated(source, x, flag)], source
 
 
 def test_the_simulation_waits() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from weft.diagnostics import CompileError, Location
-from weft.ir.clone import clone_op
+from weft.ir.builder import Builder
+from weft.ir.clone import clone_region
 from weft.ir.core import Function, Module, Op, Region, Value
+from weft.ir.types import I1, pointer
 
 __all__ = ["has_barrier", "inline_barriers"]
 
 _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
+_LOOPS = frozenset({"weft.for", "weft.while"})
 
 
 def has_barrier(region: Region) -> bool:
@@ -16,21 +19,36 @@ def has_barrier(region: Region) -> bool:
     return any(op.name == "gpu.barrier" for op in region.walk())
 
 
+def _returns(ops: list[Op]) -> bool:
+    return any(op.name == "weft.return" for op in Region([], ops).walk())
+
+
 def inline_barriers(module: Module) -> None:
     """Inline all helpers with barriers, innermost first, and drop them."""
     functions = {f.name: f for f in module.functions}
     while True:
         waiting = {f.name for f in module.functions if not f.kernel and has_barrier(f.body)}
-        changed = [_Inliner(f, functions, waiting).run() for f in module.functions]
+        changed = [_Inliner(module, f, functions, waiting).run() for f in module.functions]
         if not any(changed):
             module.functions = [f for f in module.functions if f.name not in waiting]
             return
 
 
+def _by_thread(v: Value, seen: set[Value]) -> bool:
+    """Whether a value is computed, or loaded from an address computed, from which thread this is."""
+    if v in seen or not isinstance(v.owner, Op):
+        return False
+    seen.add(v)
+    return v.owner.name == "gpu.thread_id" or any(_by_thread(o, seen) for o in v.owner.operands)
+
+
 class _Inliner:
     """The calls in one function's body."""
 
-    def __init__(self, function: Function, functions: dict[str, Function], waiting: set[str]) -> None:
+    def __init__(
+        self, module: Module, function: Function, functions: dict[str, Function], waiting: set[str]
+    ) -> None:
+        self.module = module
         self.body = function.body
         self.functions = functions
         self.waiting = waiting
@@ -68,20 +86,109 @@ class _Inliner:
 
     def inlined(self, call: Op, callee: Function) -> list[Op]:
         """The callee's operations in place of a call of it."""
-        last = callee.body.ops[-1]
-        if [op for op in callee.body.walk() if op.name == "weft.return"] != [last]:
-            raise CompileError.at(
-                "barrier-return",
-                f"{callee.source_name} waits at a barrier and returns early, "
-                "which cannot be compiled for a CPU",
-                Location(callee.file, callee.line),
-                hints=("return once, at the end",),
-            )
         mapping: dict[Value, Value] = dict(zip(callee.args, call.operands, strict=True))
-        out: list[Op] = []
-        for op in callee.body.ops[:-1]:
-            made = clone_op(op, mapping)
-            (self.head if op.name in _HOISTED else out).append(made)
-        for old, new in zip(call.results, last.operands, strict=True):
-            self.results[old] = mapping.get(new, new)
-        return out
+        made = clone_region(callee.body, mapping)
+        self.head.extend(op for op in made.ops if op.name in _HOISTED)
+        ops = [op for op in made.ops if op.name not in _HOISTED]
+        last = ops[-1]
+        if _returns(ops[:-1]):
+            leaving = _Leaving(self.module, call, callee)
+            out = leaving.body(ops)
+            self.head.extend(leaving.slots)
+            self.results.update(zip(call.results, leaving.results, strict=True))
+            return out
+        self.results.update(zip(call.results, last.operands, strict=True))
+        return ops[:-1]
+
+
+class _Leaving:
+    """A body that returns from within, as one that runs to its end.
+
+    What it returns is kept in slots, and a flag says that it has returned: loops are left by it, and what
+    follows is skipped. All threads skip a barrier or none does, as the language has it.
+    """
+
+    def __init__(self, module: Module, call: Op, callee: Function) -> None:
+        self.call, self.callee = call, callee
+        self.b = Builder(module)
+        self.b.loc = call.loc
+        self.slots: list[Op] = []
+        self.kept = [self.slot(r) for r in call.results]
+        self.flag = self.slot(Value(I1, None, "returned"))
+        self.results: list[Value] = []
+
+    def slot(self, like: Value) -> Value:
+        """A slot for values of this type."""
+        with self.b.into(Region()) as made:
+            self.b.emit("weft.slot", (), (pointer(5),), {"elem_type": like.type, "name": like.name})
+        self.slots.extend(made.ops)
+        return made.ops[0].result
+
+    def body(self, ops: list[Op]) -> list[Op]:
+        """The operations, and after them the values that were returned."""
+        b = self.b
+        with b.into(Region()) as made:
+            b.emit("weft.set", (self.flag, b.constant(False, I1)))
+            self.sequence(ops, in_loop=False, waits=False)
+            self.results = [
+                b.value("weft.get", (s,), r.type) for s, r in zip(self.kept, self.call.results, strict=True)
+            ]
+        return made.ops
+
+    def sequence(self, ops: list[Op], *, in_loop: bool, waits: bool) -> None:
+        """Emit operations of which some return; in a loop a return has left it.
+
+        ``waits``: whether a barrier may follow them.
+        """
+        b = self.b
+        for n, op in enumerate(ops):
+            b.loc = op.loc
+            if op.name == "weft.return":
+                for slot, value in zip(self.kept, op.operands, strict=True):
+                    b.emit("weft.set", (slot, value))
+                b.emit("weft.set", (self.flag, b.constant(True, I1)))
+                if in_loop:
+                    b.emit("weft.break")
+                return
+            if op.name == "llvm.unreachable":  # behind the last return
+                return
+            b.region.ops.append(op)
+            if not _returns([op]):
+                continue
+            is_loop, rest = op.name in _LOOPS, Region([], ops[n + 1 :])
+            still = waits or has_barrier(rest)
+            if still and not is_loop and _by_thread(op.operands[0], set()):
+                self.refuse(op)
+            for region in op.regions:
+                inner = region.ops[:]
+                region.ops.clear()
+                with b.into(region):
+                    waiting = still or (is_loop and has_barrier(Region([], [op])))
+                    self.sequence(inner, in_loop=in_loop or is_loop, waits=waiting)
+            if is_loop and in_loop:
+                with b.into(Region()) as leave:
+                    b.emit("weft.break")
+                b.emit("weft.if", (b.value("weft.get", (self.flag,), I1),), (), {}, (leave, Region()))
+            elif not in_loop:
+                self.unless_returned(rest, waits)
+                return
+
+    def unless_returned(self, rest: Region, waits: bool) -> None:
+        """Emit what follows an operation that may have returned."""
+        b = self.b
+        with b.into(Region()) as following:
+            self.sequence(rest.ops, in_loop=False, waits=waits)
+        if following.ops:
+            gone = b.value("weft.get", (self.flag,), I1)
+            b.emit("weft.if", (gone,), (), {}, (Region(), following))
+
+    def refuse(self, branch: Op) -> None:
+        """The threads that return would not come to the barrier that others wait at."""
+        name = self.callee.source_name
+        raise CompileError.at(
+            "barrier-return",
+            f"{name} returns here for some threads, and others wait at its barrier",
+            Location(self.callee.file, branch.loc[0], branch.loc[1]),
+            notes=("all threads of a block reach a barrier, or none",),
+            hints=("wait before you return, or return from the kernel itself",),
+        )
