@@ -18,45 +18,10 @@ import numpy as np
 from mpmath import mp
 
 import weft.math as wm
-from weft import Comptime, Float32, Float64, Int, Pointer, kernel
-from weft.gpu import global_idx
-from weft.gpu.host import DeviceContext
+from ulp import Array, errors, one32, one64, run, two32, two64
 
-Array = np.ndarray[Any, Any]
 Wide = np.longdouble
 CHUNK = 1 << 22
-
-
-@kernel
-def one32(x: Pointer[Float32], out: Pointer[Float32], n: Int, *, f: Comptime[Any]) -> None:
-    i = global_idx.x
-    if i < n:
-        out[i] = f(x[i])
-
-
-@kernel
-def one64(x: Pointer[Float64], out: Pointer[Float64], n: Int, *, f: Comptime[Any]) -> None:
-    i = global_idx.x
-    if i < n:
-        out[i] = f(x[i])
-
-
-@kernel
-def two32(
-    x: Pointer[Float32], y: Pointer[Float32], out: Pointer[Float32], n: Int, *, f: Comptime[Any]
-) -> None:
-    i = global_idx.x
-    if i < n:
-        out[i] = f(x[i], y[i])
-
-
-@kernel
-def two64(
-    x: Pointer[Float64], y: Pointer[Float64], out: Pointer[Float64], n: Int, *, f: Comptime[Any]
-) -> None:
-    i = global_idx.x
-    if i < n:
-        out[i] = f(x[i], y[i])
 
 
 def rsqrt(x: Array) -> Array:
@@ -105,34 +70,10 @@ ONE: dict[str, Callable[[Array], Array] | None] = {
 }
 TWO: dict[str, Callable[[Array, Array], Array]] = {"atan2": np.arctan2, "pow": np.power}
 
-ctx = DeviceContext(api="cpu")
-
-
-def run(k: Any, f: Any, *arrays: Array) -> Array:
-    """``f`` of the arrays' elements, by a kernel."""
-    n = arrays[0].size
-    dtype = Float32 if arrays[0].dtype == np.float32 else Float64
-    buffers = [ctx.enqueue_create_buffer(dtype, n) for _ in range(len(arrays) + 1)]
-    for buffer, array in zip(buffers, arrays, strict=False):
-        ctx.enqueue_copy(dst=buffer, src=array)
-    ctx.enqueue_function(k, *buffers, n, f=f, grid_dim=(n + 1023) // 1024, block_dim=1024)
-    out = np.empty_like(arrays[0])
-    ctx.enqueue_copy(dst=out, src=buffers[-1])
-    ctx.synchronize()
-    return out
-
 
 def worst(got: Array, exact: Array) -> float:
     """The largest error in ulp; infinite for a wrong infinity, nan or sign of zero."""
-    info = np.finfo(got.dtype)
-    nearest = exact.astype(got.dtype)
-    exponent = np.maximum(np.frexp(exact)[1] - 1, int(info.minexp)) - int(info.nmant)
-    error = np.abs(got.astype(exact.dtype) - exact) / np.ldexp(exact.dtype.type(1), exponent)
-    special = ~np.isfinite(nearest) | ~np.isfinite(got)
-    same = (nearest == got) | (np.isnan(nearest) & np.isnan(got))
-    error = np.where(special, np.where(same, 0, np.inf), error)
-    wrong = (nearest == 0) & (got == 0) & (np.signbit(nearest) != np.signbit(got))
-    return float(np.max(np.where(wrong, np.inf, error)))
+    return float(np.max(errors(got, exact)))
 
 
 def patterns(step: int) -> Iterator[Array]:
