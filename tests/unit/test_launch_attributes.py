@@ -238,6 +238,20 @@ def test_dependent_launches_on_a_cpu() -> None:
         assert list(host) == [3.0] * 8
 
 
+@kernel
+def copies_after(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    wait_on_dependent_grids()
+    out[global_idx.x] = x[global_idx.x]
+
+
+def test_what_a_dependent_launch_reads_may_change() -> None:
+    """A range's buffers are promised to be apart, and what is read to stay, only where nothing overlaps."""
+    ctx = DeviceContext(api="cpu")
+    x, out = (ctx.enqueue_create_buffer(Float32, 8).tensor(Layout.row_major(8)) for _ in range(2))
+    for pdl in (False, True):
+        assert ctx.enqueue_by_python(copies_after, x, out, over=8, pdl=pdl).apart == (not pdl)
+
+
 # -- the code -------------------------------------------------------------------------------------
 
 
