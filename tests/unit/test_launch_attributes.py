@@ -13,8 +13,8 @@ import pytest
 
 from weft import Float32, Int, Pointer, kernel
 from weft.artifact import Artifact, Signature
-from weft.compile import compile_info
 from weft.cache import compile_kernel
+from weft.compile import compile_info
 from weft.diagnostics import CompileError, DeviceError, LaunchError
 from weft.gpu import (
     block_id_in_cluster,
