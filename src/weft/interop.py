@@ -143,56 +143,81 @@ def torch_op(
     torch: Any = sys.modules.get("torch")
     if torch is None:
         raise refuse("torch-op", "torch_op needs PyTorch", hints=["write `import torch` before"])
-    made = dict(out or {})
-    free = [p for p in parameters(kernel.function) if not p.comptime]
-    given = [p.name for p in free if p.name not in made]
-    unknown = [n for n in (*made, *mutates) if n not in {p.name for p in free}]
-    if unknown:
-        raise refuse(
-            "torch-op", f"{kernel.__name__} has no parameter `{unknown[0]}`", hints=["check the name"]
-        )
-    letters = iter("abcdefghijklmnopqrstuvwxyz")
-    kinds = [_torch_type(p, next(letters) if p.name in mutates else None) for p in free if p.name in given]
-    listed = ", ".join(f"{kind} {n}" for kind, n in zip(kinds, given, strict=True))
-    result = "()" if not made else "Tensor" if len(made) == 1 else f"({', '.join(['Tensor'] * len(made))})"
+    op = _Operation(torch, kernel, dict(out or {}), tuple(mutates), (over, grid_dim, block_dim))
+    made = torch.library.custom_op(name, op.run, mutates_args=op.mutates, schema=op.schema())
+    made.register_fake(op.fake)
+    return made
 
-    def make(arguments: dict[str, Any]) -> Any:
-        for n, like in made.items():
-            arguments[n] = (
-                torch.empty_like(arguments[like], memory_format=torch.contiguous_format)
-                if isinstance(like, str)
-                else like(**{g: arguments[g] for g in given})
+
+class _Operation:
+    """A kernel behind an operation of PyTorch: what it takes, makes and gives."""
+
+    def __init__(
+        self,
+        torch: Any,
+        kernel: Kernel[...],
+        made: dict[str, Choice],
+        mutates: tuple[str, ...],
+        extents: tuple[Choice | None, Any, Any],
+    ) -> None:
+        self.torch = torch
+        self.kernel = kernel
+        self.made = made
+        self.mutates = mutates
+        self.over, self.grid_dim, self.block_dim = extents
+        self.free = [p for p in parameters(kernel.function) if not p.comptime]
+        self.given = [p.name for p in self.free if p.name not in made]
+        unknown = [n for n in (*made, *mutates) if n not in {p.name for p in self.free}]
+        if unknown:
+            raise refuse(
+                "torch-op", f"{kernel.__name__} has no parameter `{unknown[0]}`", hints=["check the name"]
             )
-        tensors = tuple(arguments[n] for n in made)
+
+    def schema(self) -> str:
+        """The signature in PyTorch's words."""
+        letters = iter("abcdefghijklmnopqrstuvwxyz")
+        taken = [
+            f"{_torch_type(p, next(letters) if p.name in self.mutates else None)} {p.name}"
+            for p in self.free
+            if p.name in self.given
+        ]
+        tensors = ", ".join(["Tensor"] * len(self.made))
+        return f"({', '.join(taken)}) -> {tensors if len(self.made) == 1 else f'({tensors})'}"
+
+    def make(self, arguments: dict[str, Any]) -> Any:
+        """Add the tensors of ``out`` to the arguments; what the operation gives."""
+        given = {n: arguments[n] for n in self.given}
+        for n, like in self.made.items():
+            if isinstance(like, str):
+                form = self.torch.contiguous_format
+                arguments[n] = self.torch.empty_like(arguments[like], memory_format=form)
+            else:
+                arguments[n] = like(**given)
+        tensors = tuple(arguments[n] for n in self.made)
         return None if not tensors else tensors[0] if len(tensors) == 1 else tensors
 
-    def run(*args: Any) -> Any:
-        arguments = dict(zip(given, args, strict=True))
-        result = make(arguments)
-        extents = _choose(over, arguments)
-        if isinstance(over, str):
-            extents = tuple(arguments[over].shape)
+    def fake(self, *args: Any) -> Any:
+        """What tracing sees: the tensors, and no launch."""
+        return self.make(dict(zip(self.given, args, strict=True)))
+
+    def run(self, *args: Any) -> Any:
+        """Launch, where the tensors are."""
+        arguments = dict(zip(self.given, args, strict=True))
+        result = self.make(arguments)
+        over = self.over
+        extents = tuple(arguments[over].shape) if isinstance(over, str) else _choose(over, arguments)
         device = next(a.device for a in arguments.values() if hasattr(a, "device"))
         ctx = _context("cuda" if device.type == "cuda" else "cpu", device.index or 0)
         ctx.enqueue_function(
-            kernel,
-            *[arguments[p.name] for p in free],
+            self.kernel,
+            *[arguments[p.name] for p in self.free],
             over=extents,
-            grid_dim=_choose(grid_dim, arguments),
-            block_dim=_choose(block_dim, arguments),
+            grid_dim=_choose(self.grid_dim, arguments),
+            block_dim=_choose(self.block_dim, arguments),
         )
         if device.type != "cuda":
             ctx.synchronize()
         return result
-
-    def fake(*args: Any) -> Any:
-        return make(dict(zip(given, args, strict=True)))
-
-    operation = torch.library.custom_op(
-        name, run, mutates_args=tuple(mutates), schema=f"({listed}) -> {result}"
-    )
-    operation.register_fake(fake)
-    return operation
 
 
 def _choose(choice: Any, arguments: dict[str, Any]) -> Any:
