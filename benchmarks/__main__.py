@@ -15,6 +15,7 @@ BENCHMARKS = {
     "startup": "startup",
     "cpu": "cpu",
     "gpu": "gpu",
+    "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""
 

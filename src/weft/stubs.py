@@ -102,7 +102,8 @@ def install(context: DeviceContext) -> Launcher | None:
         context = reference()
         assert context is not None
         made = context.enqueue_by_python(*args, **named)
-        if made.repeatable and (names or ()) == tuple(named):
+        own = all(_is_own(context, value) for value in (*args[1:], *named.values()))
+        if own and made.repeatable and (names or ()) == tuple(named):
             _learn(context.info, launcher, names, args, named, made)
 
     def failed(status: int) -> None:
@@ -111,6 +112,12 @@ def install(context: DeviceContext) -> Launcher | None:
     launcher = Launcher(stub_code(), primary.launch_address(), slow, failed, int(stream.handle))
     stream.add_launcher(launcher)
     return launcher
+
+
+def _is_own(context: DeviceContext, value: Any) -> bool:
+    """Whether an argument is no buffer of a peer, whose memory Python keeps while a kernel uses it."""
+    storage = getattr(value, "storage", value)
+    return not isinstance(storage, DeviceBuffer) or storage.context is context
 
 
 def _learn(

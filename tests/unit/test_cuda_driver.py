@@ -68,7 +68,9 @@ class Binding:
         for name in ("stream_flags", "event_flags", "jit_option", "memAllocationType"):
             setattr(self, f"CU{name}", Names())
         self.CUmemLocationType = self.CUmemPool_attribute = Names()
-        self.CUmemPoolProps = self.CUmemLocation = SimpleNamespace
+        self.CUmemPoolProps = self.CUmemLocation = self.CUmemAccessDesc = SimpleNamespace
+        self.CUmemAccess_flags = self.CUstreamCaptureMode = Names()
+        self.linked = 1
         self.cuuint64_t = int
         self.CU_MEMHOSTALLOC_PORTABLE = 1
 
@@ -137,6 +139,9 @@ class Binding:
 
     def on_EventCreate(self, flags: Any) -> tuple[int, int]:
         return 0, 8
+
+    def on_DeviceCanAccessPeer(self, device: int, peer: int) -> tuple[int, int]:
+        return 0, self.linked
 
     def on_GetErrorString(self, status: int) -> tuple[int, bytes]:
         return 0, f"text {status}".encode()
@@ -314,3 +319,83 @@ def test_closing_gives_unused_memory_back() -> None:
     ctx.close()
     ctx.close()
     assert binding.calls.count("cuMemPoolTrimTo") == 1
+
+
+def two(binding: Binding) -> tuple[BaseContext, BaseContext]:
+    driver = CudaDriver(binding)
+    return BaseContext(0, driver=driver), BaseContext(1, driver=driver)
+
+
+def test_a_copy_between_two_gpus_links_them_once() -> None:
+    binding = Binding()
+    one, other = two(binding)
+    here, there = one.enqueue_create_buffer("int32", 8), other.enqueue_create_buffer("int32", 8)
+    for _ in range(3):
+        one.enqueue_copy(dst=here, src=there)
+    assert binding.calls.count("cuMemcpyPeerAsync") == 3
+    assert binding.calls.count("cuCtxEnablePeerAccess") == binding.calls.count("cuMemPoolSetAccess") == 1
+    with pytest.raises(LaunchError, match=r"the buffer belongs to another context: that is .*cuda:1, NVIDIA"):
+        one.enqueue_fill(there, 1)  # that takes enable_peer_access
+    one.enable_peer_access(other)
+    one.enqueue_fill(there, 1)
+    assert binding.calls.count("cuCtxEnablePeerAccess") == 1
+    with pytest.raises(LaunchError, match="belongs to another context"):
+        other.enqueue_fill(here, 1)
+
+
+@pytest.mark.parametrize("enabled", [704, 711], ids=["by another library", "too many"])
+def test_the_driver_s_word_on_peers(enabled: int) -> None:
+    one, other = two(Binding(cuCtxEnablePeerAccess=always(enabled)))
+    if enabled == 704:
+        one.enable_peer_access(other)
+        return
+    assert failed(lambda: one.enable_peer_access(other)).code == "peer-access"
+    one.enqueue_copy(one.enqueue_create_buffer("int32", 8), other.enqueue_create_buffer("int32", 8))
+
+
+def test_gpus_that_are_not_linked() -> None:
+    binding = Binding()
+    binding.linked = 0
+    one, other = two(binding)
+    assert not one.can_access(other)
+    found = failed(lambda: one.enable_peer_access(other))
+    assert found.message == (
+        "kernels on <BaseContext cuda:0, NVIDIA H200> cannot use the memory of "
+        "<BaseContext cuda:1, NVIDIA H200>"
+    )
+    assert found.hints == ("copy: `ctx.enqueue_copy(dst, src)` goes between any two devices",)
+    here, there = one.enqueue_create_buffer("int32", 8), other.enqueue_create_buffer("int32", 8)
+    one.enqueue_copy(dst=here, src=there)
+    refused = failed(lambda: one.enqueue_fill(there, 1), LaunchError)
+    assert refused.hints == ("copy it: ctx.enqueue_copy(dst=own, src=theirs)",)
+    assert "cuCtxEnablePeerAccess" not in binding.calls
+    with pytest.raises(
+        LaunchError, match=r"no copy between NVIDIA H200 \(cuda:0\) and NVIDIA H200 \(cuda:1\)"
+    ):
+        with one.capture():
+            one.enqueue_copy(dst=here, src=there)
+
+
+def test_whose_fault_it_is() -> None:
+    """A driver may report a fault of one GPU from calls for another; kernels launched tell."""
+    binding = Binding()
+    one, other = two(binding)
+    launch(other)
+    binding.returns["cuStreamSynchronize"] = always(700)
+    found = failed(one.synchronize)
+    assert found.code == "device-fault"
+    assert found.message.startswith("kernel 'scale' failed on NVIDIA H200 (cuda:1): a thread accessed")
+    assert failed(one.synchronize).message == (
+        "the context of NVIDIA H200 (cuda:0) was lost: NVIDIA H200 (cuda:1) had failed"
+    )
+    assert failed(other.synchronize).message.startswith(
+        "the context of NVIDIA H200 (cuda:1) was lost: a thread"
+    )
+    binding = Binding()
+    one, other = two(binding)
+    launch(one)
+    launch(other)
+    binding.returns["cuStreamSynchronize"] = always(700)
+    assert failed(other.synchronize).message.startswith(
+        "one of the kernels 'scale' on NVIDIA H200 (cuda:1) and 'scale' on NVIDIA H200 (cuda:0) failed: a "
+    )

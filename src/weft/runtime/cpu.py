@@ -230,6 +230,10 @@ class CpuStream:
         """Hold later work until the event has been reached."""
         self._lane.submit(event.synchronize)
 
+    def follow(self, other: Stream) -> None:
+        """Hold later work until all that another stream holds now has ended."""
+        self.wait(other.record())
+
     def synchronize(self) -> None:
         """Wait until all queued work has ended; print what it printed; raise what failed."""
         self._lane.synchronize()

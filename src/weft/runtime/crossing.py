@@ -81,13 +81,13 @@ def _copy_alike(
     """A copy between two devices of one API, or two contexts of one device."""
     ordered = context.recording is None and not other.closed
     if ordered:
-        stream.wait(other.native.record())
+        stream.follow(other.native)
     if dst.letter == src.letter == "d" and dst.context.id != src.context.id:
         stream.copy_between(dst.address, dst.device, src.address, src.device, nbytes)
     else:
         stream.copy(cast("CopyKind", f"{src.letter}2{dst.letter}"), dst.address, src.address, nbytes)
     if ordered:
-        other.native.wait(stream.record())
+        other.native.follow(stream)
 
 
 def _copy_by_way_of_the_host(streams: tuple[Stream, Stream], dst: Place, src: Place, nbytes: int) -> None:
@@ -100,9 +100,9 @@ def _copy_by_way_of_the_host(streams: tuple[Stream, Stream], dst: Place, src: Pl
     first, second = streams
     if gpu.letter == "h":
         here, there = (first, second) if src.context.api == "cpu" else (second, first)
-        here.wait(there.record())
+        here.follow(there)
         here.copy("h2h", dst.address, src.address, nbytes)
-        there.wait(here.record())
+        there.follow(here)
         return
     one, two = cast("tuple[CopyKind, CopyKind]", ("d2h", "h2h") if gpu is src else ("h2h", "h2d"))
     starts = range(0, nbytes, _PIECE)
@@ -113,7 +113,7 @@ def _copy_by_way_of_the_host(streams: tuple[Stream, Stream], dst: Place, src: Pl
         if number >= 2:
             first.wait(passed[number - 2])
         first.copy(one, between, src.address + start, size)
-        second.wait(first.record())
+        second.follow(first)
         second.copy(two, dst.address + start, between, size)
         passed.append(second.record())
     first.wait(passed[-1])

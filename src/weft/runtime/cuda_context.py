@@ -23,7 +23,7 @@ from weft.runtime.refuse import missing
 
 __all__ = ["Primary", "Queue", "primary_of"]
 
-_ALREADY_ENABLED = 704
+_ALREADY_ENABLED, _TOO_MANY_PEERS = 704, 711
 _EXIT_SECONDS = 2.0
 """How long the process waits at its end for work that nobody waited for."""
 
@@ -67,6 +67,7 @@ class Primary:
         self.queues: set[Queue] = set()
         self.peers: set[Primary] = set()
         """Other GPUs whose memory kernels here may use."""
+        self._linked: dict[Primary, bool] = {}
         self.ordinal = ordinal
         self.place = info.name if cuda.count == 1 else f"{info.name} (cuda:{ordinal})"
         """Which GPU, in words."""
@@ -134,34 +135,38 @@ class Primary:
 
     def enable_access(self, peer: Primary) -> None:
         """Let kernels here use the memory of another GPU."""
-        if peer is self or peer in self.peers:
-            return
+        if peer is not self and self.link(peer):
+            self.peers.add(peer)
+
+    def link(self, peer: Primary) -> bool:
+        """Whether the memory of another GPU can be reached from here, by copies too; sees to it once."""
+        if peer in self._linked:
+            return self._linked[peer]
+        self._linked[peer] = self.can_access(peer)
+        if not self._linked[peer]:
+            return False
         self.enter()
         try:
             self.cuda(self.cu.cuCtxEnablePeerAccess, peer.context, 0)
         except CudaFailure as failure:
+            if failure.status == _TOO_MANY_PEERS:
+                self._linked[peer] = False
+                return False
             if failure.status != _ALREADY_ENABLED:  # by another library
                 raise self.error(failure) from None
         peer.memory.share(self.ordinal)
-        self.peers.add(peer)
+        self.enter()
+        return True
 
     def call_with(self, peer: Primary, function: Callable[..., tuple[Any, ...]], *args: Any) -> Any:
-        """``call`` for what concerns another GPU too, whose fault would else be taken for one of this.
+        """``call`` for what concerns another GPU too.
 
         Raises:
-            DeviceError: as ``call``, for the GPU that has failed.
+            DeviceError: as ``call``, or the other GPU has failed.
         """
         if peer.lost is not None:
             raise lost_error(peer.place, peer.lost)
-        try:
-            return self.cuda(function, *args)
-        except CudaFailure as failure:
-            raise (self if peer is self or self.has_failed() else peer).error(failure) from None
-
-    def has_failed(self) -> bool:
-        """Whether the driver takes no more work here."""
-        self.enter()
-        return int(self.cu.cuStreamQuery(self.memory.stream)[0]) in FAULTS
+        return self.call(function, *args)
 
     def ready(self, query: Callable[..., tuple[Any, ...]], handle: Any) -> bool:
         """Whether a stream or an event has been reached; errors as for ``call``."""
@@ -176,9 +181,25 @@ class Primary:
             return missing("driver-call", f"the NVIDIA driver refused {failure}")
         if self.lost is not None:
             return lost_error(self.place, self.lost)
-        self.lost = f"{FAULTS[failure.status]} ({failure.name})"
-        launched = [artifact for queue in tuple(self.queues) for artifact in queue.take_launched()]
-        return fault_error(failure, self.place, launched)
+        reason = f"{FAULTS[failure.status]} ({failure.name})"
+        # a fault of one GPU may come back from calls for any, so the kernels tell whose it is
+        others = [p for p in tuple(_primaries.values()) if p.cu is self.cu and p is not self]
+        for other in others:
+            if other.lost is not None:
+                self.lost = f"{other.place} had failed"
+                return lost_error(self.place, self.lost)
+        found = {primary.place: primary.take_launched() for primary in (self, *others)}
+        suspects = {place: launched for place, launched in found.items() if launched}
+        for primary in (self, *others):
+            if primary.place in (suspects or (self.place,)):
+                primary.lost = reason
+        if self.lost is None:
+            self.lost = f"{next(iter(suspects))} had failed"
+        return fault_error(failure, suspects or {self.place: []})
+
+    def take_launched(self) -> list[Artifact]:
+        """The kernels launched here that nobody has waited for."""
+        return [artifact for queue in tuple(self.queues) for artifact in queue.take_launched()]
 
     def status_error(self, function: str, status: int) -> DeviceError:
         """``error`` for a status that native code has got."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from weft.artifact import Artifact
@@ -103,18 +103,27 @@ def version_text(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def fault_error(failure: CudaFailure, device: str, launched: Iterable[Artifact]) -> DeviceError:
-    """The error for a fault on the device, which one of the kernels launched before has made."""
-    names = [repr(name) for name in dict.fromkeys(artifact.signature.name for artifact in launched)]
+def fault_error(failure: CudaFailure, launched: Mapping[str, Iterable[Artifact]]) -> DeviceError:
+    """The error for a fault, which one of the kernels launched before has made, by their devices."""
+    names = {
+        place: [repr(name) for name in dict.fromkeys(artifact.signature.name for artifact in artifacts)]
+        for place, artifacts in launched.items()
+    }
     if len(names) == 1:
-        who = f"kernel {names[0]}"
-    elif names:
-        who = f"one of the kernels {', '.join(names[:-1])} and {names[-1]}"
+        [(device, found)] = names.items()
+        where = f" on {device}"
+    else:
+        found = [f"{name} on {place}" for place, own in names.items() for name in own]
+        where = ""
+    if len(found) == 1:
+        who = f"kernel {found[0]}"
+    elif found:
+        who = f"one of the kernels {', '.join(found[:-1])} and {found[-1]}"
     else:
         who = "work"
     return DeviceError.at(
         "device-fault",
-        f"{who} failed on {device}: {FAULTS[failure.status]} ({failure.name})",
+        f"{who} failed{where}: {FAULTS[failure.status]} ({failure.name})",
         caller_location(),
         label="noticed here",
         notes=("the context of this device is lost, and with it the contents of its buffers",),

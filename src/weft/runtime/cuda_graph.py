@@ -16,8 +16,16 @@ from weft.artifact import Artifact
 from weft.diagnostics import WeftError
 from weft.runtime.cuda_context import Queue
 from weft.runtime.cuda_errors import CudaFailure
-from weft.runtime.cuda_stream import CudaEvent, CudaStream, called_address, forget_calls, register_call
-from weft.runtime.driver import CopyKind, Graph, Stream
+from weft.runtime.cuda_stream import (
+    CudaEvent,
+    CudaStream,
+    called_address,
+    forget_calls,
+    primary_of_device,
+    register_call,
+)
+from weft.runtime.driver import CopyKind, Device, Graph, Stream
+from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     from weft.runtime.cuda_context import Primary
@@ -91,6 +99,18 @@ class _CaptureStream(CudaStream):
             ctypes.memmove(dst, src, nbytes)
 
         self.call(task)
+
+    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+        """Capture a copy between two GPUs, which the driver can do where one reaches the other's memory."""
+        mine = self._primary
+        peer = next(p for p in map(primary_of_device, (dst_device, src_device)) if p is not mine)
+        if not mine.link(peer):
+            raise refuse(
+                "capture-copy",
+                f"a graph holds no copy between {mine.place} and {peer.place}, which are not linked",
+                hints=["queue the copy after `graph.replay()`"],
+            )
+        super().copy("d2d", dst, src, nbytes)
 
     def _pin(self, nbytes: int) -> int:
         pinned = _PinnedBytes(self._primary, nbytes)

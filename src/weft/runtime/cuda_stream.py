@@ -15,7 +15,7 @@ from weft.runtime.cuda_attributes import launch_config
 from weft.runtime.cuda_context import Queue
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.dim import Dim
-from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, LaunchAttributes
+from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, LaunchAttributes, Stream
 from weft.runtime.host_event import HostEvent
 from weft.runtime.limits import check_launch
 from weft.runtime.native_launch import Launcher
@@ -24,7 +24,7 @@ from weft.runtime.refuse import refuse
 if TYPE_CHECKING:
     from weft.runtime.cuda_context import Primary
 
-__all__ = ["CudaEvent", "CudaStream", "called_address", "forget_calls", "register_call"]
+__all__ = ["CudaEvent", "CudaStream", "called_address", "forget_calls", "primary_of_device", "register_call"]
 
 _STAGED = 16 << 20
 """Ordinary memory goes to the GPU through pinned pieces of this size."""
@@ -34,6 +34,8 @@ _ROWS = 1 << 14
 
 class CudaStream:
     """One queue of work."""
+
+    _mark: CudaEvent | None = None
 
     def __init__(self, primary: Primary, priority: int = 0) -> None:
         primary.enter()
@@ -127,8 +129,9 @@ class CudaStream:
     def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
         """Queue a copy between two GPUs, over their link where there is one."""
         cu = self._enter()
-        to, source = _primary_of(dst_device), _primary_of(src_device)
+        to, source = primary_of_device(dst_device), primary_of_device(src_device)
         peer = source if to is self._primary else to
+        self._primary.link(peer)
         self._primary.call_with(
             peer, cu.cuMemcpyPeerAsync, dst, to.context, src, source.context, nbytes, self.handle
         )
@@ -227,6 +230,23 @@ class CudaStream:
         else:
             self.call(event.synchronize)
 
+    def follow(self, other: Stream) -> None:
+        """Hold later work until all that another stream holds now has ended."""
+        if isinstance(other, CudaStream):
+            mark = other.mark()
+            cu = self._enter()
+            self._primary.call_with(mark.primary, cu.cuStreamWaitEvent, self.handle, mark.handle, 0)
+        else:
+            self.wait(other.record())
+
+    def mark(self) -> CudaEvent:
+        """The present end of the queue. There is one mark, which each call moves on."""
+        cu = self._enter()
+        if self._mark is None:
+            self._mark = CudaEvent(self._primary, timed=False)
+        self._primary.call(cu.cuEventRecord, self._mark.handle, self.handle)
+        return self._mark
+
     def _wait_for_host(self, event: HostEvent) -> None:
         """Have the GPU look at a word that the host writes; so no thread of the driver's is kept waiting."""
         if event.done:
@@ -288,9 +308,11 @@ class CudaStream:
 class CudaEvent:
     """A place in a stream of a GPU."""
 
-    def __init__(self, primary: Primary) -> None:
+    def __init__(self, primary: Primary, *, timed: bool = True) -> None:
         self.primary = primary
-        self.handle = primary.call(primary.cu.cuEventCreate, primary.cu.CUevent_flags.CU_EVENT_DEFAULT)
+        flags = primary.cu.CUevent_flags
+        flag = flags.CU_EVENT_DEFAULT if timed else flags.CU_EVENT_DISABLE_TIMING
+        self.handle = primary.call(primary.cu.cuEventCreate, flag)
         weakref.finalize(self, primary.memory.release, "event", self.handle).atexit = False
 
     @property
@@ -311,7 +333,8 @@ class CudaEvent:
         return self.primary.call(self.primary.cu.cuEventElapsedTime, earlier.handle, self.handle) / 1e3
 
 
-def _primary_of(device: Device) -> Primary:
+def primary_of_device(device: Device) -> Primary:
+    """The primary context of a GPU."""
     primary: Primary | None = getattr(device, "primary", None)
     assert primary is not None, "a copy between GPUs has two GPUs"
     return primary

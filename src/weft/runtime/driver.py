@@ -185,6 +185,10 @@ class Stream(Protocol):
         """Hold what is queued from now on until the event has been reached."""
         ...
 
+    def follow(self, other: Stream) -> None:
+        """Hold what is queued from now on until all that another stream holds now has ended."""
+        ...
+
     def synchronize(self) -> None:
         """Wait until all queued work has ended.
 

@@ -77,6 +77,8 @@ class PeerAccess:
             self._shares = True
         else:
             self.device.enable_access(other.device)
+            if not self.reaches(other):  # the driver allows a limited number
+                raise _no_access(repr(self), repr(other))
 
     @staticmethod
     def enable_all_peer_access(*, api: str | None = None) -> None:
@@ -101,7 +103,7 @@ class PeerAccess:
                         raise _no_access(f"{api}:{one}, {device.info.name}", f"{api}:{two}, {peer.info.name}")
                     device.enable_access(peer)
 
-    def reaches(self, other: BaseContext) -> bool:
+    def reaches(self, other: PeerAccess) -> bool:
         """Whether kernels here may use memory of another context now."""
         if _are_one(self, other):
             return self._shares

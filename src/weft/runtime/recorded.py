@@ -108,6 +108,9 @@ class _Recorder:
     def wait(self, event: Event) -> None:
         """Nothing: the steps run in their order."""
 
+    def follow(self, other: Stream) -> None:
+        """Nothing, as for ``wait``."""
+
     def synchronize(self) -> None:
         """Nothing is under way."""
 
