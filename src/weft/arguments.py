@@ -10,7 +10,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast, get_origin
 
-from weft.diagnostics import LaunchError
+from weft.artifact import Signature
+from weft.diagnostics import LaunchError, caller_location
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
@@ -25,7 +26,7 @@ from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
 
-__all__ = ["OPTIONS", "Taken", "examine", "take"]
+__all__ = ["OPTIONS", "Taken", "check_writes", "examine", "take"]
 
 OPTIONS = (
     "grid_dim",
@@ -128,6 +129,29 @@ def examine(
         except LaunchError as error:  # a closed buffer, or one of another context
             problems.extend(error.diagnostics, at)
     return taken._replace(specs=specs), problems
+
+
+def check_writes(
+    signature: Signature, kernel: Kernel[...], taken: Taken, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> None:
+    """Whether the kernel leaves arrays alone that are read-only.
+
+    Raises:
+        LaunchError: it writes to one.
+    """
+    problems = Problems()
+    for p, array in zip((p for p in signature.parameters if p.pointer), taken.memory, strict=True):
+        if p.written and isinstance(array, ForeignArray) and array.read_only:
+            name = p.name.partition(".")[0]
+            message = f"{kernel.__name__} writes to `{p.name}`, but the {array.made_by} is read-only"
+            problems.add(
+                "array-readonly",
+                message,
+                array.read_only,
+                at=argument_key(kernel.function, name, len(args), named),
+            )
+    if problems:
+        raise LaunchError(problems.placed(caller_location(), len(args)))
 
 
 def _taker(p: Parameter) -> Taker:

@@ -19,12 +19,14 @@ class Parameter:
 
     ``name`` is what a message should call it (``vector``, ``image.shape[0]``). A pointer argument is
     the address of elements of ``dtype``; any other is one value of ``dtype``. Every argument takes
-    one slot of 8 bytes in the packed argument block, little end first.
+    one slot of 8 bytes in the packed argument block, little end first. ``written`` says that the kernel
+    has a write through the pointer.
     """
 
     name: str
     dtype: DType
     pointer: bool = False
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ def _fields(a: Artifact) -> dict[str, Any]:
         "target": a.target,
         "kind": a.kind,
         "name": a.signature.name,
-        "parameters": [[p.name, p.dtype.name, p.pointer] for p in a.signature.parameters],
+        "parameters": [[p.name, p.dtype.name, p.pointer, p.written] for p in a.signature.parameters],
         "prints": [[_piece_text(p) for p in site.pieces] for site in a.prints],
         "asserts": [[s.message, s.file, s.line] for s in a.asserts],
         "shared_bytes": a.shared_bytes,
@@ -186,7 +186,10 @@ def _piece(words: list[str]) -> Piece:
 
 
 def _artifact(f: dict[str, Any], code: bytes) -> Artifact:
-    parameters = tuple(Parameter(name, as_dtype(dtype), pointer) for name, dtype, pointer in f["parameters"])
+    parameters = tuple(
+        Parameter(name, as_dtype(dtype), pointer, written)
+        for name, dtype, pointer, written in f["parameters"]
+    )
     across, down = f["per_thread"]
     return Artifact(
         entry=f["entry"],

@@ -17,6 +17,7 @@ from weft.frontend.over import Over
 from weft.ir.core import Function, Module
 from weft.ir.printer import print_module
 from weft.ir.verify import InvalidIR, verify_module
+from weft.ir.writes import written_arguments
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec
@@ -41,6 +42,8 @@ class Compilation:
     asserts: list[AssertSite]
     over: Over | None = None
     uses: frozenset[str] = frozenset()
+    written: frozenset[int] = frozenset()
+    """The positions of arguments that it writes through."""
     times: dict[str, float] = field(default_factory=dict[str, float])
     lowered: str | None = None
     source: Any = None
@@ -86,13 +89,14 @@ class Compilation:
     def signature(self) -> Signature:
         """The machine arguments, in order."""
         leaves = [
-            Parameter(p.name + leaf.suffix, leaf.dtype, leaf.pointer)
+            (p.name + leaf.suffix, leaf.dtype, leaf.pointer)
             for p in parameters(self.source)
             for leaf in self.specs[p.name].leaves()
         ]
+        arguments = [Parameter(*leaf, n in self.written) for n, leaf in enumerate(leaves)]
         if self.over is not None and self.over.runner is not None:
-            leaves += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: self.over.rank]]
-        return Signature(self.function.name, tuple(leaves))
+            arguments += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: self.over.rank]]
+        return Signature(self.function.name, tuple(arguments))
 
     def artifact(self) -> Artifact:
         """The kernel as the runtime takes it."""
@@ -142,6 +146,7 @@ def elaborate_kernel(
         raise _invalid(error, function) from (None if "before its definition" in str(error) else error)
     made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over)
     made.source, made.uses = kernel.function, frozenset(elaborator.uses)
+    made.written = written_arguments(module, function)
     made.times["elaborate"] = (elaborated - start) * 1e3
     made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
     return made

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from weft.arguments import examine, take
+from weft.arguments import check_writes, examine, take
 from weft.artifact import Signature
 from weft.cache import compile_kernel
 from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
@@ -306,6 +306,7 @@ class DeviceContext(BaseContext):
         arrays = [m for m in memory if isinstance(m, ForeignArray)]
         guest: GuestStream | None = None
         if arrays:
+            check_writes(loaded.signature, kernel, taken, args, named)
             alone = stream is None and len(arrays) == len(memory)
             ordered = Ordered(self, target, arrays, alone=alone, recorded=self.recording is not None)
             with ordered as target:

@@ -31,6 +31,7 @@ class ForeignArray:
         "made_by",
         "nbytes",
         "owner",
+        "read_only",
         "shape",
         "size",
         "stream",
@@ -53,6 +54,7 @@ class ForeignArray:
         stream: int | None = None,
         stream_owner: object = None,
         hold: bool = True,
+        read_only: str = "",
     ) -> None:
         self.owner = owner
         """What keeps the memory alive."""
@@ -72,6 +74,8 @@ class ForeignArray:
         self.stream_owner = stream_owner
         self.hold = hold
         """Whether the library may reuse the memory while queued work still uses it."""
+        self.read_only = read_only
+        """Where nobody may write to it: what to do instead."""
 
     def __len__(self) -> int:
         """How many elements the memory spans."""

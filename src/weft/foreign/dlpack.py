@@ -29,6 +29,7 @@ CPU: Final = 1
 CUDA: Final = 2
 CUDA_HOST: Final = 3
 CUDA_MANAGED: Final = 13
+_READ_ONLY = 1
 _CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
 ELEMENTS: Final = tuple(
     as_dtype(name)
@@ -90,6 +91,7 @@ class Described:
     strides: tuple[int, ...] | None
     """In elements; None for row-major order."""
     device: tuple[int, int]
+    read_only: bool
 
 
 _get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -100,8 +102,10 @@ _is_valid.restype, _is_valid.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.
 
 def read_capsule(capsule: Any) -> Described:
     """What a capsule describes. The memory stays while the capsule does."""
+    read_only = False
     if _is_valid(capsule, b"dltensor_versioned"):
-        tensor = _Versioned.from_address(_get_pointer(capsule, b"dltensor_versioned")).tensor
+        versioned = _Versioned.from_address(_get_pointer(capsule, b"dltensor_versioned"))
+        tensor, read_only = versioned.tensor, bool(versioned.flags & _READ_ONLY)
     else:
         tensor = _Managed.from_address(_get_pointer(capsule, b"dltensor")).tensor
     rank = tensor.ndim
@@ -115,6 +119,7 @@ def read_capsule(capsule: Any) -> Described:
         tuple(tensor.shape[:rank]) if rank else (),
         strides,
         (tensor.device_type, tensor.device_id),
+        read_only,
     )
 
 

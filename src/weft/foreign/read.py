@@ -146,7 +146,16 @@ def _numpy() -> Reader:
         dtype = _numpy_element(array, "NumPy array")
         strides = _in_elements(array.strides, dtype, "NumPy array", _NUMPY)
         address = array.__array_interface__["data"][0]
-        return HostArray(array, address, dtype, array.shape, strides, made_by="NumPy array", advice=_NUMPY)
+        return HostArray(
+            array,
+            address,
+            dtype,
+            array.shape,
+            strides,
+            made_by="NumPy array",
+            advice=_NUMPY,
+            read_only="" if array.flags.writeable else "pass x.copy()",
+        )
 
     return read
 
@@ -210,6 +219,8 @@ _JAX = Advice(
     to_host="pass np.asarray(x)",
     to_device="move it: jax.device_put(x, jax.devices()[n])",
 )
+_COPY = "pass a copy made with its own library"
+_CONSTANT = "write to a weft.Tensor, and share that: jax.dlpack.from_dlpack(tensor)"
 _TYPES = {"c": "complex", "b": "bool", "i": "int", "u": "uint", "f": "float"}
 
 
@@ -236,6 +247,7 @@ def _read_cuda_array_interface(value: Any) -> ForeignArray:
         api="cuda",
         device_id=None,
         stream=stream or LEGACY,
+        read_only=_COPY if interface["data"][1] else "",
     )
 
 
@@ -260,9 +272,17 @@ def _read_dlpack(value: Any) -> ForeignArray:
     if isinstance(found.element, str):
         raise Unreadable(f"a {made_by} of {found.element}", "weft has no such element type; convert it")
     advice = _JAX if jax else _PLAIN
+    read_only = _CONSTANT if jax else _COPY if found.read_only else ""
     if on_host:
         return HostArray(
-            capsule, found.address, found.element, found.shape, found.strides, made_by=made_by, advice=advice
+            capsule,
+            found.address,
+            found.element,
+            found.shape,
+            found.strides,
+            made_by=made_by,
+            advice=advice,
+            read_only=read_only,
         )
     return ForeignArray(
         capsule,
@@ -275,4 +295,5 @@ def _read_dlpack(value: Any) -> ForeignArray:
         api="cuda",
         device_id=found.device[1],
         stream=stream,
+        read_only=read_only,
     )

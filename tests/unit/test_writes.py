@@ -1,0 +1,113 @@
+"""Which parameters a kernel writes to, found in its IR."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from weft import Float32, Int, Int32, Pointer, func, kernel, struct
+from weft.atomic import Atomic
+from weft.compiler import elaborate_kernel
+from weft.gpu import global_idx
+from weft.lang.accept import spec_of_annotation
+from weft.lang.decorators import Kernel
+from weft.lang.signature import parameters
+from weft.layout import Layout, LayoutTensor
+from weft.over import describe_over
+
+
+@kernel
+def copy(source: Pointer[Float32], out: Pointer[Float32], n: Int):
+    if global_idx.x < n:
+        out[global_idx.x] = source[global_idx.x]
+
+
+@kernel
+def reads(source: Pointer[Float32], n: Int):
+    for i in range(n):
+        if source[i] > 1.0:
+            print(source[i])
+
+
+@kernel
+def walks(a: Pointer[Float32], b: Pointer[Float32], c: Pointer[Float32], n: Int):
+    """One pointer moves on, one is chosen at run time."""
+    p = a
+    for i in range(n):
+        p[0] = c[i]
+        p += 1
+    q = a
+    if n > 3:
+        q = b
+    q.store(1, Float32(2.0))
+
+
+@kernel
+def swaps(a: Pointer[Float32], b: Pointer[Float32], c: Pointer[Float32], n: Int):
+    """The written pointer comes round in a loop."""
+    p, q = a, b
+    for _ in range(n):
+        p, q = q, p
+    p[0] = c[0]
+
+
+@kernel
+def counts(totals: Pointer[Int32], source: Pointer[Int32]):
+    Atomic.fetch_add(totals + source[0], 1)
+
+
+@func
+def put(where: Pointer[Float32], value: Float32):
+    where[1] = value
+
+
+@kernel
+def calls(a: Pointer[Float32], b: Pointer[Float32]):
+    put(b + 2, a[0])
+
+
+@struct
+class Pair:
+    a: Pointer[Float32]
+    b: Pointer[Float32]
+
+
+@kernel
+def fields(pair: Pair, n: Int):
+    pair.b[n] = pair.a[n]
+
+
+@kernel
+def tensors(image: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    out[global_idx.y, global_idx.x] = image[global_idx.y, global_idx.x] * 2.0
+
+
+def written(made: Kernel[...], *, target: str = "sm_90", over: int = 0, **types: Any) -> list[str]:
+    specs = {p.name: spec_of_annotation(p.annotation, types.get(p.name)) for p in parameters(made.function)}
+    plan = describe_over(over, (4, 1), distinct=True) if over else None
+    artifact = elaborate_kernel(made, specs, target, over=plan).artifact()
+    return [p.name for p in artifact.signature.parameters if p.written]
+
+
+@pytest.mark.parametrize("target", ["sm_90", "x86-64"])
+@pytest.mark.parametrize(
+    ("made", "names"),
+    [
+        (copy, ["out"]),
+        (reads, []),
+        (walks, ["a", "b"]),
+        (swaps, ["a", "b"]),
+        (counts, ["totals"]),
+        (calls, ["b"]),
+        (fields, ["pair.b"]),
+    ],
+)
+def test_written(made: Kernel[...], names: list[str], target: str) -> None:
+    assert written(made, target=target) == names
+
+
+@pytest.mark.parametrize("target", ["sm_90", "x86-64"])
+def test_over_a_range(target: str) -> None:
+    layout = Layout.row_major(64, 64)
+    assert written(tensors, target=target, over=2, image=layout, out=layout) == ["out"]
