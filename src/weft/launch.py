@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import operator
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from weft.arguments import check_writes, examine, take
 from weft.artifact import Signature
 from weft.cache import compile_kernel
 from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
 from weft.dtype import DType
+from weft.extents import Extents
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.order import Ordered
 from weft.frontend.over import Over
@@ -21,14 +21,14 @@ from weft.lang.decorators import Func, Kernel
 from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec, StaticSpec
-from weft.over import OverPlan, describe_over, plan_over
+from weft.over import describe_over
 from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
 from weft.runtime.cpu_native import LoadedCode
 from weft.runtime.cuda_guest import GuestStream
-from weft.runtime.dim import Dim, as_dim
-from weft.runtime.driver import Function
-from weft.runtime.limits import check_launch
+from weft.runtime.dim import Dim
+from weft.runtime.driver import Extents as DimExtents
+from weft.runtime.driver import Function, LaunchAttributes, Stream
 from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
 from weft.stubs import AFTER, Launched, install
@@ -50,6 +50,10 @@ _CODES = {
     "float32": "f4x",
     "float64": "d",
 }
+
+
+_Launch = tuple[Function, Dim, Dim, bytes, int, DimExtents, LaunchAttributes | None]
+"""What ``Stream.launch`` takes."""
 
 
 def _load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:
@@ -138,7 +142,7 @@ class DeviceContext(BaseContext):
     def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
         super().__init__(device_id, api=api)
         self._loaded: dict[object, _Loaded] = {}
-        self._places: dict[object, _Place] = {}
+        self._extents = Extents(self.info)
         self._launches = 0
         self._guests: dict[int, GuestStream] = {}
         """The streams of other libraries' arrays that launches went to, by their handles."""
@@ -274,7 +278,7 @@ class DeviceContext(BaseContext):
             kernel = kernel.kernel
         _check_kernel(kernel)
         taken = take(self, kernel, args, named)
-        place = self._place(over, grid_dim, block_dim, shared_mem_bytes, stream)
+        place = self._extents.find(over, grid_dim, block_dim, shared_mem_bytes, stream)
         attributes, refused = launch_attributes(
             self.info,
             place and place[0],
@@ -285,7 +289,7 @@ class DeviceContext(BaseContext):
         )
         if taken is None or place is None or refused:
             taken, problems = examine(self, kernel, args, named)
-            place = self._examine_place(over, grid_dim, block_dim, shared_mem_bytes, stream, problems)
+            place = self._extents.examine(over, grid_dim, block_dim, shared_mem_bytes, stream, problems)
             for diagnostic, at in refused:
                 problems.extend((diagnostic,), at)
             if problems:
@@ -302,33 +306,38 @@ class DeviceContext(BaseContext):
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
         check_uses(loaded.function.artifact, attributes)
         target = self.queue_of(stream)
-        packed = loaded.pack(values)
+        launch = (loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes)
         arrays = [m for m in memory if isinstance(m, ForeignArray)]
         guest: GuestStream | None = None
         if arrays:
             check_writes(loaded.signature, kernel, taken, args, named)
             alone = stream is None and len(arrays) == len(memory)
-            ordered = Ordered(self, target, arrays, alone=alone, recorded=self.recording is not None)
-            with ordered as target:
-                target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents, attributes)
-            guest = ordered.guest
-            if guest is not None:
-                self._guests[guest.number] = guest
-                self._waiting.add(guest.number)
+            guest = self._launch_beside(target, arrays, launch, alone=alone)
         else:
-            target.launch(loaded.function, grid, block, packed, shared_mem_bytes, extents, attributes)
+            target.launch(*launch)
         return Launched(
             kernel.function,
             specs,
-            loaded.function,
-            packed,
-            (*grid, *block),
-            shared_mem_bytes,
-            target,
-            repeatable=(guest is not None or not arrays) and self.recording is None and attributes is None,
+            *launch[:5],
+            target if guest is None else guest,
+            repeatable=(guest is not None or not arrays) and self.recording is None,
             apart=distinct,
+            attributes=attributes,
             guest=guest is not None,
         )
+
+    def _launch_beside(
+        self, target: Stream, arrays: list[ForeignArray], launch: _Launch, *, alone: bool
+    ) -> GuestStream | None:
+        """Launch in order with the libraries whose arrays it uses; their stream, where it goes there."""
+        ordered = Ordered(self, target, arrays, alone=alone, recorded=self.recording is not None)
+        with ordered as queue:
+            queue.launch(*launch)
+        guest = ordered.guest
+        if guest is not None:
+            self._guests[guest.number] = guest
+            self._waiting.add(guest.number)
+        return guest
 
     def _go_native(self) -> None:
         """From now on launches that are made again are made without Python."""
@@ -336,100 +345,6 @@ class DeviceContext(BaseContext):
             self._native = install(self)
             if self._native is not None:
                 self.__dict__["enqueue_function"] = self._native.make_builtin()
-
-    def _place(self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any) -> _Place | None:
-        """Grid, block and plan of a launch, if such a launch was found right before."""
-        if stream is not None and not isinstance(stream, DeviceStream):
-            return None
-        given = (over, grid_dim, block_dim, shared)
-        for each in given:
-            kind = cast("type[Any]", type(each))
-            if kind is tuple:
-                if not all(type(extent) is int for extent in each):
-                    return None
-            elif kind is not int and kind is not Dim and each is not None:
-                return None
-        found = self._places.get(given)
-        if found is None:
-            problems = Problems()
-            found = self._examine_place(*given, stream, problems)
-            if problems:
-                return None
-            if len(self._places) >= _MOST_PLACES:
-                self._places.clear()
-            self._places[given] = found
-        return found
-
-    def _examine_place(
-        self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any, problems: Problems
-    ) -> _Place:
-        """Grid, block and plan of a launch, and all that is wrong with them."""
-        plan: OverPlan | None = None
-        grid = block = Dim(1)
-        if over is not None:
-            plan = self._over(over, grid_dim, block_dim, problems)
-        else:
-            grid, block = self._dims(grid_dim, block_dim, shared, problems)
-        if stream is not None and not isinstance(stream, DeviceStream):
-            message = f"stream= takes a DeviceStream, not {a_(type(stream).__name__)}"
-            problems.add("stream-type", message, "make one: ctx.create_stream()", at="stream")
-        return grid, block, plan
-
-    def _dims(self, grid_dim: Any, block_dim: Any, shared: Any, problems: Problems) -> tuple[Dim, Dim]:
-        if type(shared) is not int or shared < 0:
-            message = f"shared_mem_bytes={shared!r} is not a number of bytes"
-            problems.add("shared-memory", message, "write an int of 0 or more", at="shared_mem_bytes")
-            shared = 0
-        dims: list[Dim] = []
-        missing: list[str] = []
-        for name, given in (("grid_dim", grid_dim), ("block_dim", block_dim)):
-            if given is None:
-                missing.append(name)
-                continue
-            try:
-                dims.append(as_dim(given, name))
-            except LaunchError as error:
-                problems.extend(error.diagnostics, name)
-        if missing:
-            message = f"the launch does not say {' and '.join(missing)}"
-            hint = "give grid_dim= and block_dim=, or over= for one thread per element"
-            problems.add("launch-extents", message, hint)
-        if len(dims) < 2:
-            return Dim(1), Dim(1)
-        for diagnostic in check_launch(self.info, *dims, shared_bytes=shared):
-            problems.extend((diagnostic,), _ABOUT[diagnostic.code.split("-")[0]])
-        return dims[0], dims[1]
-
-    def _over(self, over: Any, grid_dim: Any, block_dim: Any, problems: Problems) -> OverPlan | None:
-        def problem(message: str, hint: str) -> None:
-            problems.add("over", message, hint, at="over")
-
-        if grid_dim is not None or block_dim is not None:
-            problem(
-                "over= chooses grid and block, but the launch gives them too",
-                "leave out grid_dim and block_dim",
-            )
-        given = cast("tuple[Any, ...]", over) if isinstance(over, tuple) else (over,)
-        try:
-            if any(isinstance(e, bool) for e in given):
-                raise TypeError
-            sizes = [operator.index(e) for e in given]
-        except TypeError:
-            problem(f"over={over!r} must be one to three integers", "write over=n or over=(height, width)")
-            return None
-        if not 1 <= len(sizes) <= 3:
-            problem(
-                f"over={over!r} has {len(sizes)} extents; one to three are allowed",
-                "merge extents, e.g. over=(d * h, w)",
-            )
-        elif min(sizes) <= 0:
-            problem(
-                f"over={over!r} is empty: an extent is {min(sizes)}",
-                "skip the launch if there is nothing to do",
-            )
-        else:
-            return plan_over(self.info, tuple(sizes))
-        return None
 
     def _load(self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None) -> _Loaded:
         key = (kernel.function, tuple(specs.values()), over)
@@ -444,12 +359,6 @@ def _are_apart(memory: Sequence[Any]) -> bool:
     """Whether no two arguments share memory."""
     parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
     return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
-
-
-_Place = tuple[Dim, Dim, OverPlan | None]
-_MOST_PLACES = 1024
-_ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared": "shared_mem_bytes"}
-"""The argument that a refusal of the device is about, by the first word of its code."""
 
 
 def _check_names(kernel: Kernel[...], problems: Problems) -> None:

@@ -23,11 +23,12 @@ from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.layout.tensor import LayoutTensor
 from weft.layout.tensor_spec import TensorSpec
 from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.cuda_attributes import launch_config
 from weft.runtime.cuda_device import CudaDevice
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.cuda_stream import CudaStream
 from weft.runtime.dim import Dim
-from weft.runtime.driver import DeviceInfo, Function, Stream
+from weft.runtime.driver import DeviceInfo, Function, LaunchAttributes, Stream
 from weft.runtime.native_launch import OFFSETS, Asks, Exchange, Known, Launcher, member_offset, supported
 from weft.runtime.streams import DeviceStream
 
@@ -49,15 +50,17 @@ class Launched:
     kernel: Callable[..., Any]
     specs: Mapping[str, Spec]
     function: Function
+    grid: Dim
+    block: Dim
     packed: bytes
     """The argument block."""
-    dims: tuple[int, ...]
     shared: int
     stream: Stream
     repeatable: bool
     """Whether the types of the arguments and the extents alone have decided what was launched, and where."""
     apart: bool
     """Whether it was compiled for buffers that share no memory."""
+    attributes: LaunchAttributes | None
     guest: bool
     """Whether the stream is that of other libraries' arrays."""
 
@@ -109,7 +112,7 @@ def install(context: DeviceContext) -> Launcher | None:
     def failed(status: int) -> None:
         raise primary.status_error("cuLaunchKernel", status)
 
-    launcher = Launcher(stub_code(), primary.launch_address(), slow, failed, int(stream.handle))
+    launcher = Launcher(stub_code(), primary.launch_addresses(), slow, failed, int(stream.handle))
     stream.add_launcher(launcher)
     return launcher
 
@@ -146,9 +149,9 @@ def _learn(
             elif not _ask(asks, spec, value, slots[name]):
                 return
         elif type(value) is int and name == "grid_dim":
-            asks.dimension(info.max_grid_dim[0], 0)
+            asks.dimension(*_extent(info.max_grid_dim[0], value, made), 0)
         elif type(value) is int and name == "block_dim":
-            asks.dimension(info.max_block_dim[0], 3)
+            asks.dimension(*_extent(info.max_block_dim[0], value, made), 3)
         elif type(value) in _FIXED or (name == "stream" and isinstance(value, DeviceStream)):
             asks.identity(value)
         else:
@@ -157,6 +160,10 @@ def _learn(
     assert isinstance(function, CudaFunction)
     assert isinstance(stream, CudaStream)
     handles = (int(function.handle), int(stream.handle))
+    config = None
+    if made.attributes is not None:
+        place = made.grid, made.block, made.shared
+        config = launch_config(function.primary, function, stream.handle, *place, made.attributes)
     launcher.learn(
         Known(
             args[0],
@@ -165,14 +172,20 @@ def _learn(
             asks,
             made.packed,
             handles,
-            made.dims,
+            (*made.grid, *made.block),
             made.shared,
             function,
             made.apart,
             exchange,
+            config,
         )
     )
     stream.add_launcher(launcher)
+
+
+def _extent(most: int, value: int, made: Launched) -> tuple[int, int]:
+    """The extents with which a launch may be made again: with attributes those that were checked."""
+    return (1, most) if made.attributes is None else (value, value)
 
 
 def _ask_array(asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int) -> Exchange | None:

@@ -441,6 +441,29 @@ def test_captured(ctx: DeviceContext) -> None:
     chain.check(4, overlapped=False)
 
 
+def test_native_launches_with_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was launched with attributes before is launched so again, without Python."""
+    with DeviceContext(api="cuda") as ctx:
+        chain, data = Chain(ctx), numbers(32 * 8)
+        x, sums = put(ctx, data), ctx.enqueue_create_buffer(Float32, 8)
+        ctx.compile_function(places)
+        counted = [0]
+        by_python = ctx.enqueue_by_python
+
+        def counting(*args: Any, **named: Any) -> Any:
+            counted[0] += 1
+            return by_python(*args, **named)
+
+        monkeypatch.setattr(ctx, "enqueue_by_python", counting)
+        for _ in range(20):
+            ctx.enqueue_function(cluster_sums, x, sums, size=32, grid_dim=8, block_dim=32, cluster_dim=4)
+            assert get(ctx, sums).tolist() == np.repeat(data.reshape(2, -1).sum(axis=1), 4).tolist()
+            chain.run(pdl=True)
+        ctx.synchronize()
+        assert counted[0] <= 6
+        chain.check(20, overlapped=True)
+
+
 def test_native_launches_have_no_attributes() -> None:
     """What was launched plainly a hundred times is still launched with clusters when it says so."""
     with DeviceContext(api="cuda") as ctx:

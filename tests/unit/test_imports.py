@@ -40,6 +40,7 @@ ROOMS: dict[str, set[str] | None] = {
     "__main__": ANYTHING,
     "hostcall": ANYTHING,
     "interop": ANYTHING,
+    "extents": BOTTOM | {"lang", "over", "runtime"},
     "arguments": BOTTOM | {"foreign", "lang", "runtime"},
     "launch": ANYTHING,
     "stubs": ANYTHING,

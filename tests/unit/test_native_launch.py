@@ -32,6 +32,10 @@ _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
 )
 
+_LAUNCH_EX = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), ctypes.c_void_p
+)
+
 
 class Function:
     artifact = Artifact("k", "sm_90", "ptx", b"", Signature("k", ()))
@@ -46,14 +50,20 @@ class Fake:
         self.slow: list[tuple[Any, ...]] = []
         self.status = 0
         self._launch = _LAUNCH(self.launched)
-        address = ctypes.cast(self._launch, ctypes.c_void_p).value or 0
-        self.launcher = Launcher(stub_code(), address, self.by_python, self.failed, 6)
+        self._extended = _LAUNCH_EX(self.extended)
+        addresses = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (self._launch, self._extended)]
+        self.launcher = Launcher(stub_code(), (addresses[0], addresses[1]), self.by_python, self.failed, 6)
         self.enqueue = self.launcher.make_builtin()
 
     def launched(self, function: int, *rest: Any) -> int:
         params = ctypes.cast(rest[8], ctypes.POINTER(ctypes.c_void_p))
         slots = [ctypes.c_uint64.from_address(params[i] or 0).value for i in range(4)]
         self.calls.append((function, rest[:3], rest[3:6], rest[6], rest[7], *slots))
+        return self.status
+
+    def extended(self, config: int, function: int, params: Any, extra: Any) -> int:
+        slots = [ctypes.c_uint64.from_address(params[i]).value for i in range(4)]
+        self.calls.append((config, function, *slots))
         return self.status
 
     def by_python(self, *args: Any, **named: Any) -> None:
@@ -72,6 +82,7 @@ class Fake:
         apart: bool = False,
         exchange: Exchange | None = None,
         stream: int = 6,
+        config: object = None,
     ) -> None:
         known = Known(
             kernel,
@@ -85,6 +96,7 @@ class Fake:
             Function(),
             apart,
             exchange,
+            config,
         )
         self.launcher.learn(known)
 
@@ -112,8 +124,8 @@ def test_arguments_are_packed(fake: Fake) -> None:
     asks.buffer(buffer, 0)
     asks.integer(-(2**63), 2**63 - 1, 1)
     asks.floating(32, float, 2)
-    asks.dimension(2**31 - 1, 0)
-    asks.dimension(1024, 3)
+    asks.dimension(1, 2**31 - 1, 0)
+    asks.dimension(1, 1024, 3)
 
     def call(*args: Any, grid: Any = 4, block: Any = 256) -> None:
         fake.enqueue(*args, grid_dim=grid, block_dim=block)
@@ -434,3 +446,20 @@ def test_launches_on_several_streams(fake: Fake) -> None:
     fake.launcher.forget(6)  # the context's own
     fake.enqueue(kernel, 6)
     assert len(fake.slow) == 3
+
+
+class Config:
+    def getPtr(self) -> int:
+        return 1234
+
+
+def test_a_launch_with_attributes(fake: Fake) -> None:
+    kernel, asks = object(), Asks()
+    asks.integer(0, 99, 1)
+    asks.dimension(8, 8, 0)
+    fake.learn(kernel, None, 3, asks, config=Config())
+    fake.enqueue(kernel, 7, 8)
+    fake.enqueue(kernel, 7, 9)  # a grid that was not checked
+    nine = 9
+    assert fake.calls == [(1234, 5, nine, 7, nine, nine)]
+    assert len(fake.slow) == 1

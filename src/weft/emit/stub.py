@@ -17,8 +17,9 @@ ENTRY = "weft_enqueue"
 
 # What an entry of a site asks of its argument; runtime/native_launch.py has the same numbers.
 _TEXT = """
-%Table = type {{ ptr, ptr, ptr, ptr, [32 x ptr] }}
-%Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64, ptr, i64 }}
+%Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr] }}
+%Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64, ptr, i64,
+                ptr }}
 %Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
 
 declare ptr @PyLong_AsVoidPtr(ptr)
@@ -235,7 +236,7 @@ dimension:
   %x = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
   %xo = load i32, ptr %overflow
   %xo0 = icmp eq i32 %xo, 0
-  %xlow = icmp sge i64 %x, 1
+  %xlow = icmp sge i64 %x, %a
   %xhigh = icmp sle i64 %x, %b
   %xin0 = and i1 %xlow, %xhigh
   %xin = and i1 %xin0, %xo0
@@ -297,7 +298,7 @@ find:
   %bits = ptrtoint ptr %kernel to i64
   %shifted = lshr i64 %bits, 4
   %bucket = and i64 %shifted, 31
-  %first = getelementptr %Table, ptr %table, i64 0, i32 4, i64 %bucket
+  %first = getelementptr %Table, ptr %table, i64 0, i32 5, i64 %bucket
   br label %next
 next:
   %from = phi ptr [ %first, %find ], [ %site, %miss ]
@@ -408,10 +409,23 @@ launch:
   %sharedp = getelementptr %Site, ptr %site, i64 0, i32 10
   %shared = load i64, ptr %sharedp
   %shared32 = trunc i64 %shared to i32
-  %call = load ptr, ptr %table
+  %configp = getelementptr %Site, ptr %site, i64 0, i32 17
+  %config = load ptr, ptr %configp
+  %plain = icmp eq ptr %config, null
   %state = call ptr @PyEval_SaveThread()
-  %rc = call i32 %call(ptr %function, i32 %gx32, i32 %gy32, i32 %gz32, i32 %bx32, i32 %by32, i32 %bz32,
+  br i1 %plain, label %simple, label %extended
+extended:
+  %call_exp = getelementptr %Table, ptr %table, i64 0, i32 1
+  %call_ex = load ptr, ptr %call_exp
+  %rc1 = call i32 %call_ex(ptr %config, ptr %function, ptr %params, ptr null)
+  br label %launched
+simple:
+  %call = load ptr, ptr %table
+  %rc0 = call i32 %call(ptr %function, i32 %gx32, i32 %gy32, i32 %gz32, i32 %bx32, i32 %by32, i32 %bz32,
                        i32 %shared32, ptr %stream, ptr %params, ptr null)
+  br label %launched
+launched:
+  %rc = phi i32 [ %rc0, %simple ], [ %rc1, %extended ]
   call void @PyEval_RestoreThread(ptr %state)
   %fine = icmp eq i32 %rc, 0
   br i1 %fine, label %done, label %failed
@@ -425,15 +439,15 @@ failed:
 raise:
   %rc64 = sext i32 %rc to i64
   %number = call ptr @PyLong_FromLong(i64 %rc64)
-  %failp = getelementptr %Table, ptr %table, i64 0, i32 2
+  %failp = getelementptr %Table, ptr %table, i64 0, i32 3
   %fail = load ptr, ptr %failp
   %raised = call ptr @PyObject_CallOneArg(ptr %fail, ptr %number)
   call void @Py_DecRef(ptr %number)
   ret ptr %raised
 python:
-  %lastp = getelementptr %Table, ptr %table, i64 0, i32 3
+  %lastp = getelementptr %Table, ptr %table, i64 0, i32 4
   store ptr %names, ptr %lastp
-  %slowp = getelementptr %Table, ptr %table, i64 0, i32 1
+  %slowp = getelementptr %Table, ptr %table, i64 0, i32 2
   %slow = load ptr, ptr %slowp
   %result = call ptr @PyObject_Vectorcall(ptr %slow, ptr %args, i64 %count, ptr %names)
   ret ptr %result

@@ -93,11 +93,13 @@ class Primary:
         """The driver itself, for what the binding does not pass on as it is."""
         return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
 
-    def launch_address(self) -> int:
-        """Where the driver's ``cuLaunchKernel`` is."""
-        address = ctypes.cast(self.library().cuLaunchKernel, ctypes.c_void_p).value
-        assert address
-        return address
+    def launch_addresses(self) -> tuple[int, int]:
+        """Where the driver's ``cuLaunchKernel`` and ``cuLaunchKernelEx`` are; 0 for what it has not."""
+        library = self.library()
+        launch = ctypes.cast(library.cuLaunchKernel, ctypes.c_void_p).value
+        extended = getattr(library, "cuLaunchKernelEx", None)
+        assert launch
+        return launch, 0 if extended is None else ctypes.cast(extended, ctypes.c_void_p).value or 0
 
     def enter(self) -> None:
         """Make this the context that the calling thread's driver calls are for.

@@ -230,4 +230,5 @@ class CudaGraph:
     def replay(self, stream: Stream) -> None:
         """Queue the graph."""
         assert isinstance(stream, CudaStream)
-        self._held.queue = stream.replay(self.executable.handle, self._held.launched)
+        self._held.queue = stream.queue  # before the driver may call what looks for it
+        stream.replay(self.executable.handle, self._held.launched)

@@ -206,12 +206,16 @@ class CudaStream:
         number = register_call(function, lambda: queue, once=True)
         self._primary.call(cu.cuLaunchHostFunc, self.handle, cu.CUhostFn(called_address), number)
 
-    def replay(self, graph: Any, launched: Mapping[str, Artifact]) -> Queue:
+    @property
+    def queue(self) -> Queue:
+        """The driver's stream, and what is known of the work in it."""
+        return self._queue
+
+    def replay(self, graph: Any, launched: Mapping[str, Artifact]) -> None:
         """Queue a graph of the driver's, with the kernels that it launches, by their names."""
         cu = self._enter()
         self._queue.launched.update(launched)
         self._primary.call(cu.cuGraphLaunch, graph, self.handle)
-        return self._queue
 
     def record(self) -> CudaEvent:
         """An event at the present end of the queue."""

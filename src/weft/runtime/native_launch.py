@@ -60,6 +60,7 @@ class Site(ctypes.Structure):
         ("apart", ctypes.c_int64),
         ("stream_of", ctypes.c_void_p),
         ("device", ctypes.c_int64),
+        ("config", ctypes.c_void_p),
     ]
 
 
@@ -68,6 +69,7 @@ class Table(ctypes.Structure):
 
     _fields_ = [
         ("launch", ctypes.c_void_p),
+        ("launch_ex", ctypes.c_void_p),
         ("slow", ctypes.c_void_p),
         ("failed", ctypes.c_void_p),
         ("names", ctypes.c_void_p),
@@ -164,9 +166,9 @@ class Asks:
         kind = {(32, float): 3, (64, float): 4, (32, int): 6, (64, int): 7}[bits, given]
         self.entries.append(Entry(kind, id(given), 0, 0, 0, slot))
 
-    def dimension(self, high: int, axis: int) -> None:
-        """Any int that the grid (axis 0) or the block (axis 3) may have in x."""
-        self.entries.append(Entry(5, id(int), 0, high, axis))
+    def dimension(self, low: int, high: int, axis: int) -> None:
+        """Any int in a range as what the grid (axis 0) or the block (axis 3) has in x."""
+        self.entries.append(Entry(5, id(int), low, high, axis))
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,8 @@ class Known:
     """Whether no two buffers may share memory."""
     exchange: Exchange | None = None
     """Whose current stream must be that of ``handles``."""
+    config: Any = None
+    """The driver's configuration of a launch with attributes; ``dims`` and ``shared`` are in it."""
 
 
 class Launcher:
@@ -214,7 +218,7 @@ class Launcher:
 
     Args:
         code: The stub's address, and what keeps it there.
-        launch: The address of the driver's ``cuLaunchKernel``.
+        launch: The addresses of the driver's ``cuLaunchKernel`` and ``cuLaunchKernelEx``.
         slow: What takes launches that were not made before.
         failed: What raises the error for a status of the driver.
         home: The driver's handle of the context's own stream.
@@ -236,13 +240,13 @@ class Launcher:
     def __init__(
         self,
         code: tuple[int, object],
-        launch: int,
+        launch: tuple[int, int],
         slow: Callable[..., object],
         failed: Callable[[int], object],
         home: int = 0,
     ) -> None:
         self._code, self._slow, self._failed = code, slow, failed
-        self._table = Table(launch, id(slow), id(failed))
+        self._table = Table(*launch, id(slow), id(failed))
         self.table = ctypes.addressof(self._table)
         self._method = _Method(b"enqueue_function", code[0], _FASTCALL_KEYWORDS, None)
         self._home = home
@@ -286,6 +290,7 @@ class Launcher:
             known.apart,
             None if exchange is None else exchange.stream_of,
             0 if exchange is None else exchange.device,
+            None if known.config is None else int(known.config.getPtr()),
         )
         site.keep = entries, block  # a member of the Python object, not of the struct
         self._sites.append((site, known))

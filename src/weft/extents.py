@@ -1,0 +1,128 @@
+"""Grid and block of a launch, as it says them or as ``over=`` chooses them."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, cast
+
+from weft.diagnostics import LaunchError, a_
+from weft.lang.problems import Problems
+from weft.over import OverPlan, plan_over
+from weft.runtime.dim import Dim, as_dim
+from weft.runtime.driver import DeviceInfo
+from weft.runtime.limits import check_launch
+from weft.runtime.streams import DeviceStream
+
+__all__ = ["Extents", "Place"]
+
+Place = tuple[Dim, Dim, OverPlan | None]
+"""Grid, block, and for a launch over a range its plan."""
+_MOST = 1024
+_ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared": "shared_mem_bytes"}
+"""The argument that a refusal of the device is about, by the first word of its code."""
+
+
+class Extents:
+    """What launches on one device may say of their grids and blocks.
+
+    Args:
+        info: the device.
+    """
+
+    def __init__(self, info: DeviceInfo) -> None:
+        self._info = info
+        self._known: dict[object, Place] = {}
+
+    def find(self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any) -> Place | None:
+        """Grid, block and plan of a launch, if such a launch was found right before."""
+        if stream is not None and not isinstance(stream, DeviceStream):
+            return None
+        given = (over, grid_dim, block_dim, shared)
+        for each in given:
+            kind = cast("type[Any]", type(each))
+            if kind is tuple:
+                if not all(type(extent) is int for extent in each):
+                    return None
+            elif kind is not int and kind is not Dim and each is not None:
+                return None
+        found = self._known.get(given)
+        if found is None:
+            problems = Problems()
+            found = self.examine(*given, stream, problems)
+            if problems:
+                return None
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            self._known[given] = found
+        return found
+
+    def examine(
+        self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any, problems: Problems
+    ) -> Place:
+        """Grid, block and plan of a launch, and all that is wrong with them."""
+        plan: OverPlan | None = None
+        grid = block = Dim(1)
+        if over is not None:
+            plan = self._over(over, grid_dim, block_dim, problems)
+        else:
+            grid, block = self._dims(grid_dim, block_dim, shared, problems)
+        if stream is not None and not isinstance(stream, DeviceStream):
+            message = f"stream= takes a DeviceStream, not {a_(type(stream).__name__)}"
+            problems.add("stream-type", message, "make one: ctx.create_stream()", at="stream")
+        return grid, block, plan
+
+    def _dims(self, grid_dim: Any, block_dim: Any, shared: Any, problems: Problems) -> tuple[Dim, Dim]:
+        if type(shared) is not int or shared < 0:
+            message = f"shared_mem_bytes={shared!r} is not a number of bytes"
+            problems.add("shared-memory", message, "write an int of 0 or more", at="shared_mem_bytes")
+            shared = 0
+        dims: list[Dim] = []
+        missing: list[str] = []
+        for name, given in (("grid_dim", grid_dim), ("block_dim", block_dim)):
+            if given is None:
+                missing.append(name)
+                continue
+            try:
+                dims.append(as_dim(given, name))
+            except LaunchError as error:
+                problems.extend(error.diagnostics, name)
+        if missing:
+            message = f"the launch does not say {' and '.join(missing)}"
+            hint = "give grid_dim= and block_dim=, or over= for one thread per element"
+            problems.add("launch-extents", message, hint)
+        if len(dims) < 2:
+            return Dim(1), Dim(1)
+        for diagnostic in check_launch(self._info, *dims, shared_bytes=shared):
+            problems.extend((diagnostic,), _ABOUT[diagnostic.code.split("-")[0]])
+        return dims[0], dims[1]
+
+    def _over(self, over: Any, grid_dim: Any, block_dim: Any, problems: Problems) -> OverPlan | None:
+        def problem(message: str, hint: str) -> None:
+            problems.add("over", message, hint, at="over")
+
+        if grid_dim is not None or block_dim is not None:
+            problem(
+                "over= chooses grid and block, but the launch gives them too",
+                "leave out grid_dim and block_dim",
+            )
+        given = cast("tuple[Any, ...]", over) if isinstance(over, tuple) else (over,)
+        try:
+            if any(isinstance(e, bool) for e in given):
+                raise TypeError
+            sizes = [operator.index(e) for e in given]
+        except TypeError:
+            problem(f"over={over!r} must be one to three integers", "write over=n or over=(height, width)")
+            return None
+        if not 1 <= len(sizes) <= 3:
+            problem(
+                f"over={over!r} has {len(sizes)} extents; one to three are allowed",
+                "merge extents, e.g. over=(d * h, w)",
+            )
+        elif min(sizes) <= 0:
+            problem(
+                f"over={over!r} is empty: an extent is {min(sizes)}",
+                "skip the launch if there is nothing to do",
+            )
+        else:
+            return plan_over(self._info, tuple(sizes))
+        return None
