@@ -478,3 +478,67 @@ def test_variables() -> None:
     with pytest.raises(CompileError, match="becomes"):
         changes_type(3)
     assert only_inside(5) == 1 + 6 + 13
+
+
+# -- variables that nobody reads any more -----------------------------------------------------
+@func
+def dead_after_a_loop(n: Int) -> Any:
+    u = n
+    for i in range(n):
+        u = i * n
+        if u > 100:
+            n += 1
+    if n > 2:
+        u = n + 1
+    else:
+        u = n - 1
+    return u
+
+
+@func
+def dead_before_forever(n: Int) -> Any:
+    w = n
+    while w > 0:
+        w -= 2
+        u = w * w
+    while True:
+        u = n + 5
+        if u % 3 == 0:
+            break
+        n += 1
+    return u
+
+
+@func
+def dead_after_a_branch(n: Int) -> Any:
+    pair = (n, n)
+    if n > 1:
+        pair = (n * 2, n)
+        n = pair[0]
+    for _ in range(2):
+        if n > 3:
+            pair = (n, 1)
+        else:
+            pair = (1, n)
+        n += pair[0]
+    return n
+
+
+@func
+def dead_but_typed(n: Int) -> Any:
+    x = Float64(0.0)
+    if n > 1:
+        x = 0.1
+    else:
+        x = 0.2
+    return x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [dead_after_a_loop, dead_before_forever, dead_after_a_branch, dead_but_typed],
+    ids=lambda f: f.__name__,
+)
+def test_values_from_regions_that_have_ended(f: Any) -> None:
+    for n in range(-2, 9):
+        assert f(n) == (f.function(n) if f is not dead_but_typed else 0.1 if n > 1 else 0.2)

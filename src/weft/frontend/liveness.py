@@ -75,10 +75,14 @@ def _jumps(body: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
 
 
 class Liveness:
-    """``carried[node]`` is what the ``if`` or loop ``node`` carries; ``names`` is all of it."""
+    """``carried[node]`` is what the ``if`` or loop ``node`` carries; ``names`` is all of it.
+
+    ``before[node]`` is whose value from before ``node`` may be read in it or after it.
+    """
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.carried: dict[ast.stmt, set[str]] = {}
+        self.before: dict[ast.stmt, set[str]] = {}
         self._block(function.body, _NONE, _NONE, _NONE)
         self.names: set[str] = set().union(*self.carried.values()) if self.carried else set()
 
@@ -127,6 +131,7 @@ class Liveness:
         assigned_then = stored_names(node.body)
         carried = ((assigned_then | stored_names(node.orelse)) & after) | (assigned_then & other)
         self.carried[node] = self.carried.get(node, set()) | carried
+        self.before[node] = self.before.get(node, set()) | then | other
         return frozenset(_loads(node.test)) | then | other
 
     def _loop(self, node: ast.For | ast.While, live: _Names) -> _Names:
@@ -134,7 +139,10 @@ class Liveness:
         target: set[str] = set()
         if isinstance(node, ast.For):
             _stores(node.target, target)
-        head = live | test
+        forever = (
+            isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
+        )
+        head = test if forever else live | test
         while True:
             body = self._block(node.body, head, live, head) - target
             grown = head | body
@@ -142,5 +150,6 @@ class Liveness:
                 break
             head = grown
         assigned = stored_names(node.body) | target
-        self.carried[node] = assigned & head
+        self.carried[node] = assigned & (head | live)
+        self.before[node] = self.before.get(node, set()) | head
         return head | (frozenset(_loads(node.iter)) if isinstance(node, ast.For) else _NONE)

@@ -33,6 +33,7 @@ class Builtins(Builder):
     def __init__(self, module: Any, target: Any, elaborator: Any) -> None:
         super().__init__(module, target, elaborator)
         self.scopes: list[int] = [0]
+        self.regions: list[Region] = []
         self.scope_count = 0
         self.loops: list[Any] = []
         self.open_vars: list[Var] = []

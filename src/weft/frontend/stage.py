@@ -283,13 +283,14 @@ class _Stager(ast.NodeTransformer):
 
     def _carry(self, method: str, about: str, node: ast.stmt) -> list[ast.stmt]:
         names = sorted(self.liveness.carried.get(node, ()))
+        before = self.liveness.before.get(node, ())
         if not names:
             return []
         call = _method(
             method,
             _name(about),
             _tuple([ast.Constant(n) for n in names]),
-            _tuple([_name(n) for n in names]),
+            _tuple([_name(n) if n in before else _method("reachable", _name(n)) for n in names]),
         )
         return [ast.Assign([_tuple([_name(n, True) for n in names], True)], call)]
 

@@ -19,7 +19,7 @@ from weft.lang.comptime import unroll
 from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.printing import kernel_assert
-from weft.lang.spec import is_composite, spec_of
+from weft.lang.spec import is_composite, leaves_of, spec_of
 from weft.lang.structs import replace_field
 
 __all__ = ["Staging", "truth"]
@@ -98,6 +98,17 @@ class Staging(Builtins):
             out.append(Var(self, name, value))
         return tuple(out)
 
+    def reachable(self, value: Any) -> Any:
+        """A value that nobody reads, unless it was made in a region that has ended: of that, nothing."""
+        if type(value) is Var or value is UNDEFINED:
+            return value
+        open_regions = [*self.regions, self.region]
+        here = all(
+            leaf.owner in open_regions or any(leaf.owner in r.ops for r in open_regions)
+            for leaf in _values(value)
+        )
+        return value if here else UNDEFINED
+
     def carry(self, condition: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before an ``if``: give its variables slots where the condition is a run-time value."""
         if isinstance(condition, Number) and isinstance(condition.value, Value):
@@ -131,6 +142,7 @@ class Staging(Builtins):
     # -- branches and loops -------------------------------------------------------------------
     def _enter(self, region: Region) -> tuple[Region, bool]:
         before = (self.region, self.live)
+        self.regions.append(self.region)
         self.region = region
         self.new_scope()
         return before
@@ -139,6 +151,7 @@ class Staging(Builtins):
         """Back to the outer region; tells whether the end of the inner one is reached."""
         reached = self.live
         self.region, self.live = before
+        self.regions.pop()
         self.scopes.pop()
         return reached
 
@@ -398,6 +411,13 @@ class Staging(Builtins):
         """Move the operations of ``region`` to here."""
         if self.live:
             self.region.ops.extend(region.ops)
+
+
+def _values(value: Any) -> list[Value]:
+    """The IR values in a value; a number known at compile time has none."""
+    if isinstance(value, Number):
+        return [value.value] if isinstance(value.value, Value) else []
+    return [v for v in leaves_of(value) if v.owner is not None]
 
 
 def _pure(region: Region) -> bool:
