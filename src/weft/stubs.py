@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,6 +76,7 @@ def stub_code() -> tuple[int, object]:
     target = TARGETS["native"]
     type_offset = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
     text = stub_text(
+        version=sys.version_info[:2],
         type_offset=type_offset,
         table_offset=member_offset(Launcher.__dict__["table"]),
         address_offset=OFFSETS["_address"],

@@ -463,3 +463,15 @@ def test_a_launch_with_attributes(fake: Fake) -> None:
     nine = 9
     assert fake.calls == [(1234, 5, nine, 7, nine, nine)]
     assert len(fake.slow) == 1
+
+
+@given(
+    st.integers(-(2**70), 2**70) | st.integers(-3, 3) | st.sampled_from([2**30, 2**60, -(2**60), 2**63 - 1])
+)
+def test_ints_of_any_size(value: int) -> None:
+    fake, kernel, asks = Fake(), object(), Asks()
+    asks.integer(-(2**63), 2**63 - 1, 0)
+    fake.learn(kernel, None, 2, asks)
+    fake.enqueue(kernel, value)
+    fits = -(2**63) <= value < 2**63
+    assert [call[5] for call in fake.calls] == ([value % 2**64] if fits else [])

@@ -82,13 +82,17 @@ def _parse(text: str, target: Target, machine: Any) -> Any:
 def emit(text: str, target: Target, kind: str, *, level: int = 3, passes: bool = True) -> Emission:
     """Compile LLVM IR: ``kind`` is ``llvm-opt``, ``asm`` or ``object``.
 
-    Without ``passes`` only the code generator optimises, which is what IR written by hand needs.
+    Without ``passes`` only the code generator optimises, which is enough for IR written by hand.
     """
     with _lock:
         machine, options = _machine(target, level)
         module = _parse(text, target, machine)
         builder = llvm.create_pass_builder(machine, options)
-        manager = builder.getModulePassManager() if passes else llvm.create_new_module_pass_manager()
+        if passes:
+            manager = builder.getModulePassManager()
+        else:
+            manager = llvm.create_new_module_pass_manager()
+            manager.add_always_inliner_pass()
         manager.run(module, builder)
         if kind == "llvm-opt":
             return Emission(text=str(module))

@@ -22,10 +22,7 @@ _TEXT = """
                 ptr }}
 %Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
 
-declare ptr @PyLong_AsVoidPtr(ptr)
-declare i64 @PyLong_AsUnsignedLongLong(ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
-declare double @PyFloat_AsDouble(ptr)
 declare ptr @PyLong_FromLong(i64)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyObject_CallOneArg(ptr, ptr)
@@ -34,6 +31,7 @@ declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 @_Py_NoneStruct = external global i8
+declare i64 @llvm.abs.i64(i64, i1)
 declare void @llvm.memcpy.inline.p0.p0.i64(ptr, ptr, i64, i1)
 
 define i1 @weft_same(ptr %x, ptr %y) nounwind {{
@@ -67,9 +65,48 @@ no:
   ret i1 false
 }}
 
+; The value of an int; where it has more than 64 bits, %overflow is not 0.
+define i64 @weft_int(ptr %o, ptr %overflow) alwaysinline nounwind {{
+entry:
+  %headp = getelementptr i8, ptr %o, i64 16
+  %head = load i64, ptr %headp
+{digits}
+  %few = icmp ule i64 %n, 2
+  br i1 %few, label %short, label %long
+short:
+  %d0p = getelementptr i8, ptr %o, i64 24
+  %d0 = load i32, ptr %d0p
+  %v0 = zext i32 %d0 to i64
+  store i32 0, ptr %overflow
+  %two = icmp eq i64 %n, 2
+  br i1 %two, label %second, label %done
+second:
+  %d1p = getelementptr i8, ptr %o, i64 28
+  %d1 = load i32, ptr %d1p
+  %d1l = zext i32 %d1 to i64
+  %high = shl i64 %d1l, 30
+  %v1 = or i64 %v0, %high
+  br label %done
+done:
+  %magnitude = phi i64 [ %v0, %short ], [ %v1, %second ]
+  %v = mul i64 %magnitude, %sign
+  ret i64 %v
+long:
+  %whole = call i64 @PyLong_AsLongLongAndOverflow(ptr %o, ptr %overflow)
+  ret i64 %whole
+}}
+
+; The value of a float.
+define double @weft_float(ptr %o) alwaysinline nounwind {{
+entry:
+  %p = getelementptr i8, ptr %o, i64 16
+  %v = load double, ptr %p
+  ret double %v
+}}
+
 {arrays}
 define i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners, ptr %ends)
-    nounwind {{
+    alwaysinline nounwind {{
 entry:
   %totalp = getelementptr %Site, ptr %site, i64 0, i32 4
   %total = load i64, ptr %totalp
@@ -184,7 +221,7 @@ buffer:
 open:
   %addressp = getelementptr i8, ptr %arg, i64 {address_offset}
   %addresso = load ptr, ptr %addressp
-  %address = call i64 @PyLong_AsUnsignedLongLong(ptr %addresso)
+  %address = call i64 @weft_int(ptr %addresso, ptr %overflow)
   %odd = and i64 %address, %c
   %aligned = icmp eq i64 %odd, 0
   br i1 %aligned, label %owner, label %no
@@ -212,7 +249,7 @@ owned:
   %taken1 = add i64 %taken, 1
   br label %loop
 integer:
-  %v = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
+  %v = call i64 @weft_int(ptr %arg, ptr %overflow)
   %o = load i32, ptr %overflow
   %o0 = icmp eq i32 %o, 0
   %low = icmp sge i64 %v, %a
@@ -224,16 +261,16 @@ keep:
   store i64 %v, ptr %slot
   br label %again
 single:
-  %d = call double @PyFloat_AsDouble(ptr %arg)
+  %d = call double @weft_float(ptr %arg)
   %f = fptrunc double %d to float
   store float %f, ptr %slot
   br label %again
 double:
-  %dd = call double @PyFloat_AsDouble(ptr %arg)
+  %dd = call double @weft_float(ptr %arg)
   store double %dd, ptr %slot
   br label %again
 dimension:
-  %x = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
+  %x = call i64 @weft_int(ptr %arg, ptr %overflow)
   %xo = load i32, ptr %overflow
   %xo0 = icmp eq i32 %xo, 0
   %xlow = icmp sge i64 %x, %a
@@ -246,7 +283,7 @@ extent:
   store i64 %x, ptr %dim
   br label %again
 int_single:
-  %u = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
+  %u = call i64 @weft_int(ptr %arg, ptr %overflow)
   %uo = load i32, ptr %overflow
   %uo0 = icmp eq i32 %uo, 0
   %ulow = icmp sge i64 %u, -16777216
@@ -259,7 +296,7 @@ uf:
   store float %us, ptr %slot
   br label %again
 int_double:
-  %w = call i64 @PyLong_AsLongLongAndOverflow(ptr %arg, ptr %overflow)
+  %w = call i64 @weft_int(ptr %arg, ptr %overflow)
   %wo = load i32, ptr %overflow
   %wo0 = icmp eq i32 %wo, 0
   %wlow = icmp sge i64 %w, -9007199254740992
@@ -290,7 +327,8 @@ entry:
   %overflow = alloca i32
   %tablep = getelementptr i8, ptr %self, i64 {table_offset}
   %tableo = load ptr, ptr %tablep
-  %table = call ptr @PyLong_AsVoidPtr(ptr %tableo)
+  %tablei = call i64 @weft_int(ptr %tableo, ptr %overflow)
+  %table = inttoptr i64 %tablei to ptr
   %any = icmp sgt i64 %count, 0
   br i1 %any, label %find, label %python
 find:
@@ -455,10 +493,35 @@ python:
 """
 
 
-def stub_text(*, type_offset: int, table_offset: int, address_offset: int, owner_offset: int) -> str:
+# How an int has its number of digits, of 30 bits each, and its sign. Python's C API has no such access.
+_DIGITS = """  %n = lshr i64 %head, 3
+  %kind = and i64 %head, 3
+  %sign = sub i64 1, %kind
+"""
+_DIGITS_3_11 = """  %n = call i64 @llvm.abs.i64(i64 %head, i1 false)
+  %negative = icmp slt i64 %head, 0
+  %some = icmp ne i64 %head, 0
+  %positive = zext i1 %some to i64
+  %sign = select i1 %negative, i64 -1, i64 %positive
+"""
+_UNKNOWN = """  %n = add i64 3, 0
+  %sign = add i64 1, 0
+"""
+
+
+def _digits(version: tuple[int, int]) -> str:
+    if version > (3, 14):
+        return _UNKNOWN
+    return _DIGITS if version >= (3, 12) else _DIGITS_3_11
+
+
+def stub_text(
+    *, version: tuple[int, int], type_offset: int, table_offset: int, address_offset: int, owner_offset: int
+) -> str:
     """The stub as LLVM IR.
 
     Args:
+        version: Python's, which decides on the form of its ints.
         type_offset: where an object has its type; a tuple has its length and items behind.
         table_offset: where the builtin's ``self`` has the number that is the table's address.
         address_offset: where a buffer has its address.
@@ -471,4 +534,5 @@ def stub_text(*, type_offset: int, table_offset: int, address_offset: int, owner
         address_offset=address_offset,
         owner_offset=owner_offset,
         arrays=ARRAYS,
+        digits=_digits(version),
     )
