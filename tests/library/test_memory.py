@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import CompileError, Float32, Float64, Int, Int32, Pointer, func, kernel
+from weft import CompileError, Float32, Float64, Int, Int32, Pointer, func, kernel, unroll
 from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
@@ -176,3 +176,70 @@ def test_what_cannot_be_allocated(ptx: Ptx) -> None:
         ptx(in_global, x)
     with pytest.raises(CompileError, match="12 bytes are no alignment of float32"):
         ptx(badly_aligned, x)
+
+
+# -- more than a stack holds ------------------------------------------------------------------------
+
+
+@kernel
+def large_across_barriers(out: LayoutTensor[Int], n: Int):
+    """16 KiB for each of 1024 threads live across a barrier: twice what a thread's stack has on Linux."""
+    mine = stack_allocation(Int, Layout.row_major(2048))
+    t = thread_idx.x
+    for i in range(2048):
+        mine[i] = i * t
+    barrier()
+    total = Int(0)
+    for i in range(n):
+        total += mine[(i * 7) % 2048]
+    out[global_idx.x] = total
+
+
+def test_arrays_of_all_threads_that_no_stack_holds(launch: Launch) -> None:
+    n = 50
+    found = launch(large_across_barriers, np.zeros(4096, np.int64), n, grid_dim=4, block_dim=1024)[0]
+    picked = (np.arange(n) * 7 % 2048).sum()
+    assert found.tolist() == (np.arange(4096) % 1024 * picked).tolist()
+
+
+@func
+def permuted(n: Int, k: Int) -> Any:
+    """A helper with as much as a thread may have, and an early return."""
+    mine = stack_allocation(Int32, Layout.row_major(131072))
+    if n < 0:
+        return Int32(-1)
+    for i in range(n):
+        mine[(i * k) % 131072] = Int32(i)
+    return mine[(k * 3) % 131072]
+
+
+@kernel
+def large_in_helpers(out: LayoutTensor[Int32], n: Int):
+    """A dozen of them come into one kernel."""
+    i = global_idx.x
+    total = Int32(0)
+    for k in unroll(range(1, 25, 2)):
+        total += permuted(n - i % 2 * 1000, k)
+    out[i] = total
+
+
+def test_arrays_of_helpers_that_no_stack_holds(launch: Launch) -> None:
+    found = launch(large_in_helpers, np.zeros(8, np.int32), 10, grid_dim=2, block_dim=4)[0]
+    assert found.tolist() == [3 * 12, -12] * 4
+
+
+@kernel
+def too_large(out: LayoutTensor[Int32]):
+    first = stack_allocation(Int32, 100_000)
+    second = stack_allocation(Int32, 40_000)
+    first[0] = second[0] = 1
+    out[0] = first[0]
+
+
+def test_limit_of_local_memory(ptx: Ptx, cpu: Any) -> None:
+    message = "160000 bytes for each thread, beside 400000 bytes taken before; one may have 524288"
+    out = np.zeros(1, np.int32)
+    with pytest.raises(CompileError, match=message):
+        ptx(too_large, out)
+    with pytest.raises(CompileError, match=message):
+        cpu.enqueue_function(too_large, cpu.enqueue_create_buffer(Int32, 1).tensor(Layout(1)), over=1)

@@ -1,4 +1,4 @@
-"""Lowering of what a kernel tells its host: print and assert.
+"""Lowering of what a kernel tells its host or asks of it: print, assert, and memory on the CPU.
 
 On a device with memory of its own they write to a console there (``lower_console``). On the CPU
 values are stored in 8-byte slots and the runtime is called, which formats with Python.
@@ -88,9 +88,38 @@ def _host_assert(lw: Lowering, op: Op) -> None:
     lw.start(end)
 
 
+def _take_memory(lw: Lowering, op: Op) -> None:
+    """Memory from the runtime; its own address stands before the aligned one."""
+    kind, alignment = op.type_attr("elem_type"), max(16, op.int_attr("alignment"))
+    size, room, taken, behind, number, past, down, at, head = (lw.new() for _ in range(9))
+    count = lw.ref(op.operands[0]) if op.operands else str(op.attrs["count"])
+    lw.declare("weft_take_memory", "noalias ptr", "i64")
+    lw.put(f"{size} = mul i64 {count}, {max(1, kind.bits // 8)}")
+    lw.put(f"{room} = add i64 {size}, {8 + alignment}")
+    lw.put(f"{taken} = call noalias ptr @weft_take_memory(i64 {room})")
+    lw.put(f"{behind} = getelementptr i8, ptr {taken}, i64 {8 + alignment - 1}")
+    lw.put(f"{number} = ptrtoint ptr {behind} to i64")
+    lw.put(f"{past} = and i64 {number}, {alignment - 1}")
+    lw.put(f"{down} = sub i64 0, {past}")
+    lw.put(f"{at} = getelementptr i8, ptr {behind}, i64 {down}")
+    lw.put(f"{head} = getelementptr i8, ptr {at}, i64 -8")
+    lw.put(f"store ptr {taken}, ptr {head}, align 8")
+    lw.names[op.result] = at
+
+
+def _give_memory(lw: Lowering, op: Op) -> None:
+    head, taken = lw.new(), lw.new()
+    lw.declare("weft_give_memory", "void", "ptr")
+    lw.put(f"{head} = getelementptr i8, {lw.typed(op.operands[0])}, i64 -8")
+    lw.put(f"{taken} = load ptr, ptr {head}, align 8")
+    lw.put(f"call void @weft_give_memory(ptr {taken})")
+
+
 LOWER: LoweringTable = {
     "weft.print": _print,
     "weft.assert": console_assert,
     "weft.host_print": _host_print,
     "weft.host_assert": _host_assert,
+    "weft.take_memory": _take_memory,
+    "weft.give_memory": _give_memory,
 }

@@ -121,7 +121,10 @@ _declare("llvm.mlir.addressof", attrs="global_name", pure=True)
 _declare("llvm.load", "addr", "alignment invariant volatile", verify=_address)
 _declare("llvm.store", "addr value", "alignment volatile", results=0, verify=_address)
 _declare(
-    "llvm.alloca", "*count", "elem_type count alignment", doc="memory of one thread, with the function's life"
+    "llvm.alloca",
+    "*count",
+    "elem_type count alignment",
+    doc="memory with the function's life: of one thread, or of ``count`` elements for each of many",
 )
 _declare("llvm.atomicrmw", "ptr val", "bin_op ordering syncscope", verify=_address)
 _declare("llvm.cmpxchg", "ptr cmp val", "ordering syncscope", results=2, verify=_address)
@@ -155,6 +158,8 @@ _declare("weft.assert", "condition", "site", results=0, verify=_condition)
 
 _declare("weft.exit_thread", results=0, terminator=True, doc="on to the next thread of a thread loop")
 _declare("weft.host_print", "state *values", "site", results=0, doc="weft.print where the runtime is called")
+_declare("weft.take_memory", "*count", "elem_type count alignment", doc="llvm.alloca from the heap")
+_declare("weft.give_memory", "memory", results=0, doc="what weft.take_memory took")
 _declare("weft.host_assert", "condition state *ids", "site", results=0, verify=_condition)
 
 _declare("gpu.thread_id", attrs="dimension", pure=True, doc="where no hardware register holds it")

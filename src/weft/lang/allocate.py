@@ -17,10 +17,26 @@ _DYNAMIC = "dynamic_shared_memory"
 
 
 def local_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
-    """Memory of the thread for ``count`` elements: registers where every index is known, else the stack."""
-    kind = pointer(AddressSpace.LOCAL)
+    """Memory of the thread for ``count`` elements: registers where every index is known, else the stack.
+
+    Raises:
+        CompileError: the thread would take more than the target has.
+    """
+    b, kind = current(), pointer(AddressSpace.LOCAL)
+    assert b.function is not None
+    before = [op for op in b.function.body.ops if op.name == "llvm.alloca"]
+    taken = sum(op.int_attr("count") * max(1, op.type_attr("elem_type").bits // 8) for op in before)
+    size, limit = count * dtype.itemsize, b.target.local_limit
+    if taken + size > limit:
+        there = f", beside {taken} bytes taken before" if taken else ""
+        refuse(
+            "allocation-size",
+            f"{count} elements of {dtype} are {size} bytes for each thread{there}; "
+            f"one may have {limit} bytes",
+            hint="pass a buffer, and give every thread a part of it",
+        )
     attrs = {"elem_type": memory_type(dtype), "count": count, "alignment": alignment}
-    return Pointer(current().prologue("llvm.alloca", kind, attrs), dtype, AddressSpace.LOCAL)
+    return Pointer(b.prologue("llvm.alloca", kind, attrs), dtype, AddressSpace.LOCAL)
 
 
 def shared_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:

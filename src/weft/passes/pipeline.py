@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.ir.core import Module
+from weft.passes.heap_arrays import heap_arrays
 from weft.passes.lockstep import lockstep
 from weft.passes.thread_loops import thread_loops
 from weft.targets import Feature, Target
@@ -15,3 +16,4 @@ def run_passes(module: Module, target: Target) -> None:
     lockstep(module)
     if target.supports(Feature.THREAD_LOOPS):
         thread_loops(module)
+        heap_arrays(module)

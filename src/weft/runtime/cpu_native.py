@@ -3,7 +3,7 @@
 A kernel is compiled to ``void ENTRY(uint64_t *arguments, Launch *launch)``. Each thread that takes
 part calls it once with the same two pointers. It takes ``chunk`` blocks at a time from
 ``launch->next``, atomically, and returns when ``total`` are taken; block ``i`` is
-``x + grid.x * (y + grid.y * z)``. For ``print`` and ``assert`` it calls ``externals``.
+``x + grid.x * (y + grid.y * z)``. For ``print``, ``assert`` and large memory it calls ``externals``.
 """
 
 from __future__ import annotations
@@ -116,7 +116,12 @@ def externals() -> dict[str, int]:
     def address(callback: Any) -> int:
         return ctypes.cast(callback, ctypes.c_void_p).value or 0
 
-    return {"weft_print": address(_print_callback), "weft_assert": address(_assert_callback)}
+    return {
+        "weft_print": address(_print_callback),
+        "weft_assert": address(_assert_callback),
+        "weft_take_memory": address(ctypes.pythonapi.PyMem_RawMalloc),
+        "weft_give_memory": address(ctypes.pythonapi.PyMem_RawFree),
+    }
 
 
 def run_launch(

@@ -59,6 +59,7 @@ class Target:
     exact_remainder: bool = True
     shared_limit: int = 0
     static_shared_limit: int = 0
+    local_limit: int = 512 * 1024
     cluster_limit: int = 0
     sync_scopes: Mapping[str, str] = field(default_factory=dict[str, str])
     rmw_orders: bool = True
