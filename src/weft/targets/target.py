@@ -35,7 +35,8 @@ class Target:
     them. ``contract`` lets a product and a sum become one fma, as CUDA does; a CPU's floats then are exactly
     NumPy's. ``exact_remainder`` says that LLVM's ``frem`` is exact, as C's ``fmod`` is. ``shared_limit`` is
     what a block may have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size
-    (0: all). ``cluster_limit`` is how many blocks a cluster may have at most, where a device allows them.
+    (0: all). ``local_limit`` is what a thread may have of its own memory in bytes, CUDA's limit everywhere.
+    ``cluster_limit`` is how many blocks a cluster may have at most, where a device allows them.
 
     Of atomic accesses, ``sync_scopes`` has LLVM's names for the scopes that the target tells apart (none: it
     tells none apart). ``rmw_orders`` says that LLVM's backend keeps the ordering and the scope of an
