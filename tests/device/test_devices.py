@@ -237,6 +237,29 @@ def test_a_closed_context_s_buffers(pair: Pair) -> None:
     here.synchronize()
 
 
+def test_memory_of_a_closed_context_lives_until_the_copy_has_ended(pair: Pair, open_device: Open) -> None:
+    here, there = pair
+    if here.api == "cpu" and there.api == "cuda":
+        pytest.skip("a closed context of a GPU has no stream for it")
+    size, release = 1 << 20, threading.Event()
+    own = here.enqueue_create_buffer("int32", 20 * size)
+    theirs = [there.enqueue_create_buffer("int32", size) for _ in range(20)]
+    for number in range(20):
+        theirs[number].enqueue_fill(number)
+    there.close()
+    here.enqueue_host_call(release.wait)
+    for number in range(20):
+        here.enqueue_copy(dst=own[number * size : (number + 1) * size], src=theirs[number])
+    del theirs
+    gc.collect()
+    again = open_device(f"{there.api}:{there.id}")
+    for _ in range(20):  # in the memory that would be free
+        again.enqueue_create_buffer("int32", size).enqueue_fill(99)
+    again.synchronize()
+    release.set()
+    assert np.array_equal(read(here, own), np.repeat(np.arange(20, dtype=np.int32), size))
+
+
 def test_copies_in_a_graph(pair: Pair) -> None:
     """They are part of it, read their source at each replay, and wait for nobody."""
     here, there = pair

@@ -116,7 +116,7 @@ class Binding:
         self.priority = priority
         return 0, 2
 
-    def on_MemPoolCreate(self, properties: Any) -> tuple[int, str]:
+    def on_MemPoolCreate(self, properties: Any) -> tuple[int, Any]:
         return 0, "pool"
 
     def on_MemAllocFromPoolAsync(self, nbytes: int, pool: Any, stream: Any) -> tuple[int, int]:
@@ -399,3 +399,104 @@ def test_whose_fault_it_is() -> None:
     assert failed(other.synchronize).message.startswith(
         "one of the kernels 'scale' on NVIDIA H200 (cuda:1) and 'scale' on NVIDIA H200 (cuda:0) failed: a "
     )
+
+
+class TwoGpus(Binding):
+    """A driver with the rules of two GPUs: what is current, whose streams, events and memory these are.
+
+    Contexts, streams and events are numbers, the GPU's times a million and more. GPU n has the addresses
+    from (n + 1) << 40 on; what is below is host memory.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.current = 0
+        self.number = 0
+        self.access: set[tuple[int, int]] = set()
+        self.CUhostFn = int
+
+    def new(self) -> tuple[int, int]:
+        self.number += 1
+        return 0, self.current * 1_000_000 + self.number
+
+    def on_DevicePrimaryCtxRetain(self, device: int) -> tuple[int, int]:
+        return 0, device * 1_000_000
+
+    def on_CtxSetCurrent(self, context: int) -> tuple[int]:
+        self.current = context // 1_000_000
+        return (0,)
+
+    def on_StreamCreate(self, flags: Any) -> tuple[int, int]:
+        return self.new()
+
+    def on_StreamCreateWithPriority(self, flags: Any, priority: int) -> tuple[int, int]:
+        return self.new()
+
+    def on_EventCreate(self, flags: Any) -> tuple[int, int]:
+        return self.new()
+
+    def on_EventRecord(self, event: int, stream: int) -> tuple[int]:
+        return (0 if event // 1_000_000 == stream // 1_000_000 else 400,)
+
+    def on_MemPoolCreate(self, properties: Any) -> tuple[int, int]:
+        return 0, properties.location.id
+
+    def on_MemPoolSetAccess(self, pool: int, accesses: list[Any], count: int) -> tuple[int]:
+        self.access.update((access.location.id, pool) for access in accesses)
+        return (0,)
+
+    def on_MemAllocFromPoolAsync(self, nbytes: int, pool: int, stream: int) -> tuple[int, int]:
+        self.number += 1
+        return (0, (pool + 1 << 40) + (self.number << 20)) if stream // 1_000_000 == pool else (400, 0)
+
+    def on_MemHostAlloc(self, nbytes: int, flags: int) -> tuple[int, int]:
+        self.number += 1
+        return 0, self.number << 20
+
+    def reached(self, stream: int, *addresses: int) -> tuple[int]:
+        here = stream // 1_000_000
+        owners = [(address >> 40) - 1 for address in addresses if address >> 40]
+        return (0 if all(owner == here or (here, owner) in self.access for owner in owners) else 1,)
+
+    def on_MemcpyDtoHAsync(self, dst: int, src: int, nbytes: int, stream: int) -> tuple[int]:
+        return self.reached(stream, src)
+
+    def on_MemcpyHtoDAsync(self, dst: int, src: int, nbytes: int, stream: int) -> tuple[int]:
+        return self.reached(stream, dst)
+
+    def on_MemcpyDtoDAsync(self, dst: int, src: int, nbytes: int, stream: int) -> tuple[int]:
+        return self.reached(stream, dst, src)
+
+    def on_MemsetD32Async(self, address: int, value: int, count: int, stream: int) -> tuple[int]:
+        return self.reached(stream, address)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("linked", [0, 1])
+@pytest.mark.parametrize("ends", ["device device", "device host", "host device", "host host"])
+def test_what_each_gpu_is_asked_to_copy(ends: str, linked: int, closed: bool) -> None:
+    """No GPU is given memory of the other that it cannot reach, and every event is of its own stream."""
+    binding = TwoGpus()
+    binding.linked = linked
+    one, other = two(binding)
+
+    def create(ctx: BaseContext, where: str) -> Any:
+        call = ctx.enqueue_create_buffer if where == "device" else ctx.enqueue_create_host_buffer
+        return call("int32", 8)
+
+    own_where, their_where = ends.split()
+    own, theirs = create(one, own_where), create(other, their_where)
+    if closed:
+        other.close()
+    one.enqueue_copy(dst=own, src=theirs)
+    one.enqueue_copy(dst=theirs, src=own)
+    with one.create_stream() as side:
+        one.enqueue_copy(dst=theirs, src=own, stream=side)
+    assert binding.calls.count("cuMemcpyPeerAsync") == (3 if ends == "device device" else 0)
+    if not closed:
+        other.enqueue_wait_for(one)
+        one.enqueue_wait_for(other.record_event())
+    if linked and not closed:
+        one.enable_peer_access(other)
+        if their_where == "device":
+            one.enqueue_fill(theirs, 1)

@@ -187,9 +187,11 @@ class CpuStream:
 
         lane.submit(task)
 
-    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+    def copy_between(
+        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
+    ) -> None:
         """Queue a copy."""
-        self.copy("d2d", dst, src, nbytes)
+        self.copy(kind, dst, src, nbytes)
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue a fill."""

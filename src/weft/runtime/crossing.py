@@ -79,13 +79,23 @@ def _copy_alike(
     context: BaseContext, stream: Stream, other: BaseContext, dst: Place, src: Place, nbytes: int
 ) -> None:
     """A copy between two devices of one API, or two contexts of one device."""
+    theirs = dst if dst.context is other else src
+    kind = cast("CopyKind", f"{src.letter}2{dst.letter}")
+    elsewhere = dst.context.id != src.context.id and theirs.letter == "d"
     ordered = context.recording is None and not other.closed
+    if elsewhere and kind != "d2d" and context.recording is None:
+        # between the host and their device: that device does it, since this may not reach its memory
+        worker = other.native if ordered else theirs.device.create_stream()
+        worker.follow(stream)
+        worker.copy(kind, dst.address, src.address, nbytes)
+        stream.follow(worker)
+        return
     if ordered:
         stream.follow(other.native)
-    if dst.letter == src.letter == "d" and dst.context.id != src.context.id:
-        stream.copy_between(dst.address, dst.device, src.address, src.device, nbytes)
+    if elsewhere:
+        stream.copy_between(kind, dst.address, dst.device, src.address, src.device, nbytes)
     else:
-        stream.copy(cast("CopyKind", f"{src.letter}2{dst.letter}"), dst.address, src.address, nbytes)
+        stream.copy(kind, dst.address, src.address, nbytes)
     if ordered:
         other.native.follow(stream)
 

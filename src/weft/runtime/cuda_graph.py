@@ -100,7 +100,9 @@ class _CaptureStream(CudaStream):
 
         self.call(task)
 
-    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+    def copy_between(
+        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
+    ) -> None:
         """Capture a copy between two GPUs, which the driver can do where one reaches the other's memory."""
         mine = self._primary
         peer = next(p for p in map(primary_of_device, (dst_device, src_device)) if p is not mine)
@@ -110,7 +112,7 @@ class _CaptureStream(CudaStream):
                 f"a graph holds no copy between {mine.place} and {peer.place}, which are not linked",
                 hints=["queue the copy after `graph.replay()`"],
             )
-        super().copy("d2d", dst, src, nbytes)
+        super().copy(kind, dst, src, nbytes)
 
     def _pin(self, nbytes: int) -> int:
         pinned = _PinnedBytes(self._primary, nbytes)

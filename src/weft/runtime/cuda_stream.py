@@ -126,12 +126,17 @@ class CudaStream:
             if event is not None:
                 memory.release("event", event)
 
-    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+    def copy_between(
+        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
+    ) -> None:
         """Queue a copy between two GPUs, over their link where there is one."""
         cu = self._enter()
         to, source = primary_of_device(dst_device), primary_of_device(src_device)
         peer = source if to is self._primary else to
         self._primary.link(peer)
+        if kind != "d2d":
+            self.copy(kind, dst, src, nbytes)
+            return
         self._primary.call_with(
             peer, cu.cuMemcpyPeerAsync, dst, to.context, src, source.context, nbytes, self.handle
         )

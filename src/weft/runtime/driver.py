@@ -142,8 +142,10 @@ class Stream(Protocol):
         """
         ...
 
-    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
-        """Queue a copy between the memories of two devices of this API, one of which is the stream's."""
+    def copy_between(
+        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
+    ) -> None:
+        """Queue a copy between two devices of this API, or one and pinned memory; one is the stream's."""
         ...
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:

@@ -74,9 +74,11 @@ class _Recorder:
         start = src if taken is None else ctypes.addressof(taken)
         self._steps.append(lambda to: to.copy(kind, dst, start, nbytes, dst_owner=dst_owner, src_owner=taken))
 
-    def copy_between(self, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int) -> None:
+    def copy_between(
+        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
+    ) -> None:
         """Note a copy."""
-        self._steps.append(lambda to: to.copy_between(dst, dst_device, src, src_device, nbytes))
+        self._steps.append(lambda to: to.copy_between(kind, dst, dst_device, src, src_device, nbytes))
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Note a fill."""
