@@ -92,6 +92,13 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="session")
+def under_sanitizer() -> bool:
+    """Whether NVIDIA's compute-sanitizer watches this process: it delays kernels and takes memory."""
+    maps = Path("/proc/self/maps")
+    return maps.exists() and "sanitizer" in maps.read_text(errors="replace")
+
+
 @functools.cache
 def missing_second_gpu() -> str | None:
     """Why no second NVIDIA GPU can be used here, or none if one can."""

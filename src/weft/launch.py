@@ -14,6 +14,7 @@ from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nea
 from weft.dtype import DType
 from weft.extents import Extents
 from weft.foreign.arrays import ForeignArray
+from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.frontend.over import Over
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
@@ -170,6 +171,43 @@ class DeviceContext(BaseContext):
                     guest.synchronize()
             self._waiting.clear()
         super().synchronize()
+
+    def enqueue_copy(
+        self,
+        dst: Any = None,
+        src: Any = None,
+        *,
+        dst_buf: Any = None,
+        src_buf: Any = None,
+        stream: DeviceStream | None = None,
+    ) -> None:
+        """Queue a copy of all elements between buffers, NumPy arrays and arrays of other libraries.
+
+        An array must be contiguous. A NumPy array may be changed once the call returns where it is the
+        source, and is complete after ``synchronize`` where it is the destination. Arrays on the context's
+        GPU are copied in the order of their library's stream, see ``docs/guide/interop.md``.
+
+        One of the buffers may belong to another context, of another device too. The copy then waits for
+        what that context's own stream holds, and what that stream is given afterwards waits for it.
+
+        Args:
+            dst: where to: a DeviceBuffer, a HostBuffer or an array.
+            src: where from: the same.
+            dst_buf: another name of ``dst``.
+            src_buf: another name of ``src``.
+            stream: another stream than the context's own.
+
+        Raises:
+            LaunchError: the ends differ in length or type, one of them cannot be used, or none of them
+                is memory of this context.
+        """
+        dst, src = dst_buf if dst is None else dst, src_buf if src is None else src
+        if not (is_array(dst) or is_array(src)):
+            super().enqueue_copy(dst, src, stream=stream)
+            return
+        dst, src, ordered = copy_arrays(self, self.queue_of(stream), dst, src)
+        with ordered:
+            super().enqueue_copy(dst, src, stream=stream)
 
     def compile_function(self, kernel: Kernel[...], **comptime: Any) -> CompiledKernel:
         """Compile a kernel for this device, ahead of its launches.

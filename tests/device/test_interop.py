@@ -194,6 +194,28 @@ def test_synchronize_waits_for_native_launches_on_torchs_stream(ctx: DeviceConte
     assert torch.cuda.current_stream().query()
 
 
+def test_copies_with_torch(ctx: DeviceContext, torch: Any) -> None:
+    buffer = ctx.enqueue_create_buffer(Float32, 1 << 22)
+    x = torch.zeros(2048, 2048, device="cuda")
+    for n in range(10):
+        x.add_(1.0)  # on torch's stream, which the copy waits for
+        ctx.enqueue_copy(dst=buffer, src=x)
+        ctx.enqueue_function(add_one, buffer, len(buffer), grid_dim=1 << 14, block_dim=256)
+        ctx.enqueue_copy(dst=x, src=buffer)
+        assert torch.all(x == 2.0 * (n + 1)).item()  # which waits for the copy
+    host = torch.empty(4, dtype=torch.float32)
+    ctx.enqueue_copy(dst=host, src=buffer[:4])
+    ctx.synchronize()
+    assert host.tolist() == [20.0] * 4
+    for end, what in (
+        (x.T, "contiguous"),
+        (x.double(), "float64"),
+        (x[0], "2048 float32"),
+    ):
+        with pytest.raises(LaunchError, match=what):
+            ctx.enqueue_copy(dst=buffer, src=end)
+
+
 def test_torch_graph_capture(ctx: DeviceContext, torch: Any) -> None:
     x = torch.zeros(1000, device="cuda")
     ctx.enqueue_function(add_one, x, 1000, grid_dim=4, block_dim=256)

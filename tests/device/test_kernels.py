@@ -266,6 +266,7 @@ def test_assert_ends_threads_and_nothing_else(any_context: DeviceContext) -> Non
 
 def test_limits(any_context: DeviceContext) -> None:
     buffer = any_context.enqueue_create_buffer(Float32, 4)
+    buffer.enqueue_fill(0)
     with pytest.raises(LaunchError) as refused:
         any_context.enqueue_function(scalar_add, buffer, 4, 1.0, grid_dim=1, block_dim=1025)
     assert f"block_dim=(1025, 1, 1) has 1025 threads; {any_context.name} allows 1024 per block" in str(

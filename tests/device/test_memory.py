@@ -169,8 +169,10 @@ def test_many_threads(any_context: DeviceContext) -> None:
 
 
 @pytest.mark.gpu
-def test_free_memory_comes_back(gpu: DeviceContext) -> None:
+def test_free_memory_comes_back(gpu: DeviceContext, under_sanitizer: bool) -> None:
     """A pool keeps what buffers gave up, and gives it to whoever needs it in another size."""
+    if under_sanitizer:
+        pytest.skip("compute-sanitizer takes memory for what it notes of ours")
     free, total = gpu.memory_info()
     assert 0 < free <= total
     size = int(free * 0.6)

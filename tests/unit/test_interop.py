@@ -113,6 +113,27 @@ def test_dlpack_alone(ctx: DeviceContext) -> None:
     assert x[1, 2] == 6.0
 
 
+def test_copies(ctx: DeviceContext) -> None:
+    values = np.arange(12, dtype=np.float32)
+    buffer = ctx.enqueue_create_buffer(Float32, 12)
+    ctx.enqueue_copy(dst=buffer, src=Shared(values.reshape(3, 4)))
+    out = np.zeros((4, 3), np.float32)
+    ctx.enqueue_copy(dst_buf=Shared(out), src_buf=buffer)
+    ctx.synchronize()
+    assert out.ravel().tolist() == list(range(12))
+    with pytest.raises(LaunchError, match="of one length"):
+        ctx.enqueue_copy(dst=buffer, src=Shared(values[:5]))
+    with pytest.raises(LaunchError, match="is on cuda:0"):
+        ctx.enqueue_copy(dst=buffer[:6], src=OnGpu())
+    with pytest.raises(LaunchError, match="Closed that does not share its memory"):
+        ctx.enqueue_copy(dst=buffer, src=Closed(values))
+
+
+class Closed(Shared):
+    def __dlpack__(self, *, stream: int | None = None) -> Any:
+        raise BufferError("not today")
+
+
 def test_memory_lives_until_the_work_has_run(ctx: DeviceContext) -> None:
     shared = Shared(np.zeros(1 << 16, np.float32))
     alive = weakref.ref(shared)

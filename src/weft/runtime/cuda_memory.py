@@ -29,6 +29,8 @@ _CACHED_BLOCK = 16 << 20
 """Pinned blocks up to this size are kept for the next that asks, since pinning is slow."""
 _CACHED_TOTAL = 256 << 20
 _SMALLEST = 4096
+_WORD = 4
+"""Atomic operations on fewer bytes read and write the word around them."""
 
 
 class Memory:
@@ -84,6 +86,7 @@ class Memory:
 
     def _take(self, nbytes: int) -> int:
         cuda, cu = self._primary.cuda, self._primary.cu
+        nbytes = -(-nbytes // _WORD) * _WORD
         if self._pool is None:
             return int(cuda(cu.cuMemAlloc, nbytes))
         address = int(cuda(cu.cuMemAllocFromPoolAsync, nbytes, self._pool, self.stream))
