@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -113,7 +114,9 @@ class LoadedCode:
 def _jit() -> Any:
     _initialise()
     machine, _ = _machine(_NATIVE, 3)
-    return llvm.create_lljit_compiler(machine)
+    # LLVM's older linker ends the process where code and constants come to lie 2 GiB apart, as they do
+    # beside a GPU driver's mappings; this one takes one stretch of memory for both.
+    return llvm.create_lljit_compiler(machine, use_jit_link=sys.platform != "win32")
 
 
 _NATIVE = TARGETS["native"]
