@@ -42,30 +42,38 @@ def compile_kernel(
     target: str | Target,
     *,
     over: Over | None = None,
+    distinct: bool = False,
 ) -> Artifact:
     """A kernel compiled for a target, or taken from the cache where it has been before."""
     found = find_target(target)
-    key = key_of(kernel, specs, found, over)
+    key = key_of(kernel, specs, found, over, distinct=distinct)
     artifact = load(key) if key is not None else None
     if artifact is None:
         from weft.compiler import elaborate_kernel  # only now: what is in the cache needs no compiler
 
-        artifact = elaborate_kernel(kernel, specs, found, over=over).artifact()
+        artifact = elaborate_kernel(kernel, specs, found, over=over, distinct=distinct).artifact()
         if key is not None:
             store(key, artifact)
     return artifact
 
 
-def key_of(kernel: Kernel[...], specs: Mapping[str, Spec], target: Target, over: Over | None) -> str | None:
+def key_of(
+    kernel: Kernel[...],
+    specs: Mapping[str, Spec],
+    target: Target,
+    over: Over | None,
+    *,
+    distinct: bool = False,
+) -> str | None:
     """The key of a compilation; None where something that it depends on has no content to go by."""
     machine = ""
     if target.cpu == "native":
         from weft.emit.llvm import host_machine
 
         machine = "|".join(host_machine())
-    plan = None if over is None else (over.rank, over.per_thread, over.distinct)
+    plan = None if over is None else (over.rank, over.per_thread)
     try:
-        return fingerprint(_toolchain(), kernel, dict(specs), target.name, machine, plan)
+        return fingerprint(_toolchain(), kernel, dict(specs), target.name, machine, plan, distinct)
     except NoFingerprint:
         return None
 

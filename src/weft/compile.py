@@ -82,7 +82,7 @@ def compile_info(
     from weft.over import describe_over
 
     specs = _specs(kernel, types, named)
-    made = elaborate_kernel(kernel, specs, found, over=describe_over(over) if over else None)
+    made = elaborate_kernel(kernel, specs, found, over=describe_over(over) if over else None, distinct=True)
     code = made.emit(kind)
     return Info(made.function.name, found.name, kind, code, dict(made.times))
 

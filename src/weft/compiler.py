@@ -15,9 +15,9 @@ from weft.emit.lower import lower_module
 from weft.frontend.elaborate import Elaborator
 from weft.frontend.over import Over
 from weft.ir.core import Function, Module
+from weft.ir.effects import effects_of, synchronises
 from weft.ir.printer import print_module
 from weft.ir.verify import InvalidIR, verify_module
-from weft.ir.writes import written_arguments
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec
@@ -122,11 +122,14 @@ def elaborate_kernel(
     target: str | Target,
     *,
     over: Over | None = None,
+    distinct: bool = False,
 ) -> Compilation:
     """Elaborate and verify a kernel for parameters of these specs.
 
     ``over`` describes a launch over a range; a kernel that asks which thread it is gets one element
-    a thread.
+    a thread. ``distinct`` promises that no two pointer arguments reach the same memory. LLVM takes such
+    memory to be nobody else's, whatever the threads wait for; so where they wait for each other, it is
+    told only of memory that nobody writes.
     """
     found = find_target(target)
     start = time.perf_counter()
@@ -146,7 +149,11 @@ def elaborate_kernel(
         raise _invalid(error, function) from (None if "before its definition" in str(error) else error)
     made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over)
     made.source, made.uses = kernel.function, frozenset(elaborator.uses)
-    made.written = written_arguments(module, function)
+    effects = effects_of(module, function)
+    made.written = effects.written
+    if distinct:
+        every = frozenset(range(len(function.args)))
+        function.alone = every - effects.touched if synchronises(module) else every
     made.times["elaborate"] = (elaborated - start) * 1e3
     made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
     return made

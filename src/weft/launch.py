@@ -239,7 +239,7 @@ class DeviceContext(BaseContext):
                 note_mismatch(problems, kernel.function, p, found, None)
         if problems:
             raise CompileError(problems.placed(caller_location(), 0))
-        self._load(bound, specs, None)
+        self._load(bound, specs, None, distinct=True)
         self._go_native()
         return CompiledKernel(self, bound)
 
@@ -334,12 +334,12 @@ class DeviceContext(BaseContext):
                 raise LaunchError(problems.placed(caller_location(), len(args)))
         specs, values, memory = taken
         grid, block, plan = place
-        extents, distinct = (0, 0, 0), False
+        extents = (0, 0, 0)
+        distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
         if plan is None:
-            loaded = self._load(kernel, specs, None)
+            loaded = self._load(kernel, specs, None, distinct=distinct)
         else:
-            distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
-            loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread, distinct=distinct))
+            loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread), distinct=distinct)
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
         check_uses(loaded.function.artifact, attributes)
@@ -384,17 +384,21 @@ class DeviceContext(BaseContext):
             if self._native is not None:
                 self.__dict__["enqueue_function"] = self._native.make_builtin()
 
-    def _load(self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None) -> _Loaded:
-        key = (kernel.function, tuple(specs.values()), over)
+    def _load(
+        self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None, *, distinct: bool
+    ) -> _Loaded:
+        key = (kernel.function, tuple(specs.values()), over, distinct)
         found = self._loaded.get(key)
         if found is None:
-            artifact = compile_kernel(kernel, specs, self.target, over=over)
+            artifact = compile_kernel(kernel, specs, self.target, over=over, distinct=distinct)
             found = self._loaded[key] = _Loaded(self.device.load(artifact), artifact.signature)
         return found
 
 
 def _are_apart(memory: Sequence[Any]) -> bool:
     """Whether no two arguments share memory."""
+    if len(memory) < 2:
+        return True
     parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
     return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
 

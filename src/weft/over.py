@@ -36,9 +36,9 @@ class OverPlan:
         )
 
 
-def describe_over(rank: int, per_thread: tuple[int, int] = (1, 1), *, distinct: bool = False) -> Over:
+def describe_over(rank: int, per_thread: tuple[int, int] = (1, 1)) -> Over:
     """What the compiler is told of a launch over ``rank`` extents."""
-    return Over(rank, per_thread, distinct, run_over)
+    return Over(rank, per_thread, run_over)
 
 
 def plan_over(info: DeviceInfo, sizes: tuple[int, ...]) -> OverPlan:

@@ -207,3 +207,22 @@ def test_streams_and_threads_without_a_context(any_context: DeviceContext) -> No
         work(streams[0])
     work(streams[1])
     assert read(ctx, buffer).tolist() == [400.0] * 64
+
+
+@kernel
+def add_twice(x: Pointer[Float32], out: Pointer[Float32]):
+    i = global_idx.x
+    out[i] = x[i] + 1.0
+    out[i] += x[i]
+
+
+def test_arguments_that_share_memory(any_context: DeviceContext) -> None:
+    """A kernel compiled for distinct buffers is not used for one buffer given twice, or for its parts."""
+    ctx = any_context
+    ctx.compile_function(add_twice)
+    one, two = (ctx.enqueue_create_buffer(Float32, 64) for _ in range(2))
+    for _ in range(12):
+        for x, out, expected in ((one, two, 11.0), (one, one, 12.0), (one[:32], one[:32], 12.0)):
+            x.enqueue_fill(5)
+            ctx.enqueue_function(add_twice, x, out, grid_dim=1, block_dim=len(x))
+            assert read(ctx, out).tolist() == [expected] * len(out)

@@ -41,7 +41,7 @@ def over(
     kernel: Kernel[...], rank: int, per_thread: tuple[int, int], *, distinct: bool = True
 ) -> Compilation:
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.function)}
-    return elaborate_kernel(kernel, specs, "sm_90", over=describe_over(rank, per_thread, distinct=distinct))
+    return elaborate_kernel(kernel, specs, "sm_90", over=describe_over(rank, per_thread), distinct=distinct)
 
 
 def asm(made: Compilation) -> str:

@@ -265,7 +265,7 @@ class Case:
             else spec_of_annotation(p.annotation, *[v for n, v in self.given.items() if n == p.name])
             for p in parameters(self.kernel.function)
         }
-        text = elaborate_kernel(self.kernel, specs, arch, over=self.over).emit("asm")
+        text = elaborate_kernel(self.kernel, specs, arch, over=self.over, distinct=True).emit("asm")
         assert isinstance(text, str)
         return text
 
@@ -312,7 +312,7 @@ def example_cases() -> Iterator[Case]:
             yield Case(f"{path.stem}.{name}", found, given)
             if rank:
                 yield Case(f"{path.stem}.{name}-over", found, given, describe_over(rank))
-                wide = describe_over(rank, (4, 1), distinct=True)
+                wide = describe_over(rank, (4, 1))
                 yield Case(f"{path.stem}.{name}-over-4", found, given, wide)
             if any(isinstance(v, Layout) for v in given.values()):
                 dynamic = {n: v.dynamic() if isinstance(v, Layout) else v for n, v in given.items()}
@@ -324,7 +324,7 @@ def own_cases() -> Iterator[Case]:
     three = {"a": square, "b": square, "out": square}
     yield Case("matmul", matmul, {**three, "tile": 16})
     yield Case("matmul-dynamic", matmul, {**{n: v.dynamic() for n, v in three.items()}, "tile": 16})
-    yield Case("blend-over", blend, three, describe_over(2, (1, 4), distinct=True))
+    yield Case("blend-over", blend, three, describe_over(2, (1, 4)))
     yield Case(
         "blend-dynamic-over", blend, {n: v.dynamic() for n, v in three.items()}, describe_over(2, (4, 1))
     )

@@ -151,7 +151,7 @@ class Lowering:
         args: list[str] = []
         for n, a in enumerate(f.args):
             self.names[a] = f"%a{n}"
-            alone = " noalias" if f.distinct and isinstance(a.type, PointerType) else ""
+            alone = " noalias" if n in f.alone and isinstance(a.type, PointerType) else ""
             args.append(f"{self.type(a.type)}{alone} %a{n}")
         result = self.result = self.result_type(f.results)
         if f.kernel:

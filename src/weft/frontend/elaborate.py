@@ -101,7 +101,7 @@ class Elaborator:
         f = made.function
         self.done[fn, "kernel", tuple(order)] = made
         if over is not None:
-            f.over_rank, f.distinct = over.rank, over.distinct
+            f.over_rank = over.rank
         if over is None or over.runner is None:
             self._run(fn, (fn, "kernel", tuple(order)), order, made, stage(fn, True).run, kernel=True)
             return f

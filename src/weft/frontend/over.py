@@ -13,12 +13,11 @@ __all__ = ["Over"]
 class Over:
     """A launch over a range.
 
-    ``rank`` extents; each thread does ``per_thread`` elements along x and along y; ``distinct`` says
-    that no two pointer arguments reach the same memory. ``runner`` is the library's staged function
-    that calls the element for each of them: ``runner(element, extents, per_x, per_y)``.
+    ``rank`` extents; each thread does ``per_thread`` elements along x and along y. ``runner`` is the
+    library's staged function that calls the element for each of them:
+    ``runner(element, extents, per_x, per_y)``.
     """
 
     rank: int
     per_thread: tuple[int, int] = (1, 1)
-    distinct: bool = False
     runner: Callable[..., Any] | None = None

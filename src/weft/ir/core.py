@@ -125,7 +125,10 @@ class Op:
 
 @dataclass(slots=True, eq=False)
 class Function:
-    """A function of the module; ``kernel`` marks the entries that a host may launch."""
+    """A function of the module; ``kernel`` marks the entries that a host may launch.
+
+    ``alone`` are the positions of arguments whose memory nothing else reaches.
+    """
 
     name: str
     args: list[Value]
@@ -136,7 +139,7 @@ class Function:
     line: int = 0
     source_name: str = ""
     over_rank: int = 0
-    distinct: bool = False
+    alone: frozenset[int] = frozenset()
     element: bool = False
     inline: bool = False
 

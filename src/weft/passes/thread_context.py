@@ -199,7 +199,7 @@ def add_context_parameters(module: Module, f: Function, layout: SharedLayout, us
         f.line,
         f.source_name,
         f.over_rank,
-        f.inline,
+        inline=f.inline,
     )
     b = Builder(module)
     b.region = made.body

@@ -1,7 +1,8 @@
-"""Which parameters a kernel writes to, found in its IR."""
+"""What a kernel does to memory, found in its IR: which parameters it writes to, whether threads meet."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from weft import Float32, Int, Int32, Pointer, func, kernel, struct
 from weft.atomic import Atomic
 from weft.compiler import elaborate_kernel
-from weft.gpu import global_idx
+from weft.gpu import barrier, global_idx, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.decorators import Kernel
+from weft.lang.intrinsics import inline_asm
 from weft.lang.signature import parameters
 from weft.layout import Layout, LayoutTensor
 from weft.over import describe_over
@@ -85,8 +87,8 @@ def tensors(image: LayoutTensor[Float32], out: LayoutTensor[Float32]):
 
 def written(made: Kernel[...], *, target: str = "sm_90", over: int = 0, **types: Any) -> list[str]:
     specs = {p.name: spec_of_annotation(p.annotation, types.get(p.name)) for p in parameters(made.function)}
-    plan = describe_over(over, (4, 1), distinct=True) if over else None
-    artifact = elaborate_kernel(made, specs, target, over=plan).artifact()
+    plan = describe_over(over, (4, 1)) if over else None
+    artifact = elaborate_kernel(made, specs, target, over=plan, distinct=True).artifact()
     return [p.name for p in artifact.signature.parameters if p.written]
 
 
@@ -111,3 +113,42 @@ def test_written(made: Kernel[...], names: list[str], target: str) -> None:
 def test_over_a_range(target: str) -> None:
     layout = Layout.row_major(64, 64)
     assert written(tensors, target=target, over=2, image=layout, out=layout) == ["out"]
+
+
+@kernel
+def staged(x: Pointer[Float32], out: Pointer[Float32]):
+    """Threads meet between a write and a read."""
+    out[thread_idx.x] = x[thread_idx.x]
+    barrier()
+    out[thread_idx.x] += out[thread_idx.x ^ 1]
+
+
+@kernel
+def hides(x: Pointer[Float32], out: Pointer[Float32]):
+    """A pointer goes into assembly, which is not looked into."""
+    barrier()
+    value = inline_asm("ld.global.f32 $0, [$1];", Float32, x, constraints="=f,l")
+    out[0] = value
+
+
+def alone(made: Kernel[...], *, distinct: bool = True) -> list[str]:
+    """The parameters whose memory LLVM takes to be reached by nothing else."""
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(made.function)}
+    text = elaborate_kernel(made, specs, "sm_90", distinct=distinct).llvm()
+    head = re.search(r"define [^{]*ptx_kernel [^{(]*\((.*)\) nounwind", text)
+    assert head is not None
+    given = head[1].split(", ")
+    return [p.name for p, a in zip(parameters(made.function), given, strict=True) if "noalias" in a]
+
+
+def test_what_is_distinct() -> None:
+    assert alone(copy) == ["source", "out"]
+    assert alone(copy, distinct=False) == []
+    assert alone(reads) == ["source"]
+
+
+def test_threads_that_meet() -> None:
+    """What one writes another may read: the optimiser must not think that it is its thread's own."""
+    assert alone(staged) == ["x"]
+    assert alone(counts) == ["source"]
+    assert alone(hides) == []

@@ -1,0 +1,90 @@
+"""What a function does to memory: through which of its arguments it writes, whether threads meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.ir.core import Function, Module
+from weft.ir.types import PointerType
+
+__all__ = ["Effects", "effects_of", "synchronises"]
+
+_WRITES = ("llvm.store", "llvm.atomicrmw", "llvm.cmpxchg")
+"""Operations whose first operand is the address that they write to."""
+_MEETS = ("llvm.atomicrmw", "llvm.cmpxchg", "llvm.fence", "gpu.barrier")
+_HARMLESS = (
+    "llvm.getelementptr",
+    "llvm.addrspacecast",
+    "llvm.load",
+    "arith.select",
+    "arith.cmpi",
+    "weft.slot",
+    "weft.get",
+    "weft.return",
+)
+"""Operations that write through no operand, and whose result, if it is a pointer, is made of these."""
+
+
+def synchronises(module: Module) -> bool:
+    """Whether anything in a module may order what one thread writes with what another reads."""
+    return any(
+        op.name in _MEETS
+        or (op.name == "llvm.call_intrinsic" and not op.attrs["pure"])
+        or (op.name == "llvm.inline_asm" and bool(op.attrs["has_side_effects"]))
+        or bool(op.attrs.get("volatile"))
+        for function in module.functions
+        for op in function.body.walk()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """The positions of a function's arguments, by what happens through them."""
+
+    written: frozenset[int]
+    """There is a write."""
+    touched: frozenset[int]
+    """There may be one: these, and those that go where they are not followed."""
+
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+def effects_of(module: Module, function: Function) -> Effects:
+    """The effects of a function with those of the functions that it calls."""
+    functions = {f.name: f for f in module.functions}
+    known: dict[str, Effects] = {}
+
+    def of(name: str) -> Effects:
+        if name not in known:
+            known[name] = Effects(_NOTHING, _NOTHING)  # a function that calls itself
+            known[name] = visit(functions[name])
+        return known[name]
+
+    def visit(fn: Function) -> Effects:
+        origins = {a: frozenset((n,)) for n, a in enumerate(fn.args) if isinstance(a.type, PointerType)}
+        written, touched = _NOTHING, _NOTHING
+        size = -1
+        while size != sum(map(len, origins.values())):  # a loop may carry a pointer round
+            size = sum(map(len, origins.values()))
+            for op in fn.body.walk():
+                given = [origins.get(operand, _NOTHING) for operand in op.operands]
+                if op.name in _WRITES:
+                    written |= given[0]
+                    touched = touched.union(*given[1:])
+                elif op.name == "weft.set":
+                    slot = op.operands[0]
+                    origins[slot] = origins.get(slot, _NOTHING) | given[1]
+                elif op.name == "func.call" and op.attrs["callee"] in functions:
+                    through = of(str(op.attrs["callee"]))
+                    written = written.union(*(given[n] for n in through.written))
+                    touched = touched.union(*(given[n] for n in through.touched))
+                elif op.name not in _HARMLESS:
+                    touched = touched.union(*given)
+                if op.name != "llvm.load":
+                    for result in op.results:
+                        if isinstance(result.type, PointerType):
+                            origins[result] = origins.get(result, _NOTHING).union(*given)
+        return Effects(written, written | touched)
+
+    return visit(function)
