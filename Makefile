@@ -7,12 +7,13 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-gpu bench docs format clean
+.PHONY: help demo test check test-gpu sanitize bench docs format clean
 
 help:
 	@echo "make demo      a photograph through two kernels, with a small table of sizes and times"
 	@echo "make test      formatting, lint, types, tests, documentation"
 	@echo "make test-gpu  the tests that need an NVIDIA GPU"
+	@echo "make sanitize  these under NVIDIA's compute-sanitizer, whose four tools take ten minutes"
 	@echo "make bench     the benchmarks"
 	@echo "make docs      the documentation, into site/"
 	@echo "make format    format and fix what can be fixed"
@@ -40,6 +41,15 @@ check: $(VENV)/.installed-dev
 
 test-gpu: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m gpu
+
+SANITIZE := $(BIN)/python -m pytest -q tests/device tests/library --deselect tests/device/test_faults.py -m
+
+# memcheck counts as errors what the binding asks the driver for and an older driver has not
+sanitize: $(VENV)/.installed-dev
+	compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 1 $(SANITIZE) gpu
+	compute-sanitizer --tool racecheck --error-exitcode 1 $(SANITIZE) gpu
+	compute-sanitizer --tool synccheck --error-exitcode 1 $(SANITIZE) gpu
+	compute-sanitizer --tool initcheck --error-exitcode 1 $(SANITIZE) 'gpu and not host_waits'
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks

@@ -100,6 +100,7 @@ def test_the_end_is_complete_for_who_queued_it(pair: Pair, size: int) -> None:
     assert np.array_equal(read(here, own), np.arange(size, dtype=np.float32))
 
 
+@pytest.mark.host_waits
 @pytest.mark.parametrize("size", [100, 2 * PIECE + 5])
 def test_a_copy_waits_for_the_other_context_s_work(pair: Pair, size: int) -> None:
     """It takes what was written before it, and is not disturbed by what is written after."""
@@ -122,6 +123,7 @@ def test_a_copy_waits_for_the_other_context_s_work(pair: Pair, size: int) -> Non
     assert np.all(read(there, theirs) == 3)
 
 
+@pytest.mark.host_waits
 @pytest.mark.parametrize("size", [100, 2 * PIECE + 5])
 def test_the_other_context_waits_for_a_copy(pair: Pair, size: int) -> None:
     here, there = pair
@@ -146,6 +148,7 @@ def test_the_other_context_waits_for_a_copy(pair: Pair, size: int) -> None:
     assert np.all(np.asarray(arrived) == 5)
 
 
+@pytest.mark.host_waits
 def test_further_streams(pair: Pair) -> None:
     """On ``stream=`` a copy is in the order of that stream, and of the other context's own."""
     here, there = pair
@@ -202,6 +205,7 @@ def test_any_program_of_copies_is_as_if_in_order(open_device: Open, names: str, 
         assert np.array_equal(read(ctx, buffer), model)
 
 
+@pytest.mark.host_waits
 def test_memory_lives_until_the_copy_has_ended(pair: Pair) -> None:
     here, there = pair
     size = 100_000
@@ -237,6 +241,7 @@ def test_a_closed_context_s_buffers(pair: Pair) -> None:
     here.synchronize()
 
 
+@pytest.mark.host_waits
 def test_memory_of_a_closed_context_lives_until_the_copy_has_ended(pair: Pair, open_device: Open) -> None:
     here, there = pair
     if here.api == "cpu" and there.api == "cuda":
@@ -378,6 +383,7 @@ def test_kernels_take_a_peer_s_buffers(pair: Pair) -> None:
     assert read(there, theirs).tolist() == [9.0] * 50 + [2.0] * 50
 
 
+@pytest.mark.host_waits
 def test_a_peer_s_memory_lives_until_the_kernel_has_ended(pair: Pair) -> None:
     here, there = pair
     if not here.can_access(there):

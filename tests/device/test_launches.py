@@ -169,6 +169,7 @@ def test_threads_launch_at_once(any_context: DeviceContext) -> None:
         assert read(ctx, buffer).tolist() == [300.0] * 64
 
 
+@pytest.mark.host_waits
 def test_a_full_queue_lets_other_threads_go_on(any_context: DeviceContext) -> None:
     """A function that the stream waits for needs the interpreter, which the launches must not keep."""
     ctx = any_context

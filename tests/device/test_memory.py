@@ -96,6 +96,7 @@ def test_memory_is_used_again_only_when_it_is_free(any_context: DeviceContext) -
     assert all((out == number).all() for number, out in enumerate(outs))
 
 
+@pytest.mark.host_waits
 def test_streams_and_events(any_context: DeviceContext) -> None:
     ctx = any_context
     order: list[str] = []

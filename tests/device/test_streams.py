@@ -56,6 +56,7 @@ def test_priorities(any_context: DeviceContext) -> None:
         any_context.create_stream(priority=wrong)
 
 
+@pytest.mark.host_waits
 def test_waits_across_streams(any_context: DeviceContext) -> None:
     ctx = any_context
     buffer = ctx.enqueue_create_buffer(Float32, 100)
@@ -81,6 +82,7 @@ def test_waits_across_streams(any_context: DeviceContext) -> None:
         assert last.seconds_since(event) >= 0
 
 
+@pytest.mark.host_waits
 @pytest.mark.parametrize("far", ["same", "cpu"])
 def test_waits_across_contexts(any_context: DeviceContext, far: str) -> None:
     ctx = any_context
