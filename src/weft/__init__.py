@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from weft.diagnostics import CompileError, DeviceError, LaunchError, WeftError
+from weft.diagnostics import CompileError, DeviceError, LaunchError, PerformanceWarning, WeftError
 from weft.dtype import DType
 from weft.lang import (
     SIMD,
@@ -63,6 +63,7 @@ __all__ = [
     "Int64",
     "Kernel",
     "LaunchError",
+    "PerformanceWarning",
     "Pointer",
     "Tensor",
     "UInt",

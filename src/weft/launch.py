@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import struct
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from weft.arguments import check_writes, examine, take
 from weft.artifact import Signature
 from weft.cache import compile_kernel
-from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
+from weft.diagnostics import CompileError, LaunchError, PerformanceWarning, a_, caller_location, nearest
 from weft.dtype import DType
 from weft.extents import Extents
 from weft.foreign.arrays import ForeignArray
@@ -22,6 +23,7 @@ from weft.lang.decorators import Func, Kernel
 from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec, StaticSpec
+from weft.layout.tensor_spec import TensorSpec
 from weft.over import describe_over
 from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
@@ -53,6 +55,8 @@ _CODES = {
 }
 
 
+_MANY_LAYOUTS = 32
+"""Variants of one kernel that takes tensors, after which there is a warning."""
 _Launch = tuple[Function, Dim, Dim, bytes, int, DimExtents, LaunchAttributes | None]
 """What ``Stream.launch`` takes."""
 
@@ -150,6 +154,7 @@ class DeviceContext(BaseContext):
         self._waiting: set[int] = set()
         """Those that ``synchronize`` has to wait for."""
         self._native: Launcher | None = None
+        self._layouts: dict[Callable[..., Any], int] = {}
 
     @property
     def target(self) -> str:
@@ -392,7 +397,22 @@ class DeviceContext(BaseContext):
         if found is None:
             artifact = compile_kernel(kernel, specs, self.target, over=over, distinct=distinct)
             found = self._loaded[key] = _Loaded(self.device.load(artifact), artifact.signature)
+            if any(isinstance(spec, TensorSpec) for spec in specs.values()):
+                self._count_layouts(kernel)
         return found
+
+    def _count_layouts(self, kernel: Kernel[...]) -> None:
+        """Warn where a kernel is compiled again and again for tensors of other shapes."""
+        count = self._layouts[kernel.function] = self._layouts.get(kernel.function, 0) + 1
+        if count == _MANY_LAYOUTS:
+            message = (
+                f"{kernel.__name__} has been compiled {count} times, since the shapes of its tensors are part "
+                "of its code. Where they keep changing, make them run-time values: layout.dynamic(), or "
+                "weft.interop.as_tensor(x, dynamic=True)"
+            )
+            place = caller_location()
+            if place is not None:
+                warnings.warn_explicit(message, PerformanceWarning, place.file, place.line)
 
 
 def _are_apart(memory: Sequence[Any]) -> bool:

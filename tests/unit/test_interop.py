@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Float32, Int, LaunchError, Pointer, Tensor, kernel, struct
+from weft import Float32, Int, LaunchError, PerformanceWarning, Pointer, Tensor, kernel, struct
 from weft.foreign import dlpack
 from weft.foreign.arrays import HostArray
 from weft.foreign.read import reader_of
@@ -214,6 +215,24 @@ def test_dynamic_tensors_share_one_kernel(ctx: DeviceContext) -> None:
         ctx.enqueue_function(double, as_tensor(x, dynamic=True), as_tensor(out, dynamic=True), over=(rows, 3))
         ctx.synchronize()
         assert np.all(out == 2.0)
+
+
+def test_a_kernel_compiled_for_ever_new_shapes_is_pointed_out(ctx: DeviceContext) -> None:
+    def run(rows: int) -> None:
+        x = np.ones((rows, 3), np.float32)
+        ctx.enqueue_function(double, x, x, over=(rows, 3))
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for rows in range(1, 40):
+            run(rows)
+            run(rows)
+    ctx.synchronize()
+    [warning] = found
+    assert issubclass(warning.category, PerformanceWarning)
+    assert "double has been compiled 32 times" in str(warning.message)
+    assert "layout.dynamic(), or weft.interop.as_tensor(x, dynamic=True)" in str(warning.message)
+    assert warning.filename == __file__
 
 
 @struct

@@ -1,7 +1,15 @@
 """Places, diagnostics, their text, and the exceptions that carry them. The bottom room."""
 
 from weft.diagnostics.diagnostic import INDEX, LEFT, OBJECT, RIGHT, STORED, VALUE, Diagnostic, Label
-from weft.diagnostics.errors import CompileError, DeviceError, LaunchError, WeftError, a_, nearest
+from weft.diagnostics.errors import (
+    CompileError,
+    DeviceError,
+    LaunchError,
+    PerformanceWarning,
+    WeftError,
+    a_,
+    nearest,
+)
 from weft.diagnostics.location import (
     Location,
     caller_location,
@@ -24,6 +32,7 @@ __all__ = [
     "Label",
     "LaunchError",
     "Location",
+    "PerformanceWarning",
     "WeftError",
     "a_",
     "caller_location",

@@ -65,6 +65,10 @@ class LaunchError(WeftError):
     __module__ = "weft"
 
 
+class PerformanceWarning(UserWarning):
+    """Something is right, but much slower than it need be. It is given once, where it was noticed."""
+
+
 class DeviceError(WeftError):
     """A device is missing, or its driver reported a failure."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ _BUCKETS = 32
 _MOST = 32
 _SITES = 8
 """Sites of one kernel; a call that has other objects every time must not fill the memory."""
+_GONE = 64
+"""Forgotten sites that stay in memory: the stub may be looking at one while a finalizer closes its stream."""
 
 
 class Entry(ctypes.Structure):
@@ -228,6 +231,7 @@ class Launcher:
         "__weakref__",
         "_code",
         "_failed",
+        "_gone",
         "_home",
         "_method",
         "_paused",
@@ -252,6 +256,7 @@ class Launcher:
         self._home = home
         self._paused = False
         self._sites: list[tuple[Site, Known]] = []
+        self._gone: deque[tuple[Site, Known]] = deque(maxlen=_GONE)
 
     def make_builtin(self) -> Callable[..., None]:
         """The function to call; it keeps this object alive."""
@@ -321,9 +326,10 @@ class Launcher:
 
     def forget(self, stream: int) -> None:
         """From now on all launches on a stream go to Python; those of its own stand for all."""
-        self._sites = [
-            (site, known) for site, known in self._sites if stream not in (self._home, known.handles[1])
-        ]
+        sites, self._sites = self._sites, []
+        for site, known in sites:
+            gone = stream in (self._home, known.handles[1])
+            (self._gone if gone else self._sites).append((site, known))
         self._link()
 
     def _link(self) -> None:
