@@ -406,8 +406,8 @@ class DeviceContext(BaseContext):
         count = self._layouts[kernel.function] = self._layouts.get(kernel.function, 0) + 1
         if count == _MANY_LAYOUTS:
             message = (
-                f"{kernel.__name__} has been compiled {count} times, since the shapes of its tensors are part "
-                "of its code. Where they keep changing, make them run-time values: layout.dynamic(), or "
+                f"{kernel.__name__} has been compiled {count} times, since the shapes of its tensors are "
+                "part of its code. Where they keep changing, make them run-time values: layout.dynamic(), or "
                 "weft.interop.as_tensor(x, dynamic=True)"
             )
             place = caller_location()
