@@ -27,11 +27,13 @@ def thread_loops(module: Module) -> None:
     inline_barriers(module)
     users = needs_context(module)
     layout = SharedLayout.of(module)
-    for n, f in enumerate(module.functions):
+    made: list[Function] = []
+    for f in module.functions:
         if f.kernel:
-            module.functions[n] = _Entry(module, f, layout, users).build()
-        elif f.name in users:
-            module.functions[n] = add_context_parameters(module, f, layout, users)
+            made += _Entry(module, f, layout, users).build()
+        else:
+            made.append(add_context_parameters(module, f, layout, users) if f.name in users else f)
+    module.functions[:] = made
     module.globals = [g for g in module.globals if g.name not in layout.offsets]
 
 
@@ -57,11 +59,24 @@ class _Entry:
         )
         return b.value("arith.extui", (value,), I64) if kind is I32 else value
 
-    def build(self) -> Function:
+    def build(self) -> list[Function]:
+        """What a host calls, and the loops, which take the kernel's arguments one by one.
+
+        LLVM is told of a function's arguments, not of what is loaded, that nothing else reaches their memory.
+        """
         k, b = self.kernel, self.b
-        made = Function(k.name, [self.args, self.launch], (), Region(), True, k.file, k.line, k.source_name)
+        place = (k.file, k.line, k.source_name)
+        entry = Function(k.name, [self.args, self.launch], (), Region(), True, *place)
+        name = f"{k.name}.loops"
+        with b.into(entry.body):
+            given = (*(self.parameter(n, a) for n, a in enumerate(k.args)), self.launch)
+            b.emit("func.call", given, (), {"callee": name})
+            b.emit("weft.return")
+        self.launch = Value(_P, None, "launch")
+        parameters = [Value(a.type, None, a.name) for a in k.args]
+        made = Function(name, [*parameters, self.launch], (), Region(), False, *place, inline=True)
+        made.alone = k.alone
         b.region = made.body
-        parameters = [self.parameter(n, a) for n, a in enumerate(k.args)]
         grid = [self.field(_GRID + 4 * n, I32) for n in range(3)]
         block = [self.field(_BLOCK + 4 * n, I32) for n in range(3)]
         total, chunk, state = (self.field(o, I64) for o in (_TOTAL, _CHUNK, _STATE))
@@ -101,7 +116,7 @@ class _Entry:
         made.body.ops.extend(head)
         b.emit("weft.while", (), (), {}, (condition, body))
         b.emit("weft.return")
-        return made
+        return [made, entry]
 
     def parameter(self, n: int, a: Value) -> Value:
         """The kernel's n-th machine argument, from its slot of 8 bytes."""
