@@ -15,7 +15,7 @@ from weft.emit.lower import lower_module
 from weft.frontend.elaborate import Elaborator
 from weft.frontend.over import Over
 from weft.ir.core import Function, Module
-from weft.ir.effects import effects_of, synchronises
+from weft.ir.effects import alone, effects_of
 from weft.ir.printer import print_module
 from weft.ir.verify import InvalidIR, verify_module
 from weft.lang.decorators import Kernel
@@ -128,8 +128,7 @@ def elaborate_kernel(
 
     ``over`` describes a launch over a range; a kernel that asks which thread it is gets one element
     a thread. ``distinct`` promises that no two pointer arguments reach the same memory. LLVM takes such
-    memory to be nobody else's, whatever the threads wait for; so where they wait for each other, it is
-    told only of memory that nobody writes.
+    memory to be nobody else's, whatever the threads wait for; so where they wait, it is told of less.
     """
     found = find_target(target)
     start = time.perf_counter()
@@ -149,11 +148,9 @@ def elaborate_kernel(
         raise _invalid(error, function) from (None if "before its definition" in str(error) else error)
     made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over)
     made.source, made.uses = kernel.function, frozenset(elaborator.uses)
-    effects = effects_of(module, function)
-    made.written = effects.written
+    made.written = effects_of(module, function).written
     if distinct:
-        every = frozenset(range(len(function.args)))
-        function.alone = every - effects.touched if synchronises(module) else every
+        function.alone = alone(module, function)
     made.times["elaborate"] = (elaborated - start) * 1e3
     made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
     return made

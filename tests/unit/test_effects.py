@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from weft import Float32, Int, Int32, Pointer, func, kernel, struct
-from weft.atomic import Atomic
+from weft.atomic import Atomic, fence
 from weft.compiler import elaborate_kernel
 from weft.gpu import barrier, global_idx, thread_idx
 from weft.lang.accept import spec_of_annotation
@@ -152,3 +152,51 @@ def test_threads_that_meet() -> None:
     assert alone(staged) == ["x"]
     assert alone(counts) == ["source"]
     assert alone(hides) == []
+
+
+@kernel
+def follows(flag: Pointer[Int32], x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    """Another GPU or the host writes x, round by round."""
+    for i in range(n):
+        while Atomic.load(flag, ordering="acquire", scope="system") < i:
+            pass
+        out[i] += x[0]
+
+
+@kernel
+def fenced(flag: Pointer[Int32], x: Pointer[Float32], out: Pointer[Float32], n: Int32):
+    for i in range(n):
+        while Atomic.compare_exchange(flag, n, n)[0] < i:
+            pass
+        fence("acquire")
+        out[i] += x[0]
+
+
+@kernel
+def polls(flag: Pointer[Int32], x: Pointer[Float32], out: Pointer[Float32]):
+    """Others write to the flag; of x nobody says so."""
+    while Atomic.load(flag) == 0:
+        pass
+    out[0] = x[0]
+
+
+@kernel
+def within_a_block(count: Pointer[Int32], x: Pointer[Float32], out: Pointer[Float32]):
+    Atomic.fetch_add(count, 1, ordering="acq_rel", scope="block")
+    out[0] = x[0]
+
+
+def test_others_that_write_meanwhile() -> None:
+    assert alone(follows) == []
+    assert alone(fenced) == []
+    assert alone(polls) == ["x"]
+    assert alone(within_a_block) == ["x"]
+
+
+@pytest.mark.parametrize("made", [follows, fenced, polls])
+def test_what_others_write_is_read_after_the_wait(made: Kernel[...]) -> None:
+    """LLVM moves the read of what it thinks stays as it is, and has no atomic loads of that."""
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(made.function)}
+    ptx = str(elaborate_kernel(made, specs, "sm_90", distinct=True).emit("asm"))
+    reads = re.findall(r"(ld\.(?:relaxed|acquire)|fence\.acq|ld\.global(?:\.nc)?)\.", ptx)
+    assert reads[-1] == ("ld.global.nc" if made is polls else "ld.global")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.ir.core import Function, Module
+from weft.ir.core import Function, Module, Op
 from weft.ir.types import PointerType
 
-__all__ = ["Effects", "effects_of", "synchronises"]
+__all__ = ["Effects", "alone", "effects_of"]
 
 _WRITES = ("llvm.store", "llvm.atomicrmw", "llvm.cmpxchg")
 """Operations whose first operand is the address that they write to."""
-_MEETS = ("llvm.atomicrmw", "llvm.cmpxchg", "llvm.fence", "gpu.barrier")
+_ACQUIRES = ("acquire", "acq_rel", "seq_cst")
 _HARMLESS = (
     "llvm.getelementptr",
     "llvm.addrspacecast",
@@ -25,18 +25,6 @@ _HARMLESS = (
 """Operations that write through no operand, and whose result, if it is a pointer, is made of these."""
 
 
-def synchronises(module: Module) -> bool:
-    """Whether anything in a module may order what one thread writes with what another reads."""
-    return any(
-        op.name in _MEETS
-        or (op.name == "llvm.call_intrinsic" and not op.attrs["pure"])
-        or (op.name == "llvm.inline_asm" and bool(op.attrs["has_side_effects"]))
-        or bool(op.attrs.get("volatile"))
-        for function in module.functions
-        for op in function.body.walk()
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Effects:
     """The positions of a function's arguments, by what happens through them."""
@@ -48,6 +36,42 @@ class Effects:
 
 
 _NOTHING: frozenset[int] = frozenset()
+
+
+def alone(module: Module, function: Function) -> frozenset[int]:
+    """The arguments of which LLVM may think that nobody else reaches their memory, where they share none.
+
+    It thinks so whatever the threads wait for. So where threads of the launch wait for each other it must
+    not think so of what they write; and where they may wait for others (a kernel of another stream or of
+    another GPU, the host), of nothing.
+    """
+    ops = [op for f in module.functions for op in f.body.walk()]
+    if any(map(_hears_others, ops)):
+        return _NOTHING
+    every = frozenset(range(len(function.args)))
+    return every - effects_of(module, function).touched if any(map(_meets, ops)) else every
+
+
+def _meets(op: Op) -> bool:
+    """Whether it may order what one thread writes with what another reads."""
+    return (
+        op.name == "gpu.barrier"
+        or (op.name == "llvm.call_intrinsic" and not op.attrs["pure"])
+        or (op.name == "llvm.inline_asm" and bool(op.attrs["has_side_effects"]))
+        or _is_shared(op)
+    )
+
+
+def _is_shared(op: Op) -> bool:
+    """Whether it is an access or a fence of memory that others change meanwhile."""
+    return "ordering" in op.attrs or bool(op.attrs.get("volatile"))
+
+
+def _hears_others(op: Op) -> bool:
+    """Whether what it has seen orders what threads outside of its block have written."""
+    if op.name == "llvm.inline_asm":
+        return bool(op.attrs["has_side_effects"]) and "{memory}" in str(op.attrs["constraints"])
+    return op.attrs.get("ordering") in _ACQUIRES and op.attrs.get("syncscope") != "block"
 
 
 def effects_of(module: Module, function: Function) -> Effects:
@@ -79,7 +103,7 @@ def effects_of(module: Module, function: Function) -> Effects:
                     through = of(str(op.attrs["callee"]))
                     written = written.union(*(given[n] for n in through.written))
                     touched = touched.union(*(given[n] for n in through.touched))
-                elif op.name not in _HARMLESS:
+                elif op.name not in _HARMLESS or _is_shared(op):
                     touched = touched.union(*given)
                 if op.name != "llvm.load":
                     for result in op.results:
