@@ -82,6 +82,14 @@ def any_context(request: pytest.FixtureRequest) -> Iterator[DeviceContext]:
         yield context
 
 
+@pytest.fixture(scope="session", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> DeviceContext:
+    """A context on each device in turn, kept for the whole run."""
+    from weft.gpu.host import DeviceContext
+
+    return DeviceContext(api=request.param)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Tests neither read nor fill the user's cache, and take the device that they name."""

@@ -1,4 +1,4 @@
-"""Functions of ``weft.math`` on arrays, by a kernel on the CPU; their errors in units of the last place."""
+"""Functions of ``weft.math`` on arrays, by a kernel; their errors in units of the last place."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def context() -> DeviceContext:
     return DeviceContext(api="cpu")
 
 
-def run(k: Any, f: Any, *arrays: Array) -> Array:
-    """``f`` of the arrays' elements, by a kernel on the CPU."""
-    ctx = context()
+def run(k: Any, f: Any, *arrays: Array, ctx: DeviceContext | None = None) -> Array:
+    """``f`` of the arrays' elements, by a kernel on the CPU or on another device."""
+    ctx = context() if ctx is None else ctx
     dtype = DTYPES[str(arrays[0].dtype)]
     n = arrays[0].size
     buffers = [ctx.enqueue_create_buffer(dtype, n) for _ in range(len(arrays) + 1)]

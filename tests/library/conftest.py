@@ -26,12 +26,6 @@ def cpu() -> DeviceContext:
     return DeviceContext(api="cpu")
 
 
-@pytest.fixture(scope="session", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def device(request: pytest.FixtureRequest) -> DeviceContext:
-    """A context on each device in turn, kept for the whole run."""
-    return DeviceContext(api=request.param)
-
-
 def _layout(array: Array, dynamic: bool) -> Layout:
     layout = Layout.row_major(*array.shape)
     return layout.dynamic() if dynamic else layout

@@ -1,4 +1,4 @@
-"""The errors of weft.math in ulp, compiled for the CPU, against mpmath and NumPy's Float64."""
+"""The errors of weft.math in ulp, on every device, against mpmath and NumPy's Float64."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import ulp
 import weft.math as wm
-from ulp import Array, errors, one32, one64, run, two32, two64
+from ulp import Array, errors, one32, one64, two32, two64
 from weft import BFloat16, Comptime, Float16, Float32, Int, Pointer, kernel
 from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
 
 mpmath: Any = importlib.import_module("mpmath")
 
@@ -68,6 +70,14 @@ def through_bfloat(x: Pointer[Float32], out: Pointer[Float32], n: Int, *, f: Com
         out[i] = Float32(f(BFloat16(x[i])))
 
 
+Run = Callable[..., Array]
+
+
+@pytest.fixture(scope="module")
+def run(device: DeviceContext) -> Run:
+    return functools.partial(ulp.run, ctx=device)
+
+
 def check(got: Array, exact: Array, bound: float, *arguments: Array) -> None:
     error = errors(got, exact)
     worst = int(np.argmax(error))
@@ -82,7 +92,7 @@ def numpy64(f: Callable[..., Array], *arrays: Array) -> Array:
 
 
 @pytest.mark.parametrize("name", ONE)
-def test_float32_over_all_magnitudes(name: str) -> None:
+def test_float32_over_all_magnitudes(run: Run, name: str) -> None:
     exact, _, bound, _ = ONE[name]
     step = 4093 if name.startswith("erf") else 1021
     patterns = np.arange(sum(map(ord, name)) % step, 2**32, step, dtype=np.uint64).astype(np.uint32)
@@ -131,7 +141,7 @@ def exactly(name: str, *arguments: float) -> np.longdouble | float:
 
 
 @pytest.mark.parametrize("name", ONE)
-def test_float64_against_mpmath(name: str) -> None:
+def test_float64_against_mpmath(run: Run, name: str) -> None:
     exact, mp_name, _, bound = ONE[name]
     x = samples64(7, 300)
     reference = numpy64(exact, x).astype(np.longdouble)  # inf, nan and signed zeros
@@ -143,13 +153,13 @@ def test_float64_against_mpmath(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cos", "erf", "exp", "log", "sin", "sqrt", "tanh"])
-def test_every_float16(name: str) -> None:
+def test_every_float16(run: Run, name: str) -> None:
     x = np.arange(2**16, dtype=np.uint16).view(np.float16)
     check(run(one16, getattr(wm, name), x), numpy64(ONE[name][0], x), 0.51, x)
 
 
 @pytest.mark.parametrize("name", ["exp", "log", "sin"])
-def test_bfloat16_is_rounded_from_float32(name: str) -> None:
+def test_bfloat16_is_rounded_from_float32(run: Run, name: str) -> None:
     x = (np.arange(2**16, dtype=np.uint32) << 16).view(np.float32)
     got = run(through_bfloat, getattr(wm, name), x)
     exact = numpy64(ONE[name][0], x)
@@ -201,12 +211,12 @@ def pairs(seed: int, kind: Any, count: int) -> tuple[Array, Array]:
         return np.concatenate(x).astype(kind), np.concatenate(y).astype(kind)
 
 
-def test_pow_float32() -> None:
+def test_pow_float32(run: Run) -> None:
     x, y = pairs(3, np.float32, 200_000)
     check(run(two32, wm.pow, x, y), numpy64(np.power, x, y), 1.0, x, y)
 
 
-def test_pow_float64() -> None:
+def test_pow_float64(run: Run) -> None:
     x, y = pairs(4, np.float64, 400)
     reference = numpy64(np.power, x, y).astype(np.longdouble)
     with np.errstate(all="ignore"):
@@ -217,7 +227,7 @@ def test_pow_float64() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_atan2(kind: Any) -> None:
+def test_atan2(run: Run, kind: Any) -> None:
     x, y = pairs(5, kind, 400)
     with np.errstate(all="ignore"):
         near = (x * np.exp2(np.random.default_rng(6).uniform(-30, 30, x.size))).astype(kind)
@@ -230,7 +240,7 @@ def test_atan2(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_sincos_is_sin_and_cos(kind: Any) -> None:
+def test_sincos_is_sin_and_cos(run: Run, kind: Any) -> None:
     x = samples64(9, 200).astype(kind) if kind is np.float64 else pairs(9, kind, 500)[0]
     k = one32 if kind is np.float32 else one64
     for part, f in enumerate((wm.sin, wm.cos)):

@@ -43,9 +43,9 @@ def load(tmp_path_factory: pytest.TempPathFactory) -> Load:
 
 
 @pytest.fixture(scope="session")
-def launch() -> Launch:
+def launch(device: DeviceContext) -> Launch:
     """``launch(kernel, inputs, output)`` runs ``kernel(n, *inputs, output)``, one thread per row."""
-    ctx = DeviceContext(api="cpu")
+    ctx = device
 
     def launch_over(
         kernel: Any, inputs: Sequence[npt.NDArray[Any]], output: npt.NDArray[Any]

@@ -24,9 +24,9 @@ WEFT_RUN = [sys.executable, "-m", "weft", "run"]
 WAYS = pytest.mark.parametrize("way", [PYTHON, WEFT_RUN], ids=["python", "weft run"])
 
 
-@pytest.fixture
-def output(tmp_path: Path) -> Callable[..., str]:
-    """Runs an example on the CPU, in a folder of its own; gives what it printed."""
+@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def output(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., str]:
+    """Runs an example on each device in turn, in a folder of its own; gives what it printed."""
 
     def run(way: list[str], name: str, *args: object) -> str:
         command = [*way, str(EXAMPLES / name), *map(str, args)]
@@ -36,7 +36,7 @@ def output(tmp_path: Path) -> Callable[..., str]:
             text=True,
             encoding="utf-8",
             cwd=tmp_path,
-            env={**os.environ, "WEFT_DEVICE": "cpu", "PYTHONIOENCODING": "utf-8"},
+            env={**os.environ, "WEFT_DEVICE": request.param, "PYTHONIOENCODING": "utf-8"},
         )
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""

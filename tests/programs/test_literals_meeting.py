@@ -25,8 +25,8 @@ def literals(p: Pointer[Float32], out: Pointer[Float32], n: Int):
     out[3] = p[best]
 
 
-def test_an_int_literal_is_a_float_only_if_a_float_is_stored() -> None:
-    ctx = DeviceContext(api="cpu")
+def test_an_int_literal_is_a_float_only_if_a_float_is_stored(device: DeviceContext) -> None:
+    ctx = device
     p, out = ctx.enqueue_create_buffer(Float32, 4), ctx.enqueue_create_buffer(Float32, 4)
     ctx.enqueue_copy(dst=p, src=np.array([1, 5, 2, 3], np.float32))
     ctx.enqueue_function(literals, p, out, 4, grid_dim=1, block_dim=1)

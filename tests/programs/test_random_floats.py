@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from types import ModuleType
@@ -119,14 +120,42 @@ def values(kind: str) -> dict[str, Any]:
 TABLES = {kind: values(kind) for kind in KINDS}
 
 
+HEAD = """
+from weft import *
+from weft.gpu import global_idx
+from weft.lang import no_contraction
+
+def times(a, b):
+    with no_contraction():  # a GPU makes one fma of a product and a sum
+        return a * b
+
+@kernel
+"""
+
+
+class Products(ast.NodeTransformer):
+    """Products become calls of ``times``."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Mult):
+            return node
+        return ast.Call(ast.Name("times", ast.Load()), [node.left, node.right], [])
+
+
+def with_exact_products(text: str) -> str:
+    return ast.unparse(Products().visit(ast.parse(text, mode="eval")))
+
+
 def kernel_text(kind: str, texts: list[str]) -> str:
     pointers = ", ".join(f"{name}_: Pointer[{kind}]" for name in NAMES)
     lines = [f"    {name} = {name}_[row]" for name in NAMES]
-    lines += [f"    out[row * {len(texts)} + {n}] = {text}" for n, text in enumerate(texts)]
+    lines += [
+        f"    out[row * {len(texts)} + {n}] = {with_exact_products(text)}" for n, text in enumerate(texts)
+    ]
     return "\n".join(
         [
-            "from weft import *\nfrom weft.gpu import global_idx\n\n@kernel",
-            f"def compute(n: Int, {pointers}, out: Pointer[{kind}]):",
+            f"{HEAD}def compute(n: Int, {pointers}, out: Pointer[{kind}]):",
             "    row = global_idx.x",
             "    if row >= n:",
             "        return",
