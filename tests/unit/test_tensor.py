@@ -101,6 +101,16 @@ def test_dlpack_keeps_memory_while_work_is_queued() -> None:
     assert (array == 6.0).all()
 
 
+def test_copies_between_contexts_and_memory_of_other_libraries() -> None:
+    array = np.zeros(4, np.float32)
+    tensor, other = Tensor.from_dlpack(array), DeviceContext(api="cpu")
+    buffer = other.enqueue_create_buffer(Float32, 4)
+    buffer.enqueue_fill(3.0)
+    tensor.device.context.enqueue_copy(dst=tensor.storage, src=buffer)
+    tensor.device.context.synchronize()
+    assert list(array) == [3.0] * 4
+
+
 def test_dlpack_errors() -> None:
     with pytest.raises(LaunchError, match="does not offer its memory"):
         Tensor.from_dlpack([1.0])

@@ -48,8 +48,8 @@ class _End:
     def place(self) -> Place:
         """The end of a copy between contexts."""
         assert self.buffer is not None
-        memory = self.buffer.allocation
-        return Place(self.buffer.user, self.address, self.letter, memory.device, memory)
+        buffer = self.buffer  # whose memory may be another library's, which knows no Device
+        return Place(buffer.user, self.address, self.letter, buffer.context.handle, buffer.allocation)
 
 
 def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") -> int:
