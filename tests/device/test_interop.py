@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 from collections.abc import Iterator
 from typing import Any
@@ -214,6 +215,65 @@ def test_copies_with_torch(ctx: DeviceContext, torch: Any) -> None:
     ):
         with pytest.raises(LaunchError, match=what):
             ctx.enqueue_copy(dst=buffer, src=end)
+
+
+def test_torch_in_a_graph_of_weft(ctx: DeviceContext, torch: Any) -> None:
+    x = torch.zeros(1000, device="cuda")
+    torch.cuda.synchronize()
+    with ctx.capture() as graph:
+        for _ in range(3):
+            ctx.enqueue_function(add_one, x, 1000, grid_dim=4, block_dim=256)
+    for _ in range(20):  # what the stub has learned meanwhile is no part of the graph
+        ctx.enqueue_function(add_one, x, 1000, grid_dim=4, block_dim=256)
+    ctx.synchronize()
+    for _ in range(4):
+        graph.replay()
+    ctx.synchronize()
+    assert torch.all(x == 32.0).item()
+    address = x.data_ptr()
+    del x
+    gc.collect()
+    others = [torch.zeros(1000, device="cuda") for _ in range(50)]
+    assert address not in [other.data_ptr() for other in others]  # the graph keeps its memory
+    graph.replay()
+    ctx.synchronize()
+    assert all(torch.all(other == 0.0).item() for other in others)
+
+
+class Interface:
+    """What another library makes of a stretch of GPU memory: ``__cuda_array_interface__`` and no more."""
+
+    def __init__(self, buffer: Any, shape: tuple[int, ...], **more: Any) -> None:
+        self.buffer = buffer
+        self.__cuda_array_interface__ = {
+            "shape": shape,
+            "typestr": "<f4",
+            "data": (buffer.unsafe_ptr(), False),
+            "version": 3,
+            **more,
+        }
+
+
+def test_cuda_array_interface(ctx: DeviceContext) -> None:
+    buffer = ctx.enqueue_create_buffer(Float32, 24)
+    buffer.enqueue_fill(1.0)
+    ctx.synchronize()
+    for stream in (None, 1, 2):
+        array = Interface(buffer, (4, 6), stream=stream)
+        ctx.enqueue_function(add_one, array, 24, grid_dim=1, block_dim=32)
+    columns = Interface(buffer, (6, 4), strides=(4, 24))
+    out = Tensor(Float32, (6, 4), ctx)
+    ctx.enqueue_function(scale, columns, 2.0, out, over=(6, 4))
+    assert np.all(out.numpy() == 8.0)
+    with pytest.raises(LaunchError, match="not contiguous"):
+        ctx.enqueue_function(add_one, columns, 24, grid_dim=1, block_dim=32)
+    constant = Interface(buffer, (24,), data=(buffer.unsafe_ptr(), True))
+    with pytest.raises(LaunchError, match="Interface is read-only"):
+        ctx.enqueue_function(add_one, constant, 24, grid_dim=1, block_dim=32)
+    ctx.enqueue_copy(dst=Interface(buffer, (24,)), src=np.zeros(24, np.float32))
+    ctx.synchronize()
+    with buffer.map_to_host() as host:
+        assert list(host) == [0.0] * 24
 
 
 def test_torch_graph_capture(ctx: DeviceContext, torch: Any) -> None:
