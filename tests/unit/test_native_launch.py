@@ -475,3 +475,17 @@ def test_ints_of_any_size(value: int) -> None:
     fake.enqueue(kernel, value)
     fits = -(2**63) <= value < 2**63
     assert [call[5] for call in fake.calls] == ([value % 2**64] if fits else [])
+
+
+def test_code_for_distinct_buffers_comes_first(fake: Fake) -> None:
+    ctx = DeviceContext(api="cpu")
+    one, two = (ctx.enqueue_create_buffer(DType.float32, 8) for _ in range(2))
+    kernel = object()
+    for stream, apart in ((6, True), (8, False)):  # the streams tell the two apart
+        asks = Asks()
+        asks.buffer(one, 0)
+        asks.buffer(one, 1)
+        fake.learn(kernel, None, 3, asks, apart=apart, stream=stream)
+    for pair in ((one, two), (one, one), (two, one)):
+        fake.enqueue(kernel, *pair)
+    assert [call[4] for call in fake.calls] == [6, 8, 6]

@@ -336,7 +336,8 @@ class Launcher:
         """Chain the sites; the stub looks at them while it holds the interpreter's lock, as this does."""
         for bucket in range(_BUCKETS):
             self._table.buckets[bucket] = None
-        for site, known in () if self._paused else self._sites:
+        # what was compiled for distinct buffers is found first; the other takes what it leaves
+        for site, known in () if self._paused else sorted(self._sites, key=lambda one: one[1].apart):
             bucket = id(known.kernel) >> 4 & _BUCKETS - 1
             site.next = self._table.buckets[bucket]
             self._table.buckets[bucket] = ctypes.addressof(site)
