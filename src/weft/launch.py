@@ -298,7 +298,7 @@ class DeviceContext(BaseContext):
             pdl=pdl,
             **named,
         )
-        self._launches += 1
+        self._launches += self.recording is None
         if self._launches == AFTER:
             self._go_native()
 

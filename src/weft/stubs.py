@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from weft.arguments import OPTIONS
 from weft.cache import cached
 from weft.dtype import DType
 from weft.foreign.dlpack import code_of
@@ -140,8 +141,12 @@ def _learn(
         total += len(made.specs[p.name].leaves())
     asks = Asks()
     exchange: Exchange | None = None
-    for name, value in [*zip(slots, args[1:], strict=False), *named.items()]:
-        if name in slots:
+    positional = list(zip(slots, args[1:], strict=False))
+    given = {*dict(positional), *(name for name in named if name not in OPTIONS)}
+    if any(leaf.pointer for name in slots if name not in given for leaf in made.specs[name].leaves()):
+        return  # memory that the call does not show: it may be closed by the next time
+    for n, (name, value) in enumerate([*positional, *named.items()]):
+        if n < len(positional) or name not in OPTIONS:
             spec = made.specs[name]
             if made.guest and isinstance(spec, (PointerSpec, TensorSpec)):
                 found = _ask_array(asks, spec, value, slots[name])

@@ -117,6 +117,18 @@ def test_what_was_not_made_before_goes_to_python(fake: Fake) -> None:
     assert fake.slow == [(("k", 1), {"grid_dim": 2}, ("grid_dim",)), (("k",), {}, None), ((), {}, None)]
 
 
+def test_keywords_outlive_their_call(fake: Fake) -> None:
+    """Another thread may have made a call before Python looks for its own."""
+    named = {"first": 1, "second": 2}
+    fake.enqueue("k", **named)  # their tuple is made for this call
+    fake.slow.clear()
+    others = [tuple([n, n + 1]) for n in range(100)]
+    assert fake.launcher.names() == ("first", "second")
+    fake.enqueue("k")
+    assert fake.launcher.names() is None
+    del others
+
+
 def test_arguments_are_packed(fake: Fake) -> None:
     ctx = DeviceContext(api="cpu")
     buffer, other = (ctx.enqueue_create_buffer(DType.float32, 8) for _ in range(2))

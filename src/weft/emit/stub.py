@@ -483,8 +483,12 @@ raise:
   call void @Py_DecRef(ptr %number)
   ret ptr %raised
 python:
+  ; kept, since another thread may look for its own keywords by then; both may be null
   %lastp = getelementptr %Table, ptr %table, i64 0, i32 4
+  %last = load ptr, ptr %lastp
+  call void @Py_IncRef(ptr %names)
   store ptr %names, ptr %lastp
+  call void @Py_DecRef(ptr %last)
   %slowp = getelementptr %Table, ptr %table, i64 0, i32 2
   %slow = load ptr, ptr %slowp
   %result = call ptr @PyObject_Vectorcall(ptr %slow, ptr %args, i64 %count, ptr %names)

@@ -188,16 +188,24 @@ class Primary:
         others = [p for p in tuple(_primaries.values()) if p.cu is self.cu and p is not self]
         for other in others:
             if other.lost is not None:
-                self.lost = f"{other.place} had failed"
-                return lost_error(self.place, self.lost)
+                reason = f"{other.place} had failed"
+                self._lose(reason)
+                return lost_error(self.place, reason)
         found = {primary.place: primary.take_launched() for primary in (self, *others)}
         suspects = {place: launched for place, launched in found.items() if launched}
         for primary in (self, *others):
             if primary.place in (suspects or (self.place,)):
-                primary.lost = reason
+                primary._lose(reason)
         if self.lost is None:
-            self.lost = f"{next(iter(suspects))} had failed"
+            self._lose(f"{next(iter(suspects))} had failed")
         return fault_error(failure, suspects or {self.place: []})
+
+    def _lose(self, reason: str) -> None:
+        """Note that nothing works here any more. Launches go by Python from now on, which says so."""
+        self.lost = reason
+        for queue in tuple(self.queues):
+            for launcher in tuple(queue.launchers):
+                launcher.forget(int(queue.handle))
 
     def take_launched(self) -> list[Artifact]:
         """The kernels launched here that nobody has waited for."""

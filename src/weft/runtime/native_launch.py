@@ -75,7 +75,7 @@ class Table(ctypes.Structure):
         ("launch_ex", ctypes.c_void_p),
         ("slow", ctypes.c_void_p),
         ("failed", ctypes.c_void_p),
-        ("names", ctypes.c_void_p),
+        ("names", ctypes.py_object),
         ("buckets", ctypes.c_void_p * _BUCKETS),
     ]
 
@@ -265,9 +265,11 @@ class Launcher:
         return make(ctypes.addressof(self._method), self, None)
 
     def names(self) -> tuple[str, ...] | None:
-        """The keywords of the call that came to Python last, the very object."""
-        address = self._table.names
-        return None if address is None else ctypes.cast(address, ctypes.py_object).value
+        """The keywords of the call that came to Python last, of any thread: the very object."""
+        try:
+            return self._table.names
+        except ValueError:  # there were none
+            return None
 
     def learn(self, known: Known) -> None:
         """From now on the stub makes such launches."""

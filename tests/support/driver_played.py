@@ -1,0 +1,141 @@
+"""NVIDIA's driver, played: its functions succeed and give what a GPU of the tests has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+__all__ = ["Binding", "always"]
+
+_ATTRIBUTES = {
+    "COMPUTE_CAPABILITY_MAJOR": 9,
+    "COMPUTE_CAPABILITY_MINOR": 0,
+    "MAX_BLOCK_DIM_X": 1024,
+    "MAX_BLOCK_DIM_Y": 1024,
+    "MAX_BLOCK_DIM_Z": 64,
+    "MAX_GRID_DIM_X": 2**31 - 1,
+    "MAX_GRID_DIM_Y": 65535,
+    "MAX_GRID_DIM_Z": 65535,
+    "MAX_THREADS_PER_BLOCK": 1024,
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": 232448,
+    "MULTIPROCESSOR_COUNT": 132,
+    "WARP_SIZE": 32,
+    "MEMORY_POOLS_SUPPORTED": 1,
+}
+_NAMES = {2: "CUDA_ERROR_OUT_OF_MEMORY", 3: "CUDA_ERROR_NOT_INITIALIZED", 222: "CUDA_ERROR_UNSUPPORTED_PTX"}
+
+
+def always(*values: Any) -> Callable[..., tuple[Any, ...]]:
+    """A function of the driver that always gives the same."""
+
+    def function(*args: Any) -> tuple[Any, ...]:
+        return values
+
+    return function
+
+
+class Names:
+    """Stands for an enumeration: a member is its name."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> str:
+        return name.removeprefix(self._prefix)
+
+
+class Binding:
+    """Functions of the driver; those not written out succeed and give 0. ``returns`` replaces them."""
+
+    def __init__(self, **returns: Callable[..., tuple[Any, ...]]) -> None:
+        self.returns = returns
+        self.calls: list[str] = []
+        self.attributes = dict(_ATTRIBUTES)
+        self.version = 13000
+        self.free = 100 << 30
+        self.CUdevice_attribute = Names("CU_DEVICE_ATTRIBUTE_")
+        self.CUfunction_attribute = Names("CU_FUNC_ATTRIBUTE_")
+        for name in ("stream_flags", "event_flags", "jit_option", "memAllocationType"):
+            setattr(self, f"CU{name}", Names())
+        self.CUmemLocationType = self.CUmemPool_attribute = Names()
+        self.CUmemPoolProps = self.CUmemLocation = self.CUmemAccessDesc = SimpleNamespace
+        self.CUmemAccess_flags = self.CUstreamCaptureMode = Names()
+        self.linked = 1
+        self.cuuint64_t = int
+        self.CU_MEMHOSTALLOC_PORTABLE = 1
+
+    def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
+        def function(*args: Any) -> tuple[Any, ...]:
+            self.calls.append(name)
+            made = self.returns.get(name) or getattr(self, f"on_{name[2:]}", None)
+            return made(*args) if made is not None else (0,)
+
+        function.__name__ = name
+        if not name.startswith("cu"):
+            raise AttributeError(name)
+        return function
+
+    def on_DriverGetVersion(self) -> tuple[int, int]:
+        return 0, self.version
+
+    def on_DeviceGetCount(self) -> tuple[int, int]:
+        return 0, 2
+
+    def on_DeviceGet(self, ordinal: int) -> tuple[int, int]:
+        return 0, ordinal
+
+    def on_DeviceGetName(self, length: int, device: int) -> tuple[int, bytes]:
+        return 0, b"NVIDIA H200\0\0\0"
+
+    def on_DeviceGetAttribute(self, name: str, device: int) -> tuple[int, int]:
+        return 0, self.attributes[name]
+
+    def on_DeviceTotalMem(self, device: int) -> tuple[int, int]:
+        return 0, 150 << 30
+
+    def on_DevicePrimaryCtxRetain(self, device: int) -> tuple[int, int]:
+        return 0, 4711
+
+    def on_CtxGetStreamPriorityRange(self) -> tuple[int, int, int]:
+        return 0, 0, -5
+
+    def on_StreamCreate(self, flags: Any) -> tuple[int, int]:
+        return 0, 1
+
+    def on_StreamCreateWithPriority(self, flags: Any, priority: int) -> tuple[int, int]:
+        self.priority = priority
+        return 0, 2
+
+    def on_MemPoolCreate(self, properties: Any) -> tuple[int, Any]:
+        return 0, "pool"
+
+    def on_MemAllocFromPoolAsync(self, nbytes: int, pool: Any, stream: Any) -> tuple[int, int]:
+        return (0, 4096) if nbytes <= self.free else (2, 0)
+
+    def on_MemPoolGetAttribute(self, pool: Any, attribute: str) -> tuple[int, int]:
+        return 0, 3 << 30 if "RESERVED" in attribute else 1 << 30
+
+    def on_MemGetInfo(self) -> tuple[int, int, int]:
+        return 0, 5 << 30, 150 << 30
+
+    def on_ModuleLoadDataEx(self, *args: Any) -> tuple[int, int]:
+        return 0, 5
+
+    def on_ModuleGetFunction(self, module: Any, name: bytes) -> tuple[int, int]:
+        return 0, 6
+
+    def on_FuncGetAttribute(self, name: str, function: Any) -> tuple[int, int]:
+        return 0, 640 if name == "MAX_THREADS_PER_BLOCK" else 1024
+
+    def on_EventCreate(self, flags: Any) -> tuple[int, int]:
+        return 0, 8
+
+    def on_DeviceCanAccessPeer(self, device: int, peer: int) -> tuple[int, int]:
+        return 0, self.linked
+
+    def on_GetErrorString(self, status: int) -> tuple[int, bytes]:
+        return 0, f"text {status}".encode()
+
+    def on_GetErrorName(self, status: int) -> tuple[int, bytes]:
+        return 0, _NAMES.get(status, f"CUDA_ERROR_{status}").encode()
