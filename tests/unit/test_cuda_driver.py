@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
 from weft.runtime.context import BaseContext
 from weft.runtime.cuda import CudaDriver
+from weft.runtime.cuda_context import Primary
 from weft.runtime.cuda_device import CudaDevice
 from weft.runtime.cuda_module import ptx_of_driver
 from weft.runtime.driver import DriverMissing
@@ -368,3 +372,25 @@ def test_what_each_gpu_is_asked_to_copy(ends: str, linked: int, closed: bool) ->
         one.enable_peer_access(other)
         if their_where == "device":
             one.enqueue_fill(theirs, 1)
+
+
+def test_a_graph_lets_go_what_it_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Launch:
+        argtypes: Any = None
+
+        def __call__(self, *args: Any) -> int:
+            return 0
+
+    monkeypatch.setattr(Primary, "library", lambda _: SimpleNamespace(cuLaunchHostFunc=Launch()))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    ctx = context(Binding(cuGraphGetNodes=always(0, [], 1)))
+    called = Launch()
+    gone = weakref.ref(called)
+    with ctx.capture() as graph:
+        ctx.enqueue_host_call(called)
+    del called
+    graph.replay()
+    assert gone() is not None
+    graph.close()
+    ctx.synchronize()
+    gc.collect()
+    assert gone() is None

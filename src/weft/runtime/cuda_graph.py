@@ -41,15 +41,10 @@ class _Held:
     def __init__(self) -> None:
         self.owners: list[object] = []
         self.launched: dict[str, Artifact] = {}
-        self.queue: Queue | None = None
-        """The stream that replays."""
+        self.replaying: list[Queue] = []
+        """The stream that replays. Calls know this list and not what has it, which ends them when it goes."""
         self.calls: list[int] = []
         weakref.finalize(self, forget_calls, self.calls).atexit = False
-
-    def find_queue(self) -> Queue:
-        """The stream that replays."""
-        assert self.queue is not None
-        return self.queue
 
 
 class _PinnedBytes:
@@ -122,7 +117,8 @@ class _CaptureStream(CudaStream):
     def call(self, function: Callable[[], object]) -> None:
         """Capture a call of a host function, made at each replay."""
         self._enter()
-        number = register_call(function, self._held.find_queue, once=False)
+        replaying = self._held.replaying
+        number = register_call(function, lambda: replaying[0], once=False)
         self._held.calls.append(number)
         # not through the binding, whose own record of the call is freed when it has been made once
         launch = self._primary.library().cuLaunchHostFunc
@@ -232,5 +228,5 @@ class CudaGraph:
     def replay(self, stream: Stream) -> None:
         """Queue the graph."""
         assert isinstance(stream, CudaStream)
-        self._held.queue = stream.queue  # before the driver may call what looks for it
+        self._held.replaying[:] = (stream.queue,)  # before the driver may call what looks for it
         stream.replay(self.executable.handle, self._held.launched)
