@@ -249,6 +249,12 @@ def test_integers_wrap(cls: Any) -> None:
         assert wrapping(cls(high), cls(low)) == (low, high, -2, negative, negative, negative)
 
 
+def test_ints_past_what_python_s_floats_hold() -> None:
+    for kind in ("float16", "bfloat16", "float32", "float64"):
+        dtype = getattr(DType, kind)
+        assert [wrap(dtype, sign * 10**400) for sign in (1, -1)] == [float("inf"), float("-inf")]
+
+
 @func
 def corner_cases(a: Any, zero: Any) -> Any:
     return a // zero, a % zero, a << 100, a >> 100, zero**zero

@@ -20,7 +20,7 @@ def wrap(dtype: DType, value: bool | int | float) -> bool | int | float:
     try:
         number = float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return -math.inf if value < 0 else math.inf  # an int, too large for copysign too
     if dtype.bits == 64 or not math.isfinite(number):
         return number
     if dtype.kind == "bfloat":
