@@ -88,10 +88,13 @@ def effects_of(module: Module, function: Function) -> Effects:
     def visit(fn: Function) -> Effects:
         origins = {a: frozenset((n,)) for n, a in enumerate(fn.args) if isinstance(a.type, PointerType)}
         written, touched = _NOTHING, _NOTHING
+        ops = [op for op in fn.body.walk() if op.operands]
         size = -1
         while size != sum(map(len, origins.values())):  # a loop may carry a pointer round
             size = sum(map(len, origins.values()))
-            for op in fn.body.walk():
+            for op in ops:
+                if origins.keys().isdisjoint(op.operands):
+                    continue
                 given = [origins.get(operand, _NOTHING) for operand in op.operands]
                 if op.name in _WRITES:
                     written |= given[0]
