@@ -18,6 +18,7 @@ __all__ = ["Extents", "Place"]
 Place = tuple[Dim, Dim, OverPlan | None]
 """Grid, block, and for a launch over a range its plan."""
 _MOST = 1024
+_LONGEST = (1 << 63) - 1
 _ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared": "shared_mem_bytes"}
 """The argument that a refusal of the device is about, by the first word of its code."""
 
@@ -62,8 +63,15 @@ class Extents:
         """Grid, block and plan of a launch, and all that is wrong with them."""
         plan: OverPlan | None = None
         grid = block = Dim(1)
+        if type(shared) is not int or shared < 0:
+            message = f"shared_mem_bytes={shared!r} is not a number of bytes"
+            problems.add("shared-memory", message, "write an int of 0 or more", at="shared_mem_bytes")
+            shared = 0
         if over is not None:
             plan = self._over(over, grid_dim, block_dim, problems)
+            if plan is not None:
+                most = Dim(1) if self._info.api == "cpu" else plan.grid(plan.per_thread)
+                self._check(most, plan.block, shared, problems)
         else:
             grid, block = self._dims(grid_dim, block_dim, shared, problems)
         if stream is not None and not isinstance(stream, DeviceStream):
@@ -72,10 +80,6 @@ class Extents:
         return grid, block, plan
 
     def _dims(self, grid_dim: Any, block_dim: Any, shared: Any, problems: Problems) -> tuple[Dim, Dim]:
-        if type(shared) is not int or shared < 0:
-            message = f"shared_mem_bytes={shared!r} is not a number of bytes"
-            problems.add("shared-memory", message, "write an int of 0 or more", at="shared_mem_bytes")
-            shared = 0
         dims: list[Dim] = []
         missing: list[str] = []
         for name, given in (("grid_dim", grid_dim), ("block_dim", block_dim)):
@@ -92,9 +96,12 @@ class Extents:
             problems.add("launch-extents", message, hint)
         if len(dims) < 2:
             return Dim(1), Dim(1)
-        for diagnostic in check_launch(self._info, *dims, shared_bytes=shared):
-            problems.extend((diagnostic,), _ABOUT[diagnostic.code.split("-")[0]])
+        self._check(dims[0], dims[1], shared, problems)
         return dims[0], dims[1]
+
+    def _check(self, grid: Dim, block: Dim, shared: int, problems: Problems) -> None:
+        for diagnostic in check_launch(self._info, grid, block, shared_bytes=shared):
+            problems.extend((diagnostic,), _ABOUT[diagnostic.code.split("-")[0]])
 
     def _over(self, over: Any, grid_dim: Any, block_dim: Any, problems: Problems) -> OverPlan | None:
         def problem(message: str, hint: str) -> None:
@@ -122,6 +129,11 @@ class Extents:
             problem(
                 f"over={over!r} is empty: an extent is {min(sizes)}",
                 "skip the launch if there is nothing to do",
+            )
+        elif max(sizes) > _LONGEST:
+            problem(
+                f"over={over!r} has an extent of {max(sizes)}; one is below 2**63",
+                "merge no extents, or launch for a part at a time",
             )
         else:
             return plan_over(self._info, tuple(sizes))

@@ -133,3 +133,20 @@ def test_the_launch_that_would_have_made_it_native_is_captured(gpu: Gpu) -> None
         launch(3)
     launch(3)
     assert gpu.launches[-1][0] == "native"
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        ("shared_mem_bytes=None is not", {"over": 5, "shared_mem_bytes": None}),
+        ("shared_mem_bytes=-1 is not", {"over": 5, "shared_mem_bytes": -1}),
+        ("takes 1000000 bytes of shared", {"over": 5, "shared_mem_bytes": 10**6}),
+        (r"has an extent of 1000.*below 2\*\*63", {"over": 10**30}),
+        ("in y; NVIDIA H200 allows 65535", {"over": (10**8, 3)}),
+    ],
+)
+def test_what_is_wrong_with_a_range(gpu: Gpu, message: str, named: dict[str, Any]) -> None:
+    ctx = DeviceContext(api="cuda")
+    buffer = ctx.enqueue_create_buffer(Float32, 8)
+    with pytest.raises(LaunchError, match=message):
+        ctx.enqueue_function(scale, buffer, 3, **named)
