@@ -32,6 +32,7 @@ from weft.lang.errors import refuse
 from weft.lang.intrinsics import current_target
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.python_number import python_number
 from weft.layout import Layout, LayoutTensor
 
 __all__ = ["AddressSpace", "Pointer", "dynamic_shared_memory", "stack_allocation"]
@@ -132,7 +133,7 @@ def _view(memory: Pointer[Any], shape: Layout | int, alignment: int) -> Any:
 
 
 def _count(shape: object) -> int:
-    value = int(shape) if isinstance(shape, Number) else shape
+    value = int(shape) if isinstance(shape, Number) else python_number(shape)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         refuse(
             "allocation-size",

@@ -21,6 +21,7 @@ from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.promote import fits
+from weft.lang.python_number import python_number
 from weft.lang.signature import MISSING, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 
@@ -268,6 +269,7 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
                 hint="give it a Python value, or make it a parameter without Comptime",
             )
         return value
+    value = python_number(value)
     if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):
         annotation = closed(annotation, value)
         if isinstance(value, (Number, int, float)) and annotation in (

@@ -10,6 +10,7 @@ from weft.ir.builder import Builder
 from weft.ir.core import Value
 from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type, unify, value_of
+from weft.lang.python_number import python_number
 
 __all__ = ["Range"]
 
@@ -26,6 +27,7 @@ class Range:
                 f"range takes 1 to 3 arguments, not {len(args)}",
                 hint="write range(stop), range(start, stop) or range(start, stop, step)",
             )
+        args = tuple(map(python_number, args))
         for value in args:
             if not isinstance(value, (Number, int)) or isinstance(value, bool) or _is_float(value):
                 refuse(

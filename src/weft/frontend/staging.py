@@ -19,6 +19,7 @@ from weft.lang.comptime import unroll
 from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.printing import kernel_assert
+from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, leaves_of, spec_of
 from weft.lang.structs import replace_field
 
@@ -298,7 +299,7 @@ class Staging(Builtins):
         if not self.live:
             return
         op = self.emit("weft.return")
-        self.returns.append((op, self.region, value))
+        self.returns.append((op, self.region, python_number(value)))
 
     def assert_(self, condition: Any, message: Callable[[], Any]) -> None:
         """``assert condition, message``."""
@@ -372,6 +373,7 @@ class Staging(Builtins):
         if isinstance(known, bool):
             return true() if known else false()
         (yes, a), (no, c) = self._aside(true), self._aside(false)
+        a, c = python_number(a), python_number(c)
         numbers = isinstance(a, (Number, int, float)) and isinstance(c, (Number, int, float))
         if numbers and _pure(yes) and _pure(no):
             self.splice(yes)

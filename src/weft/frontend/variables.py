@@ -11,6 +11,7 @@ from weft.ir.types import pointer
 from weft.lang.errors import VALUE, refuse
 from weft.lang.number import Number, number_class
 from weft.lang.promote import fits
+from weft.lang.python_number import python_number
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
 from weft.lang.structs import is_struct, replace_field, struct_fields
 
@@ -53,6 +54,7 @@ def carried(value: Any) -> Any:
 
 def as_runtime(value: Any) -> Any:
     """Python numbers inside a tuple as numbers of the language, so that they can change."""
+    value = python_number(value)
     if isinstance(value, bool):
         return number_class(DType.bool)(value)
     if isinstance(value, int):
@@ -104,8 +106,7 @@ class Var:
 
     def store(self, value: Any) -> None:
         """Assign; the type must be that of the first assignment."""
-        if isinstance(value, Var):
-            value = value.load()
+        value = value.load() if isinstance(value, Var) else python_number(value)
         if self.spec is None:
             value = self._create(value)
         else:

@@ -19,6 +19,7 @@ from weft.lang import arith
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.promote import fits, promote
+from weft.lang.python_number import python_number
 from weft.lang.wrap import as_mask, wrap
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Number:
                     part=VALUE,
                 )
             self.value = _converted(value, type(self))
-        elif isinstance(value, (bool, int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        elif isinstance(value := python_number(value), (bool, int, float)):
             if self.dtype.is_integer and isinstance(value, float):
                 if not math.isfinite(value):
                     refuse(
@@ -439,7 +440,7 @@ def _converted(number: Number, to: type[Number]) -> Any:
 
 def to_type(x: object, cls: type[Number], b: Builder) -> Value:
     """``x`` as an IR value of ``cls``, where that loses nothing; a literal takes the type."""
-    if isinstance(x, (bool, int, float)):
+    if isinstance(x := python_number(x), (bool, int, float)):
         fits(x, cls)
         return b.constant(wrap(cls.dtype, x), of_dtype(cls.dtype, cls.lanes))
     if not isinstance(x, Number):
@@ -511,7 +512,7 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
 
 
 def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], int | None]:
-    if not isinstance(literal, (bool, int, float)):
+    if not isinstance(literal := python_number(literal), (bool, int, float)):
         refuse(
             "operand",
             f"`{op}` cannot combine {a_(type(number).__name__)} with {kind_of(literal)}",
@@ -536,6 +537,7 @@ _BITWISE = frozenset("&|^")
 
 
 def _binary(op: str, a: object, c: object) -> Any:
+    a, c = python_number(a), python_number(c)
     if not isinstance(a, (Number, bool, int, float)) or not isinstance(c, (Number, bool, int, float)):
         return NotImplemented
     cls, weak = unify(op, a, c)
@@ -574,6 +576,7 @@ def _payload(x: Any) -> Any:
 
 
 def _compare(op: str, a: Number, c: object) -> Any:
+    c = python_number(c)
     if not isinstance(c, (Number, bool, int, float)):
         if op in ("eq", "ne") and (maybe_current() is None or not isinstance(a.value, Value)):
             return NotImplemented

@@ -13,6 +13,7 @@ from weft.lang import arith
 from weft.lang.errors import INDEX, OBJECT, refuse
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
+from weft.lang.python_number import python_number
 from weft.lang.spec import PointerSpec, Spec
 
 __all__ = ["AddressSpace", "Pointer", "index_value", "memory_type"]
@@ -56,6 +57,8 @@ def index_value(index: object, b: Builder) -> Value:
         if value.type is I64:
             return value
         return arith.cast(b, value, index.dtype, DType.int64)
+    if (known := python_number(index)) is not index:
+        return index_value(known, b)
     found = INDEX if hasattr(index, "x") and hasattr(index, "y") else kind_of(index)
     refuse("index", f"an index must be an integer, not {found}", hint=_hint(index), part=INDEX)
 

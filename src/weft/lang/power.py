@@ -11,6 +11,7 @@ from weft.ir.types import pointer
 from weft.lang import arith
 from weft.lang.errors import LEFT, RIGHT, refuse
 from weft.lang.number import Number, to_type, unify
+from weft.lang.python_number import python_number
 
 __all__ = ["power"]
 
@@ -24,6 +25,7 @@ def power(base: Any, exponent: Any) -> Any:
     An integer to a negative power is a float in Python; as a run-time exponent it gives 0, save for
     the bases 1 and -1, like the truncated quotient.
     """
+    base, exponent = python_number(base), python_number(exponent)
     if not isinstance(base, (Number, bool, int, float)) or not isinstance(
         exponent, (Number, bool, int, float)
     ):

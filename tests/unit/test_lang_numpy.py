@@ -1,0 +1,115 @@
+"""NumPy's scalars, as arrays give them, are numbers that are known at compile time."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import CompileError, Comptime, Float32, Int, Int8, Pointer, func, kernel, struct, unroll
+from weft.gpu.host import DeviceContext
+from weft.layout import Layout
+from weft.math import sqrt
+from weft.memory import stack_allocation
+
+OFFSETS: Any = np.array([0, 2, 3])
+WEIGHTS: Any = np.array([0.25, 0.5, 0.25], np.float32)
+COUNT, HALF = OFFSETS[2], WEIGHTS[1]
+TWO: Any = np.float32(2)
+WIDE: Any = np.uint8(200)
+
+
+@struct
+class Pair:
+    factor: Float32
+    count: Int
+
+
+@func
+def times(x: Float32, n: Int) -> Float32:
+    if n > COUNT:
+        return HALF
+    return x * Float32(n)
+
+
+def run(kernel_: Any, *arguments: Any, **values: Any) -> None:
+    ctx = DeviceContext(api="cpu")
+    ctx.enqueue_function(kernel_, *arguments, grid_dim=1, block_dim=1, **values)
+    ctx.synchronize()
+
+
+def test_a_loop_over_an_array_gives_numbers() -> None:
+    @kernel
+    def k(x: Pointer[Float32], out: Pointer[Float32]):
+        total = 0.0
+        for offset, weight in zip(OFFSETS, WEIGHTS, strict=True):
+            total += weight * x[offset]
+            out[offset] = weight
+        out[1] = total
+
+    out = np.zeros(4, np.float32)
+    run(k, np.array([1, 2, 3, 4], np.float32), out)
+    assert out.tolist() == [0.25, 0.25 + 1.5 + 1.0, 0.5, 0.25]
+
+
+def test_operators_and_comparisons() -> None:
+    @kernel
+    def k(out: Pointer[Int], n: Int):
+        out[0], out[1], out[2] = n + COUNT, COUNT - n, COUNT**n
+        if n < COUNT:
+            out[3] = COUNT
+        if COUNT > n:
+            out[4] = n if n > COUNT else COUNT
+
+    out = np.zeros(5, np.int64)
+    run(k, out, 2)
+    assert out.tolist() == [5, 1, 9, 3, 3]
+
+
+def test_variables_that_control_flow_changes() -> None:
+    @kernel
+    def k(out: Pointer[Float32], n: Int):
+        count, total = COUNT, HALF
+        for i in range(n):
+            count += i
+            total += out[i]
+        out[0], out[1] = Float32(count), total
+
+    out = np.ones(4, np.float32)
+    run(k, out, 3)
+    assert out.tolist() == [6.0, 3.5, 1.0, 1.0]
+
+
+def test_sizes_and_ranges() -> None:
+    @kernel
+    def k(out: Pointer[Float32], *, n: Comptime[int]):
+        line, square = stack_allocation(Float32, n), stack_allocation(Float32, Layout.row_major(n, n))
+        for i in range(n):
+            line[i] = 1.0
+        for i in unroll(range(n)):
+            square[i, 0] = line[i]
+        out[0] = square[n - 1, 0]
+
+    out = np.zeros(1, np.float32)
+    run(k, out, n=COUNT)
+    assert out[0] == 1.0
+
+
+def test_calls_and_structs() -> None:
+    @kernel
+    def k(out: Pointer[Float32], pair: Pair):
+        here = Pair(HALF, COUNT)
+        out[0] = times(HALF, COUNT) + here.factor * Float32(here.count)
+        out[1] = times(HALF, pair.count) + max(pair.factor, HALF) + sqrt(WEIGHTS[0])
+
+    out = np.zeros(2, np.float32)
+    run(k, out, Pair(TWO, COUNT + 1))
+    assert out.tolist() == [3.0, 3.0]
+
+
+def test_they_are_as_weak_as_literals() -> None:
+    @kernel
+    def k(out: Pointer[Int8]):
+        out[0] = WIDE
+
+    with pytest.raises(CompileError, match="200 does not fit Int8"):
+        run(k, np.zeros(1, np.int8))
