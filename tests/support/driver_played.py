@@ -62,7 +62,7 @@ class Binding:
         self.CUmemPoolProps = self.CUmemLocation = self.CUmemAccessDesc = SimpleNamespace
         self.CUmemAccess_flags = self.CUstreamCaptureMode = Names()
         self.linked = 1
-        self.cuuint64_t = int
+        self.cuuint64_t = self.CUstream = int
         self.CU_MEMHOSTALLOC_PORTABLE = 1
 
     def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:

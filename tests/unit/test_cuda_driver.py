@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -18,7 +19,9 @@ from weft.runtime.context import BaseContext
 from weft.runtime.cuda import CudaDriver
 from weft.runtime.cuda_context import Primary
 from weft.runtime.cuda_device import CudaDevice
+from weft.runtime.cuda_guest import guest_stream
 from weft.runtime.cuda_module import ptx_of_driver
+from weft.runtime.cuda_stream import CudaStream
 from weft.runtime.driver import DriverMissing
 
 
@@ -394,3 +397,26 @@ def test_a_graph_lets_go_what_it_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     ctx.synchronize()
     gc.collect()
     assert gone() is None
+
+
+def test_threads_that_order_their_work_with_one_stream() -> None:
+    """What one has recorded is waited for before another records."""
+    binding, threads = Binding(), list[threading.Thread]()
+    ctx = context(binding)
+    assert isinstance(ctx.device, CudaDevice)
+    assert isinstance(ctx.native, CudaStream)
+    guest, stream = guest_stream(ctx.device, 1, None), ctx.native
+
+    def record(event: int, of: int) -> tuple[int]:
+        if not threads:
+            threads.append(threading.Thread(target=guest.after, args=(stream,)))
+            threads[0].start()
+            threads[0].join(0.2)
+        return (0,)
+
+    binding.returns["cuEventRecord"] = record
+    binding.calls.clear()
+    guest.after(stream)
+    threads[0].join()
+    order = [call for call in binding.calls if call in ("cuEventRecord", "cuStreamWaitEvent")]
+    assert order == ["cuEventRecord", "cuStreamWaitEvent"] * 2

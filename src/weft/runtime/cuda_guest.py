@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,8 @@ class GuestStream(CudaStream):
         """The handle as a number."""
         self.priority = 0
         self._closed = False
-        # one event of the stream and one of others: waiting takes note of what an event means by then
+        # one event for all: waiting takes note of what it means by then, so no other thread may come between
+        self._lock = threading.Lock()
         flags = cu.CUevent_flags.CU_EVENT_DISABLE_TIMING
         self._event = primary.call(cu.cuEventCreate, flags)
         primary.queues.add(self._queue)
@@ -44,15 +46,17 @@ class GuestStream(CudaStream):
         """Have another stream wait for what is queued here."""
         primary, cu = self._primary, self._primary.cu
         primary.enter()
-        primary.call(cu.cuEventRecord, self._event, self.handle)
-        primary.call(cu.cuStreamWaitEvent, stream.handle, self._event, 0)
+        with self._lock:
+            primary.call(cu.cuEventRecord, self._event, self.handle)
+            primary.call(cu.cuStreamWaitEvent, stream.handle, self._event, 0)
 
     def after(self, stream: CudaStream) -> None:
         """Wait for what is queued in another stream."""
         primary, cu = self._primary, self._primary.cu
         primary.enter()
-        primary.call(cu.cuEventRecord, self._event, stream.handle)
-        primary.call(cu.cuStreamWaitEvent, self.handle, self._event, 0)
+        with self._lock:
+            primary.call(cu.cuEventRecord, self._event, stream.handle)
+            primary.call(cu.cuStreamWaitEvent, self.handle, self._event, 0)
 
 
 _guests: weakref.WeakKeyDictionary[Primary, dict[int, GuestStream]] = weakref.WeakKeyDictionary()
