@@ -208,6 +208,18 @@ def test_as_tensor_and_as_buffer() -> None:
     assert as_tensor(np.ones((1, 2))[:, :0]).shape == (1, 0)
 
 
+def test_what_is_read_only_stays_as_it_is() -> None:
+    array = np.arange(4.0)
+    array.flags.writeable = False
+    tensor = as_tensor(array)
+    assert tensor[1] == 1.0
+    with pytest.raises(LaunchError, match="read-only"):
+        tensor[1] = 9.0
+    with pytest.raises(ValueError, match="read-only"):
+        tensor.fill(9.0)
+    assert list(array) == [0.0, 1.0, 2.0, 3.0]
+
+
 def test_dynamic_tensors_share_one_kernel(ctx: DeviceContext) -> None:
     for rows in (2, 5):
         x = np.ones((rows, 3), np.float32)

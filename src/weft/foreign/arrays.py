@@ -164,6 +164,8 @@ class HostArray(ForeignArray):
         return self.numpy()[index]
 
     def __setitem__(self, index: int, value: Any) -> None:
+        if self.read_only:
+            raise refuse("array-readonly", f"the {self.made_by} is read-only", hints=[self.read_only])
         self.numpy()[index] = value
 
 
@@ -173,7 +175,7 @@ class _Span:
         self.__array_interface__ = {
             "shape": (memory.size,),
             "typestr": typestr,
-            "data": (memory.address, False),
+            "data": (memory.address, bool(memory.read_only)),
             "version": 3,
         }
 
