@@ -134,7 +134,9 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
             if given is MISSING:
                 message = f"compiling {fn.__name__} without a launch needs to know the type of `{p.name}`"
             hint = f"annotate it, or pass its type: {p.name}=Pointer[Float32], say"
-            problems.add("open-type", message, hint if p.annotation is MISSING else found.hint or hint)
+            if p.annotation is not MISSING and found.hint:
+                hint = found.hint.replace("e.g. Layout", f"e.g. {p.name}=Layout")
+            problems.add("open-type", message, hint)
     if waiting:
         open_count = len(types) - len(waiting)
         message = (

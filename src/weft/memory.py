@@ -138,9 +138,15 @@ def _count(shape: object) -> int:
         refuse(
             "allocation-size",
             f"memory has a number of elements or a Layout, not {shape!r}",
-            hint="write e.g. Layout.row_major(16, 16)",
+            hint=f"write {_layout_for(shape)}",
         )
     return value
+
+
+def _layout_for(shape: object) -> str:
+    if isinstance(shape, (tuple, list)):
+        return f"Layout.row_major({', '.join(map(str, cast('tuple[object, ...]', shape)))})"
+    return "e.g. Layout.row_major(16, 16)"
 
 
 def _static_size(layout: Layout) -> int:

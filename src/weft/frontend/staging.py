@@ -17,7 +17,7 @@ from weft.ir.types import I1
 from weft.lang.any_lanes import closed
 from weft.lang.comptime import unroll
 from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
-from weft.lang.number import Number, number_class, to_type
+from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.printing import kernel_assert
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, leaves_of, spec_of
@@ -378,6 +378,8 @@ class Staging(Builtins):
         if numbers and _pure(yes) and _pure(no):
             self.splice(yes)
             self.splice(no)
+            if isinstance(a, Number) or isinstance(c, Number):
+                unify("if/else", a, c)
             return _Bool.of(known).select(a, c)
         if numbers:
             a, c = self._meet(a, c, yes, no)
@@ -398,8 +400,6 @@ class Staging(Builtins):
 
     def _meet(self, a: Any, c: Any, yes: Region, no: Region) -> tuple[Any, Any]:
         """Two numbers converted, each in its own region, to the type in which they meet."""
-        from weft.lang.number import unify
-
         if not isinstance(a, Number) and not isinstance(c, Number):
             return a, c
         cls, _ = unify("if/else", a, c)

@@ -11,6 +11,7 @@ from typing import Any
 
 from weft.diagnostics import Diagnostic, Label, nearest
 from weft.frontend.hostcalls import host_call, names_of
+from weft.frontend.names import advice
 from weft.frontend.tree import walk
 
 __all__ = ["HOST_ONLY", "REJECTED", "check_syntax"]
@@ -182,11 +183,9 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
         if hasattr(builtins, name):
             continue
         seen.add(name)
-        guess = _nearest(name, local) or _nearest(name, defined) or _nearest(name, vars(builtins))
-        checker.problem(
-            node,
-            "unknown-name",
-            f"`{name}` is not defined",
-            f"did you mean `{guess}`?" if guess else "define or import it before the function runs",
-        )
+        hint = advice(name)
+        if hint is None:
+            guess = _nearest(name, local) or _nearest(name, defined) or _nearest(name, vars(builtins))
+            hint = f"did you mean `{guess}`?" if guess else "define or import it before the function runs"
+        checker.problem(node, "unknown-name", f"`{name}` is not defined", hint)
     return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))

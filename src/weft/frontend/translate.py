@@ -86,6 +86,11 @@ _ALIASES = {
 }
 """Methods that other libraries call so."""
 
+_TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
+"""The same of tensors."""
+
+_EXTENTS = frozenset({"shape", "size", "ndim", "rank", "stride", "strides", "dim", "numel", "layout"})
+
 
 def _class_of(value: object) -> type[object]:
     return type(value)
@@ -107,11 +112,13 @@ def _attribute(error: AttributeError) -> Diagnostic | None:
         shown = isinstance(held, Number) or is_composite(held)
         what = f"`{OBJECT}` ({_article(type(held).__name__)})" if shown else f"`{OBJECT}`"
         known = _public(dir(held))
-    guess = _ALIASES.get(name) if isinstance(held, Number) else None
-    guess = guess or nearest(name, known)
+    guess = (_ALIASES if isinstance(held, Number) else _TENSOR_ALIASES).get(name)
+    guess = (guess if guess in known else None) or nearest(name, known)
     listed = known if not isinstance(held, ModuleType) else []
     notes = (f"it has {', '.join(listed)}",) if 0 < len(listed) <= _SHOWN else ()
     hint = f"write `{guess}`" if guess else ("write one of these" if notes else "")
+    if type(held).__name__ == "Pointer" and name in _EXTENTS:
+        hint = "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
     if not hint:
         hint = "look it up in the reference"
     return Diagnostic("unknown-attribute", f"{what} has no attribute `{name}`", (), notes, (hint,))
@@ -199,6 +206,8 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
     if verb == "is not callable":
         attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
         hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
+        if kind in ("Tiling", "Distribution"):
+            hint = "give the sizes in brackets, then the place: t.tile[16, 16](i, j)"
         shown = (
             f"`{ast.unparse(node.func)}` is {_article(kind)}"
             if isinstance(node, ast.Call)

@@ -61,6 +61,17 @@ class Kernel(Compiled, Generic[P]):
             "or make it a @func",
         )
 
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, item: object) -> None:
+            name = self.__name__
+            refuse(
+                "kernel-call",
+                f"{name}[...] is no launch: grid and block are given by name, and so are parameters",
+                hint=f"launch it with ctx.enqueue_function({name}, ..., grid_dim=..., block_dim=...), "
+                f"with compile-time parameters by name there or in {name}.bind(...)",
+            )
+
     def bind(self, **values: Any) -> Kernel[P]:
         """The kernel with compile-time parameters given, as in ``downsample.bind(factor=2)``."""
         return Kernel(self.function, {**self.bound, **values})

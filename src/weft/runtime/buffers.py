@@ -204,6 +204,18 @@ class DeviceBuffer(Buffer[T]):
             )
         return self.sub_buffer(start, max(0, stop - start))
 
+    if not TYPE_CHECKING:
+
+        def __setitem__(self, part: object, value: object) -> None:
+            raise refuse(
+                "device-element",
+                "elements of a DeviceBuffer are on the device and cannot be assigned from the host",
+                hints=[
+                    "fill it by `buffer.enqueue_fill(value)`, copy an array into it by `ctx.enqueue_copy`, "
+                    "or use `with buffer.map_to_host() as host:`"
+                ],
+            )
+
     def map_to_host(self) -> MappedBuffer[T]:
         """For ``with``: the elements in a host buffer, copied back at the end of the block.
 

@@ -27,6 +27,15 @@ __all__ = ["BaseContext"]
 T = TypeVar("T")
 
 
+def _element_hint(like: object, size: object) -> str:
+    """What to write instead of ``like`` as the type of ``size`` elements."""
+    if isinstance(like, int) and isinstance(size, (type, str)):
+        return "write the element type first, then the number of elements"
+    if hasattr(like, "__weft_struct__"):
+        return "make a buffer for each field, and a struct of pointers to them if need be"
+    return dtype_hint(like)
+
+
 class BaseContext(PeerAccess):
     """One device, opened, with a stream on which work runs in order and beside the host.
 
@@ -196,14 +205,20 @@ class BaseContext(PeerAccess):
         try:
             dtype = as_dtype(like)
         except TypeError as error:
-            raise refuse("buffer-dtype", str(error), hints=[dtype_hint(like)], at=("dtype", 0)) from error
+            raise refuse(
+                "buffer-dtype", str(error), hints=[_element_hint(like, size)], at=("dtype", 0)
+            ) from error
         try:
             count = operator.index(size)
         except TypeError as error:
             raise refuse(
                 "buffer-size",
                 f"a buffer's size is its number of elements, an int; {size!r} is none",
-                hints=["divide with `//` and convert with `int(...)`"],
+                hints=[
+                    "write their product"
+                    if isinstance(size, (tuple, list))
+                    else "divide with `//` and convert with `int(...)`"
+                ],
                 at=("size", 1),
             ) from error
         if count < 0:
