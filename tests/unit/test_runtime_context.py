@@ -307,6 +307,14 @@ def test_memory_info(ctx: BaseContext) -> None:
     assert 0 < free <= total
 
 
+def test_streams_and_events_say_what_they_are(ctx: BaseContext) -> None:
+    with ctx.create_stream(priority=-1) as stream:
+        assert repr(stream) == f"<DeviceStream of priority {stream.priority} on {ctx.name}>"
+        event = stream.record_event()
+        event.synchronize()
+        assert repr(event).startswith("<DeviceEvent") and repr(event).endswith(", reached>")
+
+
 def test_import_loads_neither_numpy_nor_llvm() -> None:
     text = (
         "import sys, weft.runtime.context as c\nctx = c.BaseContext(api='cpu')\n"

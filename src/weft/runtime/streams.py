@@ -34,6 +34,12 @@ class DeviceEvent:
         """Whether the place has been reached."""
         return self._outside().done
 
+    def __repr__(self) -> str:
+        where = f" on {self.place}" if self.place else ""
+        if self.capture is not None:
+            return f"<DeviceEvent of a capture{where}>"
+        return f"<DeviceEvent{where}, {'reached' if self.native.done else 'ahead'}>"
+
     def synchronize(self) -> None:
         """Wait until the place has been reached."""
         self._outside().synchronize()
@@ -82,6 +88,9 @@ class DeviceStream:
         self.native = native
         self.priority = priority
         """What was asked for; a lower number is more urgent."""
+
+    def __repr__(self) -> str:
+        return f"<DeviceStream of priority {self.priority} on {self.context.name}>"
 
     def record_event(self) -> DeviceEvent:
         """An event at the present end of the stream."""
