@@ -70,8 +70,10 @@ class Extents:
         if over is not None:
             plan = self._over(over, grid_dim, block_dim, problems)
             if plan is not None:
-                most = Dim(1) if self._info.api == "cpu" else plan.grid(plan.per_thread)
-                self._check(most, plan.block, shared, problems)
+                grid_of_plan, block_of_plan = plan.grid(plan.per_thread), plan.block
+                if self._info.api == "cpu":  # stretches of rows, of any number, which no limit is about
+                    grid_of_plan = block_of_plan = Dim(1)
+                self._check(grid_of_plan, block_of_plan, shared, problems)
         else:
             grid, block = self._dims(grid_dim, block_dim, shared, problems)
         if stream is not None and not isinstance(stream, DeviceStream):
