@@ -24,7 +24,7 @@ from weft.diagnostics import LaunchError, a_, caller_location
 from weft.dtype import DType
 from weft.ir.builder import current
 from weft.lang import Comptime, Kernel, Pointer, UInt8
-from weft.lang.accept import Mismatch, accept, note_mismatch
+from weft.lang.accept import Mismatch, accept, as_it_is, note_mismatch
 from weft.lang.decorators import Func
 from weft.lang.number import CLASSES, Number, number_class, wrap
 from weft.lang.pointer import AddressSpace
@@ -187,7 +187,7 @@ def host_call(
             continue
         try:
             if p.name not in given and not p.comptime and not _decides(p.annotation):
-                specs[p.name] = StaticSpec(values[p.name])
+                specs[p.name] = StaticSpec(as_it_is(values[p.name]))
                 continue
             spec, leaves = _accept(p, values[p.name])
         except Mismatch as found:
@@ -238,7 +238,7 @@ def _decides(annotation: Any) -> bool:
 
 def _accept(p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
     if p.comptime or not _decides(p.annotation):
-        return (StaticSpec(value), []) if p.comptime else _accept_any(p, value)
+        return accept(p, value) if p.comptime else _accept_any(p, value)
     cls = p.annotation
     if isinstance(cls, type) and issubclass(cls, Number) and cls.lanes > 1:
         return _accept_lanes(p, cls, value)
@@ -276,7 +276,7 @@ def _accept_any(p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
     elif hasattr(value, "address") and isinstance(getattr(value, "dtype", None), DType):
         wanted = Pointer
     if wanted is None:
-        return StaticSpec(value), []
+        return StaticSpec(as_it_is(value)), []
     return accept(_annotated(p, wanted), value)
 
 

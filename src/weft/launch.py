@@ -18,11 +18,11 @@ from weft.foreign.arrays import ForeignArray
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.frontend.over import Over
-from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
+from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
 from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, parameters
-from weft.lang.spec import Spec, StaticSpec
+from weft.lang.spec import Spec
 from weft.layout.tensor_spec import TensorSpec
 from weft.over import describe_over
 from weft.runtime.attributes import check_uses, launch_attributes
@@ -234,7 +234,7 @@ class DeviceContext(BaseContext):
             if p.comptime:
                 if value is MISSING:
                     return CompiledKernel(self, bound)
-                specs[p.name] = StaticSpec(value)
+                specs[p.name] = accept(p, value)[0]
                 continue
             try:
                 specs[p.name] = spec_of_annotation(p.annotation)

@@ -159,7 +159,7 @@ def _learn(
             asks.dimension(*_extent(info.max_grid_dim[0], value, made), 0)
         elif type(value) is int and name == "block_dim":
             asks.dimension(*_extent(info.max_block_dim[0], value, made), 3)
-        elif type(value) in _FIXED or (name == "stream" and isinstance(value, DeviceStream)):
+        elif _is_fixed(value) or (name == "stream" and isinstance(value, DeviceStream)):
             asks.identity(value)
         else:
             return
@@ -190,6 +190,12 @@ def _learn(
     stream.add_launcher(launcher)
 
 
+def _is_fixed(value: Any) -> bool:
+    """Whether a value stays what it is."""
+    kind = cast("type[Any]", type(value))
+    return kind in _FIXED and (kind is not tuple or all(map(_is_fixed, value)))
+
+
 def _extent(most: int, value: int, made: Launched) -> tuple[int, int]:
     """The extents with which a launch may be made again: with attributes those that were checked."""
     return (1, most) if made.attributes is None else (value, value)
@@ -217,7 +223,7 @@ def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     kind = cast("type[Any]", type(value))
     storage: Any = value.storage if kind is LayoutTensor else None
     if isinstance(spec, StaticSpec):
-        if kind not in _FIXED:
+        if not _is_fixed(value):
             return False
         asks.identity(value)
     elif isinstance(spec, PointerSpec) and kind is DeviceBuffer:

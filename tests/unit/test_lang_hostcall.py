@@ -70,6 +70,21 @@ def test_other_objects_are_known_at_compile_time() -> None:
     assert same([1, 2]) == [1, 2]
 
 
+@func
+def length(items: Any) -> Any:
+    return Int(len(items))
+
+
+def test_containers_that_change_between_calls() -> None:
+    items = [1, 2]
+    assert length(items) == 2
+    items.append(3)
+    assert length(items) == 3
+    assert length([1, 2]) == 2
+    nested = ([1], {"a": 1})
+    assert length.bind(items=nested)() == 2
+
+
 def test_annotated_parameters_convert() -> None:
     assert typed(-128, 1) == (-128, 1.0)
     assert anything(typed, x=0.1, a=np.int64(7)) == (7, float(np.float32(0.1)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from driver_played import Binding, always
-from weft import Float32, Int32, Pointer, kernel
+from weft import Comptime, Float32, Int32, Pointer, kernel
 from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -26,13 +26,12 @@ _LAUNCH = ctypes.CFUNCTYPE(
 
 
 class Gpu(Binding):
-    """A driver that notes launches: who asked for it, grid, block and the arguments' slots."""
+    """A driver that notes launches: who asked for it, grid, block and two arguments' slots."""
 
     def __init__(self) -> None:
         super().__init__()
         self.launches: list[tuple[str, tuple[int, ...], tuple[int, ...], list[int]]] = []
         self.memory = 0
-        self.slots = 2
         self.native = _LAUNCH(lambda *args: self.note("native", *args))
 
     def on_MemAllocFromPoolAsync(self, nbytes: int, pool: Any, stream: Any) -> tuple[int, int]:
@@ -43,7 +42,7 @@ class Gpu(Binding):
         return (self.note("python", *args),)
 
     def note(self, who: str, *args: Any) -> int:
-        slots = (ctypes.c_void_p * self.slots).from_address(args[9])
+        slots = (ctypes.c_void_p * 2).from_address(args[9])
         values = [ctypes.c_uint64.from_address(slot or 0).value for slot in slots]
         self.launches.append((who, args[1:4], args[4:7], values))
         return 0
@@ -150,3 +149,21 @@ def test_what_is_wrong_with_a_range(gpu: Gpu, message: str, named: dict[str, Any
     buffer = ctx.enqueue_create_buffer(Float32, 8)
     with pytest.raises(LaunchError, match=message):
         ctx.enqueue_function(scale, buffer, 3, **named)
+
+
+def test_a_container_that_changes_between_launches(gpu: Gpu) -> None:
+    @kernel
+    def repeated(x: Pointer[Float32], start: Int32, factors: Comptime[tuple[list[float], ...]]):
+        x[global_idx.x] = start.cast(Float32)
+        for factor in factors[0]:
+            x[global_idx.x] *= factor
+
+    ctx, buffer = warmed(gpu)
+    factors = ([2.0],)
+    gpu.calls.clear()
+    for _ in range(3):
+        ctx.enqueue_function(repeated, buffer, 1, factors, grid_dim=4, block_dim=32)
+    assert gpu.calls.count("cuModuleLoadDataEx") == 1
+    factors[0].append(3.0)
+    ctx.enqueue_function(repeated, buffer, 1, factors, grid_dim=4, block_dim=32)
+    assert gpu.calls.count("cuModuleLoadDataEx") == 2

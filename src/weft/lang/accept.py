@@ -16,7 +16,15 @@ from weft.lang.signature import MISSING, Parameter, describe_annotation, paramet
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
 
-__all__ = ["Accepted", "Mismatch", "accept", "element_dtype", "note_mismatch", "spec_of_annotation"]
+__all__ = [
+    "Accepted",
+    "Mismatch",
+    "accept",
+    "as_it_is",
+    "element_dtype",
+    "note_mismatch",
+    "spec_of_annotation",
+]
 
 Accepted = tuple[Spec, list[Any]]
 """A spec, and what to pack for each of its leaves: a number, or an object with ``address``."""
@@ -58,8 +66,19 @@ def accept(parameter: Parameter, value: Any) -> Accepted:
         Mismatch: the parameter does not take the value.
     """
     if parameter.comptime:
-        return StaticSpec(value), []
+        return StaticSpec(as_it_is(value)), []
     return _accept(parameter.annotation, value)
+
+
+def as_it_is(value: Any) -> Any:
+    """A value of which the program may change no container any more, where it has such."""
+    kind = cast("type[Any]", type(value))
+    if kind is list or kind is tuple:
+        items: list[Any] = [as_it_is(item) for item in value]
+        return items if kind is list else tuple(items)
+    if kind is dict:
+        return {key: as_it_is(item) for key, item in value.items()}
+    return set[Any](value) if kind is set else value
 
 
 def _accept(annotation: Any, value: Any) -> Accepted:
