@@ -88,6 +88,24 @@ def test_script(tmp_path: Path) -> None:
     ]
 
 
+def test_script_whose_error_is_told_shows_no_cause(tmp_path: Path) -> None:
+    text = (
+        IMPORTS
+        + """
+@kernel
+def k(p: Pointer[Float32]):
+    p[0] = p[0].nothing
+
+compile_info(k, target="sm_90")
+"""
+    )
+    (tmp_path / "program.py").write_text(text)
+    shown = uncaught(["program.py"], tmp_path)
+    assert shown.count("Traceback") == 1
+    assert "AttributeError" not in shown
+    assert "error[unknown-attribute]" in shown
+
+
 def test_script_whose_compile_time_python_fails(tmp_path: Path) -> None:
     text = (
         IMPORTS

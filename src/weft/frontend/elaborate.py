@@ -244,9 +244,9 @@ class Elaborator:
                     for g in b.own_globals:
                         self.module.globals.remove(g)
                 except (CompileError, Exception) as error:
-                    raise located(error, f.file, f.line, fn.__name__) from (
-                        None if isinstance(error, WeftError) else error
-                    )
+                    found = located(error, f.file, f.line, fn.__name__)
+                    told = isinstance(error, WeftError) or found.diagnostics[0].code != "compile-time-error"
+                    raise found from (None if told else error)  # a cause that says more than the message
         finally:
             self.stack.pop()
         self.module.functions.append(f)
