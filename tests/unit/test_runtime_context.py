@@ -312,7 +312,8 @@ def test_streams_and_events_say_what_they_are(ctx: BaseContext) -> None:
         assert repr(stream) == f"<DeviceStream of priority {stream.priority} on {ctx.name}>"
         event = stream.record_event()
         event.synchronize()
-        assert repr(event).startswith("<DeviceEvent") and repr(event).endswith(", reached>")
+        assert repr(event).startswith("<DeviceEvent")
+        assert repr(event).endswith(", reached>")
 
 
 def test_import_loads_neither_numpy_nor_llvm() -> None:
