@@ -203,3 +203,26 @@ def test_import_loads_little() -> None:
     program = "import sys, weft; print(sorted({'numpy', 'llvmlite', 'weft.compiler'} & {*sys.modules}))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="crashes differently there")
+def test_a_crash_says_where_python_was(tmp_path: Path) -> None:
+    (tmp_path / "stray.py").write_text("""
+from weft import Float32, Pointer, kernel
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+
+@kernel
+def stray(x: Pointer[Float32]):
+    x[global_idx.x + (1 << 44)] = 1.0
+
+ctx = DeviceContext(api="cpu")
+buffer = ctx.enqueue_create_buffer(Float32, 4)
+ctx.enqueue_function(stray, buffer, grid_dim=1, block_dim=4)
+ctx.synchronize()
+""")
+    command = [sys.executable, "-m", "weft", "run", "stray.py"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode != 0
+    assert "Segmentation fault" in done.stderr or "Bus error" in done.stderr
+    assert re.search(r'stray\.py", line 13 in <module>', done.stderr)

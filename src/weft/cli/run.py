@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import sys
 from collections.abc import Sequence
 
@@ -13,7 +15,9 @@ __all__ = ["run"]
 
 
 def run(file: str, args: Sequence[str]) -> int:
-    """Run a Python file as ``python FILE ARGS`` would."""
+    """Run a Python file as ``python FILE ARGS`` would; a crash of native code says where Python was."""
+    with contextlib.suppress(ValueError, OSError, AttributeError, RuntimeError):  # stderr is no file
+        faulthandler.enable()
     try:
         code = compiled(file)
         sys.argv = [file, *args]
