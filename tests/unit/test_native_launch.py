@@ -256,6 +256,18 @@ def test_sites_of_one_kernel_are_bounded(fake: Fake) -> None:
     assert len(fake.launcher._sites) == 8  # pyright: ignore[reportPrivateUsage]
 
 
+def test_sites_of_kernels_that_do_not_come_again_go(fake: Fake) -> None:
+    """Such as ``scale.bind(factor=3)`` makes for every launch."""
+    used = object()
+    fake.learn(used, None, 1, Asks())
+    fake.enqueue(used)
+    for _ in range(2000):
+        fake.learn(object(), None, 1, Asks())
+    assert len(fake.launcher._sites) <= 256  # pyright: ignore[reportPrivateUsage]
+    fake.enqueue(used)
+    assert len(fake.calls) == 2
+
+
 def test_nothing_leaks(fake: Fake) -> None:
     kernel, asks, argument = object(), Asks(), object()
     asks.identity(argument)

@@ -25,6 +25,8 @@ _BUCKETS = 32
 _MOST = 32
 _SITES = 8
 """Sites of one kernel; a call that has other objects every time must not fill the memory."""
+_ALL = 256
+"""Sites after which those go that made no launch since the last synchronisation."""
 _GONE = 64
 """Forgotten sites that stay in memory: the stub may be looking at one while a finalizer closes its stream."""
 
@@ -277,6 +279,9 @@ class Launcher:
         alike = sum(other.kernel is known.kernel for _, other in self._sites)
         if alike >= _SITES or slots > _MOST:
             return
+        if len(self._sites) >= _ALL:  # kernels that are bound anew for each launch do not come again
+            self._gone.extend(one for one in self._sites if not one[0].used)
+            self._sites = [one for one in self._sites if one[0].used]
         entries = (Entry * max(1, len(asks.entries)))(*asks.entries)
         block = ctypes.create_string_buffer(known.constants, max(8, len(known.constants)))
         exchange = known.exchange
