@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any, cast
 
-from weft.diagnostics import LaunchError, a_
+from weft.diagnostics import LaunchError, a_, caller_location
 from weft.lang.problems import Problems
 from weft.over import OverPlan, plan_over
 from weft.runtime.dim import Dim, as_dim
@@ -80,6 +80,19 @@ class Extents:
             message = f"stream= takes a DeviceStream, not {a_(type(stream).__name__)}"
             problems.add("stream-type", message, "make one: ctx.create_stream()", at="stream")
         return grid, block, plan
+
+    def check_made(self, plan: OverPlan, grid: Dim, count: int) -> None:
+        """Check the grid of a range again, where the kernel does fewer elements a thread than was planned.
+
+        Raises:
+            LaunchError: the device does not allow so many blocks. ``count`` is that of positional arguments.
+        """
+        if self._info.api != "cpu" and grid != plan.grid(plan.per_thread):
+            problems = Problems()
+            for diagnostic in check_launch(self._info, grid, plan.block):
+                problems.extend((diagnostic,), "over")
+            if problems:
+                raise LaunchError(problems.placed(caller_location(), count))
 
     def _dims(self, grid_dim: Any, block_dim: Any, shared: Any, problems: Problems) -> tuple[Dim, Dim]:
         dims: list[Dim] = []

@@ -347,6 +347,7 @@ class DeviceContext(BaseContext):
             loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread), distinct=distinct)
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
+            self._extents.check_made(plan, grid, len(args))
         check_uses(loaded.function.artifact, attributes)
         target = self.queue_of(stream)
         launch = (loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes)

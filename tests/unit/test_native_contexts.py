@@ -10,7 +10,7 @@ import pytest
 from driver_played import Binding, always
 from weft import Comptime, Float32, Int32, Pointer, kernel
 from weft.diagnostics import DeviceError, LaunchError
-from weft.gpu import global_idx
+from weft.gpu import global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.runtime import drivers
 from weft.runtime.cuda import CudaDriver
@@ -167,3 +167,18 @@ def test_a_container_that_changes_between_launches(gpu: Gpu) -> None:
     factors[0].append(3.0)
     ctx.enqueue_function(repeated, buffer, 1, factors, grid_dim=4, block_dim=32)
     assert gpu.calls.count("cuModuleLoadDataEx") == 2
+
+
+@kernel
+def asks_for_its_thread(x: Pointer[Float32]):
+    x[0] = Float32(thread_idx.x)
+
+
+def test_a_range_with_fewer_elements_a_thread_than_planned(gpu: Gpu) -> None:
+    """The plan was four rows a thread, which fit; a kernel that asks for its thread gets one."""
+    ctx = DeviceContext(api="cuda")
+    x = ctx.enqueue_create_buffer(Float32, 4)
+    with pytest.raises(LaunchError, match=r"is 235295 in y; .* allows 65535 there"):
+        ctx.enqueue_function(asks_for_its_thread, x, over=(20_000_000, 3))
+    ctx.enqueue_function(scale, x, 3, over=(20_000_000, 3))
+    assert gpu.launches[-1][1] == (1, 58824, 1)
