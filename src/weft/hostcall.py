@@ -22,6 +22,8 @@ from weft.artifact import Artifact
 from weft.compiler import elaborate_kernel
 from weft.diagnostics import LaunchError, a_, caller_location
 from weft.dtype import DType
+from weft.foreign.adopt import adopt
+from weft.foreign.arrays import ForeignArray
 from weft.ir.builder import current
 from weft.lang import Comptime, Kernel, Pointer, UInt8
 from weft.lang.accept import Mismatch, accept, as_it_is, note_mismatch
@@ -189,7 +191,7 @@ def host_call(
             if p.name not in given and not p.comptime and not _decides(p.annotation):
                 specs[p.name] = StaticSpec(as_it_is(values[p.name]))
                 continue
-            spec, leaves = _accept(p, values[p.name])
+            spec, leaves = _accept(ctx, p, values[p.name])
         except Mismatch as found:
             at = argument_key(func.function, p.name, len(args), kwargs)
             note_mismatch(problems, func.function, p, found, at)
@@ -236,13 +238,17 @@ def _decides(annotation: Any) -> bool:
     return issubclass(cls, (Number, Pointer)) or hasattr(cls, "__weft_accept__") or is_struct(cls)
 
 
-def _accept(p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
+def _accept(ctx: DeviceContext, p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
     if p.comptime or not _decides(p.annotation):
         return accept(p, value) if p.comptime else _accept_any(p, value)
     cls = p.annotation
     if isinstance(cls, type) and issubclass(cls, Number) and cls.lanes > 1:
         return _accept_lanes(p, cls, value)
-    return accept(p, value)
+    found = accept(p, adopt(ctx, p.annotation, value))
+    for item in found[1]:
+        if isinstance(item, ForeignArray) and item.read_only:  # it may write: nobody has looked
+            raise Mismatch(f"a read-only {item.made_by}", "memory that may be written", item.read_only)
+    return found
 
 
 def _accept_lanes(p: Parameter, cls: type[Number], value: Any) -> tuple[Spec, list[Any]]:
@@ -288,7 +294,9 @@ def _annotated(p: Parameter, annotation: Any) -> Parameter:
 
 
 def _address(value: Any, name: str, problems: Problems) -> int:
-    """The address of a buffer, once the work queued on it has ended."""
+    """The address of an array or a buffer, once the work queued on that has ended."""
+    if isinstance(value, ForeignArray):
+        return value.address
     context = value.context
     if isinstance(value, DeviceBuffer) and context.api != "cpu":
         message = f"argument `{name}` is memory of {context.name}, but calls from Python run on the CPU"

@@ -9,6 +9,7 @@ import pytest
 
 from weft import CompileError, Comptime, Float32, Float64, Int, Int8, LaunchError, Pointer, UInt8, func
 from weft.gpu.host import DeviceContext
+from weft.layout import LayoutTensor
 
 
 @func
@@ -134,3 +135,37 @@ def test_buffers() -> None:
         anything(address, host)
     with pytest.raises(LaunchError, match="a buffer of Float32"):
         anything(total, ctx.enqueue_create_buffer(Float64, 4), 4)
+
+
+@func
+def sum_and_clear(t: LayoutTensor[Float64], n: Int) -> Any:
+    total = 0.0
+    for i in range(n):
+        total += t[i, i]
+        t[i, i] = 0.0
+    return total
+
+
+@func
+def total_of(x: Pointer[Float32], n: Int) -> Any:
+    total = Float32(0.0)
+    for i in range(n):
+        total += x[i]
+    return total
+
+
+def test_numpy_arrays() -> None:
+    floats, square = np.arange(10, dtype=np.float32), np.arange(16.0).reshape(4, 4)
+    assert total_of(floats, 10) == 45.0
+    assert sum_and_clear(square.T[1:, 1:], 3) == 5.0 + 10.0 + 15.0
+    assert np.diagonal(square).tolist() == [0.0] * 4
+    floats.flags.writeable = False
+    cases: list[tuple[Any, str]] = [
+        (floats, "not a read-only NumPy array"),
+        (square, r"x\.astype\(\"float32\"\)"),
+        (floats[::2], "not contiguous"),
+        ([1.0], r"np\.array\(values, np\.float32\)"),
+    ]
+    for wrong, message in cases:
+        with pytest.raises(LaunchError, match=message):
+            total_of(wrong, 1)

@@ -200,7 +200,7 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
                 "create a buffer with ctx.enqueue_create_buffer(...) and ctx.enqueue_copy the array into it"
             )
         elif isinstance(value, (list, tuple)):
-            hint = "create a buffer, and copy the values into it through a host buffer"
+            hint = "pass an array on the CPU: np.array(values, np.float32); elsewhere copy it into a buffer"
         raise Mismatch(_describe(value), allowed, hint)
     if wanted is not None and found is not wanted:
         other = number_class(found).__name__

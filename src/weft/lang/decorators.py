@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from weft.diagnostics import CompileError, a_
 from weft.ir.builder import maybe_current
@@ -13,6 +13,12 @@ from weft.lang.errors import refuse
 
 if TYPE_CHECKING:
     from weft.lang.number import NumberLike
+
+    class ArrayLike(Protocol):
+        """An array of NumPy, or of another library in the host's memory."""
+
+        def __dlpack_device__(self) -> Any: ...
+
 
 __all__ = ["Func", "Kernel", "func", "kernel"]
 
@@ -83,8 +89,8 @@ class Func(Compiled, Generic[P, R]):
     @overload
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
-    @overload  # Python's numbers stand for weft's
-    def __call__(self, /, *args: NumberLike, **kwargs: NumberLike) -> R: ...
+    @overload  # Python's numbers stand for weft's, arrays for pointers and tensors
+    def __call__(self, /, *args: NumberLike | ArrayLike, **kwargs: NumberLike | ArrayLike) -> R: ...
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> R:
         """Call it: from compiled code a call is emitted, from Python it runs on the CPU."""
@@ -184,8 +190,8 @@ def func(fn: Callable[P, R] | Func[P, R]) -> Func[P, R]:
     """Make a Python function callable from kernels, and compiled when Python calls it.
 
     A parameter without annotation takes values of any type; the function is compiled once for each
-    combination. It may return early, and more than one value. Called by Python it runs on the CPU and
-    gives Python's numbers.
+    combination. It may return early, and more than one value. Called by Python it runs on the CPU, takes
+    NumPy arrays as pointers and tensors, and gives Python's numbers.
 
     Raises:
         CompileError: ``fn`` is not a plain function.
