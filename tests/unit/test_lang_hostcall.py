@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -169,3 +169,26 @@ def test_numpy_arrays() -> None:
     for wrong, message in cases:
         with pytest.raises(LaunchError, match=message):
             total_of(wrong, 1)
+
+
+@func
+def power(x: Float64, *, n: Comptime[int], negative: Comptime[bool] = False) -> Any:
+    result = Float64(1.0)
+    for _ in range(n):
+        result *= x
+    return -result if negative else result
+
+
+def test_compile_time_values_are_of_their_type() -> None:
+    three, true = cast("Any", np.int32(3)), cast("Any", np.bool_(True))
+    assert power(2.0, n=3) == power(2.0, n=three) == 8.0
+    assert power(2.0, n=3, negative=true) == -8.0
+    cases: list[tuple[Any, str]] = [
+        ("3", r"takes an int known at compile time, not a str"),
+        (3.0, r"not the float 3\.0(.|\n)*pass int\(3\.0\), if that is what you mean"),
+        (None, "not a NoneType"),
+        (np.float64(3), "an int known at compile time"),
+    ]
+    for wrong, message in cases:
+        with pytest.raises(LaunchError, match=message):
+            power(2.0, n=wrong)

@@ -66,6 +66,7 @@ def accept(parameter: Parameter, value: Any) -> Accepted:
         Mismatch: the parameter does not take the value.
     """
     if parameter.comptime:
+        _check_comptime(parameter.annotation, as_it_is(value))
         return StaticSpec(as_it_is(value)), []
     return _accept(parameter.annotation, value)
 
@@ -79,6 +80,27 @@ def as_it_is(value: Any) -> Any:
     if kind is dict:
         return {key: as_it_is(item) for key, item in value.items()}
     return set[Any](value) if kind is set else value
+
+
+_COMPTIME: dict[Any, tuple[type, ...]] = {
+    int: (numbers.Integral,),
+    float: (numbers.Real,),
+    bool: (bool, numbers.Integral),
+    str: (str,),
+}
+"""What a parameter takes that is annotated ``Comptime[int]``, say; others take any object."""
+
+
+def _check_comptime(annotation: Any, value: Any) -> None:
+    """Refuse a value for ``Comptime[int]`` that is no int, and its like."""
+    kinds = _COMPTIME.get(annotation) if isinstance(annotation, type) else None
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()  # of a NumPy scalar
+    if kinds is None or isinstance(value, (*kinds, Number)):
+        return
+    name: str = annotation.__name__
+    hint = f"pass {name}({value!r}), if that is what you mean" if isinstance(value, (str, float)) else ""
+    raise Mismatch(_describe(value), f"{a_(name)} known at compile time", hint)
 
 
 def _accept(annotation: Any, value: Any) -> Accepted:
