@@ -8,12 +8,20 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from weft.arguments import check_writes, examine, take
+from weft.arguments import Taken, check_writes, examine, take
 from weft.artifact import Signature
 from weft.cache import compile_kernel
-from weft.diagnostics import CompileError, LaunchError, PerformanceWarning, a_, caller_location, nearest
+from weft.diagnostics import (
+    CompileError,
+    Diagnostic,
+    LaunchError,
+    PerformanceWarning,
+    a_,
+    caller_location,
+    nearest,
+)
 from weft.dtype import DType
-from weft.extents import Extents
+from weft.extents import Extents, Place
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
@@ -320,8 +328,8 @@ class DeviceContext(BaseContext):
         if isinstance(kernel, CompiledKernel):
             kernel = kernel.kernel
         _check_kernel(kernel)
-        taken = take(self, kernel, args, named)
-        place = self._extents.find(over, grid_dim, block_dim, shared_mem_bytes, stream)
+        where = over, grid_dim, block_dim, shared_mem_bytes, stream
+        taken, place = take(self, kernel, args, named), self._extents.find(*where)
         attributes, refused = launch_attributes(
             self.info,
             place and place[0],
@@ -331,14 +339,8 @@ class DeviceContext(BaseContext):
             over=over is not None,
         )
         if taken is None or place is None or refused:
-            taken, problems = examine(self, kernel, args, named)
-            place = self._extents.examine(over, grid_dim, block_dim, shared_mem_bytes, stream, problems)
-            for diagnostic, at in refused:
-                problems.extend((diagnostic,), at)
-            if problems:
-                raise LaunchError(problems.placed(caller_location(), len(args)))
-        specs, values, memory = taken
-        grid, block, plan = place
+            taken, place = self._examine(kernel, args, named, where, refused)
+        (specs, values, memory), (grid, block, plan) = taken, place
         extents = (0, 0, 0)
         distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
         if plan is None:
@@ -369,6 +371,27 @@ class DeviceContext(BaseContext):
             attributes=attributes,
             guest=guest is not None,
         )
+
+    def _examine(
+        self,
+        kernel: Kernel[...],
+        args: tuple[object, ...],
+        named: Mapping[str, object],
+        where: tuple[Any, Any, Any, Any, Any],
+        refused: Sequence[tuple[Diagnostic, str]],
+    ) -> tuple[Taken, Place]:
+        """What a launch says, once more and in full.
+
+        Raises:
+            LaunchError: with all that is wrong.
+        """
+        taken, problems = examine(self, kernel, args, named)
+        place = self._extents.examine(*where, problems)
+        for diagnostic, at in refused:
+            problems.extend((diagnostic,), at)
+        if problems:
+            raise LaunchError(problems.placed(caller_location(), len(args)))
+        return taken, place
 
     def _launch_beside(
         self, target: Stream, arrays: list[ForeignArray], launch: _Launch, *, alone: bool

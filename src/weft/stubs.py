@@ -27,6 +27,7 @@ from weft.layout.tensor_spec import TensorSpec
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.cuda_attributes import launch_config
 from weft.runtime.cuda_device import CudaDevice
+from weft.runtime.cuda_errors import ELSEWHERE
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.cuda_stream import CudaStream
 from weft.runtime.dim import Dim
@@ -82,6 +83,7 @@ def stub_code() -> tuple[int, object]:
         table_offset=member_offset(Launcher.__dict__["table"]),
         address_offset=OFFSETS["_address"],
         owner_offset=OFFSETS["_allocation"],
+        elsewhere=ELSEWHERE,
     )
     names = {line.split("@")[1].split("(")[0] for line in text.splitlines() if line.startswith("declare")}
     symbols = {
@@ -134,35 +136,10 @@ def _learn(
     named: Mapping[str, Any],
     made: Launched,
 ) -> None:
-    slots: dict[str, int] = {}
-    total = 0
-    for p in parameters(made.kernel):
-        slots[p.name] = total
-        total += len(made.specs[p.name].leaves())
-    asks = Asks()
-    exchange: Exchange | None = None
-    positional = list(zip(slots, args[1:], strict=False))
-    given = {*dict(positional), *(name for name in named if name not in OPTIONS)}
-    if any(leaf.pointer for name in slots if name not in given for leaf in made.specs[name].leaves()):
-        return  # memory that the call does not show: it may be closed by the next time
-    for n, (name, value) in enumerate([*positional, *named.items()]):
-        if n < len(positional) or name not in OPTIONS:
-            spec = made.specs[name]
-            if made.guest and isinstance(spec, (PointerSpec, TensorSpec)):
-                found = _ask_array(asks, spec, value, slots[name])
-                if found is None or exchange not in (None, found):
-                    return
-                exchange = found
-            elif not _ask(asks, spec, value, slots[name]):
-                return
-        elif type(value) is int and name == "grid_dim":
-            asks.dimension(*_extent(info.max_grid_dim[0], value, made), 0)
-        elif type(value) is int and name == "block_dim":
-            asks.dimension(*_extent(info.max_block_dim[0], value, made), 3)
-        elif _is_fixed(value) or (name == "stream" and isinstance(value, DeviceStream)):
-            asks.identity(value)
-        else:
-            return
+    asked = _ask_all(info, args, named, made)
+    if asked is None:
+        return
+    asks, exchange = asked
     function, stream = made.function, made.stream
     assert isinstance(function, CudaFunction)
     assert isinstance(stream, CudaStream)
@@ -188,6 +165,42 @@ def _learn(
         )
     )
     stream.add_launcher(launcher)
+
+
+def _ask_all(
+    info: DeviceInfo, args: Sequence[Any], named: Mapping[str, Any], made: Launched
+) -> tuple[Asks, Exchange | None] | None:
+    """What the stub must ask of a call's arguments, and how it reads arrays; None where it cannot."""
+    slots: dict[str, int] = {}
+    total = 0
+    for p in parameters(made.kernel):
+        slots[p.name] = total
+        total += len(made.specs[p.name].leaves())
+    asks = Asks()
+    exchange: Exchange | None = None
+    positional = list(zip(slots, args[1:], strict=False))
+    given = {*dict(positional), *(name for name in named if name not in OPTIONS)}
+    if any(leaf.pointer for name in slots if name not in given for leaf in made.specs[name].leaves()):
+        return None  # memory that the call does not show: it may be closed by the next time
+    for n, (name, value) in enumerate([*positional, *named.items()]):
+        if n < len(positional) or name not in OPTIONS:
+            spec = made.specs[name]
+            if made.guest and isinstance(spec, (PointerSpec, TensorSpec)):
+                found = _ask_array(asks, spec, value, slots[name])
+                if found is None or exchange not in (None, found):
+                    return None
+                exchange = found
+            elif not _ask(asks, spec, value, slots[name]):
+                return None
+        elif type(value) is int and name == "grid_dim":
+            asks.dimension(*_extent(info.max_grid_dim[0], value, made), 0)
+        elif type(value) is int and name == "block_dim":
+            asks.dimension(*_extent(info.max_block_dim[0], value, made), 3)
+        elif _is_fixed(value) or (name == "stream" and isinstance(value, DeviceStream)):
+            asks.identity(value)
+        else:
+            return None
+    return asks, exchange
 
 
 def _is_fixed(value: Any) -> bool:

@@ -9,6 +9,8 @@ DLPack's exchange API, whose functions their types name. What it looks through a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weft.emit.stub_arrays import ARRAYS
 
 __all__ = ["ENTRY", "stub_text"]
@@ -471,9 +473,7 @@ done:
   call void @Py_IncRef(ptr @_Py_NoneStruct)
   ret ptr @_Py_NoneStruct
 failed:
-  ; the calling thread is in no context, or in another, and the stream has none of its own
-  switch i32 %rc, label %raise [ i32 201, label %python
-                                 i32 400, label %python ]
+  switch i32 %rc, label %raise [ {elsewhere} ]
 raise:
   %rc64 = sext i32 %rc to i64
   %number = call ptr @PyLong_FromLong(i64 %rc64)
@@ -520,7 +520,13 @@ def _digits(version: tuple[int, int]) -> str:
 
 
 def stub_text(
-    *, version: tuple[int, int], type_offset: int, table_offset: int, address_offset: int, owner_offset: int
+    *,
+    version: tuple[int, int],
+    type_offset: int,
+    table_offset: int,
+    address_offset: int,
+    owner_offset: int,
+    elsewhere: Sequence[int],
 ) -> str:
     """The stub as LLVM IR.
 
@@ -530,6 +536,7 @@ def stub_text(
         table_offset: where the builtin's ``self`` has the number that is the table's address.
         address_offset: where a buffer has its address.
         owner_offset: where a buffer has the owner of its memory.
+        elsewhere: the driver's statuses with which Python tries again.
     """
     return _TEXT.format(
         type_offset=type_offset,
@@ -537,6 +544,7 @@ def stub_text(
         table_offset=table_offset,
         address_offset=address_offset,
         owner_offset=owner_offset,
+        elsewhere=" ".join(f"i32 {status}, label %python" for status in elsewhere),
         arrays=ARRAYS,
         digits=_digits(version),
     )

@@ -8,9 +8,20 @@ from typing import Any
 from weft.artifact import Artifact
 from weft.diagnostics import DeviceError, caller_location
 
-__all__ = ["FAULTS", "OUT_OF_MEMORY", "Cuda", "CudaFailure", "fault_error", "lost_error", "version_text"]
+__all__ = [
+    "ELSEWHERE",
+    "FAULTS",
+    "OUT_OF_MEMORY",
+    "Cuda",
+    "CudaFailure",
+    "fault_error",
+    "lost_error",
+    "version_text",
+]
 
 OUT_OF_MEMORY = 2
+ELSEWHERE = (201, 400)
+"""Of a launch: the calling thread is in no context, or in another, and the stream has none of its own."""
 _NOT_READY = 600
 _AFTER = (
     "start the program anew; NVIDIA's newer drivers keep a fault until the process ends, "
