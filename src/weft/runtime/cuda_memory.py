@@ -86,10 +86,13 @@ class Memory:
 
     def _take(self, nbytes: int) -> int:
         cuda, cu = self._primary.cuda, self._primary.cu
-        nbytes = -(-nbytes // _WORD) * _WORD
+        whole = -(-nbytes // _WORD) * _WORD
         if self._pool is None:
-            return int(cuda(cu.cuMemAlloc, nbytes))
-        address = int(cuda(cu.cuMemAllocFromPoolAsync, nbytes, self._pool, self.stream))
+            address = int(cuda(cu.cuMemAlloc, whole))
+        else:
+            address = int(cuda(cu.cuMemAllocFromPoolAsync, whole, self._pool, self.stream))
+        if whole != nbytes:  # the rest is nobody's, but those atomic operations read it
+            cuda(cu.cuMemsetD32Async, address + whole - _WORD, 0, 1, self.stream)
         cuda(cu.cuStreamSynchronize, self.stream)
         return address
 
