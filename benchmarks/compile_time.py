@@ -14,11 +14,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.measure import ROOT, Target, process_environment, table, worker
+from benchmarks.measure import PEERS, Target, process_environment, table, worker
 from benchmarks.seven_check import check_all
 
 NAMES = ("vadd", "gray", "box", "mm_naive", "mm_tiled", "bsum", "softmax")
-PEERS = ROOT / "benchmarks" / "peers"
 PASSES = 4
 
 Pass = dict[str, dict[str, float]]

@@ -7,52 +7,39 @@ installed are left out; everybody's results are compared with torch's or NumPy's
 from __future__ import annotations
 
 import argparse
-import ctypes
 import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.kernels import pictures
-from benchmarks.measure import ROOT, Target, in_turns, module, process_environment, spread, table, worker
-from weft import Float32, WeftError
-from weft.emit.llvm import emit, load_object
+from benchmarks.launches import first_launches, launches
+from benchmarks.measure import PEERS, Target, in_turns, module, spread, table
+from weft import Float32
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 from weft.math import ceildiv
-from weft.runtime.native_launch import Launcher
-from weft.targets import find_target
 
-PEERS = ROOT / "benchmarks" / "peers"
 Case = Callable[[], None]
-Loop = Callable[[int], None]
 Array = npt.NDArray[np.float32]
-LAUNCHES = 5000
 
 
 def run(options: argparse.Namespace) -> None:
     print("## GPU\n")
-    try:
-        ctx = DeviceContext(api="cuda")
-    except WeftError as error:
-        print(f"not measured: {str(error).splitlines()[0]}\n")
+    if not DeviceContext.number_of_devices(api="cuda"):
+        print("not measured: there is no NVIDIA GPU\n")
         return
-    bench = Gpu(ctx, options.size or 8192, options.rounds or 7)
+    launches(options.rounds or 7)  # before this process has a context, which would slow the others
+    first_launches(options.rounds or 5)
+    bench = Gpu(DeviceContext(api="cuda"), options.size or 8192, options.rounds or 7)
     bench.describe()
     ceiling = bench.copy()
     bench.grayscale(ceiling)
     bench.downsample(ceiling)
-    bench.launches()
-    bench.graphs()
-    first_launches(options.rounds or 5)
 
 
 class Gpu:
@@ -64,10 +51,8 @@ class Gpu:
         self.torch: Any = torch if torch is not None and torch.cuda.is_available() else None
         self.triton: Any = None if self.torch is None else module("benchmarks.peers.gpu_triton")
         self.cupy: Any = module("cupy")
-        self.core: Any = module("cuda.core")
         source = (PEERS / "pictures.cu").read_text(encoding="utf-8")
         self.cuda: Any = None if self.cupy is None else self.cupy.RawModule(code=source)
-        self.floor = c_floor()
         self.pixels = np.random.default_rng(1).uniform(0, 255, (size, size, 3)).astype(np.float32)
         self.image: Any = ctx.enqueue_create_buffer(Float32, self.pixels.size)
         ctx.enqueue_copy(dst=self.image, src=self.pixels.reshape(-1))
@@ -77,11 +62,12 @@ class Gpu:
 
     def describe(self) -> None:
         found = {"torch": self.torch, "triton": self.triton and module("triton"), "cupy": self.cupy}
-        found["cuda.core"] = self.core
+        found["cuda.core"] = module("cuda.core")
         versions = [
             f"{n} {getattr(m, '__version__', '') if m else 'not installed'}" for n, m in found.items()
         ]
-        print(f"{self.ctx.name}; {', '.join(versions)}, nvcc {'found' if self.floor else 'not installed'}\n")
+        nvcc = "found" if shutil.which("nvcc") else "not installed"
+        print(f"{self.ctx.name}; {', '.join(versions)}, nvcc {nvcc}\n")
 
     # -- how things are timed -------------------------------------------------------------------
     def wait(self) -> None:
@@ -270,220 +256,3 @@ class Gpu:
             case()
             self.wait()
             self.check(name, results[name](), expected)
-
-    def launches(self) -> None:
-        """One small kernel again and again: what a launch costs. Each loop is written out, as users do."""
-        ctx, n, kernel = self.ctx, 1024, pictures.scalar_add
-        buffer: Any = ctx.enqueue_create_buffer(Float32, n)
-        buffer.enqueue_fill(0.0)
-        ready = ctx.compile_function(kernel)
-
-        def plain(count: int) -> None:
-            for _ in range(count):
-                ctx.enqueue_function(kernel, buffer, n, 1.0, grid_dim=4, block_dim=256)
-
-        def compiled(count: int) -> None:
-            for _ in range(count):
-                ctx.enqueue_function(ready, buffer, n, 1.0, grid_dim=4, block_dim=256)
-
-        loops: dict[str, Loop] = {"weft, kernel": plain, "weft, compile_function": compiled}
-        if self.torch is not None:
-            vector = self.torch.zeros(n, device="cuda")
-
-            def tensors(count: int) -> None:
-                for _ in range(count):
-                    ctx.enqueue_function(ready, vector, n, 1.0, grid_dim=4, block_dim=256)
-
-            def in_torch(count: int) -> None:
-                for _ in range(count):
-                    vector.add_(1.0)
-
-            def in_triton(count: int) -> None:
-                for _ in range(count):
-                    self.triton.scalar_add[(4,)](vector, n, 1.0, B=256)
-
-            if works(tensors, "torch tensors as arguments"):
-                loops["weft, torch tensor"] = tensors
-            loops["torch, add_"] = in_torch
-            if self.triton is not None:
-                loops["Triton"] = in_triton
-        if self.cuda is not None:
-            raw, zeros = self.cuda.get_function("scalar_add"), self.cupy.zeros(n, np.float32)
-            arguments = (zeros, np.int32(n), np.float32(1))
-
-            def in_cupy(count: int) -> None:
-                for _ in range(count):
-                    raw((4,), (256,), arguments)
-
-            loops["CuPy"] = in_cupy
-            loop = None if self.core is None else core_launch(self.core, zeros.data.ptr, n)
-            if loop is not None:
-                loops["cuda.core"] = loop
-        times = in_turns({name: self.sustained(loop) for name, loop in loops.items()}, self.rounds)
-        rows = [[name, *(f"{1e6 * t:.2f}" for t in spread(got))] for name, got in times.items()]
-        if self.floor:
-            rows.append(["C++, cuLaunchKernel", "", f"{self.floor['launch']:.2f}", ""])
-        print(f"Launch of scalar_add, {LAUNCHES} in a row, end to end")
-        table(("", "least µs", "median", "most"), rows)
-        best = 1e6 * min(statistics.median(times[c]) for c in times if c.startswith("weft"))
-        print(Target("launch, end to end", best, 2.7, "µs"))
-        for name, limit in (("weft, kernel", 0.15), ("weft, torch tensor", 0.6)):
-            if name in loops:
-                alone = self.python_side(loops[name])
-                if alone is None:
-                    print(f"not measured: {name}, Python's side alone (its launches are not native)")
-                else:
-                    print(Target(f"{name}, Python's side alone", alone, limit, "µs"))
-        print()
-
-    def sustained(self, loop: Loop) -> Callable[[], float]:
-        """Seconds of a launch among many, the wait at the end included."""
-
-        def timed() -> float:
-            self.wait()
-            start = time.perf_counter()
-            loop(LAUNCHES)
-            self.wait()
-            return (time.perf_counter() - start) / LAUNCHES
-
-        return timed
-
-    def python_side(self, loop: Loop) -> float | None:
-        """Microseconds of a launch whose driver call does nothing, or None where launches are not native."""
-        loop(100)
-        self.wait()
-        launcher = getattr(self.ctx.enqueue_function, "__self__", None)
-        if not isinstance(launcher, Launcher):
-            return None
-        target = find_target("native")
-        code = emit("define i32 @nothing() {\n  ret i32 0\n}\n", target, "object").data
-        nothing = load_object(code, "nothing", {})
-        driver = ctypes.c_void_p.from_address(launcher.table)  # the table's first field: cuLaunchKernel
-        saved = driver.value
-        driver.value = nothing.address
-        try:
-            times: list[float] = []
-            for _ in range(self.rounds + 1):
-                start = time.perf_counter()
-                loop(LAUNCHES)
-                times.append((time.perf_counter() - start) / LAUNCHES)
-        finally:
-            driver.value = saved
-        return 1e6 * statistics.median(times[1:])
-
-    def graphs(self) -> None:
-        """100 launches of scalar_add as one graph."""
-        ctx, n = self.ctx, 1024
-        cases: dict[str, Case] = {}
-        buffer: Any = ctx.enqueue_create_buffer(Float32, n)
-        buffer.enqueue_fill(0.0)
-        ready = ctx.compile_function(pictures.scalar_add)
-        with ctx.capture() as graph:
-            for _ in range(100):
-                ctx.enqueue_function(ready, buffer, n, 1.0, grid_dim=4, block_dim=256)
-        cases["weft"] = graph.replay
-        if self.torch is not None:
-            vector, graph_ = self.torch.zeros(n, device="cuda"), self.torch.cuda.CUDAGraph()
-            with self.torch.cuda.graph(graph_):
-                for _ in range(100):
-                    vector.add_(1.0)
-            cases["torch, add_"] = graph_.replay
-        times = in_turns({name: self.in_a_row(case, 50) for name, case in cases.items()}, self.rounds)
-        rows = [[name, *(f"{1e4 * t:.3f}" for t in spread(got))] for name, got in times.items()]
-        if self.floor:
-            rows.append(["C++", "", f"{self.floor['graph']:.3f}", ""])
-        print("Replay of a graph of 100 launches, per launch")
-        table(("", "least µs", "median", "most"), rows)
-        print(Target("graph, per launch", 1e4 * statistics.median(times["weft"]), 0.95, "µs"), "\n")
-
-
-def works(loop: Loop, what: str) -> bool:
-    """Whether a loop can run here."""
-    try:
-        loop(1)
-    except (WeftError, TypeError, AttributeError) as error:
-        print(f"not measured: {what} ({str(error).splitlines()[0]})")
-        return False
-    return True
-
-
-def core_launch(core: Any, address: int, n: int) -> Loop | None:
-    """scalar_add through cuda.core, or None where this version of it is another."""
-    try:
-        device = core.Device()
-        device.set_current()
-        stream = device.create_stream()
-        source = (PEERS / "pictures.cu").read_text(encoding="utf-8")
-        major, minor = device.compute_capability
-        program = core.Program(source, "c++", core.ProgramOptions(arch=f"sm_{major}{minor}"))
-        kernel = program.compile("cubin").get_kernel("scalar_add")
-        config = core.LaunchConfig(grid=4, block=256)
-        arguments = (address, np.int32(n), np.float32(1))
-        core.launch(stream, config, kernel, *arguments)
-        stream.sync()
-    except Exception as error:
-        print(f"cuda.core: not measured ({error})")
-        return None
-
-    def loop(count: int) -> None:
-        for _ in range(count):
-            core.launch(stream, config, kernel, *arguments)
-
-    return loop
-
-
-def c_floor() -> dict[str, float]:
-    """What a launch and a graph's launch cost in C++, or nothing without nvcc."""
-    nvcc = shutil.which("nvcc")
-    if nvcc is None:
-        return {}
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "launch_floor"
-        command = [nvcc, "-O2", str(PEERS / "launch_floor.cu"), "-ldl", "-o", str(program)]
-        built = subprocess.run(command, capture_output=True, text=True, check=False)
-        if built.returncode:
-            print(f"nvcc failed: {built.stderr.strip().splitlines()[-1]}")
-            return {}
-        found = worker([program])
-        return {} if found.missing else found.data
-
-
-def first_launches(rounds: int) -> None:
-    """Fresh processes: from import to the first result."""
-    rows: dict[str, list[dict[str, float]]] = {}
-    missing: dict[str, str] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        weft = [sys.executable, "-m", "benchmarks.first_launch", "cuda"]
-        triton = [sys.executable, PEERS / "first_triton.py"]
-        places = {"weft": Path(folder) / "weft", "Triton": Path(folder) / "triton"}
-        env = process_environment(
-            PYTHONPYCACHEPREFIX=Path(folder) / "bytecode",
-            WEFT_CACHE_DIR=places["weft"],
-            TRITON_CACHE_DIR=places["Triton"],
-            CUDA_CACHE_PATH=Path(folder) / "driver",
-        )
-        for round_ in range(rounds + 1):
-            for name, command in (("weft", weft), ("Triton", triton)):
-                shutil.rmtree(places[name], ignore_errors=True)
-                shutil.rmtree(Path(folder) / "driver", ignore_errors=True)
-                for state in ("cold", "from its cache"):
-                    if name in missing:
-                        continue
-                    found = worker(command, env)
-                    if found.missing:
-                        missing[name] = found.missing
-                    elif round_:
-                        rows.setdefault(f"{name}, {state}", []).append(found.data)
-    print("First vector addition in a fresh process: medians")
-    keys = ("import", "context", "launch")
-    medians = {n: {k: 1e3 * statistics.median(r[k] for r in got) for k in keys} for n, got in rows.items()}
-    table(
-        ("", "import ms", "context and memory", "first launch"),
-        [[n, *(f"{m[k]:.1f}" for k in keys)] for n, m in medians.items()],
-    )
-    for name, why in missing.items():
-        print(f"{name}: {why}")
-    for name, limit in (("weft, cold", 60), ("weft, from its cache", 15)):
-        if name in medians:
-            print(Target(f"first launch, {name}", medians[name]["launch"], limit))
-    print()

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "MISSING",
+    "PEERS",
     "ROOT",
     "Outcome",
     "Target",
@@ -29,6 +31,7 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).resolve().parent.parent
+PEERS = ROOT / "benchmarks" / "peers"
 MISSING = 3
 """A worker's exit status when what it measures is not installed."""
 

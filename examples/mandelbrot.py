@@ -1,6 +1,7 @@
 """The Mandelbrot set twice: SIMD on the CPU, and a thread for each pixel. One function serves both.
 
-Writes out/mandelbrot.png.
+Writes out/mandelbrot.png. Where the second runs on a GPU, which rounds a product and a sum once, some
+points at the rim take another number of steps.
 """
 
 from __future__ import annotations

@@ -87,7 +87,11 @@ def test_compile_info(output: Callable[..., str]) -> None:
 
 def test_mandelbrot(output: Callable[..., str], tmp_path: Path) -> None:
     text = output(PYTHON, "mandelbrot.py")
-    assert "100.00% of the pixels are the same" in text
+    same = re.search(r"([\d.]+)% of the pixels are the same", text)
+    assert same is not None
+    # a GPU rounds a product and a sum once, which shows where points hardly escape
+    least = 99 if "a thread per pixel, NVIDIA" in text else 100
+    assert float(same[1]) >= least
     picture = pixels_of(tmp_path / "out" / "mandelbrot.png")
     height, width, _ = picture.shape
     assert picture[height // 2, width * 2 // 3].tolist() == [0, 0, 0]  # the origin is in the set
