@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics import a_
@@ -14,6 +13,7 @@ from weft.runtime.peers import other_owner
 from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
     from weft.runtime.context import BaseContext
@@ -29,21 +29,48 @@ else:
 
 
 _POSITION = {"dst": 0, "src": 1}
+_KINDS: dict[tuple[str, str], CopyKind] = {
+    ("d", "d"): "d2d",
+    ("d", "h"): "d2h",
+    ("h", "d"): "h2d",
+    ("h", "h"): "h2h",
+}
+_NAMES: dict[np.dtype[Any], str] = {}
+"""Names of NumPy's types, which it puts together anew each time."""
 
 
-@dataclass(frozen=True, slots=True)
 class _End:
-    address: int
-    size: int
-    dtype: str
-    letter: str
-    owner: object | None
-    """Whoever owns ordinary host memory."""
-    itemsize: int
-    shown: str
-    buffer: Buffer[Any] | None = None
-    own: bool = False
-    """Whether it is a buffer that this context uses as its own."""
+    """One end of a copy."""
+
+    __slots__ = ("address", "buffer", "dtype", "itemsize", "letter", "own", "owner", "size")
+
+    def __init__(
+        self,
+        address: int,
+        size: int,
+        dtype: str,
+        itemsize: int,
+        letter: str,
+        owner: npt.NDArray[Any] | None = None,
+        buffer: Buffer[Any] | None = None,
+        own: bool = False,
+    ) -> None:
+        self.address = address
+        self.size = size
+        self.dtype = dtype
+        self.itemsize = itemsize
+        self.letter = letter
+        self.owner = owner
+        """The array, which owns ordinary host memory."""
+        self.buffer = buffer
+        self.own = own
+        """Whether it is a buffer that this context uses as its own."""
+
+    @property
+    def shown(self) -> str:
+        if self.buffer is None:
+            return f"a NumPy array of {self.size} {self.dtype}"
+        return f"a {type(self.buffer).__name__} of {self.size} {self.dtype}"
 
     def place(self) -> Place:
         """The end of a copy between contexts."""
@@ -96,14 +123,14 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
             f"a copy has two ends of one length: dst is {target.shown}, src is {source.shown}",
             hints=[f"copy a part of the longer one: `{longer}[:{size}]`"],
         )
-    if not isinstance(dst, Buffer) and not cast("npt.NDArray[Any]", dst).flags.writeable:
+    if target.owner is not None and not target.owner.flags.writeable:
         raise refuse(
             "copy-readonly",
             "dst is a NumPy array that must not be written (flags.writeable)",
             hints=["copy into another array, such as `np.empty_like(array)`"],
             at=("dst", 0),
         )
-    foreign = [end for end in (target, source) if end.buffer is not None and not end.own]
+    foreign = target.buffer is not None and not target.own or source.buffer is not None and not source.own
     if foreign and not (target.own or source.own):
         hint = "dst.enqueue_copy_from(src)" if target.buffer is not None else "src.enqueue_copy_to(dst)"
         raise refuse(
@@ -115,13 +142,12 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
             ],
             hints=[f"have the buffer's context do it: `{hint}`"],
         )
-    kind = cast("CopyKind", f"{source.letter}2{target.letter}")
     nbytes = source.size * source.itemsize
     if nbytes and foreign:
         copy_across(context, stream, target.place(), source.place(), nbytes)
     elif nbytes:
         stream.copy(
-            kind,
+            _KINDS[source.letter, target.letter],
             target.address,
             source.address,
             nbytes,
@@ -133,12 +159,11 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
 def _end(context: BaseContext, end: object, name: str) -> _End:
     if isinstance(end, Buffer):
         buffer = cast("Buffer[Any]", end)
-        shown = f"a {type(buffer).__name__} of {len(buffer)} {buffer.dtype}"
         letter = "d" if isinstance(buffer, DeviceBuffer) else "h"
         own, address = buffer.lend(context), buffer.address
         context.note_use(buffer)
         dtype: DType = buffer.dtype
-        return _End(address, len(buffer), dtype.name, letter, None, dtype.itemsize, shown, buffer, own)
+        return _End(address, len(buffer), dtype.name, dtype.itemsize, letter, None, buffer, own)
     if not hasattr(end, "__array_interface__"):
         if end is None:
             raise refuse(
@@ -174,5 +199,6 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
             hints=["convert it: `array.astype(array.dtype.newbyteorder('='))`"],
             at=(name, _POSITION[name]),
         )
-    shown = f"a NumPy array of {array.size} {array.dtype}"
-    return _End(array.ctypes.data, array.size, array.dtype.name, "h", array, array.itemsize, shown)
+    name_of = _NAMES.get(array.dtype) or _NAMES.setdefault(array.dtype, array.dtype.name)
+    address: int = array.__array_interface__["data"][0]
+    return _End(address, array.size, name_of, array.itemsize, "h", array)

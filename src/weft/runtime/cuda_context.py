@@ -116,7 +116,7 @@ class Primary:
                 hints=["start processes by `multiprocessing.get_context('spawn')`"],
             )
         status = self.cu.cuCtxSetCurrent(self.context)[0]
-        if status != 0:
+        if status:
             raise self.error(self.cuda.failure("cuCtxSetCurrent", status))
 
     def call(self, function: Callable[..., tuple[Any, ...]], *args: Any) -> Any:

@@ -79,10 +79,11 @@ class Cuda:
         Raises:
             CudaFailure: it returned anything but success.
         """
-        status, *values = function(*args)
-        if status != 0:
-            raise self.failure(function.__name__, status)
-        return values[0] if len(values) == 1 else values or None
+        result = function(*args)
+        if result[0]:
+            raise self.failure(function.__name__, result[0])
+        count = len(result)
+        return None if count == 1 else result[1] if count == 2 else list(result[1:])
 
     def ready(self, query: Callable[..., tuple[Any, ...]], handle: Any) -> bool:
         """Whether ``cuStreamQuery`` or ``cuEventQuery`` finds the work ended.
@@ -91,7 +92,7 @@ class Cuda:
             CudaFailure: work failed.
         """
         (status,) = query(handle)
-        if status == 0:
+        if not status:
             return True
         if status == _NOT_READY:
             return False
