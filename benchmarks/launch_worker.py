@@ -108,6 +108,19 @@ def with_tensors(rounds: int) -> Figures:
     return {"launch": median(loop, wait, LAUNCHES, rounds)} | python_side(ctx, loop, rounds)
 
 
+def with_cupy(rounds: int) -> Figures:
+    """weft with an array of CuPy's."""
+    cupy = needs("cupy")
+    ctx, vector = DeviceContext(api="cuda"), cupy.zeros(N, np.float32)
+
+    def loop(count: int) -> None:
+        for _ in range(count):
+            ctx.enqueue_function(scalar_add, vector, N, 1.0, grid_dim=4, block_dim=256)
+
+    wait = cupy.cuda.Device().synchronize
+    return {"launch": median(loop, wait, LAUNCHES, rounds)} | python_side(ctx, loop, rounds)
+
+
 def python_side(ctx: DeviceContext, loop: Loop, rounds: int) -> Figures:
     """The time of a launch whose driver call does nothing; nothing where launches are not native."""
     launcher = getattr(ctx.enqueue_function, "__self__", None)
@@ -197,6 +210,7 @@ PEERS_BY_NAME: dict[str, Callable[[int], Figures]] = {
     "weft": with_buffers,
     "weft, compile_function": compiled,
     "weft, torch tensor": with_tensors,
+    "weft, CuPy array": with_cupy,
     "torch, add_": in_torch,
     "Triton": in_triton,
     "CuPy": in_cupy,

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 from weft.arguments import OPTIONS
 from weft.cache import cached
 from weft.dtype import DType
-from weft.foreign.dlpack import code_of
-from weft.foreign.exchange import exchange_of
+from weft.foreign.arrays import ForeignArray
+from weft.foreign.dlpack import CUDA, code_of
+from weft.foreign.exchange import exchange_of, has_interface
 from weft.foreign.read import reader_of
 from weft.lang.signature import parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
@@ -71,11 +72,8 @@ class Launched:
 @functools.cache
 def stub_code() -> tuple[int, object]:
     """The stub's address in this process, and what keeps it there."""
-    from weft.emit.llvm import emit, load_object
     from weft.emit.stub import ENTRY, stub_text
-    from weft.targets import TARGETS
 
-    target = TARGETS["native"]
     type_offset = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
     text = stub_text(
         version=sys.version_info[:2],
@@ -85,15 +83,36 @@ def stub_code() -> tuple[int, object]:
         owner_offset=OFFSETS["_allocation"],
         elsewhere=ELSEWHERE,
     )
+    return _load(text, ENTRY, {"_Py_NoneStruct": id(None), "_Py_FalseStruct": id(False)})
+
+
+@functools.cache
+def interface_code() -> tuple[int, object]:
+    """The address of what reads a CUDA array interface, and what keeps it there."""
+    from weft.emit.stub_interface import ENTRY, INTERFACE, NAMES
+
+    names = {f"weft_name_{name}": sys.intern(name) for name in NAMES}
+    symbols = {symbol: id(name) for symbol, name in names.items()}
+    address, loaded = _load(
+        INTERFACE, ENTRY, symbols | {"_Py_NoneStruct": id(None), "_Py_FalseStruct": id(False)}
+    )
+    return address, (loaded, names)
+
+
+def _load(text: str, entry: str, symbols: dict[str, int]) -> tuple[int, object]:
+    """The address of a function in this process, and what keeps it there."""
+    from weft.emit.llvm import emit, load_object
+    from weft.targets import TARGETS
+
+    target = TARGETS["native"]
     names = {line.split("@")[1].split("(")[0] for line in text.splitlines() if line.startswith("declare")}
-    symbols = {
+    python = {
         name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
         for name in names
         if not name.startswith("llvm.")
     }
-    symbols |= {"_Py_NoneStruct": id(None), "_Py_FalseStruct": id(False)}
     code = cached(text, target, lambda: emit(text, target, "object", passes=False).data)
-    loaded = load_object(code, ENTRY, symbols)
+    loaded = load_object(code, entry, symbols | python)
     return loaded.address, loaded
 
 
@@ -220,7 +239,7 @@ def _ask_array(asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int
     if read is None or len(spec.leaves()) != 1:
         return None
     array = read(value)
-    exchange = exchange_of(value, array)
+    exchange = exchange_of(value, array) or _exchange_by_interface(value, array)
     if exchange is None:
         return None
     if isinstance(spec, TensorSpec):
@@ -229,6 +248,14 @@ def _ask_array(asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int
         layout, alignment = None, array.dtype.itemsize
     asks.array(value, exchange, code_of(array.dtype), slot, layout=layout, alignment=alignment)
     return exchange
+
+
+def _exchange_by_interface(value: Any, array: ForeignArray) -> Exchange | None:
+    """How the stub reads arrays like CuPy's, on the device and stream of this one."""
+    if not has_interface(value, array):
+        return None
+    assert array.device_id is not None
+    return Exchange(interface_code()[0], 0, CUDA | array.device_id << 32, stream=array.stream or 0)
 
 
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:

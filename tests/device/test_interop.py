@@ -347,6 +347,39 @@ def test_cupy(ctx: DeviceContext) -> None:
     assert float(as_tensor(x).shape[0]) == 300
 
 
+def test_cupy_natively(ctx: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches that were made before do not go through Python, and do what those through Python do."""
+    cupy = library("cupy")
+    ctx.compile_function(add_one)
+    counted = count_python_launches(ctx, monkeypatch)
+    base = cupy.zeros(4096, cupy.float32)
+    shapes = [base, base[64:], base.reshape(64, 64), base[128:256], base[:0]]
+    for n in range(40):
+        x = shapes[n % len(shapes)]
+        ctx.enqueue_function(add_one, x, x.size, grid_dim=16, block_dim=256)
+    assert counted[0] == 1
+    expected = np.zeros(4096)
+    for part in (slice(0, 4096), slice(64, 4096), slice(0, 4096), slice(128, 256)):
+        expected[part] += 8
+    assert np.array_equal(cupy.asnumpy(base), expected)
+    cupy.cuda.get_current_stream().synchronize()
+    with cupy.cuda.Stream(non_blocking=True):
+        for _ in range(40):
+            base += 1
+            ctx.enqueue_function(add_one, base, base.size, grid_dim=16, block_dim=256)
+        assert np.array_equal(cupy.asnumpy(base), expected + 80)
+        assert counted[0] == 2
+    for wrong in (base.astype(np.float64), base.reshape(64, 64).T, base[::2]):
+        with pytest.raises(LaunchError):
+            ctx.enqueue_function(add_one, wrong, 64, grid_dim=16, block_dim=256)
+    out, x = cupy.empty((300, 200), cupy.float32), cupy.random.rand(200, 300, dtype=cupy.float32)
+    counted[0] = 0
+    for n in range(30):
+        ctx.enqueue_function(scale, x, float(n), out.T, over=(200, 300))
+        assert bool((out.T == x * np.float32(n)).all())
+    assert counted[0] == 1
+
+
 def test_jax(ctx: DeviceContext) -> None:
     jax = library("jax")
     if jax.default_backend() != "gpu":

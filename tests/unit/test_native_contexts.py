@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+import math
+import sys
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from driver_played import Binding, always
@@ -12,6 +16,7 @@ from weft import Comptime, Float32, Int32, Pointer, kernel
 from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import global_idx, thread_idx
 from weft.gpu.host import DeviceContext
+from weft.layout import LayoutTensor
 from weft.runtime import drivers
 from weft.runtime.cuda import CudaDriver
 from weft.runtime.cuda_context import Primary
@@ -182,3 +187,77 @@ def test_a_range_with_fewer_elements_a_thread_than_planned(gpu: Gpu) -> None:
         ctx.enqueue_function(asks_for_its_thread, x, over=(20_000_000, 3))
     ctx.enqueue_function(scale, x, 3, over=(20_000_000, 3))
     assert gpu.launches[-1][1] == (1, 58824, 1)
+
+
+class Stream:
+    """CuPy's, played."""
+
+    def __init__(self, ptr: int) -> None:
+        self.ptr = ptr
+
+
+class CupyArray:
+    """An array of CuPy's, played: memory, and the stream that is current by then."""
+
+    stream = Stream(0)
+
+    def __init__(self, ptr: int, shape: tuple[int, ...], device_id: int = 0) -> None:
+        self.data = SimpleNamespace(ptr=ptr, device_id=device_id)
+        self.shape, self.dtype = shape, np.dtype(np.float32)
+        self.strides = tuple(4 * math.prod(shape[n + 1 :]) for n in range(len(shape)))
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        data, stream = (self.data.ptr, False), self.stream.ptr or 1
+        return {"shape": self.shape, "typestr": "<f4", "strides": None, "data": data, "stream": stream}
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> type[CupyArray]:
+    module = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=lambda: CupyArray.stream))
+    monkeypatch.setitem(sys.modules, "cupy", cast("Any", module))
+    kind = type("ndarray", (CupyArray,), {"__module__": "cupy"})
+    monkeypatch.setattr(CupyArray, "stream", Stream(0))
+    return kind
+
+
+def test_arrays_of_cupy(gpu: Gpu, cupy: type[CupyArray]) -> None:
+    ctx, _ = warmed(gpu)
+    one, two = cupy(4096, (8,)), cupy(8192, (2, 4))
+
+    def launch(array: object) -> tuple[str, list[int]]:
+        ctx.enqueue_function(scale, cast("Any", array), 3, grid_dim=4, block_dim=32)
+        return gpu.launches[-1][0], gpu.launches[-1][3]
+
+    assert launch(one) == ("python", [4096, 3])
+    assert launch(two) == ("native", [8192, 3])
+    CupyArray.stream = Stream(99)  # an order of its own
+    assert launch(one) == ("python", [4096, 3])
+    assert launch(two) == ("native", [8192, 3])
+    CupyArray.stream = Stream(0)
+    assert launch(one) == ("native", [4096, 3])
+    with pytest.raises(LaunchError, match="cuda:1"):
+        launch(cupy(4096, (8,), 1))
+    two.strides = (32, 4)  # every second row
+    two.__class__ = type("ndarray", (cupy,), {"__cuda_array_interface__": 3, "__module__": "cupy"})
+    with pytest.raises(LaunchError, match="not contiguous"):
+        launch(two)
+
+
+def test_arrays_of_cupy_as_tensors(gpu: Gpu, cupy: type[CupyArray]) -> None:
+    @kernel
+    def copied(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+        out[global_idx.x, 0] = x[global_idx.x, 0]
+
+    ctx, _ = warmed(gpu)
+
+    def launch(x: object, out: object) -> tuple[str, list[int]]:
+        ctx.enqueue_function(copied, cast("Any", x), cast("Any", out), grid_dim=1, block_dim=2)
+        return gpu.launches[-1][0], gpu.launches[-1][3]
+
+    one, two, wide = cupy(4096, (2, 4)), cupy(8192, (2, 4)), cupy(12288, (2, 5))
+    assert launch(one, two) == ("python", [4096, 8192])
+    assert launch(two, one) == ("native", [8192, 4096])
+    assert launch(one, wide) == ("python", [4096, 12288])  # another kernel
+    assert launch(one, one) == ("python", [4096, 4096])  # which must not be the one for distinct arrays
+    assert launch(two, one) == ("native", [8192, 4096])

@@ -10,8 +10,8 @@ from __future__ import annotations
 __all__ = ["ARRAYS"]
 
 ARRAYS = """
-%Array = type { ptr, i64, i32, i32, ptr, ptr, i64 }  ; DLTensor
-%Expected = type { i64, i64, i64, i64, [0 x i64] }
+%Array = type { ptr, i64, i32, i32, ptr, ptr, i64, i64 }  ; DLTensor, and the stream where its reader tells it
+%Expected = type { i64, i64, i64, i64, i64, [0 x i64] }
 
 declare void @PyErr_Clear()
 declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
@@ -21,6 +21,10 @@ declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
 define i1 @weft_array(ptr %arg, ptr %read, ptr %expected, i64 %odd, ptr %address, ptr %end) nounwind {
 entry:
   %array = alloca %Array, align 16
+  %its_streamp = getelementptr %Expected, ptr %expected, i64 0, i32 4
+  %its_stream = load i64, ptr %its_streamp
+  %streamp = getelementptr %Array, ptr %array, i64 0, i32 7
+  store i64 %its_stream, ptr %streamp
   %rc = call i32 %read(ptr %arg, ptr %array)
   %read_it = icmp eq i32 %rc, 0
   br i1 %read_it, label %known, label %clear
@@ -31,7 +35,10 @@ known:
   %devicep = getelementptr %Array, ptr %array, i64 0, i32 1
   %device = load i64, ptr %devicep
   %its_device = load i64, ptr %expected
-  %here = icmp eq i64 %device, %its_device
+  %here0 = icmp eq i64 %device, %its_device
+  %stream = load i64, ptr %streamp
+  %in_order = icmp eq i64 %stream, %its_stream
+  %here = and i1 %here0, %in_order
   %typep = getelementptr %Array, ptr %array, i64 0, i32 3
   %type = load i32, ptr %typep
   %its_typep = getelementptr %Expected, ptr %expected, i64 0, i32 1
@@ -95,9 +102,9 @@ stepped:
   br i1 %any, label %next, label %exact
 exact:
   %n2 = add i64 %n, %rank
-  %its_extentp = getelementptr %Expected, ptr %expected, i64 0, i32 4, i64 %n
+  %its_extentp = getelementptr %Expected, ptr %expected, i64 0, i32 5, i64 %n
   %its_extent = load i64, ptr %its_extentp
-  %its_stridep = getelementptr %Expected, ptr %expected, i64 0, i32 4, i64 %n2
+  %its_stridep = getelementptr %Expected, ptr %expected, i64 0, i32 5, i64 %n2
   %its_stride = load i64, ptr %its_stridep
   %as_long = icmp eq i64 %extent, %its_extent
   %as_far = icmp eq i64 %step, %its_stride

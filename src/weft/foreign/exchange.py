@@ -15,7 +15,7 @@ from weft.foreign.arrays import ForeignArray
 from weft.foreign.dlpack import CUDA
 from weft.runtime.native_launch import Exchange
 
-__all__ = ["exchange_of"]
+__all__ = ["exchange_of", "has_interface"]
 
 _NAME = b"dlpack_exchange_api"
 _MAJOR = 1
@@ -47,6 +47,20 @@ def exchange_of(value: object, array: ForeignArray) -> Exchange | None:
     if functions is None or array.hold or array.api != "cuda" or array.device_id is None:
         return None
     return Exchange(functions[0], functions[1], CUDA | array.device_id << 32, functions[2])
+
+
+def has_interface(value: object, array: ForeignArray) -> bool:
+    """Whether native code can read such objects by their CUDA array interface, with ``data.device_id``.
+
+    So it is with CuPy's arrays. The interface tells the stream, but keeps no memory: the library must itself.
+
+    Args:
+        value: the library's object.
+        array: the same as weft has read it.
+    """
+    device = getattr(getattr(value, "data", None), "device_id", None)
+    reads = hasattr(type(value), "__cuda_array_interface__") and isinstance(device, int)
+    return reads and array.api == "cuda" and array.stream is not None and not array.hold
 
 
 @functools.cache

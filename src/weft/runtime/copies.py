@@ -130,7 +130,7 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
             hints=["copy into another array, such as `np.empty_like(array)`"],
             at=("dst", 0),
         )
-    foreign = target.buffer is not None and not target.own or source.buffer is not None and not source.own
+    foreign = any(end.buffer is not None and not end.own for end in (target, source))
     if foreign and not (target.own or source.own):
         hint = "dst.enqueue_copy_from(src)" if target.buffer is not None else "src.enqueue_copy_to(dst)"
         raise refuse(

@@ -144,7 +144,7 @@ class Asks:
         rank, sizes = -1, ()
         if layout is not None:
             rank, sizes = len(layout[0]), (*layout[0], *layout[1])
-        words = (exchange.device, code | bits << 8 | 1 << 16, rank, bits // 8, *sizes)
+        words = (exchange.device, code | bits << 8 | 1 << 16, rank, bits // 8, exchange.stream, *sizes)
         expected = (ctypes.c_int64 * len(words))(*words)
         self.keep += [type(value), expected]
         where = ctypes.addressof(expected)
@@ -178,16 +178,18 @@ class Asks:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """How native code reads the arrays of another library: two functions of DLPack's exchange API."""
+    """How native code reads another library's arrays: two functions like those of DLPack's exchange API."""
 
     read: int
-    """The address of ``dltensor_from_py_object_no_sync``."""
+    """The address of ``dltensor_from_py_object_no_sync``, or of what else fills in a ``DLTensor``."""
     stream_of: int
-    """The address of ``current_work_stream``."""
+    """The address of ``current_work_stream``; 0 where ``read`` tells each array's stream."""
     device: int
     """The arrays' device: its kind in 32 bits, its number above."""
     refuses: tuple[str, ...] = ()
     """Methods that must return False of an array: what its memory alone does not show."""
+    stream: int = 0
+    """The stream that ``read`` must tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +302,7 @@ class Launcher:
             (ctypes.c_int64 * 6)(*known.dims),
             known.function.max_threads_per_block,
             known.apart,
-            None if exchange is None else exchange.stream_of,
+            exchange.stream_of or None if exchange is not None else None,
             0 if exchange is None else exchange.device,
             None if known.config is None else int(known.config.getPtr()),
         )
