@@ -69,7 +69,7 @@ class Extents:
             shared = 0
         if over is not None:
             plan = self._over(over, grid_dim, block_dim, problems)
-            if plan is not None:
+            if plan is not None and not plan.empty:
                 grid_of_plan, block_of_plan = plan.grid(plan.per_thread), plan.block
                 if self._info.api == "cpu":  # stretches of rows, of any number, which no limit is about
                     grid_of_plan = block_of_plan = Dim(1)
@@ -140,11 +140,8 @@ class Extents:
                 f"over={over!r} has {len(sizes)} extents; one to three are allowed",
                 "merge extents, e.g. over=(d * h, w)",
             )
-        elif min(sizes) <= 0:
-            problem(
-                f"over={over!r} is empty: an extent is {min(sizes)}",
-                "skip the launch if there is nothing to do",
-            )
+        elif min(sizes) < 0:
+            problem(f"over={over!r} has a negative extent", "write the number of elements, 0 or more")
         elif max(sizes) > _LONGEST:
             problem(
                 f"over={over!r} has an extent of {max(sizes)}; one is below 2**63",

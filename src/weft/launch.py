@@ -278,7 +278,8 @@ class DeviceContext(BaseContext):
             grid_dim: how many blocks, as x, (x, y), (x, y, z) or Dim.
             block_dim: how many threads in each block, likewise.
             over: instead of both: one thread for every element of a range of up to three extents,
-                the last of which is ``global_idx.x``; weft chooses blocks and guards the edge.
+                the last of which is ``global_idx.x``; weft chooses blocks and guards the edge. A range
+                without elements launches nothing.
             shared_mem_bytes: dynamic shared memory per block.
             stream: another stream than the context's own.
             cluster_dim: how many blocks in each cluster, as for ``grid_dim``: blocks that run at the same
@@ -341,7 +342,7 @@ class DeviceContext(BaseContext):
         if taken is None or place is None or refused:
             taken, place = self._examine(kernel, args, named, where, refused)
         (specs, values, memory), (grid, block, plan) = taken, place
-        extents = (0, 0, 0)
+        extents, empty = (0, 0, 0), False
         distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
         if plan is None:
             loaded = self._load(kernel, specs, None, distinct=distinct)
@@ -350,6 +351,7 @@ class DeviceContext(BaseContext):
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
             self._extents.check_made(plan, grid, len(args))
+            empty = plan.empty
         check_uses(loaded.function.artifact, attributes)
         target = self.queue_of(stream)
         launch = (loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes)
@@ -358,15 +360,15 @@ class DeviceContext(BaseContext):
         if arrays:
             check_writes(loaded.signature, kernel, taken, args, named)
             alone = stream is None and len(arrays) == len(memory)
-            guest = self._launch_beside(target, arrays, launch, alone=alone)
-        else:
+            guest = None if empty else self._launch_beside(target, arrays, launch, alone=alone)
+        elif not empty:
             target.launch(*launch)
         return Launched(
             kernel.function,
             specs,
             *launch[:5],
             target if guest is None else guest,
-            repeatable=(guest is not None or not arrays) and self.recording is None,
+            repeatable=(guest is not None or not arrays) and self.recording is None and not empty,
             apart=distinct,
             attributes=attributes,
             guest=guest is not None,

@@ -26,6 +26,11 @@ class OverPlan:
     block: Dim
     per_thread: tuple[int, int]
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is no element."""
+        return 0 in self.extents
+
     def grid(self, per_thread: tuple[int, int]) -> Dim:
         """The grid that covers the extents."""
         x, y, z = self.extents
@@ -52,6 +57,8 @@ def plan_over(info: DeviceInfo, sizes: tuple[int, ...]) -> OverPlan:
     """
     x, y, z = (*reversed(sizes), 1, 1)[:3]
     rank = len(sizes)
+    if 0 in sizes:
+        return OverPlan((x, y, z), rank, Dim(1), (1, 1))
     if find_target(info.target).supports(Feature.THREAD_LOOPS):
         bx = min(x, _CPU_ROW)
         by = min(y, max(1, _CPU_ROW // bx)) if bx < 64 else 1

@@ -45,6 +45,12 @@ AFTER = 8
 """Launches by Python before the stub is made, which takes some milliseconds once per process."""
 _FIXED = {int, float, bool, str, tuple, type(None), Dim, DType}
 """Types of values that stay what they are, so that the same object means the same launch."""
+_NUMPY = {"int32": 4, "int64": 8}
+"""NumPy's integers that the stub reads, and their bytes."""
+_OBJECT = 16
+"""Bytes of an object before its value."""
+_OBJECTS = {"_Py_NoneStruct": id(None), "_Py_FalseStruct": id(False), "PyLong_Type": id(int)}
+"""Objects of Python that the code compares with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,7 @@ def stub_code() -> tuple[int, object]:
         owner_offset=OFFSETS["_allocation"],
         elsewhere=ELSEWHERE,
     )
-    return _load(text, ENTRY, {"_Py_NoneStruct": id(None), "_Py_FalseStruct": id(False)})
+    return _load(text, ENTRY, _OBJECTS)
 
 
 @functools.cache
@@ -93,9 +99,7 @@ def interface_code() -> tuple[int, object]:
 
     names = {f"weft_name_{name}": sys.intern(name) for name in NAMES}
     symbols = {symbol: id(name) for symbol, name in names.items()}
-    address, loaded = _load(
-        INTERFACE, ENTRY, symbols | {"_Py_NoneStruct": id(None), "_Py_FalseStruct": id(False)}
-    )
+    address, loaded = _load(INTERFACE, ENTRY, symbols | _OBJECTS)
     return address, (loaded, names)
 
 
@@ -211,26 +215,41 @@ def _ask_all(
                 exchange = found
             elif not _ask(asks, spec, value, slots[name]):
                 return None
-        elif type(value) is int and name == "grid_dim":
-            asks.dimension(*_extent(info.max_grid_dim[0], value, made), 0)
-        elif type(value) is int and name == "block_dim":
-            asks.dimension(*_extent(info.max_block_dim[0], value, made), 3)
-        elif _is_fixed(value) or (name == "stream" and isinstance(value, DeviceStream)):
+        elif name in ("grid_dim", "block_dim") and made.attributes is None and _is_int(value):
+            most, axis = (info.max_grid_dim, 0) if name == "grid_dim" else (info.max_block_dim, 3)
+            if isinstance(value, tuple):
+                extents = cast("tuple[int, ...]", value)
+                asks.dimensions(type(extents), [(1, most[n]) for n in range(len(extents))], axis)
+            else:
+                asks.dimension(1, most[0], axis)
+        elif name == "stream" and isinstance(value, DeviceStream):
             asks.identity(value)
-        else:
+        elif not _ask_the_same(asks, value):
             return None
     return asks, exchange
+
+
+def _is_int(value: Any) -> bool:
+    """Whether a value is an int, or a tuple of ints of any kind."""
+    if isinstance(value, tuple):
+        return all(type(each) is int for each in cast("tuple[Any, ...]", value))
+    return type(value) is int
+
+
+def _ask_the_same(asks: Asks, value: Any) -> bool:
+    """Ask for the same value again, of what is no int the same object; whether that can be asked."""
+    if _is_int(value) and asks.equal(value):
+        return True
+    if not _is_fixed(value):
+        return False
+    asks.identity(value)
+    return True
 
 
 def _is_fixed(value: Any) -> bool:
     """Whether a value stays what it is."""
     kind = cast("type[Any]", type(value))
     return kind in _FIXED and (kind is not tuple or all(map(_is_fixed, value)))
-
-
-def _extent(most: int, value: int, made: Launched) -> tuple[int, int]:
-    """The extents with which a launch may be made again: with attributes those that were checked."""
-    return (1, most) if made.attributes is None else (value, value)
 
 
 def _ask_array(asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int) -> Exchange | None:
@@ -261,27 +280,56 @@ def _exchange_by_interface(value: Any, array: ForeignArray) -> Exchange | None:
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     """Add what the stub must ask of an argument; whether it can."""
     kind = cast("type[Any]", type(value))
-    storage: Any = value.storage if kind is LayoutTensor else None
     if isinstance(spec, StaticSpec):
-        if not _is_fixed(value):
-            return False
-        asks.identity(value)
-    elif isinstance(spec, PointerSpec) and kind is DeviceBuffer:
+        return _ask_the_same(asks, value)
+    if isinstance(spec, PointerSpec) and kind is DeviceBuffer:
         asks.buffer(value, slot)
-    elif isinstance(spec, TensorSpec) and type(storage) is DeviceBuffer:
-        for name in ("layout", "element"):
-            asks.member(value, name)
-        asks.inside(value, "storage")
-        asks.buffer(cast("DeviceBuffer[Any]", storage), slot, spec.alignment)
-    elif not isinstance(spec, NumberSpec) or spec.lanes != 1:
+        return True
+    if isinstance(spec, TensorSpec):
+        return _ask_tensor(asks, spec, value, slot)
+    return isinstance(spec, NumberSpec) and spec.lanes == 1 and _ask_number(asks, spec.dtype, value, slot)
+
+
+def _ask_tensor(asks: Asks, spec: TensorSpec, value: Any, slot: int) -> bool:
+    kind = cast("type[Any]", type(value))
+    whole = kind is not LayoutTensor and "_view" in getattr(kind, "__slots__", ())
+    view: Any = getattr(value, "_view") if whole else value  # noqa: B009 - a Tensor's, which imports this
+    storage: Any = getattr(view, "storage", None)
+    if not isinstance(storage, DeviceBuffer):
         return False
-    elif spec.dtype.is_integer and kind is int:
-        asks.integer(*_range(spec.dtype), slot)
-    elif spec.dtype in (DType.float32, DType.float64) and kind in (int, float):
-        asks.floating(spec.dtype.bits, kind, slot)
+    buffer = cast("DeviceBuffer[Any]", storage)
+    if buffer.key is None:  # each use is noted, or it was closed
+        return False
+    if whole:
+        asks.inside(value, "_view")
+    for name in ("layout", "element"):
+        asks.member(view, name)
+    asks.inside(view, "storage")
+    asks.buffer(buffer, slot, spec.alignment)
+    return True
+
+
+def _ask_number(asks: Asks, dtype: DType, value: Any, slot: int) -> bool:
+    kind = cast("type[Any]", type(value))
+    of_numpy = kind.__name__ if kind.__module__ == "numpy" else ""
+    size = _NUMPY.get(of_numpy)
+    if dtype.is_integer and kind is int:
+        asks.integer(*_range(dtype), slot)
+    elif dtype.is_integer and size is not None and _has_value_behind(value, size):
+        asks.scalar(kind, size, *_range(dtype), slot)
+    elif dtype in (DType.float32, DType.float64) and (kind in (int, float) or of_numpy == dtype.name):
+        asks.floating(dtype.bits, kind, slot)
+    elif kind is bool:
+        asks.identity(value)
     else:
         return False
     return True
+
+
+def _has_value_behind(value: Any, size: int) -> bool:
+    """Whether a NumPy integer has its value where NumPy's ABI says."""
+    found = ctypes.string_at(id(value) + _OBJECT, size)
+    return int.from_bytes(found, sys.byteorder, signed=True) == int(value)
 
 
 def _range(dtype: DType) -> tuple[int, int]:

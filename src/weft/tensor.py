@@ -26,6 +26,8 @@ from weft.runtime.refuse import refuse
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from weft.runtime.allocation import Allocation
+
 __all__ = ["Device", "Tensor", "accelerator", "cpu"]
 
 T = TypeVar("T")
@@ -120,6 +122,8 @@ class Tensor(Generic[T]):
         >>> on_device.to(cpu()).numpy().sum()
         np.float32(36.0)
     """
+
+    __slots__ = ("__weakref__", "_view", "device", "dtype", "shape", "storage")
 
     device: Device
     """Where the elements are."""
@@ -440,22 +444,30 @@ class _Lending(Buffer[T]):
     """Whether the memory would not wait for queued work before it is freed."""
     _user: BaseContext | None = None
 
+    def __init__(self, context: BaseContext, dtype: DType, allocation: Allocation, address: int, size: int):
+        super().__init__(context, dtype, allocation, address, size)
+        self._key = None  # which lets native code launch without ``lend``
+
     def lend(self, context: BaseContext) -> bool:
         own = self.context
         if (context.api, context.id) != (own.api, own.id):
             return False
-        if self._user is not context:
-            self.wait()
-            self._user = context
+        self._pass_to(context)
         if self.foreign or context is not own:
             context.keep(self)
+        elif self._allocation is not None:
+            self._key = own.buffer_key(self.dtype)
         return True
 
     def lend_to_peer(self, context: BaseContext) -> None:
+        self._pass_to(context)
+        context.keep(self)
+
+    def _pass_to(self, context: BaseContext) -> None:
         if self._user is not context:
             self.wait()
             self._user = context
-        context.keep(self)
+            self._key = None
 
     @property
     def user(self) -> BaseContext:

@@ -107,6 +107,23 @@ def back(ctx: DeviceContext, buffer: Any) -> np.ndarray[Any, Any]:
     return out
 
 
+@pytest.mark.parametrize("over", [0, (0,), (0, 5), (5, 0), (2, 0, 3)])
+def test_an_empty_range_launches_nothing(any_context: DeviceContext, over: int | tuple[int, ...]) -> None:
+    @kernel
+    def one(x: Pointer[Float32]):
+        x[0] = 1.0
+
+    ctx = any_context
+    buffer = ctx.enqueue_create_buffer(Float32, 1)
+    buffer.enqueue_fill(7.0)
+    for _ in range(12):  # also past the first launches, which Python makes
+        ctx.enqueue_function(one, buffer, over=over)
+    with buffer.map_to_host() as host:
+        assert list(host) == [7.0]
+    with pytest.raises(LaunchError, match="negative"):
+        ctx.enqueue_function(one, buffer, over=-1)
+
+
 def test_scalar_add(any_context: DeviceContext) -> None:
     ctx = any_context
     host = ctx.enqueue_create_host_buffer(Float32, 20)

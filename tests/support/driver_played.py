@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-__all__ = ["Binding", "always"]
+__all__ = ["Binding", "Gpu", "always"]
 
 _ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MAJOR": 9,
@@ -56,7 +57,13 @@ class Binding:
         self.free = 100 << 30
         self.CUdevice_attribute = Names("CU_DEVICE_ATTRIBUTE_")
         self.CUfunction_attribute = Names("CU_FUNC_ATTRIBUTE_")
-        for name in ("stream_flags", "event_flags", "jit_option", "memAllocationType"):
+        for name in (
+            "stream_flags",
+            "event_flags",
+            "jit_option",
+            "memAllocationType",
+            "streamWaitValue_flags",
+        ):
             setattr(self, f"CU{name}", Names())
         self.CUmemLocationType = self.CUmemPool_attribute = Names()
         self.CUmemPoolProps = self.CUmemLocation = self.CUmemAccessDesc = SimpleNamespace
@@ -139,3 +146,31 @@ class Binding:
 
     def on_GetErrorName(self, status: int) -> tuple[int, bytes]:
         return 0, _NAMES.get(status, f"CUDA_ERROR_{status}").encode()
+
+
+_LAUNCH = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
+)
+
+
+class Gpu(Binding):
+    """A driver that notes launches: who asked for it, grid, block and two arguments' slots."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.launches: list[tuple[str, tuple[int, ...], tuple[int, ...], list[int]]] = []
+        self.memory = 0
+        self.native = _LAUNCH(lambda *args: self.note("native", *args))
+
+    def on_MemAllocFromPoolAsync(self, nbytes: int, pool: Any, stream: Any) -> tuple[int, int]:
+        self.memory += 1
+        return 0, self.memory << 20
+
+    def on_LaunchKernel(self, *args: Any) -> tuple[int]:
+        return (self.note("python", *args),)
+
+    def note(self, who: str, *args: Any) -> int:
+        slots = (ctypes.c_void_p * 2).from_address(args[9])
+        values = [ctypes.c_uint64.from_address(slot or 0).value for slot in slots]
+        self.launches.append((who, args[1:4], args[4:7], values))
+        return 0

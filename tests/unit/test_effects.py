@@ -13,7 +13,7 @@ from weft.compiler import elaborate_kernel
 from weft.gpu import barrier, global_idx, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.decorators import Kernel
-from weft.lang.intrinsics import inline_asm
+from weft.lang.intrinsics import inline_asm, llvm_intrinsic
 from weft.lang.signature import parameters
 from weft.layout import Layout, LayoutTensor
 from weft.over import describe_over
@@ -186,7 +186,15 @@ def within_a_block(count: Pointer[Int32], x: Pointer[Float32], out: Pointer[Floa
     out[0] = x[0]
 
 
+@kernel
+def fenced_by_an_intrinsic(x: Pointer[Float32], out: Pointer[Float32]):
+    value = x[0]
+    llvm_intrinsic("llvm.nvvm.membar.sys", None)
+    out[0] = value + x[0]
+
+
 def test_others_that_write_meanwhile() -> None:
+    assert alone(fenced_by_an_intrinsic) == []
     assert alone(follows) == []
     assert alone(fenced) == []
     assert alone(polls) == ["x"]

@@ -4,63 +4,26 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import sys
+import threading
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from driver_played import Binding, always
+from driver_played import Gpu, always
 from weft import Comptime, Float32, Int32, Pointer, kernel
 from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
-from weft.runtime import drivers
-from weft.runtime.cuda import CudaDriver
-from weft.runtime.cuda_context import Primary
+from weft.runtime.host_event import HostEvent
 from weft.runtime.native_launch import supported
 from weft.stubs import AFTER
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
-
-_LAUNCH = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
-)
-
-
-class Gpu(Binding):
-    """A driver that notes launches: who asked for it, grid, block and two arguments' slots."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.launches: list[tuple[str, tuple[int, ...], tuple[int, ...], list[int]]] = []
-        self.memory = 0
-        self.native = _LAUNCH(lambda *args: self.note("native", *args))
-
-    def on_MemAllocFromPoolAsync(self, nbytes: int, pool: Any, stream: Any) -> tuple[int, int]:
-        self.memory += 1
-        return 0, self.memory << 20
-
-    def on_LaunchKernel(self, *args: Any) -> tuple[int]:
-        return (self.note("python", *args),)
-
-    def note(self, who: str, *args: Any) -> int:
-        slots = (ctypes.c_void_p * 2).from_address(args[9])
-        values = [ctypes.c_uint64.from_address(slot or 0).value for slot in slots]
-        self.launches.append((who, args[1:4], args[4:7], values))
-        return 0
-
-
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    made = Gpu()
-    address = ctypes.cast(made.native, ctypes.c_void_p).value or 0
-    driver = CudaDriver(made)
-    monkeypatch.setattr(drivers, "find_driver", lambda *_: driver)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    monkeypatch.setattr(Primary, "launch_addresses", lambda _: (address, 0))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    return made
 
 
 @kernel
@@ -261,3 +224,59 @@ def test_arrays_of_cupy_as_tensors(gpu: Gpu, cupy: type[CupyArray]) -> None:
     assert launch(one, wide) == ("python", [4096, 12288])  # another kernel
     assert launch(one, one) == ("python", [4096, 4096])  # which must not be the one for distinct arrays
     assert launch(two, one) == ("native", [8192, 4096])
+
+
+def test_a_wait_for_the_host_where_the_gpu_cannot(gpu: Gpu) -> None:
+    ctx = DeviceContext(api="cuda")
+    host, reached = HostEvent(), threading.Event()
+    page = ctypes.create_string_buffer(4096)
+    gpu.returns["cuMemHostAlloc"] = always(0, ctypes.addressof(page))
+    gpu.returns["cuStreamWaitValue32"] = always(801)
+    threading.Timer(0.05, lambda: (reached.set(), host.reach())).start()
+    ctx.native.wait(host)
+    assert reached.is_set()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_launch_after_a_fork(gpu: Gpu) -> None:
+    ctx, buffer = warmed(gpu)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            ctx.enqueue_function(scale, buffer, 3, grid_dim=4, block_dim=32)
+        except DeviceError as error:
+            os.write(write, str(error).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert "before this process forked" in os.read(read, 1000).decode()
+    ctx.enqueue_function(scale, buffer, 3, grid_dim=4, block_dim=32)
+    assert gpu.launches[-1][0] == "native"
+
+
+def test_forgotten_sites_stay_while_calls_are_under_way(gpu: Gpu) -> None:
+    ctx, buffer = warmed(gpu)
+    streams = [ctx.create_stream() for _ in range(3)]
+    for stream in streams * 2:
+        ctx.enqueue_function(scale, buffer, 3, grid_dim=4, block_dim=32, stream=stream)
+    native = ctx._native  # pyright: ignore[reportPrivateUsage]
+    assert native is not None
+    gone = native._gone  # pyright: ignore[reportPrivateUsage]
+    seen: list[int] = []
+
+    @kernel
+    def another(x: Pointer[Float32], n: Int32):
+        x[n] = 1.0
+
+    def close(*_: Any) -> tuple[int, int]:  # which the launch of another kernel calls
+        for stream in streams:
+            stream.close()
+        ctx.synchronize()
+        seen.append(len(gone))
+        return 0, 0
+
+    gpu.returns["cuModuleLoadDataEx"] = close
+    ctx.enqueue_function(another, buffer, 3, grid_dim=4, block_dim=32)
+    assert seen == [4]  # all, since the played driver's streams have one handle
+    ctx.synchronize()
+    assert not gone

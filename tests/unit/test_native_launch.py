@@ -214,7 +214,7 @@ def test_ints_for_floats_and_the_same_object(fake: Fake) -> None:
 
 def test_tensors(fake: Fake) -> None:
     ctx = DeviceContext(api="cpu")
-    layout, like = Layout.row_major(4), Layout.row_major(4)
+    layout, like = Layout.row_major(4), Layout(4, 1)
     buffers = [ctx.enqueue_create_buffer(DType.float32, 16) for _ in range(2)]
     first, second = (buffer.tensor(layout) for buffer in buffers)
     kernel, asks = object(), Asks()

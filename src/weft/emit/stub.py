@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.emit.stub_arrays import ARRAYS
+from weft.emit.stub_pack import PACK
 
 __all__ = ["ENTRY", "stub_text"]
 
 ENTRY = "weft_enqueue"
 
-# What an entry of a site asks of its argument; runtime/native_launch.py has the same numbers.
 _TEXT = """
-%Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr] }}
+%Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr], i64 }}
 %Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64, ptr, i64,
                 ptr }}
 %Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
@@ -33,6 +33,7 @@ declare void @PyEval_RestoreThread(ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 @_Py_NoneStruct = external global i8
+@PyLong_Type = external global i8
 declare i64 @llvm.abs.i64(i64, i1)
 declare void @llvm.memcpy.inline.p0.p0.i64(ptr, ptr, i64, i1)
 
@@ -107,230 +108,35 @@ entry:
 }}
 
 {arrays}
-define i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners, ptr %ends)
-    alwaysinline nounwind {{
-entry:
-  %totalp = getelementptr %Site, ptr %site, i64 0, i32 4
-  %total = load i64, ptr %totalp
-  %entriesp = getelementptr %Site, ptr %site, i64 0, i32 5
-  %entries = load ptr, ptr %entriesp
-  %apartp = getelementptr %Site, ptr %site, i64 0, i32 14
-  %apart = load i64, ptr %apartp
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %entry ], [ %i1, %again ], [ %i1, %owned ], [ %i1, %lies ],
-           [ %i1, %member ], [ %i1, %inside ]
-  %place = phi i64 [ 0, %entry ], [ %place1, %again ], [ %place1, %owned ], [ %place1, %lies ],
-               [ %place, %member ], [ %place, %inside ]
-  %within = phi ptr [ null, %entry ], [ null, %again ], [ null, %owned ], [ null, %lies ],
-               [ %arg, %member ], [ %part, %inside ]
-  %taken = phi i64 [ 0, %entry ], [ %taken, %again ], [ %taken1, %owned ], [ %taken2, %lies ],
-               [ %taken, %member ], [ %taken, %inside ]
-  %more = icmp ult i64 %i, %total
-  br i1 %more, label %one, label %yes
-one:
-  %i1 = add i64 %i, 1
-  %place1 = add i64 %place, 1
-  %argp = getelementptr ptr, ptr %args, i64 %place1
-  %given = load ptr, ptr %argp
-  %whole = icmp eq ptr %within, null
-  %arg = select i1 %whole, ptr %given, ptr %within
-  %e = getelementptr %Entry, ptr %entries, i64 %i
-  %kind = load i64, ptr %e
-  %whatp = getelementptr %Entry, ptr %e, i64 0, i32 1
-  %what = load ptr, ptr %whatp
-  %ap = getelementptr %Entry, ptr %e, i64 0, i32 2
-  %a = load i64, ptr %ap
-  %bp = getelementptr %Entry, ptr %e, i64 0, i32 3
-  %b = load i64, ptr %bp
-  %cp = getelementptr %Entry, ptr %e, i64 0, i32 4
-  %c = load i64, ptr %cp
-  %np = getelementptr %Entry, ptr %e, i64 0, i32 5
-  %n = load i64, ptr %np
-  %slot = getelementptr i64, ptr %slots, i64 %n
-  %same = icmp eq i64 %kind, 0
-  br i1 %same, label %identity, label %typed
-identity:
-  %is = icmp eq ptr %arg, %what
-  br i1 %is, label %again, label %no
-typed:
-  %typep = getelementptr i8, ptr %arg, i64 {type_offset}
-  %type = load ptr, ptr %typep
-  %right = icmp eq ptr %type, %what
-  br i1 %right, label %value, label %no
-value:
-  switch i64 %kind, label %no [ i64 1, label %buffer
-                                i64 2, label %integer
-                                i64 3, label %single
-                                i64 4, label %double
-                                i64 5, label %dimension
-                                i64 6, label %int_single
-                                i64 7, label %int_double
-                                i64 8, label %has
-                                i64 9, label %inside
-                                i64 10, label %array
-                                i64 11, label %asked ]
-asked:
-  %namep = inttoptr i64 %a to ptr
-  %denied = call i1 @weft_false(ptr %arg, ptr %namep)
-  br i1 %denied, label %member, label %no
-array:
-  %readp = inttoptr i64 %a to ptr
-  %expectedp = inttoptr i64 %b to ptr
-  %beginp = getelementptr i64, ptr %owners, i64 %taken
-  %endp = getelementptr i64, ptr %ends, i64 %taken
-  %suits = call i1 @weft_array(ptr %arg, ptr %readp, ptr %expectedp, i64 %c, ptr %beginp, ptr %endp)
-  br i1 %suits, label %region, label %no
-region:
-  %begin = load i64, ptr %beginp
-  store i64 %begin, ptr %slot
-  %stop = load i64, ptr %endp
-  %taken2 = add i64 %taken, 1
-  %compare = icmp ne i64 %apart, 0
-  br i1 %compare, label %regions, label %lies
-regions:
-  %r = phi i64 [ 0, %region ], [ %r1, %beside ]
-  %rmore = icmp ult i64 %r, %taken
-  br i1 %rmore, label %beside, label %lies
-beside:
-  %r1 = add i64 %r, 1
-  %rbeginp = getelementptr i64, ptr %owners, i64 %r
-  %rbegin = load i64, ptr %rbeginp
-  %rendp = getelementptr i64, ptr %ends, i64 %r
-  %rend = load i64, ptr %rendp
-  %starts = icmp ult i64 %begin, %rend
-  %ends1 = icmp ult i64 %rbegin, %stop
-  %overlap = and i1 %starts, %ends1
-  br i1 %overlap, label %no, label %regions
-lies:
-  br label %loop
-has:
-  %hasp = getelementptr i8, ptr %arg, i64 %a
-  %member_is = load i64, ptr %hasp
-  %hasit = icmp eq i64 %member_is, %b
-  br i1 %hasit, label %member, label %no
-member:
-  br label %loop
-inside:
-  %partp = getelementptr i8, ptr %arg, i64 %a
-  %part = load ptr, ptr %partp
-  br label %loop
-buffer:
-  %keyp = getelementptr i8, ptr %arg, i64 %a
-  %key = load i64, ptr %keyp
-  %mine = icmp eq i64 %key, %b
-  br i1 %mine, label %open, label %no
-open:
-  %addressp = getelementptr i8, ptr %arg, i64 {address_offset}
-  %addresso = load ptr, ptr %addressp
-  %address = call i64 @weft_int(ptr %addresso, ptr %overflow)
-  %odd = and i64 %address, %c
-  %aligned = icmp eq i64 %odd, 0
-  br i1 %aligned, label %owner, label %no
-owner:
-  store i64 %address, ptr %slot
-  %ownerp = getelementptr i8, ptr %arg, i64 {owner_offset}
-  %ownero = load ptr, ptr %ownerp
-  %check = icmp ne i64 %apart, 0
-  br i1 %check, label %others, label %again
-others:
-  %q = phi i64 [ 0, %owner ], [ %q1, %other ]
-  %qmore = icmp ult i64 %q, %taken
-  br i1 %qmore, label %other, label %note
-other:
-  %q1 = add i64 %q, 1
-  %qp = getelementptr ptr, ptr %owners, i64 %q
-  %qo = load ptr, ptr %qp
-  %shared = icmp eq ptr %qo, %ownero
-  br i1 %shared, label %no, label %others
-note:
-  %notep = getelementptr ptr, ptr %owners, i64 %taken
-  store ptr %ownero, ptr %notep
-  br label %owned
-owned:
-  %taken1 = add i64 %taken, 1
-  br label %loop
-integer:
-  %v = call i64 @weft_int(ptr %arg, ptr %overflow)
-  %o = load i32, ptr %overflow
-  %o0 = icmp eq i32 %o, 0
-  %low = icmp sge i64 %v, %a
-  %high = icmp sle i64 %v, %b
-  %in0 = and i1 %low, %high
-  %in = and i1 %in0, %o0
-  br i1 %in, label %keep, label %no
-keep:
-  store i64 %v, ptr %slot
-  br label %again
-single:
-  %d = call double @weft_float(ptr %arg)
-  %f = fptrunc double %d to float
-  store float %f, ptr %slot
-  br label %again
-double:
-  %dd = call double @weft_float(ptr %arg)
-  store double %dd, ptr %slot
-  br label %again
-dimension:
-  %x = call i64 @weft_int(ptr %arg, ptr %overflow)
-  %xo = load i32, ptr %overflow
-  %xo0 = icmp eq i32 %xo, 0
-  %xlow = icmp sge i64 %x, %a
-  %xhigh = icmp sle i64 %x, %b
-  %xin0 = and i1 %xlow, %xhigh
-  %xin = and i1 %xin0, %xo0
-  br i1 %xin, label %extent, label %no
-extent:
-  %dim = getelementptr i64, ptr %dims, i64 %c
-  store i64 %x, ptr %dim
-  br label %again
-int_single:
-  %u = call i64 @weft_int(ptr %arg, ptr %overflow)
-  %uo = load i32, ptr %overflow
-  %uo0 = icmp eq i32 %uo, 0
-  %ulow = icmp sge i64 %u, -16777216
-  %uhigh = icmp sle i64 %u, 16777216
-  %uin0 = and i1 %ulow, %uhigh
-  %uin = and i1 %uin0, %uo0
-  br i1 %uin, label %uf, label %no
-uf:
-  %us = sitofp i64 %u to float
-  store float %us, ptr %slot
-  br label %again
-int_double:
-  %w = call i64 @weft_int(ptr %arg, ptr %overflow)
-  %wo = load i32, ptr %overflow
-  %wo0 = icmp eq i32 %wo, 0
-  %wlow = icmp sge i64 %w, -9007199254740992
-  %whigh = icmp sle i64 %w, 9007199254740992
-  %win0 = and i1 %wlow, %whigh
-  %win = and i1 %win0, %wo0
-  br i1 %win, label %wf, label %no
-wf:
-  %wd = sitofp i64 %w to double
-  store double %wd, ptr %slot
-  br label %again
-again:
-  br label %loop
-yes:
-  ret i64 1
-no:
-  ret i64 0
-}}
-
+{pack}
 define ptr @weft_enqueue(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{
 entry:
-  %slots = alloca [32 x i64], align 16
-  %params = alloca [32 x ptr], align 16
-  %dims = alloca [6 x i64], align 16
-  %owners = alloca [32 x ptr], align 16
-  %ends = alloca [32 x i64], align 16
-  %current_stream = alloca ptr
   %overflow = alloca i32
   %tablep = getelementptr i8, ptr %self, i64 {table_offset}
   %tableo = load ptr, ptr %tablep
   %tablei = call i64 @weft_int(ptr %tableo, ptr %overflow)
   %table = inttoptr i64 %tablei to ptr
+  ; while calls are under way, sites that are forgotten stay in memory
+  %insidep = getelementptr %Table, ptr %table, i64 0, i32 6
+  %before = load i64, ptr %insidep
+  %more = add i64 %before, 1
+  store i64 %more, ptr %insidep
+  %result = call ptr @weft_find(ptr %table, ptr %args, i64 %count, ptr %names)
+  %after = load i64, ptr %insidep
+  %less = sub i64 %after, 1
+  store i64 %less, ptr %insidep
+  ret ptr %result
+}}
+
+define internal ptr @weft_find(ptr %table, ptr %args, i64 %count, ptr %names) alwaysinline nounwind {{
+entry:
+  %slots = alloca [32 x i64], align 16
+  %params = alloca [32 x ptr], align 16
+  %dims = alloca [22 x i64], align 16  ; behind the extents, ints that need only be the same
+  %owners = alloca [32 x ptr], align 16
+  %ends = alloca [32 x i64], align 16
+  %current_stream = alloca ptr
+  %overflow = alloca i32
   %any = icmp sgt i64 %count, 0
   br i1 %any, label %find, label %python
 find:
@@ -538,12 +344,16 @@ def stub_text(
         owner_offset: where a buffer has the owner of its memory.
         elsewhere: the driver's statuses with which Python tries again.
     """
+    offsets = {
+        "type_offset": type_offset,
+        "size_offset": type_offset + 8,
+        "table_offset": table_offset,
+        "address_offset": address_offset,
+        "owner_offset": owner_offset,
+    }
     return _TEXT.format(
-        type_offset=type_offset,
-        size_offset=type_offset + 8,
-        table_offset=table_offset,
-        address_offset=address_offset,
-        owner_offset=owner_offset,
+        **offsets,
+        pack=PACK.format(**offsets),
         elsewhere=" ".join(f"i32 {status}, label %python" for status in elsewhere),
         arrays=ARRAYS,
         digits=_digits(version),

@@ -11,6 +11,8 @@ __all__ = ["Effects", "alone", "effects_of"]
 
 _WRITES = ("llvm.store", "llvm.atomicrmw", "llvm.cmpxchg")
 """Operations whose first operand is the address that they write to."""
+_FENCES = ("fence", "membar")
+"""Parts of the names of intrinsics that order memory."""
 _ACQUIRES = ("acquire", "acq_rel", "seq_cst")
 _HARMLESS = (
     "llvm.getelementptr",
@@ -71,6 +73,8 @@ def _hears_others(op: Op) -> bool:
     """Whether what it has seen orders what threads outside of its block have written."""
     if op.name == "llvm.inline_asm":
         return bool(op.attrs["has_side_effects"]) and "{memory}" in str(op.attrs["constraints"])
+    if op.name == "llvm.call_intrinsic":
+        return any(word in str(op.attrs["intrin"]) for word in _FENCES)
     return op.attrs.get("ordering") in _ACQUIRES and op.attrs.get("syncscope") != "block"
 
 

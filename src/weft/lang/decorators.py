@@ -26,6 +26,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _HOST_CALL = ("weft.launch", "call_on_cpu")
+_PLAIN: frozenset[type] = frozenset((bool, int, float, str))
+"""Types of values that ``bind`` remembers."""
+_VARIANTS = 256
+_NOTHING: Any = None
+"""In place of a function, where a decorator is written with parentheses; a message says so."""
 
 
 class Compiled:
@@ -57,6 +62,10 @@ class Compiled:
 class Kernel(Compiled, Generic[P]):
     """A function that runs once per thread of a launch; see ``kernel``."""
 
+    def __init__(self, function: Callable[..., Any], bound: dict[str, Any]) -> None:
+        super().__init__(function, bound)
+        self._variants: dict[object, Kernel[P]] = {}
+
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Refused: a kernel is launched, not called."""
         name = self.__name__
@@ -79,8 +88,21 @@ class Kernel(Compiled, Generic[P]):
             )
 
     def bind(self, **values: Any) -> Kernel[P]:
-        """The kernel with compile-time parameters given, as in ``downsample.bind(factor=2)``."""
-        return Kernel(self.function, {**self.bound, **values})
+        """The kernel with compile-time parameters given, as in ``downsample.bind(factor=2)``.
+
+        Given the same numbers and strings again it is the same object, whose launches are remembered.
+        """
+        types: list[type] = [type(value) for value in values.values()]
+        if not _PLAIN.issuperset(types):
+            return Kernel(self.function, {**self.bound, **values})
+        # 1, True and 1.0 are equal, and so are 0.0 and -0.0
+        key = tuple(zip(values, types, map(repr, values.values()), strict=True))
+        found = self._variants.get(key)
+        if found is None:
+            if len(self._variants) >= _VARIANTS:
+                self._variants.clear()
+            found = self._variants[key] = Kernel(self.function, {**self.bound, **values})
+        return found
 
 
 class Func(Compiled, Generic[P, R]):
@@ -109,6 +131,9 @@ class Func(Compiled, Generic[P, R]):
 
 
 def _function(fn: Any, decorator: str) -> Callable[..., Any]:
+    if fn is None:
+        hint = f"write @{decorator}, or @{decorator} and .bind(...) for compile-time values"
+        refuse("decorator", f"@{decorator}() has parentheses, and takes no options", hint=hint)
     if isinstance(fn, Compiled):
         refuse(
             "decorator",
@@ -158,7 +183,7 @@ def _not_a_function(fn: object, decorator: str) -> tuple[str, str]:
     return a_(type(fn).__name__), f"write a function with def and decorate it with @{decorator}"
 
 
-def kernel(fn: Callable[P, None]) -> Kernel[P]:
+def kernel(fn: Callable[P, None] = _NOTHING) -> Kernel[P]:
     """Make a typed Python function a kernel.
 
     Its parameters are annotated with ``Int``, ``Float32``, ``Pointer[T]``, ``LayoutTensor[T]``,
@@ -186,7 +211,7 @@ def func(fn: Func[P, R]) -> Func[P, R]: ...
 def func(fn: Callable[P, R]) -> Func[P, R]: ...
 
 
-def func(fn: Callable[P, R] | Func[P, R]) -> Func[P, R]:
+def func(fn: Callable[P, R] | Func[P, R] = _NOTHING) -> Func[P, R]:
     """Make a Python function callable from kernels, and compiled when Python calls it.
 
     A parameter without annotation takes values of any type; the function is compiled once for each

@@ -6,6 +6,7 @@ Names are those of Mojo's ``layout`` package, semantics those of CuTe
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -86,7 +87,8 @@ class Layout:
         (((4, 5, 3):(15, 3, 1)), (((2, 3), 4):((12, 4), 1)), ((4, 5):(5, 1)))
         """
         extents = _extents(shape)
-        return Layout(extents, suffix_product(extents))
+        known = all(type(extent) is int for extent in flatten(extents))
+        return _row_major(extents) if known else Layout(extents, suffix_product(extents))
 
     @staticmethod
     def col_major(*shape: object) -> Layout:
@@ -311,6 +313,12 @@ def make_layout(*layouts: Layout) -> Layout:
     ((2, (3, 4)):(5, (1, 3)))
     """
     return Layout(tuple(part.shape for part in layouts), tuple(part.stride for part in layouts))
+
+
+@functools.lru_cache(maxsize=4096)
+def _row_major(extents: IntTuple) -> Layout:
+    """The same layout for the same extents, which launches that were made before are recognised by."""
+    return Layout(extents, suffix_product(extents))
 
 
 def _extents(shape: tuple[object, ...]) -> IntTuple:

@@ -13,6 +13,7 @@ from weft.artifact import Artifact
 from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
 from weft.runtime.cuda_attributes import launch_config
 from weft.runtime.cuda_context import Queue
+from weft.runtime.cuda_errors import CudaFailure
 from weft.runtime.cuda_module import CudaFunction
 from weft.runtime.dim import Dim
 from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, LaunchAttributes, Stream
@@ -29,6 +30,7 @@ __all__ = ["CudaEvent", "CudaStream", "called_address", "forget_calls", "primary
 _STAGED = 16 << 20
 """Ordinary memory goes to the GPU through pinned pieces of this size."""
 _ROWS = 1 << 14
+_NOT_SUPPORTED = 801
 """Elements of 8 bytes that a fill writes in two halves before it copies what it has."""
 
 
@@ -266,7 +268,12 @@ class CudaStream:
         word.value = 0
         equal = cu.CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_EQ
         try:
-            primary.call(cu.cuStreamWaitValue32, self.handle, place, 1, equal)
+            primary.cuda(cu.cuStreamWaitValue32, self.handle, place, 1, equal)
+        except CudaFailure as failure:
+            if failure.status != _NOT_SUPPORTED:
+                raise primary.error(failure) from None
+            event.synchronize()  # instead of the GPU this thread waits
+            return
         finally:
             primary.memory.release("host", place)
 

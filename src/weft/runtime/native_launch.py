@@ -9,9 +9,10 @@ can have their address.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
-from collections import deque
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +26,14 @@ _BUCKETS = 32
 _MOST = 32
 _SITES = 8
 """Sites of one kernel; a call that has other objects every time must not fill the memory."""
+_RENEWED = 64
+"""Where a kernel has all its sites, one of so many launches by Python takes an unused one's place."""
 _ALL = 256
 """Sites after which those go that made no launch since the last synchronisation."""
-_GONE = 64
-"""Forgotten sites that stay in memory: the stub may be looking at one while a finalizer closes its stream."""
+_NOWHERE = 6
+"""An axis behind those of grid and block: for ints that need only be what they were."""
+_TUPLE = 16
+"""Ints of a tuple that is compared by value."""
 
 
 class Entry(ctypes.Structure):
@@ -79,6 +84,7 @@ class Table(ctypes.Structure):
         ("failed", ctypes.c_void_p),
         ("names", ctypes.py_object),
         ("buckets", ctypes.c_void_p * _BUCKETS),
+        ("inside", ctypes.c_int64),
     ]
 
 
@@ -118,10 +124,10 @@ class Asks:
         self.entries.append(Entry(0, id(value)))
 
     def buffer(self, value: DeviceBuffer[Any], slot: int, alignment: int = 1) -> None:
-        """Any open buffer of the same context and element type."""
-        key = value.key
-        self.keep.append(key)
-        self.entries.append(Entry(1, id(DeviceBuffer), OFFSETS["_key"], id(key), alignment - 1, slot))
+        """Any open buffer of this type, of the same context and element type."""
+        cls, key = type(value), value.key
+        self.keep += [cls, key]
+        self.entries.append(Entry(1, id(cls), OFFSETS["_key"], id(key), alignment - 1, slot))
 
     def array(
         self,
@@ -166,14 +172,37 @@ class Asks:
         """Any int in a range."""
         self.entries.append(Entry(2, id(int), low, high, 0, slot))
 
+    def scalar(self, given: type, size: int, low: int, high: int, slot: int) -> None:
+        """Any NumPy integer of a type of 4 or 8 bytes, signed, in a range."""
+        self.entries.append(Entry({8: 13, 4: 14}[size], id(given), low, high, 0, slot))
+
     def floating(self, bits: int, given: type, slot: int) -> None:
-        """Any float or int for a parameter of that many bits."""
-        kind = {(32, float): 3, (64, float): 4, (32, int): 6, (64, int): 7}[bits, given]
+        """Any float or int for a parameter of that many bits; a NumPy float of the same number."""
+        kind = {(32, float): 3, (64, float): 4, (32, int): 6, (64, int): 7}.get((bits, given))
+        if kind is None:
+            kind = {32: 15, 64: 4}[bits]
         self.entries.append(Entry(kind, id(given), 0, 0, 0, slot))
 
     def dimension(self, low: int, high: int, axis: int) -> None:
         """Any int in a range as what the grid (axis 0) or the block (axis 3) has in x."""
         self.entries.append(Entry(5, id(int), low, high, axis))
+
+    def dimensions(self, given: type, ranges: Sequence[tuple[int, int]], axis: int) -> None:
+        """Any tuple of a type, of ints in these ranges, as the extents of the grid (axis 0) or the block."""
+        words = (ctypes.c_int64 * (2 * len(ranges)))(*(bound for each in ranges for bound in each))
+        self.keep += [given, words]
+        self.entries.append(Entry(12, id(given), ctypes.addressof(words), len(ranges), axis))
+
+    def equal(self, value: int | tuple[int, ...]) -> bool:
+        """The same int, or ints in a tuple of this type, again; False where the stub has no room for them."""
+        ints = value if isinstance(value, tuple) else (value,)
+        if len(ints) > _TUPLE or any(abs(each) >> 63 for each in ints):
+            return False
+        if isinstance(value, tuple):
+            self.dimensions(type(value), [(each, each) for each in value], _NOWHERE)
+        else:
+            self.dimension(value, value, _NOWHERE)
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +267,7 @@ class Launcher:
         "_gone",
         "_home",
         "_method",
+        "_missed",
         "_paused",
         "_sites",
         "_slow",
@@ -260,7 +290,11 @@ class Launcher:
         self._home = home
         self._paused = False
         self._sites: list[tuple[Site, Known]] = []
-        self._gone: deque[tuple[Site, Known]] = deque(maxlen=_GONE)
+        self._missed: dict[Hashable, int] = {}
+        """How many launches of a kernel were not learned, since it has all its sites."""
+        self._gone: list[tuple[Site, Known]] = []
+        """Forgotten sites, which a call under way may be looking at."""
+        _launchers.add(self)
 
     def make_builtin(self) -> Callable[..., None]:
         """The function to call; it keeps this object alive."""
@@ -278,12 +312,8 @@ class Launcher:
     def learn(self, known: Known) -> None:
         """From now on the stub makes such launches."""
         slots, asks = len(known.constants) // 8, known.asks
-        alike = sum(other.kernel is known.kernel for _, other in self._sites)
-        if alike >= _SITES or slots > _MOST:
+        if slots > _MOST or not self._make_room(known.kernel):
             return
-        if len(self._sites) >= _ALL:  # kernels that are bound anew for each launch do not come again
-            self._gone.extend(one for one in self._sites if not one[0].used)
-            self._sites = [one for one in self._sites if one[0].used]
         entries = (Entry * max(1, len(asks.entries)))(*asks.entries)
         block = ctypes.create_string_buffer(known.constants, max(8, len(known.constants)))
         exchange = known.exchange
@@ -310,8 +340,26 @@ class Launcher:
         self._sites.append((site, known))
         self._link()
 
+    def _make_room(self, kernel: object) -> bool:
+        """Whether a kernel may have one more site, where need be in place of one without launches."""
+        alike = [one for one in self._sites if one[1].kernel is kernel]
+        unused: list[tuple[Site, Known]] = []
+        if len(alike) >= _SITES:
+            missed = self._missed[id(kernel)] = self._missed.get(id(kernel), 0) + 1
+            unused = [one for one in alike if not one[0].used][:1]
+            if missed % _RENEWED or not unused:
+                return False
+        elif len(self._sites) >= _ALL:  # kernels that are bound anew for each launch do not come again
+            unused = [one for one in self._sites if not one[0].used]
+            self._missed.clear()
+        self._gone += unused
+        self._sites = [one for one in self._sites if one not in unused]
+        return True
+
     def take_used(self, stream: int) -> list[Artifact]:
         """What was launched on a stream since the last call."""
+        if not self._table.inside:
+            self._gone.clear()
         used: list[Artifact] = []
         for site, known in self._sites:
             if site.used and known.handles[1] == stream:
@@ -351,6 +399,18 @@ class Launcher:
             site.next = self._table.buckets[bucket]
             self._table.buckets[bucket] = ctypes.addressof(site)
 
+
+_launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """Have Python see all launches, which says that GPUs do not survive a fork."""
+    for launcher in _launchers:
+        launcher.pause()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 OFFSETS: dict[str, int] = {
     name: member_offset(getattr(DeviceBuffer, name)) if supported() else 0

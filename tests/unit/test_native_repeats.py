@@ -1,0 +1,205 @@
+"""Launches written as programs write them, with values made anew each time, are made natively."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from driver_played import Gpu
+from weft import Bool, Comptime, Float32, Float64, Int, Int32, LaunchError, Pointer, Tensor, UInt32, kernel
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext, Dim
+from weft.layout import Layout, LayoutTensor
+from weft.runtime.native_launch import supported
+
+pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
+
+Call = Callable[[DeviceContext, Any], object]
+
+
+def anew(value: int) -> int:
+    """An int that is no other object."""
+    return int(str(value))
+
+
+def told(launch: tuple[str, tuple[int, ...], tuple[int, ...], list[int]]) -> tuple[Any, ...]:
+    """What the driver was told; the second argument has 32 bits, and the slot's others are nobody's."""
+    _, grid, block, (x, second) = launch
+    return grid, block, x, second & 0xFFFFFFFF
+
+
+@kernel
+def scale(x: Pointer[Float32], factor: Int32):
+    x[global_idx.x] *= factor.cast(Float32)
+
+
+@kernel
+def numbers(x: Pointer[Float64], n: Int32, m: UInt32, size: Int, factor: Float64, flag: Bool):
+    if flag:
+        x[global_idx.x] = n.cast(Float64) + m.cast(Float64) + size.cast(Float64) * factor
+
+
+@kernel
+def element(x: LayoutTensor[Float32], out: LayoutTensor[Float32], *, factor: Comptime[int]):
+    out[global_idx.y, global_idx.x] = x[global_idx.y, global_idx.x] * factor
+
+
+def tuples(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale, x, 3, grid_dim=(anew(4), anew(1)), block_dim=(anew(32),))
+
+
+def dims(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale, x, 3, grid_dim=Dim(anew(4)), block_dim=Dim(16, 2))
+
+
+def ints(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale, x, anew(30_000), grid_dim=anew(400), block_dim=anew(512))
+
+
+def shared(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale, x, 3, grid_dim=4, block_dim=32, shared_mem_bytes=anew(1024))
+
+
+def over(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale, x, 3, over=anew(1000))
+
+
+def over_two(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale, x, 3, over=(anew(1000), anew(300)))
+
+
+def narrow(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale, x, cast("int", np.int32(-3)), over=8)
+
+
+def wide(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale, x, cast("int", np.int64(-3)), over=8)
+
+
+def bound(ctx: DeviceContext, x: Any) -> None:
+    ctx.enqueue_function(scale.bind(factor=7), x, over=8)
+
+
+@pytest.mark.parametrize("call", [tuples, dims, ints, shared, over, over_two, narrow, wide, bound])
+def test_values_made_anew(gpu: Gpu, call: Call) -> None:
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x = ctx.enqueue_create_buffer(Float32, 8)
+    for _ in range(5):
+        call(ctx, x)
+    assert [who for who, *_ in gpu.launches] == ["python", *["native"] * 4]
+    assert len({told(launch) for launch in gpu.launches}) == 1
+
+
+def test_numbers_of_all_kinds(gpu: Gpu) -> None:
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(numbers)
+    x = ctx.enqueue_create_buffer(Float64, 8)
+    values: list[tuple[Any, ...]] = [
+        (-5, 7, 2**40, 0.5, True),
+        (np.int32(-5), np.int32(7), np.int64(2**40), np.float64(0.5), True),
+        (np.int64(-5), np.int64(7), np.int64(2**40), 0.5, True),
+        (-5, 7, 2**40, 0.5, False),
+    ]
+    for given in values * 3:
+        ctx.enqueue_function(numbers, x, *given, grid_dim=1, block_dim=8)
+    assert [who for who, *_ in gpu.launches] == ["python"] * 4 + ["native"] * 8
+    assert len({told(launch) for launch in gpu.launches}) == 1
+    wrong: Any
+    for wrong in (np.int64(2**31), np.int64(-(2**31) - 1)):
+        with pytest.raises(LaunchError, match="Int32"):
+            ctx.enqueue_function(numbers, x, wrong, 7, 1, 0.5, True, grid_dim=1, block_dim=8)
+    with pytest.raises(LaunchError, match="UInt32"):
+        ctx.enqueue_function(numbers, x, 1, wrong, 1, 0.5, True, grid_dim=1, block_dim=8)
+
+
+def test_extents_are_checked_natively_too(gpu: Gpu) -> None:
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x = ctx.enqueue_create_buffer(Float32, 8)
+
+    def launch(grid: Any, block: Any = (16, 2)) -> None:
+        ctx.enqueue_function(scale, x, 3, grid_dim=grid, block_dim=block)
+
+    launch((4, 1))
+    launch((5, 6), (8, 4))
+    assert gpu.launches[-1][:3] == ("native", (5, 6, 1), (8, 4, 1))
+    launch((5, 6, 7))  # another number of extents
+    assert gpu.launches[-1][:3] == ("python", (5, 6, 7), (16, 2, 1))
+    launch((5, 6, 8))
+    assert gpu.launches[-1][:3] == ("native", (5, 6, 8), (16, 2, 1))
+    for grid, block in (((5, 65536), (16, 2)), ((0, 1), (16, 2)), ((5, 6), (1024, 2)), ((True, 1), (16, 2))):
+        with pytest.raises(LaunchError):
+            launch(grid, block)
+    with pytest.raises(LaunchError):
+        launch((2**70, 1))
+
+
+def test_over_other_extents_is_another_launch(gpu: Gpu) -> None:
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x = ctx.enqueue_create_buffer(Float32, 8)
+    grids: list[tuple[int, ...]] = []
+    for n in (1000, 100_000, 1000, 100_000):
+        ctx.enqueue_function(scale, x, 3, over=(anew(n),))
+        grids.append(gpu.launches[-1][1])
+    assert [who for who, *_ in gpu.launches] == ["python", "python", "native", "native"]
+    assert grids[0] == grids[2] != grids[1] == grids[3]
+
+
+def test_layouts_made_anew(gpu: Gpu) -> None:
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x, y = (ctx.enqueue_create_buffer(Float32, 32) for _ in range(2))
+    for _ in range(4):
+        tensors = [buffer.tensor(Layout.row_major(anew(4), anew(8))) for buffer in (x, y)]
+        ctx.enqueue_function(element, *tensors, factor=anew(2), over=(4, 8))
+    assert [who for who, *_ in gpu.launches] == ["python", *["native"] * 3]
+
+
+def test_tensors(gpu: Gpu) -> None:
+    ctx, other = DeviceContext(api="cuda"), DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    tensors = [Tensor(Float32, (4, 8), ctx) for _ in range(3)]
+
+    def launch(x: Any, out: Any) -> str:
+        ctx.enqueue_function(element, x, out, factor=2, over=x.shape)
+        return gpu.launches[-1][0]
+
+    waits = itertools.count()
+    gpu.returns["cuStreamSynchronize"] = lambda *_: (next(waits) and 0,)
+    assert [launch(tensors[0], tensors[1]) for _ in range(3)] == ["python", "native", "native"]
+    assert launch(tensors[1], tensors[0]) == "native"
+    assert launch(tensors[0], tensors[2]) == "python"  # its first use, which is noted
+    assert launch(tensors[0], tensors[2]) == "native"
+    other.enqueue_function(element, tensors[0], tensors[1], factor=2, over=(4, 8))
+    assert launch(tensors[0], tensors[1]) == "python"  # which waits for the other context
+    assert launch(tensors[0], tensors[1]) == "native"
+    tensors[0].close()
+    with pytest.raises(LaunchError, match="closed"):
+        launch(tensors[0], tensors[1])
+
+
+def test_sites_are_renewed(gpu: Gpu) -> None:
+    """A launch that comes after many others of its kernel becomes native some time."""
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x = ctx.enqueue_create_buffer(Float32, 8)
+    for n in range(1, 20):
+        ctx.enqueue_function(scale, x, 3, over=n)
+    gpu.launches.clear()
+    for _ in range(100):
+        ctx.enqueue_function(scale, x, 3, over=77)
+    assert gpu.launches[-1][0] == "native"
+    assert 1 < sum(who == "native" for who, *_ in gpu.launches) < 100
+
+
+def test_bound_kernels_are_the_same_object() -> None:
+    assert scale.bind(factor=2) is scale.bind(factor=2)
+    assert len({id(scale.bind(factor=each)) for each in (1, 1.0, True, -0.0, 0.0, "1")}) == 6
+    assert scale.bind(factor=[1]) is not scale.bind(factor=[1])
+    assert scale.bind(factor=2).bound == {"factor": 2}
