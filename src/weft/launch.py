@@ -42,7 +42,8 @@ from weft.runtime.driver import Extents as DimExtents
 from weft.runtime.driver import Function, LaunchAttributes, Stream
 from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
-from weft.stubs import AFTER, Launched, install
+from weft.stub_asks import Launched
+from weft.stubs import AFTER, install
 
 __all__ = ["CompiledKernel", "DeviceContext", "call_on_cpu"]
 

@@ -154,7 +154,9 @@ _LAUNCH = ctypes.CFUNCTYPE(
 
 
 class Gpu(Binding):
-    """A driver that notes launches: who asked for it, grid, block and two arguments' slots."""
+    """A driver that notes launches: who asked for it, grid, block and the slots of two arguments, or more."""
+
+    slots = 2
 
     def __init__(self) -> None:
         super().__init__()
@@ -170,7 +172,7 @@ class Gpu(Binding):
         return (self.note("python", *args),)
 
     def note(self, who: str, *args: Any) -> int:
-        slots = (ctypes.c_void_p * 2).from_address(args[9])
+        slots = (ctypes.c_void_p * self.slots).from_address(args[9])
         values = [ctypes.c_uint64.from_address(slot or 0).value for slot in slots]
         self.launches.append((who, args[1:4], args[4:7], values))
         return 0

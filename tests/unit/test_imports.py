@@ -43,6 +43,8 @@ ROOMS: dict[str, set[str] | None] = {
     "extents": BOTTOM | {"lang", "over", "runtime"},
     "arguments": BOTTOM | {"foreign", "lang", "runtime"},
     "launch": ANYTHING,
+    "stub_asks": BOTTOM | {"arguments", "foreign", "lang", "layout", "runtime", "stub_code"},
+    "stub_code": BOTTOM | {"cache", "emit", "runtime", "targets"},
     "stubs": ANYTHING,
     "over": ANYTHING,
     "cli": ANYTHING,

@@ -20,7 +20,7 @@ from weft.gpu import global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
 from weft.runtime.host_event import HostEvent
-from weft.runtime.native_launch import supported
+from weft.runtime.stub_entries import supported
 from weft.stubs import AFTER
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")

@@ -22,8 +22,9 @@ from weft.emit.llvm import emit, load_object
 from weft.foreign.arrays import Advice, ForeignArray
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
-from weft.runtime.native_launch import Asks, Exchange, Known, Launcher, supported
-from weft.stubs import stub_code
+from weft.runtime.native_launch import Known, Launcher
+from weft.runtime.stub_entries import Asks, Exchange, supported
+from weft.stub_code import stub_code
 from weft.targets import find_target
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import struct as struct_
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -10,11 +11,24 @@ import numpy as np
 import pytest
 
 from driver_played import Gpu
-from weft import Bool, Comptime, Float32, Float64, Int, Int32, LaunchError, Pointer, Tensor, UInt32, kernel
+from weft import (
+    Bool,
+    Comptime,
+    Float32,
+    Float64,
+    Int,
+    Int32,
+    LaunchError,
+    Pointer,
+    Tensor,
+    UInt32,
+    kernel,
+    struct,
+)
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext, Dim
 from weft.layout import Layout, LayoutTensor
-from weft.runtime.native_launch import supported
+from weft.runtime.stub_entries import supported
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 
@@ -115,6 +129,75 @@ def test_numbers_of_all_kinds(gpu: Gpu) -> None:
             ctx.enqueue_function(numbers, x, wrong, 7, 1, 0.5, True, grid_dim=1, block_dim=8)
     with pytest.raises(LaunchError, match="UInt32"):
         ctx.enqueue_function(numbers, x, 1, wrong, 1, 0.5, True, grid_dim=1, block_dim=8)
+
+
+@struct
+class Range:
+    start: Int32
+    step: Float32
+
+
+@struct
+class Job:
+    whole: Range
+    x: Pointer[Float32]
+    weight: Float64
+    part: Range
+    flag: Bool
+
+
+@kernel
+def work(job: Job, n: Int):
+    if job.flag:
+        job.x[global_idx.x] = job.whole.step * job.weight.cast(Float32) + job.part.step
+
+
+def test_structs(gpu: Gpu) -> None:
+    gpu.slots = 8
+    ctx, peer = DeviceContext(api="cuda"), DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    one, two = cast("tuple[Any, Any]", tuple(ctx.enqueue_create_buffer(Float32, 8) for _ in range(2)))
+
+    def launch(start: Any, x: Any = one, flag: bool = True, weight: Any = 0.5) -> tuple[str, list[int]]:
+        job: Any = Job(Range(start, 0.25), x, weight, Range(7, 1.5), flag)
+        ctx.enqueue_function(work, job, 99, grid_dim=1, block_dim=8)
+        who, _, _, slots = gpu.launches[-1]
+        return who, [slots[0] & 0xFFFFFFFF, slots[1] & 0xFFFFFFFF, *slots[2:6], slots[7]]
+
+    f32 = [struct_.unpack("<I", struct_.pack("<f", value))[0] for value in (0.25, 1.5)]
+    (half,) = struct_.unpack("<Q", struct_.pack("<d", 0.5))
+    expected = [3, f32[0], one.address, half, 7, f32[1], 99]
+    assert launch(3) == ("python", expected)
+    assert launch(3) == ("native", expected)
+    assert launch(-4, two) == ("native", [2**32 - 4, f32[0], two.address, *expected[3:]])
+    assert launch(3, flag=False)[0] == "python"  # another value of what is compared by identity
+    assert launch(3, flag=False)[0] == "native"
+    changed: Any = Job(Range(3, 0.25), one, 0.5, Range(7, 1.5), True)
+    changed.whole.start = 2**40
+    with pytest.raises(LaunchError):
+        ctx.enqueue_function(work, changed, 99, grid_dim=1, block_dim=8)
+    changed.whole = 3
+    with pytest.raises(LaunchError):
+        ctx.enqueue_function(work, changed, 99, grid_dim=1, block_dim=8)
+    del changed.whole
+    with pytest.raises((LaunchError, AttributeError)):
+        ctx.enqueue_function(work, changed, 99, grid_dim=1, block_dim=8)
+    two.close()
+    with pytest.raises(LaunchError, match="closed"):
+        launch(3, two)
+    with pytest.raises(LaunchError):
+        launch(3, peer.enqueue_create_buffer(Int32, 8))
+    assert launch(3) == ("native", expected)
+
+
+def test_numbers_of_weft(gpu: Gpu) -> None:
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x = ctx.enqueue_create_buffer(Float32, 8)
+    for factor in (3, 4, 5):
+        ctx.enqueue_function(scale, x, Int32(factor), over=8)
+        assert gpu.launches[-1][3][1] == factor
+    assert [who for who, *_ in gpu.launches] == ["python", "native", "native"]
 
 
 def test_extents_are_checked_natively_too(gpu: Gpu) -> None:

@@ -2,7 +2,7 @@
 
 DLPack's exchange API gives a function that fills in a ``DLTensor`` of an object, which stays the
 object's: https://dmlc.github.io/dlpack/latest/python_spec.html. What a site expects of it is a struct
-of ``runtime/native_launch.py``.
+of ``runtime/stub_entries.py``.
 """
 
 from __future__ import annotations

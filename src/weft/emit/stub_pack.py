@@ -1,6 +1,6 @@
 """The part of the launch stub that checks arguments against a site's entries and packs them, as LLVM IR.
 
-What an entry asks is decided by its kind, one of the numbers that ``runtime/native_launch.py`` gives. Braces
+What an entry asks is decided by its kind, one of the numbers that ``runtime/stub_entries.py`` gives. Braces
 are doubled, since ``emit/stub.py`` fills in offsets by ``str.format``.
 """
 
@@ -63,13 +63,13 @@ entry:
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %i1, %again ], [ %i1, %owned ], [ %i1, %lies ],
-           [ %i1, %member ], [ %i1, %inside ]
-  %place = phi i64 [ 0, %entry ], [ %place1, %again ], [ %place1, %owned ], [ %place1, %lies ],
-               [ %place, %member ], [ %place, %inside ]
+           [ %i1, %member ], [ %i1, %inside ], [ %i1, %found ]
+  %place = phi i64 [ 0, %entry ], [ %place2, %again ], [ %place2, %owned ], [ %place2, %lies ],
+               [ %place, %member ], [ %place, %inside ], [ %place, %found ]
   %within = phi ptr [ null, %entry ], [ null, %again ], [ null, %owned ], [ null, %lies ],
-               [ %arg, %member ], [ %part, %inside ]
+               [ %arg, %member ], [ %part, %inside ], [ %value_of_field, %found ]
   %taken = phi i64 [ 0, %entry ], [ %taken, %again ], [ %taken1, %owned ], [ %taken2, %lies ],
-               [ %taken, %member ], [ %taken, %inside ]
+               [ %taken, %member ], [ %taken, %inside ], [ %taken, %found ]
   %more = icmp ult i64 %i, %total
   br i1 %more, label %one, label %yes
 one:
@@ -80,7 +80,10 @@ one:
   %whole = icmp eq ptr %within, null
   %arg = select i1 %whole, ptr %given, ptr %within
   %e = getelementptr %Entry, ptr %entries, i64 %i
-  %kind = load i64, ptr %e
+  %how = load i64, ptr %e
+  %kind = and i64 %how, 255
+  %stays = icmp ugt i64 %how, 255  ; the next entry is for the same argument, a struct
+  %place2 = select i1 %stays, i64 %place, i64 %place1
   %whatp = getelementptr %Entry, ptr %e, i64 0, i32 1
   %what = load ptr, ptr %whatp
   %ap = getelementptr %Entry, ptr %e, i64 0, i32 2
@@ -117,7 +120,19 @@ value:
                                 i64 12, label %ints
                                 i64 13, label %wide
                                 i64 14, label %narrow
-                                i64 15, label %scalar ]
+                                i64 15, label %scalar
+                                i64 16, label %field ]
+field:
+  %field_name = inttoptr i64 %a to ptr
+  %value_of_field = call ptr @PyObject_GetAttr(ptr %arg, ptr %field_name)
+  %without = icmp eq ptr %value_of_field, null
+  br i1 %without, label %fieldless, label %found
+fieldless:
+  call void @PyErr_Clear()
+  br label %no
+found:
+  call void @Py_DecRef(ptr %value_of_field)  ; the struct keeps it
+  br label %loop
 ints:
   %rangesp = inttoptr i64 %a to ptr
   %into = getelementptr i64, ptr %dims, i64 %c

@@ -13,7 +13,7 @@ from typing import Any
 
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.dlpack import CUDA
-from weft.runtime.native_launch import Exchange
+from weft.runtime.stub_entries import Exchange
 
 __all__ = ["exchange_of", "has_interface"]
 

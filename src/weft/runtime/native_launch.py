@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-import sys
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from weft.artifact import Artifact
-from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.driver import Function
+from weft.runtime.stub_entries import Asks, Entry, Exchange
 
-__all__ = ["OFFSETS", "Asks", "Known", "Launcher", "member_offset", "supported"]
+__all__ = ["Known", "Launcher"]
 
 _BUCKETS = 32
 _MOST = 32
@@ -30,23 +29,6 @@ _RENEWED = 64
 """Where a kernel has all its sites, one of so many launches by Python takes an unused one's place."""
 _ALL = 256
 """Sites after which those go that made no launch since the last synchronisation."""
-_NOWHERE = 6
-"""An axis behind those of grid and block: for ints that need only be what they were."""
-_TUPLE = 16
-"""Ints of a tuple that is compared by value."""
-
-
-class Entry(ctypes.Structure):
-    """What a site asks of one argument."""
-
-    _fields_ = [
-        ("kind", ctypes.c_int64),
-        ("what", ctypes.c_void_p),
-        ("a", ctypes.c_int64),
-        ("b", ctypes.c_int64),
-        ("c", ctypes.c_int64),
-        ("slot", ctypes.c_int64),
-    ]
 
 
 class Site(ctypes.Structure):
@@ -98,127 +80,6 @@ class _Method(ctypes.Structure):
 
 
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
-
-
-def supported() -> bool:
-    """Whether objects of this Python have the form that the stub reads."""
-    return sys.implementation.name == "cpython" and object.__basicsize__ == 16
-
-
-def member_offset(descriptor: Any) -> int:
-    """Where instances have the member that a ``__slots__`` descriptor stands for."""
-    member = ctypes.c_void_p.from_address(id(descriptor) + object.__basicsize__ + 24).value or 0
-    return ctypes.c_ssize_t.from_address(member + 16).value
-
-
-class Asks:
-    """The entries of a site under way; each method is for the next argument."""
-
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.keep: list[object] = []
-
-    def identity(self, value: object) -> None:
-        """The same object again."""
-        self.keep.append(value)
-        self.entries.append(Entry(0, id(value)))
-
-    def buffer(self, value: DeviceBuffer[Any], slot: int, alignment: int = 1) -> None:
-        """Any open buffer of this type, of the same context and element type."""
-        cls, key = type(value), value.key
-        self.keep += [cls, key]
-        self.entries.append(Entry(1, id(cls), OFFSETS["_key"], id(key), alignment - 1, slot))
-
-    def array(
-        self,
-        value: object,
-        exchange: Exchange,
-        element: tuple[int, int],
-        slot: int,
-        *,
-        layout: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
-        alignment: int = 1,
-    ) -> None:
-        """Any array of this type on the same device, of an element type (DLPack's code, bits).
-
-        It has this shape and these strides, or is contiguous in row-major order.
-        """
-        for name in exchange.refuses:
-            self.keep.append(name)
-            self.entries.append(Entry(11, id(type(value)), id(name)))
-        code, bits = element
-        rank, sizes = -1, ()
-        if layout is not None:
-            rank, sizes = len(layout[0]), (*layout[0], *layout[1])
-        words = (exchange.device, code | bits << 8 | 1 << 16, rank, bits // 8, exchange.stream, *sizes)
-        expected = (ctypes.c_int64 * len(words))(*words)
-        self.keep += [type(value), expected]
-        where = ctypes.addressof(expected)
-        self.entries.append(Entry(10, id(type(value)), exchange.read, where, alignment - 1, slot))
-
-    def member(self, value: object, name: str) -> None:
-        """An object of this type with the same member; what follows is still for the same argument."""
-        cls, member = type(value), getattr(value, name)
-        self.keep += [cls, member]
-        self.entries.append(Entry(8, id(cls), member_offset(getattr(cls, name)), id(member)))
-
-    def inside(self, value: object, name: str) -> None:
-        """An object of this type; what follows is for its member."""
-        cls = type(value)
-        self.keep.append(cls)
-        self.entries.append(Entry(9, id(cls), member_offset(getattr(cls, name))))
-
-    def integer(self, low: int, high: int, slot: int) -> None:
-        """Any int in a range."""
-        self.entries.append(Entry(2, id(int), low, high, 0, slot))
-
-    def scalar(self, given: type, size: int, low: int, high: int, slot: int) -> None:
-        """Any NumPy integer of a type of 4 or 8 bytes, signed, in a range."""
-        self.entries.append(Entry({8: 13, 4: 14}[size], id(given), low, high, 0, slot))
-
-    def floating(self, bits: int, given: type, slot: int) -> None:
-        """Any float or int for a parameter of that many bits; a NumPy float of the same number."""
-        kind = {(32, float): 3, (64, float): 4, (32, int): 6, (64, int): 7}.get((bits, given))
-        if kind is None:
-            kind = {32: 15, 64: 4}[bits]
-        self.entries.append(Entry(kind, id(given), 0, 0, 0, slot))
-
-    def dimension(self, low: int, high: int, axis: int) -> None:
-        """Any int in a range as what the grid (axis 0) or the block (axis 3) has in x."""
-        self.entries.append(Entry(5, id(int), low, high, axis))
-
-    def dimensions(self, given: type, ranges: Sequence[tuple[int, int]], axis: int) -> None:
-        """Any tuple of a type, of ints in these ranges, as the extents of the grid (axis 0) or the block."""
-        words = (ctypes.c_int64 * (2 * len(ranges)))(*(bound for each in ranges for bound in each))
-        self.keep += [given, words]
-        self.entries.append(Entry(12, id(given), ctypes.addressof(words), len(ranges), axis))
-
-    def equal(self, value: int | tuple[int, ...]) -> bool:
-        """The same int, or ints in a tuple of this type, again; False where the stub has no room for them."""
-        ints = value if isinstance(value, tuple) else (value,)
-        if len(ints) > _TUPLE or any(abs(each) >> 63 for each in ints):
-            return False
-        if isinstance(value, tuple):
-            self.dimensions(type(value), [(each, each) for each in value], _NOWHERE)
-        else:
-            self.dimension(value, value, _NOWHERE)
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """How native code reads another library's arrays: two functions like those of DLPack's exchange API."""
-
-    read: int
-    """The address of ``dltensor_from_py_object_no_sync``, or of what else fills in a ``DLTensor``."""
-    stream_of: int
-    """The address of ``current_work_stream``; 0 where ``read`` tells each array's stream."""
-    device: int
-    """The arrays' device: its kind in 32 bits, its number above."""
-    refuses: tuple[str, ...] = ()
-    """Methods that must return False of an array: what its memory alone does not show."""
-    stream: int = 0
-    """The stream that ``read`` must tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,9 +272,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-OFFSETS: dict[str, int] = {
-    name: member_offset(getattr(DeviceBuffer, name)) if supported() else 0
-    for name in ("_key", "_address", "_allocation")
-}
-"""Where a buffer has its members."""
