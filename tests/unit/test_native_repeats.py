@@ -239,7 +239,8 @@ def test_layouts_made_anew(gpu: Gpu) -> None:
     ctx.compile_function(scale)
     x, y = (ctx.enqueue_create_buffer(Float32, 32) for _ in range(2))
     for _ in range(4):
-        tensors = [buffer.tensor(Layout.row_major(anew(4), anew(8))) for buffer in (x, y)]
+        layout = Layout.row_major(anew(4), anew(8))
+        tensors = [x.tensor(layout.dynamic()), y.tensor(layout)]
         ctx.enqueue_function(element, *tensors, factor=anew(2), over=(4, 8))
     assert [who for who, *_ in gpu.launches] == ["python", *["native"] * 3]
 

@@ -238,9 +238,7 @@ class Layout:
         chosen = {mode % self.rank for mode in modes} if modes else set(owners)
         shape = self.runtime_shape | {leaf for leaf, owner in enumerate(owners) if owner in chosen}
         stride = self.runtime_stride | derived_strides(self.shape, self.stride, shape)
-        marked = Layout(self.shape, self.stride)
-        _set(marked, runtime_shape=shape, runtime_stride=stride)
-        return marked
+        return _marked(self.shape, self.stride, shape, stride)
 
     def key(self) -> tuple[object, ...]:
         """What a kernel specialised on this layout knows: nesting, extents and strides, None where run-time.
@@ -319,6 +317,14 @@ def make_layout(*layouts: Layout) -> Layout:
 def _row_major(extents: IntTuple) -> Layout:
     """The same layout for the same extents, which launches that were made before are recognised by."""
     return Layout(extents, suffix_product(extents))
+
+
+@functools.lru_cache(maxsize=4096)
+def _marked(shape: IntTuple, stride: IntTuple, in_shape: frozenset[int], in_stride: frozenset[int]) -> Layout:
+    """The same layout for the same marks, as with ``_row_major``."""
+    marked = Layout(shape, stride)
+    _set(marked, runtime_shape=in_shape, runtime_stride=in_stride)
+    return marked
 
 
 def _extents(shape: tuple[object, ...]) -> IntTuple:
