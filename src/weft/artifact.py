@@ -68,7 +68,8 @@ class Artifact:
     ``kind`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
     object file). ``entry`` is the symbol to call. ``over_rank`` and ``per_thread`` are those of a launch
     over a range: its extents, and how many elements each thread does along x and y. ``uses`` names what
-    the library does in it that a launch must know of, such as ``grid_sync``.
+    the library does in it that a launch must know of, such as ``grid_sync``. ``dynamic_shared`` is how many
+    bytes of shared memory it takes at least of those that the launch gives.
     """
 
     entry: str
@@ -82,4 +83,5 @@ class Artifact:
     over_rank: int = 0
     per_thread: tuple[int, int] = (1, 1)
     uses: frozenset[str] = frozenset()
+    dynamic_shared: int = 0
     notes: dict[str, str] = field(default_factory=dict[str, str])

@@ -176,6 +176,7 @@ def _fields(a: Artifact) -> dict[str, Any]:
         "over_rank": a.over_rank,
         "per_thread": list(a.per_thread),
         "uses": sorted(a.uses),
+        "dynamic_shared": a.dynamic_shared,
         "notes": a.notes,
     }
 
@@ -211,5 +212,6 @@ def _artifact(f: dict[str, Any], code: bytes) -> Artifact:
         over_rank=f["over_rank"],
         per_thread=(across, down),
         uses=frozenset(f["uses"]),
+        dynamic_shared=f["dynamic_shared"],
         notes=f["notes"],
     )

@@ -42,6 +42,7 @@ class Compilation:
     asserts: list[AssertSite]
     over: Over | None = None
     uses: frozenset[str] = frozenset()
+    dynamic_shared: int = 0
     written: frozenset[int] = frozenset()
     """The positions of arguments that it writes through."""
     times: dict[str, float] = field(default_factory=dict[str, float])
@@ -113,6 +114,7 @@ class Compilation:
             over_rank=0 if self.over is None else self.over.rank,
             per_thread=(1, 1) if self.over is None else self.over.per_thread,
             uses=self.uses,
+            dynamic_shared=self.dynamic_shared,
         )
 
 
@@ -148,6 +150,7 @@ def elaborate_kernel(
         raise _invalid(error, function) from (None if "before its definition" in str(error) else error)
     made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over)
     made.source, made.uses = kernel.function, frozenset(elaborator.uses)
+    made.dynamic_shared = elaborator.dynamic_shared
     made.written = effects_of(module, function).written
     if distinct:
         function.alone = alone(module, function)

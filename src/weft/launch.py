@@ -353,7 +353,7 @@ class DeviceContext(BaseContext):
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
             self._extents.check_made(plan, grid, len(args))
             empty = plan.empty
-        check_uses(loaded.function.artifact, attributes)
+        check_uses(loaded.function.artifact, attributes, shared_mem_bytes)
         target = self.queue_of(stream)
         launch = (loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes)
         arrays = [m for m in memory if isinstance(m, ForeignArray)]

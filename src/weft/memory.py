@@ -30,6 +30,7 @@ from weft.lang.allocate import dynamic_shared_memory as _dynamic
 from weft.lang.allocate import local_memory, shared_memory
 from weft.lang.errors import refuse
 from weft.lang.intrinsics import current_target
+from weft.lang.machine import note_dynamic_shared
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.python_number import python_number
@@ -93,26 +94,51 @@ def stack_allocation(
 @overload
 def dynamic_shared_memory(dtype: type[T], shape: Layout, *, alignment: int = 0) -> LayoutTensor[T]: ...
 @overload
-def dynamic_shared_memory(dtype: type[T], shape: int, *, alignment: int = 0) -> Pointer[T]: ...
+def dynamic_shared_memory(dtype: type[T], shape: int | None = None, *, alignment: int = 0) -> Pointer[T]: ...
 def dynamic_shared_memory(
-    dtype: type[T], shape: Layout | int, *, alignment: int = 0
+    dtype: type[T], shape: Layout | int | None = None, *, alignment: int = 0
 ) -> LayoutTensor[T] | Pointer[T]:
     """The block's shared memory whose size the launch gives: ``enqueue_function(..., shared_mem_bytes=n)``.
 
     It may be larger than what ``stack_allocation`` gives. Every call names the same memory from its
-    start; several arrays are parts of it: ``memory + n``, ``.bitcast(Int32)``.
+    start; several arrays are parts of it: ``memory + n``, ``.bitcast(Int32)``. A launch that gives less than
+    the shapes say is refused; what a kernel takes behind them is not known to weft.
 
     Args:
         dtype: the element type.
-        shape: a static layout, for a tensor; or a number of elements, for a pointer to the first.
+        shape: a static layout, for a tensor; or a number of elements, for a pointer to the first. Without
+            it the launch alone says how many there are.
         alignment: in bytes, of the start; by default 16.
 
     Raises:
         CompileError: the elements take more than a block can have on the target.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft import Float32, Pointer, kernel
+        >>> from weft.gpu import barrier, block_dim, thread_idx
+        >>> from weft.gpu.host import DeviceContext
+        >>> @kernel
+        ... def reverse(x: Pointer[Float32]):
+        ...     tile = dynamic_shared_memory(Float32)
+        ...     tile[thread_idx.x] = x[thread_idx.x]
+        ...     barrier()
+        ...     x[thread_idx.x] = tile[block_dim.x - 1 - thread_idx.x]
+        >>> ctx, x = DeviceContext(api="cpu"), np.arange(4, dtype=np.float32)
+        >>> ctx.enqueue_function(reverse, x, grid_dim=1, block_dim=4, shared_mem_bytes=4 * 4)
+        >>> ctx.synchronize()
+        >>> x
+        array([3., 2., 1., 0.], dtype=float32)
     """
     kind = as_dtype(cast(Any, dtype))
+    if shape is None:
+        shape = 1
+    elif shape == 0:
+        hint = "leave the number out; shared_mem_bytes= at the launch says how many there are"
+        refuse("allocation-size", "this dynamic shared memory has no elements", hint=hint)
     layout = Layout.row_major(_count(shape)) if not isinstance(shape, Layout) else shape
     size, target = _static_size(layout) * kind.itemsize, current_target()
+    note_dynamic_shared(size)
     if size > target.shared_limit:
         refuse(
             "shared-memory",

@@ -34,7 +34,7 @@ from weft.compile import compile_info
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext, Dim
 from weft.layout import Layout, LayoutTensor
-from weft.memory import AddressSpace, stack_allocation
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 from weft.atomic import Atomic
 import weft
 import weft.math

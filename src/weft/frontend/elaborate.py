@@ -66,6 +66,7 @@ class Elaborator:
         self.stack: list[str] = []
         self.facts: dict[tuple[object, int], DType] = {}
         self.uses: set[str] = set()
+        self.dynamic_shared = 0
         self.uses_thread = False
         self.element_uses_thread = False
 

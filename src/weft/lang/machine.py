@@ -26,6 +26,12 @@ def note_use(name: str) -> None:
     current().elaborator.uses.add(name)
 
 
+def note_dynamic_shared(nbytes: int) -> None:
+    """Note that the kernel takes so much of the shared memory that its launch gives."""
+    elaborator = current().elaborator
+    elaborator.dynamic_shared = max(elaborator.dynamic_shared, nbytes)
+
+
 def grid_value(operation: str, axis: str) -> Int:
     """An index or extent (``gpu.thread_id`` ...) as a value of the loops over threads."""
     return Int.of(current().value(operation, (), I64, {"dimension": axis}))

@@ -121,14 +121,23 @@ def _uneven(grid: Dim, cluster: Dim, axis: str, blocks: int) -> tuple[str, str]:
     )
 
 
-def check_uses(artifact: Artifact, attributes: LaunchAttributes | None) -> None:
+def check_uses(artifact: Artifact, attributes: LaunchAttributes | None, shared_bytes: int) -> None:
     """Whether a kernel is launched as what it uses wants it.
 
     Raises:
-        LaunchError: it waits for all blocks of the grid in a launch that is not cooperative, or it does
-            not wait for the kernel before it in a launch that may begin before that has ended.
+        LaunchError: it waits for all blocks of the grid in a launch that is not cooperative, it does
+            not wait for the kernel before it in a launch that may begin before that has ended, or it
+            takes more dynamic shared memory than the launch gives.
     """
     name, uses = artifact.signature.name, artifact.uses
+    if shared_bytes < artifact.dynamic_shared:
+        raise refuse(
+            "shared-memory",
+            f"{name} takes at least {artifact.dynamic_shared} bytes of dynamic shared memory; "
+            f"the launch gives {shared_bytes}",
+            hints=[f"write shared_mem_bytes={artifact.dynamic_shared}, or more for parts behind these"],
+            at=("shared_mem_bytes", 0),
+        )
     if "grid_sync" in uses and (attributes is None or not attributes.cooperative):
         raise refuse(
             "cooperative",
