@@ -6,6 +6,8 @@ import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from types import FunctionType
 from typing import Any, cast
 
 from weft.arguments import OPTIONS
@@ -14,10 +16,12 @@ from weft.foreign.arrays import ForeignArray
 from weft.foreign.dlpack import CUDA, code_of
 from weft.foreign.exchange import exchange_of, has_interface
 from weft.foreign.read import reader_of
+from weft.lang.decorators import Func, Kernel
 from weft.lang.number import Number
 from weft.lang.signature import parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.structs import StructSpec
+from weft.layout import Layout
 from weft.layout.tensor import LayoutTensor
 from weft.layout.tensor_spec import TensorSpec
 from weft.runtime.buffers import DeviceBuffer
@@ -29,7 +33,7 @@ from weft.stub_code import interface_code
 
 __all__ = ["Launched", "ask_all"]
 
-_FIXED = {int, float, bool, str, tuple, type(None), Dim, DType}
+_FIXED = {int, float, bool, str, bytes, type(None), Dim, DType, Func, Kernel, FunctionType}
 """Types of values that stay what they are, so that the same object means the same launch."""
 _NUMPY = {"int32": 4, "int64": 8}
 """NumPy's integers that the stub reads, and their bytes."""
@@ -72,8 +76,9 @@ def ask_all(
     exchange: Exchange | None = None
     positional = list(zip(slots, args[1:], strict=False))
     given = {*dict(positional), *(name for name in named if name not in OPTIONS)}
-    if any(leaf.pointer for name in slots if name not in given for leaf in made.specs[name].leaves()):
-        return None  # memory that the call does not show: it may be closed by the next time
+    bound = getattr(args[0], "kernel", args[0]).bound
+    if not all(p.name in given or _stays(bound.get(p.name, p.default)) for p in parameters(made.kernel)):
+        return None  # what the call does not show may be closed or changed by the next time
     for n, (name, value) in enumerate([*positional, *named.items()]):
         if n < len(positional) or name not in OPTIONS:
             spec = made.specs[name]
@@ -111,16 +116,18 @@ def _ask_the_same(asks: Asks, value: Any) -> bool:
     """Ask for the same value again, of what is no int the same object; whether that can be asked."""
     if _is_int(value) and asks.equal(value):
         return True
-    if not _is_fixed(value):
+    if not _stays(value):
         return False
     asks.identity(value)
     return True
 
 
-def _is_fixed(value: Any) -> bool:
+def _stays(value: Any) -> bool:
     """Whether a value stays what it is."""
     kind = cast("type[Any]", type(value))
-    return kind in _FIXED and (kind is not tuple or all(map(_is_fixed, value)))
+    if kind is tuple:
+        return all(map(_stays, value))
+    return kind in _FIXED or isinstance(value, (type, Enum)) or (kind is Layout and value.is_static)
 
 
 def _ask_array(asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int) -> Exchange | None:
@@ -167,9 +174,8 @@ def _ask_value(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     kind = cast("type[Any]", type(value))
     if isinstance(spec, StaticSpec):
         return _ask_the_same(asks, value)
-    if isinstance(spec, PointerSpec) and kind is DeviceBuffer:
-        asks.buffer(value, slot)
-        return True
+    if isinstance(spec, PointerSpec):
+        return kind is DeviceBuffer and asks.buffer(value, slot)
     if isinstance(spec, TensorSpec):
         return _ask_tensor(asks, spec, value, slot)
     return isinstance(spec, NumberSpec) and spec.lanes == 1 and _ask_number(asks, spec.dtype, value, slot)
@@ -177,21 +183,19 @@ def _ask_value(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
 
 def _ask_tensor(asks: Asks, spec: TensorSpec, value: Any, slot: int) -> bool:
     kind = cast("type[Any]", type(value))
-    whole = kind is not LayoutTensor and "_view" in getattr(kind, "__slots__", ())
-    view: Any = getattr(value, "_view") if whole else value  # noqa: B009 - a Tensor's, which imports this
-    storage: Any = getattr(view, "storage", None)
+    member: str | None = vars(kind).get("__weft_view__")  # where a Tensor has what kernels see
+    view = value if member is None else getattr(value, member)
+    if type(view) is not LayoutTensor:
+        return False
+    tensor, storage = cast("LayoutTensor[Any]", view), cast("Any", view).storage
     if not isinstance(storage, DeviceBuffer):
         return False
-    buffer = cast("DeviceBuffer[Any]", storage)
-    if buffer.key is None:  # each use is noted, or it was closed
-        return False
-    if whole:
-        asks.inside(value, "_view")
+    if member is not None:
+        asks.inside(value, member)
     for name in ("layout", "element"):
-        asks.member(view, name)
-    asks.inside(view, "storage")
-    asks.buffer(buffer, slot, spec.alignment)
-    return True
+        asks.member(tensor, name)
+    asks.inside(tensor, "storage")
+    return asks.buffer(cast("DeviceBuffer[Any]", storage), slot, spec.alignment)
 
 
 def _ask_number(asks: Asks, dtype: DType, value: Any, slot: int) -> bool:

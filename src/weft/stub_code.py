@@ -13,7 +13,12 @@ from weft.runtime.stub_entries import OFFSETS, member_offset
 
 __all__ = ["interface_code", "stub_code"]
 
-_OBJECTS = {"_Py_NoneStruct": id(None), "_Py_FalseStruct": id(False), "PyLong_Type": id(int)}
+_OBJECTS = {
+    "_Py_NoneStruct": id(None),
+    "_Py_FalseStruct": id(False),
+    "PyLong_Type": id(int),
+    "PyExc_KeyboardInterrupt": id(KeyboardInterrupt),
+}
 """Objects of Python that the code compares with."""
 
 

@@ -6,7 +6,6 @@ before it and makes those that it has seen before; see ``emit/stub.py``.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,13 +35,10 @@ def install(context: DeviceContext) -> Launcher | None:
     device, stream = context.device, context.stream
     if not (isinstance(device, CudaDevice) and isinstance(stream, CudaStream) and supported()):
         return None
-    reference = weakref.ref(context)
     primary = device.primary
 
     def slow(*args: Any, **named: Any) -> None:
         names = launcher.names()
-        context = reference()
-        assert context is not None
         made = context.enqueue_by_python(*args, **named)
         own = all(_is_own(context, value) for value in (*args[1:], *named.values()))
         if own and made.repeatable and (names or ()) == tuple(named):

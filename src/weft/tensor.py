@@ -124,6 +124,8 @@ class Tensor(Generic[T]):
     """
 
     __slots__ = ("__weakref__", "_view", "device", "dtype", "shape", "storage")
+    __weft_view__ = "_view"
+    """Where native code finds what ``to_layout_tensor`` gives."""
 
     device: Device
     """Where the elements are."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
-__all__ = ["Binding", "Gpu", "always"]
+import numpy as np
+
+__all__ = ["Binding", "CupyArray", "Gpu", "Stream", "always"]
 
 _ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MAJOR": 9,
@@ -176,3 +179,29 @@ class Gpu(Binding):
         values = [ctypes.c_uint64.from_address(slot or 0).value for slot in slots]
         self.launches.append((who, args[1:4], args[4:7], values))
         return 0
+
+
+class Stream:
+    """CuPy's, played."""
+
+    def __init__(self, ptr: int) -> None:
+        self.ptr = ptr
+
+
+class CupyArray:
+    """An array of CuPy's, played: memory, and the stream that is current by then."""
+
+    stream = Stream(0)
+    when_read: ClassVar[list[Callable[[], object]]] = []
+
+    def __init__(self, ptr: int, shape: tuple[int, ...], device_id: int = 0) -> None:
+        self.data = SimpleNamespace(ptr=ptr, device_id=device_id)
+        self.shape, self.dtype = shape, np.dtype(np.float32)
+        self.strides = tuple(4 * math.prod(shape[n + 1 :]) for n in range(len(shape)))
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        for function in self.when_read:
+            function()
+        data, stream = (self.data.ptr, False), self.stream.ptr or 1
+        return {"shape": self.shape, "typestr": "<f4", "strides": None, "data": data, "stream": stream}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from driver_played import Gpu
+from driver_played import CupyArray, Gpu, Stream
 from weft.runtime import drivers
 from weft.runtime.cuda import CudaDriver
 from weft.runtime.cuda_context import Primary
@@ -20,3 +23,13 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     monkeypatch.setattr(drivers, "find_driver", lambda *_: driver)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     monkeypatch.setattr(Primary, "launch_addresses", lambda _: (address, 0))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     return made
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> type[CupyArray]:
+    module = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=lambda: CupyArray.stream))
+    monkeypatch.setitem(sys.modules, "cupy", cast("Any", module))
+    kind = type("ndarray", (CupyArray,), {"__module__": "cupy"})
+    monkeypatch.setattr(CupyArray, "stream", Stream(0))
+    monkeypatch.setattr(CupyArray, "when_read", [])
+    return kind

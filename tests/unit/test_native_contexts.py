@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import os
-import sys
 import threading
-from types import SimpleNamespace
 from typing import Any, cast
 
-import numpy as np
 import pytest
 
-from driver_played import Gpu, always
+from driver_played import CupyArray, Gpu, Stream, always
 from weft import Comptime, Float32, Int32, Pointer, kernel
 from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import global_idx, thread_idx
@@ -150,38 +146,6 @@ def test_a_range_with_fewer_elements_a_thread_than_planned(gpu: Gpu) -> None:
         ctx.enqueue_function(asks_for_its_thread, x, over=(20_000_000, 3))
     ctx.enqueue_function(scale, x, 3, over=(20_000_000, 3))
     assert gpu.launches[-1][1] == (1, 58824, 1)
-
-
-class Stream:
-    """CuPy's, played."""
-
-    def __init__(self, ptr: int) -> None:
-        self.ptr = ptr
-
-
-class CupyArray:
-    """An array of CuPy's, played: memory, and the stream that is current by then."""
-
-    stream = Stream(0)
-
-    def __init__(self, ptr: int, shape: tuple[int, ...], device_id: int = 0) -> None:
-        self.data = SimpleNamespace(ptr=ptr, device_id=device_id)
-        self.shape, self.dtype = shape, np.dtype(np.float32)
-        self.strides = tuple(4 * math.prod(shape[n + 1 :]) for n in range(len(shape)))
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        data, stream = (self.data.ptr, False), self.stream.ptr or 1
-        return {"shape": self.shape, "typestr": "<f4", "strides": None, "data": data, "stream": stream}
-
-
-@pytest.fixture
-def cupy(monkeypatch: pytest.MonkeyPatch) -> type[CupyArray]:
-    module = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=lambda: CupyArray.stream))
-    monkeypatch.setitem(sys.modules, "cupy", cast("Any", module))
-    kind = type("ndarray", (CupyArray,), {"__module__": "cupy"})
-    monkeypatch.setattr(CupyArray, "stream", Stream(0))
-    return kind
 
 
 def test_arrays_of_cupy(gpu: Gpu, cupy: type[CupyArray]) -> None:

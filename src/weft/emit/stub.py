@@ -19,7 +19,7 @@ __all__ = ["ENTRY", "stub_text"]
 ENTRY = "weft_enqueue"
 
 _TEXT = """
-%Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr], i64 }}
+%Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr], i64, i64 }}
 %Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64, ptr, i64,
                 ptr }}
 %Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
@@ -146,6 +146,8 @@ find:
   %shifted = lshr i64 %bits, 4
   %bucket = and i64 %shifted, 31
   %first = getelementptr %Table, ptr %table, i64 0, i32 5, i64 %bucket
+  %changesp = getelementptr %Table, ptr %table, i64 0, i32 7
+  %changes = load i64, ptr %changesp
   br label %next
 next:
   %from = phi ptr [ %first, %find ], [ %site, %miss ]
@@ -212,7 +214,7 @@ guest:
   %told_it = icmp eq i32 %told, 0
   br i1 %told_it, label %compare_streams, label %untold
 untold:
-  call void @PyErr_Clear()
+  call void @weft_clear()
   br label %python
 compare_streams:
   %raw = load ptr, ptr %current_stream
@@ -234,7 +236,11 @@ threads:
   %mostp = getelementptr %Site, ptr %site, i64 0, i32 13
   %most = load i64, ptr %mostp
   %few = icmp ule i64 %bxyz, %most
-  br i1 %few, label %launch, label %python
+  ; reading an array may have run code of Python, which may have closed what the site is for
+  %changes1 = load i64, ptr %changesp
+  %steady = icmp eq i64 %changes, %changes1
+  %still = and i1 %few, %steady
+  br i1 %still, label %launch, label %python
 launch:
   %gx = load i64, ptr %dims
   %gyp = getelementptr i64, ptr %dims, i64 1

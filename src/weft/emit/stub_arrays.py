@@ -14,6 +14,28 @@ ARRAYS = """
 %Expected = type { i64, i64, i64, i64, i64, [0 x i64] }
 
 declare void @PyErr_Clear()
+declare ptr @PyErr_Occurred()
+declare i32 @PyErr_ExceptionMatches(ptr)
+declare void @PyErr_SetInterrupt()
+@PyExc_KeyboardInterrupt = external global i8
+
+; Let an error go, since Python will meet it again; but not that the user wants to stop.
+define void @weft_clear() nounwind {
+entry:
+  %error = call ptr @PyErr_Occurred()
+  %any = icmp ne ptr %error, null
+  br i1 %any, label %which, label %done
+which:
+  %stop = call i32 @PyErr_ExceptionMatches(ptr @PyExc_KeyboardInterrupt)
+  call void @PyErr_Clear()
+  %stops = icmp ne i32 %stop, 0
+  br i1 %stops, label %again, label %done
+again:
+  call void @PyErr_SetInterrupt()
+  br label %done
+done:
+  ret void
+}
 declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
 @_Py_FalseStruct = external global i8
 
@@ -29,7 +51,7 @@ entry:
   %read_it = icmp eq i32 %rc, 0
   br i1 %read_it, label %known, label %clear
 clear:
-  call void @PyErr_Clear()
+  call void @weft_clear()
   br label %no
 known:
   %devicep = getelementptr %Array, ptr %array, i64 0, i32 1
@@ -139,7 +161,7 @@ entry:
   %raised = icmp eq ptr %result, null
   br i1 %raised, label %clear, label %returned
 clear:
-  call void @PyErr_Clear()
+  call void @weft_clear()
   ret i1 false
 returned:
   call void @Py_DecRef(ptr %result)

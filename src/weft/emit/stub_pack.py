@@ -128,7 +128,7 @@ field:
   %without = icmp eq ptr %value_of_field, null
   br i1 %without, label %fieldless, label %found
 fieldless:
-  call void @PyErr_Clear()
+  call void @weft_clear()
   br label %no
 found:
   call void @Py_DecRef(ptr %value_of_field)  ; the struct keeps it

@@ -74,7 +74,8 @@ def _hears_others(op: Op) -> bool:
     if op.name == "llvm.inline_asm":
         return bool(op.attrs["has_side_effects"]) and "{memory}" in str(op.attrs["constraints"])
     if op.name == "llvm.call_intrinsic":
-        return any(word in str(op.attrs["intrin"]) for word in _FENCES)
+        name = str(op.attrs["intrin"])
+        return any(word in name for word in _FENCES) and not name.endswith(".cta")
     return op.attrs.get("ordering") in _ACQUIRES and op.attrs.get("syncscope") != "block"
 
 

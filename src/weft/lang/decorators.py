@@ -96,7 +96,8 @@ class Kernel(Compiled, Generic[P]):
         if not _PLAIN.issuperset(types):
             return Kernel(self.function, {**self.bound, **values})
         # 1, True and 1.0 are equal, and so are 0.0 and -0.0
-        key = tuple(zip(values, types, map(repr, values.values()), strict=True))
+        told = [repr(value) if type(value) is float else value for value in values.values()]
+        key = tuple(zip(values, types, told, strict=True))
         found = self._variants.get(key)
         if found is None:
             if len(self._variants) >= _VARIANTS:

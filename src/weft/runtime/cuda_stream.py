@@ -29,8 +29,8 @@ __all__ = ["CudaEvent", "CudaStream", "called_address", "forget_calls", "primary
 
 _STAGED = 16 << 20
 """Ordinary memory goes to the GPU through pinned pieces of this size."""
-_ROWS = 1 << 14
 _NOT_SUPPORTED = 801
+_ROWS = 1 << 14
 """Elements of 8 bytes that a fill writes in two halves before it copies what it has."""
 
 

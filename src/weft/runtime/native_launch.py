@@ -67,6 +67,7 @@ class Table(ctypes.Structure):
         ("names", ctypes.py_object),
         ("buckets", ctypes.c_void_p * _BUCKETS),
         ("inside", ctypes.c_int64),
+        ("changes", ctypes.c_int64),
     ]
 
 
@@ -108,6 +109,11 @@ class Known:
     """Whose current stream must be that of ``handles``."""
     config: Any = None
     """The driver's configuration of a launch with attributes; ``dims`` and ``shared`` are in it."""
+
+    def asks_as(self, other: Known) -> bool:
+        """Whether the stub would take the same calls for this launch as for another of the kernel."""
+        same = (self.names, self.count, self.handles) == (other.names, other.count, other.handles)
+        return same and self.apart == other.apart and self.asks.form == other.asks.form
 
 
 class Launcher:
@@ -173,7 +179,9 @@ class Launcher:
     def learn(self, known: Known) -> None:
         """From now on the stub makes such launches."""
         slots, asks = len(known.constants) // 8, known.asks
-        if slots > _MOST or not self._make_room(known.kernel):
+        if self._table.inside <= 1:  # the call that is learned from, which has done with the sites
+            self._gone.clear()
+        if slots > _MOST or not self._make_room(known):
             return
         entries = (Entry * max(1, len(asks.entries)))(*asks.entries)
         block = ctypes.create_string_buffer(known.constants, max(8, len(known.constants)))
@@ -201,20 +209,25 @@ class Launcher:
         self._sites.append((site, known))
         self._link()
 
-    def _make_room(self, kernel: object) -> bool:
-        """Whether a kernel may have one more site, where need be in place of one without launches."""
+    def _make_room(self, known: Known) -> bool:
+        """Whether there is to be one more site, where need be in place of one without launches."""
+        kernel = known.kernel
         alike = [one for one in self._sites if one[1].kernel is kernel]
-        unused: list[tuple[Site, Known]] = []
+        if any(other.asks_as(known) for _, other in alike):
+            return False  # this launch took the way through Python for another reason
+        gone: list[tuple[Site, Known]] = []
         if len(alike) >= _SITES:
             missed = self._missed[id(kernel)] = self._missed.get(id(kernel), 0) + 1
-            unused = [one for one in alike if not one[0].used][:1]
-            if missed % _RENEWED or not unused:
+            gone = [one for one in alike if not one[0].used][:1]
+            if missed % _RENEWED or not gone:
                 return False
         elif len(self._sites) >= _ALL:  # kernels that are bound anew for each launch do not come again
-            unused = [one for one in self._sites if not one[0].used]
+            gone = [one for one in self._sites if not one[0].used]
             self._missed.clear()
-        self._gone += unused
-        self._sites = [one for one in self._sites if one not in unused]
+        if gone:
+            left = set(map(id, gone))
+            self._gone += gone
+            self._sites = [one for one in self._sites if id(one) not in left]
         return True
 
     def take_used(self, stream: int) -> list[Artifact]:
@@ -252,6 +265,7 @@ class Launcher:
 
     def _link(self) -> None:
         """Chain the sites; the stub looks at them while it holds the interpreter's lock, as this does."""
+        self._table.changes += 1
         for bucket in range(_BUCKETS):
             self._table.buckets[bucket] = None
         # what was compiled for distinct buffers is found first; the other takes what it leaves

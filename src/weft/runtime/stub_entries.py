@@ -10,6 +10,7 @@ import ctypes
 import sys
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from types import MemberDescriptorType
 from typing import Any
 
 from weft.runtime.buffers import DeviceBuffer
@@ -43,7 +44,13 @@ def supported() -> bool:
 
 
 def member_offset(descriptor: Any) -> int:
-    """Where instances have the member that a ``__slots__`` descriptor stands for."""
+    """Where instances have the member that a ``__slots__`` descriptor stands for.
+
+    Raises:
+        TypeError: it is another descriptor.
+    """
+    if not isinstance(descriptor, MemberDescriptorType):
+        raise TypeError(f"{descriptor!r} is no member of __slots__")
     member = ctypes.c_void_p.from_address(id(descriptor) + object.__basicsize__ + 24).value or 0
     return ctypes.c_ssize_t.from_address(member + 16).value
 
@@ -70,15 +77,22 @@ class Asks:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.keep: list[object] = []
-        self._path: list[Entry] = []
+        self.form: list[object] = []
+        """What the entries ask, where they only point at it: equal for two sites that ask the same."""
+        self._path: list[tuple[object, str]] = []
         """The way from an argument, a struct, to the field whose value is next."""
+
+    def _add(
+        self, kind: int, what: object, a: int = 0, b: int = 0, c: int = 0, slot: int = 0, means: object = None
+    ) -> None:
+        self.keep.append(what)
+        self.entries.append(Entry(kind, id(what), a, b, c, slot))
+        self.form.append((kind, id(what), (a, b) if means is None else means, c, slot))
 
     @contextlib.contextmanager
     def field(self, value: object, name: str) -> Generator[None]:
         """For ``with``: what is asked is of the value that a field of a struct has, or of fields of that."""
-        kept = sys.intern(name)
-        self.keep += [type(value), kept]
-        self._path.append(Entry(16, id(type(value)), id(kept)))
+        self._path.append((type(value), sys.intern(name)))
         try:
             yield
         finally:
@@ -87,7 +101,9 @@ class Asks:
     @contextlib.contextmanager
     def value(self) -> Generator[None]:
         """For ``with``: what is asked is of one value."""
-        self.entries.extend(Entry.from_buffer_copy(each) for each in self._path)
+        for cls, name in self._path:
+            self.keep.append(name)
+            self._add(16, cls, id(name))
         yield
         if self._path:
             self.entries[-1].kind |= _STAYS
@@ -98,14 +114,19 @@ class Asks:
 
     def identity(self, value: object) -> None:
         """The same object again."""
-        self.keep.append(value)
-        self.entries.append(Entry(0, id(value)))
+        self._add(0, value)
 
-    def buffer(self, value: DeviceBuffer[Any], slot: int, alignment: int = 1) -> None:
-        """Any open buffer of this type, of the same context and element type."""
-        cls, key = type(value), value.key
-        self.keep += [cls, key]
-        self.entries.append(Entry(1, id(cls), OFFSETS["_key"], id(key), alignment - 1, slot))
+    def buffer(self, value: DeviceBuffer[Any], slot: int, alignment: int = 1) -> bool:
+        """Any open buffer of this type, of the same context and element type; False where this one has none.
+
+        Closed buffers have none, and those whose every use is noted.
+        """
+        key = value.key
+        if key is None:
+            return False
+        self.keep.append(key)
+        self._add(1, type(value), OFFSETS["_key"], id(key), alignment - 1, slot)
+        return True
 
     def array(
         self,
@@ -123,53 +144,52 @@ class Asks:
         """
         for name in exchange.refuses:
             self.keep.append(name)
-            self.entries.append(Entry(11, id(type(value)), id(name)))
+            self._add(11, type(value), id(name))
         code, bits = element
         rank, sizes = -1, ()
         if layout is not None:
             rank, sizes = len(layout[0]), (*layout[0], *layout[1])
         words = (exchange.device, code | bits << 8 | 1 << 16, rank, bits // 8, exchange.stream, *sizes)
         expected = (ctypes.c_int64 * len(words))(*words)
-        self.keep += [type(value), expected]
+        self.keep.append(expected)
         where = ctypes.addressof(expected)
-        self.entries.append(Entry(10, id(type(value)), exchange.read, where, alignment - 1, slot))
+        self._add(10, type(value), exchange.read, where, alignment - 1, slot, words)
 
     def member(self, value: object, name: str) -> None:
         """An object of this type with the same member; what follows is still for the same argument."""
         cls, member = type(value), getattr(value, name)
-        self.keep += [cls, member]
-        self.entries.append(Entry(8, id(cls), member_offset(getattr(cls, name)), id(member)))
+        self.keep.append(member)
+        self._add(8, cls, member_offset(getattr(cls, name)), id(member))
 
     def inside(self, value: object, name: str) -> None:
         """An object of this type; what follows is for its member."""
         cls = type(value)
-        self.keep.append(cls)
-        self.entries.append(Entry(9, id(cls), member_offset(getattr(cls, name))))
+        self._add(9, cls, member_offset(getattr(cls, name)))
 
     def integer(self, low: int, high: int, slot: int) -> None:
         """Any int in a range."""
-        self.entries.append(Entry(2, id(int), low, high, 0, slot))
+        self._add(2, int, low, high, 0, slot)
 
     def scalar(self, given: type, size: int, low: int, high: int, slot: int) -> None:
         """Any NumPy integer of a type of 4 or 8 bytes, signed, in a range."""
-        self.entries.append(Entry({8: 13, 4: 14}[size], id(given), low, high, 0, slot))
+        self._add({8: 13, 4: 14}[size], given, low, high, 0, slot)
 
     def floating(self, bits: int, given: type, slot: int) -> None:
         """Any float or int for a parameter of that many bits; a NumPy float of the same number."""
         kind = {(32, float): 3, (64, float): 4, (32, int): 6, (64, int): 7}.get((bits, given))
         if kind is None:
             kind = {32: 15, 64: 4}[bits]
-        self.entries.append(Entry(kind, id(given), 0, 0, 0, slot))
+        self._add(kind, given, 0, 0, 0, slot)
 
     def dimension(self, low: int, high: int, axis: int) -> None:
         """Any int in a range as what the grid (axis 0) or the block (axis 3) has in x."""
-        self.entries.append(Entry(5, id(int), low, high, axis))
+        self._add(5, int, low, high, axis)
 
     def dimensions(self, given: type, ranges: Sequence[tuple[int, int]], axis: int) -> None:
         """Any tuple of a type, of ints in these ranges, as the extents of the grid (axis 0) or the block."""
         words = (ctypes.c_int64 * (2 * len(ranges)))(*(bound for each in ranges for bound in each))
-        self.keep += [given, words]
-        self.entries.append(Entry(12, id(given), ctypes.addressof(words), len(ranges), axis))
+        self.keep.append(words)
+        self._add(12, given, ctypes.addressof(words), len(ranges), axis, means=tuple(ranges))
 
     def equal(self, value: int | tuple[int, ...]) -> bool:
         """The same int, or ints in a tuple of this type, again; False where the stub has no room for them."""
