@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, cast, overload
 
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
@@ -445,6 +445,8 @@ class _Lending(Buffer[T]):
     foreign = False
     """Whether the memory would not wait for queued work before it is freed."""
     _user: BaseContext | None = None
+    _whole: _Lending[T] | None = None
+    """What this is a part of, which knows who uses the memory."""
 
     def __init__(self, context: BaseContext, dtype: DType, allocation: Allocation, address: int, size: int):
         super().__init__(context, dtype, allocation, address, size)
@@ -457,7 +459,7 @@ class _Lending(Buffer[T]):
         self._pass_to(context)
         if self.foreign or context is not own:
             context.keep(self)
-        elif self._allocation is not None:
+        elif self._allocation is not None and self._whole is None:
             self._key = own.buffer_key(self.dtype)
         return True
 
@@ -466,18 +468,24 @@ class _Lending(Buffer[T]):
         context.keep(self)
 
     def _pass_to(self, context: BaseContext) -> None:
-        if self._user is not context:
-            self.wait()
-            self._user = context
-            self._key = None
+        whole = self._whole or self
+        if whole._user is not context:
+            whole.wait()
+            whole._user = context
+            whole._key = None
+
+    def sub_buffer(self, offset: int, size: int) -> Self:
+        part = super().sub_buffer(offset, size)
+        part.foreign, part._whole = self.foreign, self._whole or self
+        return part
 
     @property
     def user(self) -> BaseContext:
-        return self.context if self._user is None else self._user
+        return (self._whole or self)._user or self.context
 
     def hand_over(self, handle: int) -> None:
         """Have another library's stream wait for the context that used the memory last."""
-        user = self.context if self._user is None or self._user.closed else self._user
+        user = self.user if not self.user.closed else self.context
         if user.closed:
             return
         device, stream = user.device, user.stream
@@ -486,7 +494,7 @@ class _Lending(Buffer[T]):
 
     def wait(self) -> None:
         """Wait for the context that used the memory last."""
-        user = self._user
+        user = (self._whole or self)._user
         if user is not None and not user.closed:
             user.synchronize()
 

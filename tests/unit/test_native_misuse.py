@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import weakref
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -163,6 +163,23 @@ def test_fresh_tensors_make_no_second_site(gpu: Gpu) -> None:
     for _ in range(5):
         ctx.enqueue_function(copied, y, z, over=(8, 8))
     assert [who for who, *_ in gpu.launches] == ["python", *["native"] * 4]
+
+
+def test_parts_of_a_tensor_know_who_uses_it(gpu: Gpu) -> None:
+    ctx, other = native_context(), DeviceContext(api="cuda")
+    tensor = Tensor(Float32, 32, ctx)
+    part: Any = tensor.storage
+    part = part[8:16]
+    ctx.enqueue_function(scale, part, 3, over=8)
+    other.enqueue_function(scale, cast("Any", tensor.storage), 3, over=32)
+    gpu.calls.clear()
+    ctx.enqueue_function(scale, part, 3, over=8)
+    assert "cuStreamSynchronize" in gpu.calls  # the other context's
+    gpu.calls.clear()
+    ctx.enqueue_function(scale, part, 3, over=8)
+    assert "cuStreamSynchronize" not in gpu.calls
+    ctx.enqueue_function(scale, cast("Any", tensor.storage), 3, over=32)
+    assert "cuStreamSynchronize" not in gpu.calls
 
 
 def test_binding_a_number_of_many_digits() -> None:
