@@ -19,6 +19,7 @@ __all__ = [
     "Source",
     "argument_place",
     "binding_before",
+    "field_place",
     "node_location",
     "parameter_place",
     "resolved",
@@ -249,6 +250,22 @@ def parameter_place(file: str, line: int, name: str) -> Location:
                 if not name:
                     return _name_place(node, file)
     return Location(file, line)
+
+
+def field_place(near: Location | None, cls: str, name: str) -> Location | None:
+    """Where a class of this name, in the file of ``near``, annotates a field; else ``near``."""
+    source = None if near is None else source_of(near.file)
+    if near is None or source is None:
+        return near
+    found = [
+        item.annotation
+        for node in source.statements.values()
+        if isinstance(node, ast.ClassDef) and node.name == cls
+        for item in node.body
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.target.id == name
+    ]
+    nearest = min(found, key=lambda node: abs(node.lineno - near.line), default=None)
+    return near if nearest is None else source.place(nearest)
 
 
 def _name_place(node: ast.FunctionDef | ast.AsyncFunctionDef, file: str) -> Location:

@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from weft.diagnostics import CompileError
 from weft.frontend.liveness import Liveness, stored_names
+from weft.frontend.lostwrites import lost_writes
 from weft.frontend.source import find_function
 from weft.frontend.syntax import check_syntax
 from weft.frontend.tree import children, fill_places, place, walk
@@ -93,7 +94,9 @@ def _tuple(items: Sequence[ast.expr], store: bool = False) -> ast.Tuple:
 
 
 class _Stager(ast.NodeTransformer):
-    def __init__(self, function: ast.FunctionDef, builtins: frozenset[str]) -> None:
+    def __init__(self, function: ast.FunctionDef, builtins: frozenset[str], kernel: bool) -> None:
+        self.lost = lost_writes(function, kernel)
+        self.function = "" if kernel else function.name
         self.liveness = Liveness(function)
         self.carried = self.liveness.names
         self.builtins = builtins
@@ -245,11 +248,31 @@ class _Stager(ast.NodeTransformer):
             return out
         if isinstance(target, ast.Attribute):
             held = target.value
-            new = _method("set_field", self.visit(_as_load(held)), ast.Constant(target.attr), value)
+            if isinstance(held, ast.Subscript):  # of a list known at compile time: its item is replaced
+                items, index = self.temp("o"), self.temp("i")
+                before = [
+                    place(ast.Assign([_name(name, True)], self.visit(part)), part)
+                    for name, part in ((items, held.value), (index, held.slice))
+                ]
+                item = place(ast.Subscript(_name(items), _name(index), ast.Load()), held)
+                new = place(_method("set_field", item, ast.Constant(target.attr), value), like)
+                return [*before, place(ast.Assign([_as_store(item)], new), held)]
+            arguments: list[ast.expr] = [self.visit(_as_load(held)), ast.Constant(target.attr)]
+            if target in self.lost:
+                arguments += [ast.Constant(text) for text in self._copy_of(held)]
+                lost = place(_method("lost_field", *arguments), target)
+                return [place(ast.Expr(value), like), place(ast.Expr(lost), target)]
+            new = _method("set_field", *arguments, value)
             if isinstance(held, (ast.Name, ast.Attribute)):
                 return self.store(_as_store(held), new, like)
             return [place(ast.Expr(new), like)]
         return [place(ast.Assign([self.visit(target)], value), like)]
+
+    def _copy_of(self, held: ast.expr) -> tuple[str, str]:
+        """The parameter that ``held`` is or is part of, and the function's name; of a kernel none."""
+        while isinstance(held, ast.Attribute):
+            held = held.value
+        return ast.unparse(held), self.function
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         value = self.visit(node.value)
@@ -380,7 +403,7 @@ def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
     code = fn.__code__
     local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     shadowed = local | fn.__globals__.keys()
-    stager = _Stager(tree, frozenset(BUILTINS - shadowed))
+    stager = _Stager(tree, frozenset(BUILTINS - shadowed), kernel)
     body = list(tree.body)
     if (
         isinstance(body[0], ast.Expr)

@@ -21,7 +21,7 @@ from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.printing import kernel_assert
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, leaves_of, spec_of
-from weft.lang.structs import replace_field
+from weft.lang.structs import lost_field, replace_field
 
 __all__ = ["Staging", "truth"]
 
@@ -141,6 +141,10 @@ class Staging(Builtins):
         return replace_field(held, name, value)
 
     # -- branches and loops -------------------------------------------------------------------
+    def lost_field(self, held: Any, name: str, parameter: str, function: str) -> None:
+        """``held.name = ...`` where ``held`` is a copy that is not used again."""
+        lost_field(held, name, parameter, function)
+
     def _enter(self, region: Region) -> tuple[Region, bool]:
         before = (self.region, self.live)
         self.regions.append(self.region)

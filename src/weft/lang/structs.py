@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard, TypeVar, cast, dataclass_transform
+from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform
 
-from weft.diagnostics import nearest
+from weft.diagnostics import CompileError, caller_location, nearest
 from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
 from weft.lang.any_lanes import closed, is_open
@@ -17,7 +18,7 @@ from weft.lang.number import Number, to_type
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 
-__all__ = ["StructSpec", "is_struct", "replace_field", "struct", "struct_fields"]
+__all__ = ["StructSpec", "is_struct", "lost_field", "replace_field", "struct", "struct_fields"]
 
 T = TypeVar("T")
 _KEEP = frozenset(
@@ -101,20 +102,47 @@ def _is_number_class(annotation: object) -> TypeGuard[type[Number]]:
 def _convert(self: object) -> None:
     for name, annotation in struct_fields(type(self)).items():
         value = getattr(self, name)
-        if _is_number_class(annotation):
-            cls = closed(annotation, value)
-            if type(value) is cls or cls is Number:
-                continue
-            made = cls(value) if maybe_current() is None else cls.of(to_type(value, cls, current()))
+        made = _converted(type(self), name, annotation, value)
+        if made is not value:
             object.__setattr__(self, name, made)
-        elif is_struct(annotation) and not isinstance(value, annotation):
-            wanted = describe_annotation(annotation)
-            message = f"{type(self).__name__}.{name} is {a_(wanted)}, not {a_(type(value).__name__)}"
-            refuse("field-type", message, hint=f"make one: {wanted}(...)", part=VALUE)
 
 
-def replace_field(value: object, name: str, new: Any) -> Any:
-    """``value`` with one field changed: structs are values, so assignment makes a new one."""
+def _converted(owner: type[Any], name: str, annotation: Any, value: Any) -> Any:
+    """A value as a field of this annotation holds it."""
+    if _is_number_class(annotation):
+        cls = closed(annotation, value)
+        if type(value) is cls or cls is Number:
+            return value
+        return cls(value) if maybe_current() is None else cls.of(to_type(value, cls, current()))
+    if is_struct(annotation) and not isinstance(value, annotation):
+        wanted = describe_annotation(annotation)
+        message = f"{owner.__name__}.{name} is {a_(wanted)}, not {a_(type(value).__name__)}"
+        refuse("field-type", message, hint=f"make one: {wanted}(...)", part=VALUE)
+    return value
+
+
+_PYTHONS = {"int": "Int, or Int32", "float": "Float32 or Float64", "bool": "Bool"}
+"""Python's number types, as classes and as unevaluated annotations name them."""
+
+
+def _check_annotations(cls: type[Any]) -> None:
+    """Refuse fields of Python's number types, which would keep what they are given as it is."""
+    for name, annotation in inspect.get_annotations(cls).items():
+        written = annotation.__name__ if isinstance(annotation, type) else annotation
+        if isinstance(written, str) and written in _PYTHONS and annotation in (written, int, float, bool):
+            from weft.diagnostics.wrote import field_place
+
+            raise CompileError.at(
+                "annotation",
+                f"the field {cls.__name__}.{name} is annotated `{written}`, which has no size in memory",
+                field_place(caller_location(), cls.__name__, name),
+                notes=(f"a value that is known at compile time is annotated Comptime[{written}]",),
+                hints=(f"write {_PYTHONS[written]}",),
+            )
+
+
+def _check_field(value: object, name: str) -> None:
+    """Whether ``value.name`` can be assigned."""
     if not is_struct(type(value)):
         refuse(
             "attribute",
@@ -131,11 +159,44 @@ def replace_field(value: object, name: str, new: Any) -> Any:
             notes=(f"it has {', '.join(fields)}",),
             hint=f"write `.{guess}`" if guess else "declare it in the @struct",
         )
+
+
+def replace_field(value: object, name: str, new: Any) -> Any:
+    """``value`` with one field changed: structs are values, so assignment makes a new one."""
+    _check_field(value, name)
     made: object = object.__new__(type(value))
-    for field in fields:
+    for field in struct_fields(type(value)):
         object.__setattr__(made, field, new if field == name else getattr(value, field))
     _convert(made)
     return made
+
+
+def lost_field(value: object, name: str, parameter: str, function: str) -> NoReturn:
+    """Say no to an assignment that only changes a copy; ``function`` is empty in a kernel."""
+    _check_field(value, name)
+    if not function:
+        refuse(
+            "lost-field",
+            f"`{parameter}` is each thread's own copy here, and nothing reads it after this assignment",
+            notes=("a struct is passed by value",),
+            hint="write the result to memory that the kernel takes a pointer to",
+        )
+    call = f"x = x.{function}(...)" if parameter == "self" else f"x = {function}(x, ...)"
+    refuse(
+        "lost-field",
+        f"`{parameter}` is a copy here: what is assigned to its fields is lost when {function} returns",
+        notes=("a struct is passed by value, and this one is neither returned nor passed on after this",),
+        hint=f"return `{parameter}` too and write `{call}` at the call, "
+        f"or change a copy of its own: `mine = {parameter}`",
+    )
+
+
+def _assign(self: object, name: str, value: Any) -> None:
+    """``p.x = value`` outside of compiled code: as the constructor takes it."""
+    fields = struct_fields(type(self))
+    if name not in fields:
+        _check_field(self, name)
+    object.__setattr__(self, name, _converted(type(self), name, fields[name], value))
 
 
 @dataclass_transform()
@@ -170,10 +231,12 @@ def struct(cls: type[T]) -> type[T]:
         elif isinstance(item, staticmethod) and not isinstance(item.__func__, Compiled):
             compiled: Func[..., Any] = Func(cast("Callable[..., Any]", item.__func__), {})
             setattr(cls, name, staticmethod(compiled))
+    _check_annotations(cls)
     setattr(cls, "__post_init__", _convert)  # noqa: B010  (before dataclass, whose __init__ calls it)
     made: Any = dataclasses.dataclass(eq=False)(cls)
     for name, method in methods.items():
         setattr(made, name, Func(method, {}))
+    made.__setattr__ = _assign
     made.__weft_struct__ = True
     made.__weft_locals__ = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
     made.__weft_spec__ = _spec

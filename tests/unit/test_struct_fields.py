@@ -1,0 +1,151 @@
+"""Assigned fields of structs: what would only change a copy is refused; the host's checks."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+
+from weft import CompileError, Float32, Float64, Int, func, struct
+from weft.frontend.lostwrites import lost_writes
+
+
+def lost(body: str, kernel: bool = False) -> list[str]:
+    """The lost writes of a function of ``p``, ``q`` and ``n``."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    tree = ast.parse(f"def f(p, q, n):\n{lines}").body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    return sorted(ast.unparse(target) for target in lost_writes(tree, kernel))
+
+
+REFUSED = {
+    "p.x = 1": ["p.x"],
+    "p.x += 1\np.y += 1": ["p.x", "p.y"],
+    "p.x += 1\nreturn p.x": ["p.x"],
+    "p.inner.x += 1\nreturn p.inner.x": ["p.inner.x"],
+    "p.x += 1\nreturn q": ["p.x"],
+    "p.x, m = 1, 2\nreturn m": ["p.x"],
+    "p.x = q.y = n\nreturn q": ["p.x"],
+    "for i in range(n):\n    p.x = p.x + i": ["p.x"],
+    "while n > 0:\n    p.x += 1\n    n -= 1": ["p.x"],
+    "if n:\n    p.x = 1\nelse:\n    return p": ["p.x"],
+    "m = p\np.x = 1\nreturn m": ["p.x"],
+}
+TAKEN = [
+    "p.x = 1\nreturn p",
+    "p.x += 1\np.y += 1\nreturn p, n",
+    "p.x = 1\nreturn g(p)",
+    "p.x = 1\nreturn p.norm()",
+    "p.x = 1\nm = p\nreturn m.x",
+    "p.inner.x = 1\nreturn p.inner",
+    "for i in range(n):\n    p.x = p.x + i\nreturn p",
+    "for i in range(n):\n    if i == 2:\n        break\n    p.x = i\nreturn p + q",
+    "while True:\n    p.x += 1\n    if p.x > n:\n        return p",
+    "for i in range(n):\n    q = g(p)\n    p.x = i",
+    "if n:\n    p.x = 1\nreturn p",
+    "f = lambda: p\np.x = 1\nreturn f()",
+    "p = g(q)\np.x = 1",  # no copy of the caller's any more
+    "m = p\nm.x = 1\nreturn m.x",
+    "p[0] = 1\nq[n].x = 2",
+]
+
+
+@pytest.mark.parametrize(("body", "targets"), REFUSED.items())
+def test_lost(body: str, targets: list[str]) -> None:
+    assert lost(body) == targets
+
+
+@pytest.mark.parametrize("body", TAKEN)
+def test_not_lost(body: str) -> None:
+    assert lost(body) == []
+
+
+def test_in_a_kernel_reading_the_field_is_enough() -> None:
+    assert lost("p.x += 1\nq[0] = p.x", kernel=True) == []
+    assert lost("for i in range(n):\n    p.x += i\nq[0] = p.x", kernel=True) == []
+    assert lost("p.x += 1\np.x += 1", kernel=True) == ["p.x", "p.x"]
+    assert lost("q[0] = p.x\np.x += 1", kernel=True) == ["p.x"]
+
+
+@struct
+class Count:
+    n: Int
+    step: Float32
+
+    def bump(self) -> Count:
+        self.n += 1
+        self.step *= 2
+        return self
+
+    def lost(self) -> Int:
+        self.n += 1
+        return self.n
+
+
+@struct
+class Pair:
+    first: Count
+    second: Count
+
+
+@func
+def bumped_thrice(c: Count) -> Count:
+    for _ in range(3):
+        c = c.bump()
+    return c
+
+
+@func
+def items(x: Int) -> Any:
+    counts = [Count(x, 0.5), Count(x + 1, 0.5)]
+    counts[0].n += 5
+    pairs = [Pair(counts[0], counts[1])]
+    pairs[0].second.n = x * 7
+    return counts[0].n, counts[1].n, pairs[0].first.n, pairs[0].second.n
+
+
+def shown(c: Any) -> tuple[int, float]:
+    return int(c.n), float(c.step)
+
+
+def test_the_changed_struct_is_returned() -> None:
+    c = Count(1, 0.25)
+    assert shown(c.bump()) == (2, 0.5)
+    assert shown(bumped_thrice(c)) == (4, 2.0)
+    assert shown(c) == (1, 0.25)
+    with pytest.raises(CompileError, match="`self` is a copy here"):
+        c.lost()
+
+
+def test_items_of_lists_keep_what_is_assigned() -> None:
+    assert items(2) == (7, 3, 7, 14)
+
+
+def test_assigning_on_the_host_converts() -> None:
+    c = Count(1, 0.5)
+    c.step = 0.1
+    assert type(c.step) is Float32
+    assert c.step == Float32(0.1)
+    c.n = 3.0
+    assert shown(c.bump()) == (4, 0.20000000298023224)
+    with pytest.raises(CompileError, match="Count has no field `m`"):
+        c.m = 3  # pyright: ignore[reportAttributeAccessIssue]
+    assert not hasattr(c, "m")
+    pair = Pair(c, c)
+    with pytest.raises(CompileError, match="is a Count, not an int"):
+        pair.first = 3  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_fields_have_a_size() -> None:
+    with pytest.raises(CompileError, match=r"Wrong\.x is annotated `float`"):
+
+        @struct
+        class Wrong:
+            x: float
+
+    @struct
+    class Right:
+        x: Float64
+
+    assert type(Right(1).x) is Float64
