@@ -49,7 +49,7 @@ def complex_simd(width: int):
         re: SIMD[Float32, width]
         im: SIMD[Float32, width]
 
-        def squared_norm(self) -> Float32:
+        def squared_norm(self) -> SIMD[Float32, width]:
             return self.re * self.re + self.im * self.im
 
         def squared_add(self, c: ComplexSIMD) -> ComplexSIMD:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from weft.artifact import AssertSite, PrintSite
+from weft.artifact import AssertSite, Piece, PrintSite
 from weft.diagnostics import CompileError, Diagnostic, Label, Location, WeftError, a_, caller_location
 from weft.dtype import DType
 from weft.frontend.locate import located
@@ -22,6 +22,7 @@ from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.promote import fits
 from weft.lang.python_number import python_number
+from weft.lang.returned import ends_without, result_annotation
 from weft.lang.signature import MISSING, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 
@@ -84,10 +85,10 @@ class Elaborator:
         self.prints.append(site)
         return len(self.prints) - 1
 
-    def assert_site(self, message: str) -> int:
+    def assert_site(self, pieces: tuple[Piece, ...]) -> int:
         """The number of an assertion at the line at hand."""
         b = _staging()
-        self.asserts.append(AssertSite(message, b.file, b.loc[0]))
+        self.asserts.append(AssertSite(pieces, b.file, *b.loc))
         return len(self.asserts) - 1
 
     # -- functions ------------------------------------------------------------------------------
@@ -180,7 +181,8 @@ class Elaborator:
         if made is None:
             made = self.done[key] = _Elaborated(Function(self._symbol(fn.__name__), [], inline=True))
             try:
-                self._run(fn, key, order, made, stage(fn, False).run, kernel=False)
+                annotation = result_annotation(fn)
+                self._run(fn, key, order, made, stage(fn, False).run, kernel=False, annotation=annotation)
             except BaseException:
                 del self.done[key]
                 raise
@@ -215,6 +217,7 @@ class Elaborator:
         body: Callable[..., Any],
         *,
         kernel: bool,
+        annotation: Any = MISSING,
     ) -> None:
         """Elaborate ``fn``: its parameters per ``order``, its code by running ``body``."""
         code = fn.__code__
@@ -231,13 +234,14 @@ class Elaborator:
                 b = Staging(self.module, self.target, self)
                 b.facts, b.function_key, b.file, b.function = self.facts, key, f.file, f
                 b.loc = (code.co_firstlineno, 0)
+                b.annotation, b.result_of = annotation, fn.__name__
                 f.body = b.region = Region()
                 f.args = []
                 values = [_parameter(f, name, spec) for name, spec in order]
                 try:
                     with building(b):
                         body(b, *values)
-                        made.result = _finish(b, f, fn.__name__, kernel)
+                        made.result = _finish(b, f, fn, kernel)
                     break
                 except _Restart as restart:
                     if restart.key != key:
@@ -290,12 +294,14 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
     return value
 
 
-def _finish(b: Staging, f: Function, name: str, kernel: bool) -> Spec:
+def _finish(b: Staging, f: Function, fn: Callable[..., Any], kernel: bool) -> Spec:
     """Give every return its operands, now that all of them are known; the result's spec."""
     body = f.body
     b.region = body
     fell = b.live
     if b.live:
+        if b.annotation is not MISSING:
+            ends_without(fn, b.annotation)
         b.return_(None)
     else:
         b.live = True
@@ -304,7 +310,7 @@ def _finish(b: Staging, f: Function, name: str, kernel: bool) -> Spec:
     values = [value for _, _, value in b.returns]
     if kernel:
         return StaticSpec(None)
-    result, values = _result(b, values, name, fell)
+    result, values = _result(b, values, fn.__name__, fell)
     f.results = tuple(leaf.type for leaf in result.leaves())
     if not f.results:
         return result
@@ -368,6 +374,8 @@ def _result(b: Staging, values: list[Any], name: str, fell: bool) -> tuple[Spec,
                     (hint,),
                 )
             )
+    if len(values) == 1 and isinstance(values[0], Number) and not isinstance(values[0].value, Value):
+        return StaticSpec(values[0]), values  # a typed constant stays known at compile time
     return (specs[0] if specs else StaticSpec(None)), values
 
 

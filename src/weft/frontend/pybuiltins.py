@@ -12,6 +12,7 @@ from weft.ir.core import Op, Region, Value
 from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, number_class, unify
 from weft.lang.printing import kernel_print, text_of
+from weft.lang.signature import MISSING
 
 if TYPE_CHECKING:
     from weft.frontend.variables import Var
@@ -41,6 +42,9 @@ class Builtins(Builder):
         self.facts: dict[tuple[object, int], DType] = {}
         self.fact_count = 0
         self.function_key: object = None
+        self.annotation: Any = MISSING
+        """What the function says that it returns."""
+        self.result_of = ""
         self.file = ""
 
     def new_scope(self) -> None:

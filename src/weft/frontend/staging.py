@@ -20,6 +20,8 @@ from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.printing import kernel_assert
 from weft.lang.python_number import python_number
+from weft.lang.returned import returned
+from weft.lang.signature import MISSING
 from weft.lang.spec import is_composite, leaves_of, spec_of
 from weft.lang.structs import lost_field, replace_field
 
@@ -302,8 +304,11 @@ class Staging(Builtins):
         """``return value``."""
         if not self.live:
             return
+        value = python_number(value)
+        if self.annotation is not MISSING:
+            value = returned(self.result_of, self.annotation, value)
         op = self.emit("weft.return")
-        self.returns.append((op, self.region, python_number(value)))
+        self.returns.append((op, self.region, value))
 
     def assert_(self, condition: Any, message: Callable[[], Any]) -> None:
         """``assert condition, message``."""

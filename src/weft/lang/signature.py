@@ -18,6 +18,7 @@ __all__ = [
     "bind",
     "closure_values",
     "describe_parameters",
+    "evaluated",
     "parameter_location",
     "parameters",
 ]
@@ -61,6 +62,26 @@ def closure_values(fn: Callable[..., Any]) -> dict[str, Any]:
     return out
 
 
+def evaluated(fn: Callable[..., Any], text: str, of: str, place: Callable[[], Location]) -> Any:
+    """An annotation that is a string, as what it means where ``fn`` stands.
+
+    Raises:
+        CompileError: it does not evaluate; ``of`` and ``place`` say whose it is.
+    """
+    scope = {**getattr(fn, "__weft_locals__", {}), **closure_values(fn)}
+    try:
+        return eval(text, fn.__globals__, scope)
+    except Exception as error:
+        guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
+        hint = f"did you mean `{guess}`?" if guess else "define or import what it names before the launch"
+        raise CompileError.at(
+            "annotation",
+            f"the annotation `{text}` of {of} does not evaluate: {error}",
+            place(),
+            hints=(hint,),
+        ) from None
+
+
 @functools.lru_cache(maxsize=4096)
 def parameters(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The parameters of ``fn``.
@@ -83,25 +104,11 @@ def parameters(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
     defaults = fn.__defaults__ or ()
     kwdefaults: Mapping[str, Any] = fn.__kwdefaults__ or {}
     out: list[Parameter] = []
-    scope: dict[str, Any] | None = None
     for n, name in enumerate(names):
         annotation: Any = fn.__annotations__.get(name, MISSING)
         if isinstance(annotation, str):
-            scope = closure_values(fn) if scope is None else scope
-            try:
-                annotation = eval(annotation, fn.__globals__, scope)
-            except Exception as error:
-                guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
-                raise CompileError.at(
-                    "annotation",
-                    f"the annotation `{annotation}` of `{name}` does not evaluate: {error}",
-                    parameter_location(fn, name),
-                    hints=(
-                        f"did you mean `{guess}`?"
-                        if guess
-                        else "define or import what it names before the launch",
-                    ),
-                ) from None
+            at = functools.partial(parameter_location, fn, name)
+            annotation = evaluated(fn, annotation, f"`{name}`", at)
         default = kwdefaults.get(name, MISSING)
         if n < count and n >= count - len(defaults):
             default = defaults[n - (count - len(defaults))]

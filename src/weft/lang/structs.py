@@ -239,6 +239,8 @@ def struct(cls: type[T]) -> type[T]:
     made.__setattr__ = _assign
     made.__weft_struct__ = True
     made.__weft_locals__ = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+    for method in methods.values():  # whose annotations may name the struct, which a function may hold
+        method.__dict__["__weft_locals__"] = {**made.__weft_locals__, cls.__name__: made}
     made.__weft_spec__ = _spec
     made.__weft_leaves__ = _leaves
     return made

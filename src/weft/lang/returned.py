@@ -1,0 +1,147 @@
+"""What ``-> T`` makes of a value that a ``@func`` returns: what ``x: T = value`` would."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from typing import Any, NoReturn, cast, get_args, get_origin
+
+from weft.diagnostics import CompileError, Location
+from weft.ir.builder import current
+from weft.lang.accept import element_dtype
+from weft.lang.any_lanes import closed
+from weft.lang.errors import VALUE, a_, refuse
+from weft.lang.number import Number, to_type
+from weft.lang.promote import fits
+from weft.lang.signature import MISSING, describe_annotation, evaluated, parameter_location
+from weft.lang.spec import spec_of
+
+__all__ = ["ends_without", "result_annotation", "returned"]
+
+
+@functools.lru_cache(maxsize=4096)
+def result_annotation(fn: Callable[..., Any]) -> Any:
+    """What ``fn`` says that it returns, evaluated; MISSING where it says nothing.
+
+    Raises:
+        CompileError: the annotation does not evaluate.
+    """
+    return _meant(fn, fn.__annotations__.get("return", MISSING))
+
+
+def _meant(fn: Callable[..., Any], annotation: Any) -> Any:
+    """An annotation without strings, which stand for what is not defined yet."""
+    if isinstance(annotation, str):
+        annotation = evaluated(fn, annotation, f"the result of {fn.__name__}", lambda: _place(fn))
+    items = get_args(annotation)
+    if get_origin(annotation) is tuple and any(isinstance(item, str) for item in items):
+        return cast("Any", tuple)[tuple(_meant(fn, item) for item in items)]
+    return annotation
+
+
+def _place(fn: Callable[..., Any]) -> Location:
+    """Where the annotation of the result stands."""
+    from weft.diagnostics.wrote import source_of
+
+    code = fn.__code__
+    source = source_of(code.co_filename)
+    if source is not None:
+        for node in source.parents:
+            if isinstance(node, ast.FunctionDef) and node.returns is not None:
+                first = min([d.lineno for d in node.decorator_list], default=node.lineno)
+                if code.co_firstlineno in (first, node.lineno):
+                    return source.place(node.returns)
+    return parameter_location(fn, "")
+
+
+def ends_without(fn: Callable[..., Any], annotation: Any) -> None:
+    """Refuse a path that ends without ``return`` where ``annotation`` names a value."""
+    if annotation is None or annotation is type(None) or not _says(annotation):
+        return
+    shown = describe_annotation(annotation)
+    raise CompileError.at(
+        "return-type",
+        f"{fn.__name__} is annotated to return {a_(shown)}, but may end without `return`",
+        parameter_location(fn, ""),
+        hints=(f"end every path with a `return` of {a_(shown)}, or annotate it `-> None`",),
+    )
+
+
+def _says(annotation: Any) -> bool:
+    """Whether an annotation says a kind of value; ``Any``, a TypeVar, a union and ``str`` say none."""
+    kind: Any = get_origin(annotation) or annotation
+    if kind is None or kind in (type(None), tuple, int, float, bool):
+        return True
+    cls: Any = kind if isinstance(kind, type) else object
+    return issubclass(cls, Number) or hasattr(cls, "__weft_leaves__")
+
+
+def returned(name: str, annotation: Any, value: Any) -> Any:
+    """``value`` as the function ``name`` returns it, which is annotated ``-> annotation``.
+
+    Python's own ``int`` and ``float`` name no width, and so convert nothing.
+    """
+    kind: Any = get_origin(annotation) or annotation
+    if kind is None or kind is type(None):
+        if value is not None:
+            _refuse(name, "nothing", value, "leave the value out, or annotate what it is")
+        return None
+    if not _says(annotation):
+        return value
+    if kind is tuple:
+        return _tuple(name, annotation, value)
+    if issubclass(kind, Number) or kind in (int, float, bool):
+        if not isinstance(value, (Number, bool, int, float)):
+            instead = "one of them" if type(value) is tuple else "a number"
+            _refuse(name, a_(kind.__name__), value, f"return {instead}, or annotate what it is")
+        return _number(kind, value) if issubclass(kind, Number) else value
+    if not _is_one(kind, annotation, value):
+        shown = describe_annotation(annotation)
+        _refuse(name, a_(shown), value, f"return {a_(shown)}, or annotate what it is")
+    return value
+
+
+def _number(kind: type[Number], value: Any) -> Number:
+    cls = closed(kind, value)
+    if cls is Number:  # any of them
+        return value
+    if isinstance(value, Number):
+        return cls.of(to_type(value, cls, current()))
+    fits(value, cls)
+    return cls(value)  # still known at compile time
+
+
+def _tuple(name: str, annotation: Any, value: Any) -> Any:
+    items = get_args(annotation)
+    if type(value) is not tuple:
+        _refuse(name, a_(describe_annotation(annotation)), value, "return the items in parentheses")
+    found = cast("tuple[Any, ...]", value)
+    if not items:
+        return found
+    if len(items) == 2 and items[1] is Ellipsis:
+        items = items[:1] * len(found)
+    if len(items) != len(found):
+        _refuse(name, f"{len(items)} values", value, "return as many, or annotate as many")
+    return tuple(returned(name, item, v) for item, v in zip(items, found, strict=True))
+
+
+def _is_one(kind: type[Any], annotation: Any, value: Any) -> bool:
+    """Whether a value is of a class: a struct, a pointer or tensor to the elements that are named."""
+    wanted = element_dtype(annotation)
+    dtype = getattr(value, "dtype", wanted)
+    return isinstance(value, kind) and (wanted is None or dtype is wanted)
+
+
+def _refuse(name: str, wanted: str, value: Any, hint: str) -> NoReturn:
+    found = "but returns nothing here" if value is None else f"not {_described(value)}"
+    message = f"{name} is annotated to return {wanted}, {found}"
+    refuse("return-type", message, hint=hint, part=VALUE)
+
+
+def _described(value: Any) -> str:
+    if type(value) is tuple:
+        return f"the tuple ({', '.join(_described(v) for v in cast('tuple[Any, ...]', value))})"
+    if isinstance(value, (bool, int, float)):
+        return repr(value)
+    return spec_of(value).describe() if spec_of(value).leaves() else type(value).__name__
