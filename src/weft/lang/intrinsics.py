@@ -7,6 +7,7 @@ from typing import Any, cast
 from weft.ir.builder import current
 from weft.ir.core import Value
 from weft.ir.types import Type
+from weft.lang.errors import refuse
 from weft.lang.number import Number
 from weft.lang.spec import NumberSpec, Spec, build_each, leaves_of
 from weft.targets import Feature, Target
@@ -58,6 +59,9 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, pure: bool = False) -> An
     Returns:
         a number of the class, a tuple of them, or None.
 
+    Raises:
+        CompileError: only another machine than the target has it.
+
     Example:
         >>> from weft import Int32, func
         >>> @func
@@ -67,6 +71,12 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, pure: bool = False) -> An
         8
     """
     b = current()
+    if not b.target.has_intrinsic(name):
+        refuse(
+            "intrinsic",
+            f"{b.target.name} has no {name}",
+            hint="ask before: `if current_target().supports(...):` compiles one side only",
+        )
     specs = _specs(result)
     types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
     operands = tuple(v for a in args for v in leaves_of(a))

@@ -6,11 +6,17 @@ resolved to the machine at hand when compiling.
 
 from __future__ import annotations
 
+import platform
+
 from weft.targets.target import Feature, Target
 
 __all__ = ["TARGETS"]
 
 _SPACES = {1: 0, 3: 0, 4: 0, 5: 0, 7: 0}
+_FAMILIES = {"x86": "x86", "aarch64": "aarch64"}
+_FAMILIES["native"] = {"x86_64": "x86", "amd64": "x86", "arm64": "aarch64"}.get(
+    platform.machine().lower(), platform.machine().lower()
+)
 
 
 def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple[str, ...] = ()) -> Target:
@@ -24,6 +30,7 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         supported=frozenset({Feature.THREAD_LOOPS, Feature.ASSEMBLER}),
         warp_size=1,
         shared_limit=227 * 1024,
+        family=_FAMILIES.get(name.partition("-")[0], ""),
         aliases=aliases,
     )
 

@@ -82,6 +82,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         warp_size=32,
         thread_ids=_THREAD_IDS,
         thread_end="llvm.nvvm.exit",
+        family="nvvm",
         contract=True,
         exact_remainder=False,
         shared_limit=shared * 1024,

@@ -9,6 +9,11 @@ from typing import Literal
 
 __all__ = ["Feature", "Target"]
 
+_FAMILIES = frozenset(
+    "aarch64 amdgcn arm bpf dx hexagon loongarch mips nvvm ppc r600 riscv s390 spv ve wasm x86 xcore".split()
+)
+"""Of LLVM's intrinsics for single machines: without a machine that has them LLVM ends the process."""
+
 
 class Feature(Enum):
     """What a target can do that the library chooses by."""
@@ -42,7 +47,8 @@ class Target:
     tells none apart). ``rmw_orders`` says that LLVM's backend keeps the ordering and the scope of an
     ``atomicrmw``; where it makes all of them relaxed and of device scope, fences order them, and
     ``system_rmw`` has the instruction for the whole system of each operation that has one, ``{bits}`` being
-    its width. ``registers`` has the letter that inline assembly wants for a value of an LLVM type.
+    its width. ``registers`` has the letter that inline assembly wants for a value of an LLVM type. ``family`` is
+    the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
 
     name: str
@@ -66,7 +72,13 @@ class Target:
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
     registers: Mapping[str, str] = field(default_factory=dict[str, str])
+    family: str = ""
     aliases: tuple[str, ...] = ()
+
+    def has_intrinsic(self, name: str) -> bool:
+        """Whether LLVM can make code of an intrinsic here: it is nobody's, or of this family."""
+        family = name.removeprefix("llvm.").partition(".")[0]
+        return family not in _FAMILIES or family == self.family
 
     def supports(self, feature: Feature) -> bool:
         """Whether the target has ``feature``."""
