@@ -47,8 +47,8 @@ class Target:
     tells none apart). ``rmw_orders`` says that LLVM's backend keeps the ordering and the scope of an
     ``atomicrmw``; where it makes all of them relaxed and of device scope, fences order them, and
     ``system_rmw`` has the instruction for the whole system of each operation that has one, ``{bits}`` being
-    its width. ``registers`` has the letter that inline assembly wants for a value of an LLVM type. ``family`` is
-    the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
+    its width. ``registers`` has the letter that inline assembly wants for a value of an LLVM type.
+    ``family`` is the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
 
     name: str
