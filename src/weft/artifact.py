@@ -54,11 +54,15 @@ class PrintSite:
 
 @dataclass(frozen=True, slots=True)
 class AssertSite:
-    """One ``assert`` in a kernel: its message, and where it stands in the user's source."""
+    """One ``assert`` in a kernel: its message, and where it stands in the user's source.
 
-    message: str
+    ``pieces`` are as those of a ``PrintSite``. The column is in bytes, as ``ast`` counts.
+    """
+
+    pieces: tuple[Piece, ...]
     file: str
     line: int
+    column: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,9 @@ def _fields(a: Artifact) -> dict[str, Any]:
         "name": a.signature.name,
         "parameters": [[p.name, p.dtype.name, p.pointer, p.written] for p in a.signature.parameters],
         "prints": [[_piece_text(p) for p in site.pieces] for site in a.prints],
-        "asserts": [[s.message, s.file, s.line] for s in a.asserts],
+        "asserts": [
+            [[_piece_text(p) for p in site.pieces], site.file, site.line, site.column] for site in a.asserts
+        ],
         "shared_bytes": a.shared_bytes,
         "over_rank": a.over_rank,
         "per_thread": list(a.per_thread),
@@ -207,7 +209,10 @@ def _artifact(f: dict[str, Any], code: bytes) -> Artifact:
         code=code,
         signature=Signature(f["name"], parameters),
         prints=tuple(PrintSite(tuple(_piece(p) for p in site)) for site in f["prints"]),
-        asserts=tuple(AssertSite(message, file, line) for message, file, line in f["asserts"]),
+        asserts=tuple(
+            AssertSite(tuple(_piece(p) for p in pieces), file, line, column)
+            for pieces, file, line, column in f["asserts"]
+        ),
         shared_bytes=f["shared_bytes"],
         over_rank=f["over_rank"],
         per_thread=(across, down),

@@ -58,7 +58,7 @@ _CODES = {
     "uint32": "I4x",
     "uint64": "Q",
     "float16": "e6x",
-    "bfloat16": "2xH4x",
+    "bfloat16": "H6x",
     "float32": "f4x",
     "float64": "d",
 }

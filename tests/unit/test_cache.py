@@ -113,7 +113,7 @@ def test_hit(folder: Path, tmp_path: Path, request: pytest.FixtureRequest) -> No
     again = compiled(kernel_of(SOURCE, tmp_path))  # as a new process would
     assert again == first
     assert first.prints[0].pieces == (DType.int64, " ", (DType.float32, ".2f"), "\n")
-    assert first.asserts[0].message == "far"
+    assert first.asserts[0].pieces == ("far",)
 
 
 def test_private(folder: Path, tmp_path: Path) -> None:

@@ -129,14 +129,23 @@ def test_array_may_change_after_the_call(ctx: BaseContext) -> None:
 
 
 def call_assert(externals: dict[str, int], state: int, site: int, x: int) -> None:
-    native = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-    native(externals["weft_assert"])(
-        state, site, (ctypes.c_int32 * 3)(x, 0, 0), (ctypes.c_int32 * 3)(3, 1, 0)
+    pointer = ctypes.c_void_p
+    native = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, pointer, pointer, pointer)
+    block, thread, values = (
+        (ctypes.c_int32 * 3)(x, 0, 0),
+        (ctypes.c_int32 * 3)(3, 1, 0),
+        (ctypes.c_uint64 * 1)(x),
     )
+    native(externals["weft_assert"])(state, site, block, thread, values)
 
 
 def test_assertion_surfaces_once(ctx: BaseContext, fake: Fake) -> None:
-    code = artifact(asserts=(AssertSite("no", "other.py", 1), AssertSite("size must be even", __file__, 12)))
+    code = artifact(
+        asserts=(
+            AssertSite(("no",), "other.py", 1),
+            AssertSite(("size must be even, not ", DType.int32), __file__, 12),
+        )
+    )
 
     def body(arguments: Any, launch: Any, externals: dict[str, int]) -> None:
         for x in (4, 5):
@@ -147,7 +156,7 @@ def test_assertion_surfaces_once(ctx: BaseContext, fake: Fake) -> None:
     with pytest.raises(DeviceError) as failed:
         ctx.synchronize()
     [found] = failed.value.diagnostics
-    assert found.message == "assertion failed in kernel 'scale': size must be even"
+    assert found.message == "assertion failed in kernel 'scale': size must be even, not 4"
     assert found.location is not None
     assert (found.location.file, found.location.line) == (__file__, 12)
     assert found.labels[0].text == "failed in block (4, 0, 0), thread (3, 1, 0)"
@@ -161,7 +170,7 @@ def test_assertion_surfaces_once(ctx: BaseContext, fake: Fake) -> None:
 def test_failures_of_several_launches_come_together(ctx: BaseContext, fake: Fake) -> None:
     fake.body = lambda arguments, launch, externals: call_assert(externals, launch.state, 0, 0)
     for _ in range(7):
-        launch(ctx, artifact(asserts=(AssertSite("", "x.py", 1),)))
+        launch(ctx, artifact(asserts=(AssertSite((), "x.py", 1),)))
     with pytest.raises(DeviceError) as failed:
         ctx.synchronize()
     assert len(failed.value.diagnostics) == 6

@@ -8,7 +8,7 @@ The console is an array of 64-bit words: what is reserved, what the runtime has 
 (a power of two), how many records found no room, whether an assertion has failed; records start at
 the eighth word and wrap around. A record is one word that says whose it is, written last, and its
 values. Words of a record: bit 63 set, bit 62 for assertions, the kernel's number from bit 32, the
-site.
+site. An assertion's values are the thread's place in six words, then those of its message.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ define internal void @weft.commit(ptr addrspace({g}) %c, i64 %at, i64 %what) noi
 }}"""
 
 _FAILED = """
-define internal void @weft.failed(i64 %site{ids}) noinline nounwind {{
+define internal void @weft.failed{count}(i64 %site{parameters}) noinline nounwind {{
   %c = load ptr addrspace({g}), ptr addrspace({g}) @weft_console, align 8
   %flag = getelementptr i64, ptr addrspace({g}) %c, i64 4
   %before = atomicrmw xchg ptr addrspace({g}) %flag, i64 1 syncscope("device") monotonic
   %first = icmp eq i64 %before, 0
   br i1 %first, label %note, label %done
 note:
-  %at = call i64 @weft.reserve(ptr addrspace({g}) %c, i64 7)
+  %at = call i64 @weft.reserve(ptr addrspace({g}) %c, i64 {words})
   %room = icmp sge i64 %at, 0
   br i1 %room, label %write, label %done
 write:{stores}
@@ -94,7 +94,6 @@ done:
 _STORE = """
   %w{n} = add i64 %at, {m}
   %p{n} = call ptr addrspace({g}) @weft.word(ptr addrspace({g}) %c, i64 %w{n})
-  %v{n} = zext i32 %id{n} to i64
   store i64 %v{n}, ptr addrspace({g}) %p{n}, align 8"""
 
 
@@ -144,23 +143,30 @@ def console_print(lw: Lowering, op: Op, signed: list[bool]) -> None:
     lw.start(end)
 
 
-def console_assert(lw: Lowering, op: Op) -> None:
+def console_assert(lw: Lowering, op: Op, signed: list[bool]) -> None:
     """Note the first assertion that fails; end the threads whose assertion does."""
     g = _space(lw)
     ids = lw.target.thread_ids
-    parameters = "".join(f", i32 %id{n}" for n in range(len(ids)))
-    stores = "".join(_STORE.format(g=g, n=n, m=n + 1) for n in range(len(ids)))
-    lw.declared.setdefault("weft.failed", _FAILED.format(g=g, ids=parameters, stores=stores).strip())
+    values = op.operands[1:]
+    count = len(ids) + len(values)
+    name = f"weft.failed{len(values)}"
+    parameters = "".join(f", i64 %v{n}" for n in range(count))
+    stores = "".join(_STORE.format(g=g, n=n, m=n + 1) for n in range(count))
+    text = _FAILED.format(g=g, count=len(values), parameters=parameters, stores=stores, words=count + 1)
+    lw.declared.setdefault(name, text.strip())
     fails, end = lw.new_label("fails"), lw.new_label("holds")
     lw.put(f"br i1 {lw.ref(op.operands[0])}, label %{end}, label %{fails}")
     lw.start(fails)
     arguments = f"i64 {op.int_attr('site')}"
     for intrinsic in ids:
         lw.declare(intrinsic, "i32", "")
-        name = lw.new()
-        lw.put(f"{name} = call i32 @{intrinsic}()")
-        arguments += f", i32 {name}"
-    lw.put(f"call void @weft.failed({arguments})")
+        index, word = lw.new(), lw.new()
+        lw.put(f"{index} = call i32 @{intrinsic}()")
+        lw.put(f"{word} = zext i32 {index} to i64")
+        arguments += f", i64 {word}"
+    for value, sign in zip(values, signed, strict=True):
+        arguments += f", i64 {_word(lw, value, sign)}"
+    lw.put(f"call void @{name}({arguments})")
     lw.declare(lw.target.thread_end, "void", "")
     lw.put(f"call void @{lw.target.thread_end}()")
     lw.put("unreachable")

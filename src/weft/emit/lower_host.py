@@ -6,7 +6,7 @@ values are stored in 8-byte slots and the runtime is called, which formats with 
 
 from __future__ import annotations
 
-from weft.artifact import PrintSite
+from weft.artifact import AssertSite, PrintSite
 from weft.dtype import DType
 from weft.emit.lower_console import console_assert, console_print
 from weft.emit.lowering import Lowering, LoweringTable
@@ -14,6 +14,9 @@ from weft.ir.core import Op, Value
 from weft.ir.types import FloatType
 
 __all__ = ["LOWER"]
+
+_IDS = 6
+"""Where a thread is: its block's place, and its own in the block."""
 
 
 def _widened(lw: Lowering, v: Value, dtype: DType) -> tuple[str, str]:
@@ -32,7 +35,7 @@ def _widened(lw: Lowering, v: Value, dtype: DType) -> tuple[str, str]:
     return name, "i64"
 
 
-def _dtypes(site: PrintSite) -> list[DType]:
+def _dtypes(site: PrintSite | AssertSite) -> list[DType]:
     return [p[0] if isinstance(p, tuple) else p for p in site.pieces if not isinstance(p, str)]
 
 
@@ -44,7 +47,7 @@ def _host_print(lw: Lowering, op: Op) -> None:
     lw.put(f"call void @weft_print({lw.typed(state)}, i32 {number}, ptr {block})")
 
 
-def _packed(lw: Lowering, values: list[Value], site: PrintSite) -> str:
+def _packed(lw: Lowering, values: list[Value], site: PrintSite | AssertSite) -> str:
     """The values in 8-byte slots; floats keep their own bits in the low end."""
     if not values:
         return "null"
@@ -65,8 +68,14 @@ def _print(lw: Lowering, op: Op) -> None:
     console_print(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
 
 
+def _assert(lw: Lowering, op: Op) -> None:
+    site = lw.asserts[op.int_attr("site")]
+    console_assert(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
+
+
 def _host_assert(lw: Lowering, op: Op) -> None:
-    condition, state, *ids = op.operands
+    condition, state, *rest = op.operands
+    ids, values = rest[:_IDS], rest[_IDS:]
     fails, end = lw.new_label("fails"), lw.new_label("holds")
     block = lw.scratch(3)
     lw.put(f"br i1 {lw.ref(condition)}, label %{end}, label %{fails}")
@@ -78,8 +87,11 @@ def _host_assert(lw: Lowering, op: Op) -> None:
         lw.put(f"store i32 {narrow}, ptr {at}, align 4")
     half = lw.new()
     lw.put(f"{half} = getelementptr inbounds i32, ptr {block}, i64 3")
-    lw.declare("weft_assert", "void", "i64, i32, ptr, ptr")
-    lw.put(f"call void @weft_assert({lw.typed(state)}, i32 {op.attrs['site']}, ptr {block}, ptr {half})")
+    number = op.int_attr("site")
+    told = _packed(lw, values, lw.asserts[number])
+    lw.declare("weft_assert", "void", "i64, i32, ptr, ptr, ptr")
+    where = f"ptr {block}, ptr {half}, ptr {told}"
+    lw.put(f"call void @weft_assert({lw.typed(state)}, i32 {number}, {where})")
     thread = next((loop for loop in reversed(lw.loops) if loop.thread), None)
     if thread is not None:  # the thread ends here; in a helper the helper returns zeros
         lw.jump(thread.latch)
@@ -117,7 +129,7 @@ def _give_memory(lw: Lowering, op: Op) -> None:
 
 LOWER: LoweringTable = {
     "weft.print": _print,
-    "weft.assert": console_assert,
+    "weft.assert": _assert,
     "weft.host_print": _host_print,
     "weft.host_assert": _host_assert,
     "weft.take_memory": _take_memory,

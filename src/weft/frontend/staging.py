@@ -18,7 +18,7 @@ from weft.lang.any_lanes import closed
 from weft.lang.comptime import unroll
 from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type, unify
-from weft.lang.printing import kernel_assert
+from weft.lang.printing import assertion, text_of, text_pieces
 from weft.lang.python_number import python_number
 from weft.lang.returned import returned
 from weft.lang.signature import MISSING
@@ -312,7 +312,17 @@ class Staging(Builtins):
 
     def assert_(self, condition: Any, message: Callable[[], Any]) -> None:
         """``assert condition, message``."""
-        kernel_assert(condition, str(message()))
+        holds = assertion(condition, message)
+        if holds is None:
+            return
+        failing, (pieces, values) = self._aside(lambda: text_pieces(text_of(message(), ord("s"))))
+        site = {"site": self.elaborator.assert_site(pieces)}
+        if not failing.ops:
+            self.emit("weft.assert", (holds, *values), (), site)
+            return
+        with self.into(failing):  # the message is computed only where it is needed, as in Python
+            self.emit("weft.assert", (holds, *values), (), site)
+        self.emit("weft.if", (holds,), (), {}, (Region(), failing))
 
     # -- logic --------------------------------------------------------------------------------
     def _aside(self, thunk: Callable[[], Any]) -> tuple[Region, Any]:

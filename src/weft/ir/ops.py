@@ -154,13 +154,27 @@ _declare("weft.continue", results=0, terminator=True)
 _declare("weft.return", "*values", results=0, terminator=True)
 _declare("llvm.unreachable", results=0, terminator=True)
 _declare("weft.print", "*values", "site", results=0, doc="delivers values to the host, which formats them")
-_declare("weft.assert", "condition", "site", results=0, verify=_condition)
+_declare(
+    "weft.assert",
+    "condition *values",
+    "site",
+    results=0,
+    verify=_condition,
+    doc="delivers the values of its message if it fails",
+)
 
 _declare("weft.exit_thread", results=0, terminator=True, doc="on to the next thread of a thread loop")
 _declare("weft.host_print", "state *values", "site", results=0, doc="weft.print where the runtime is called")
 _declare("weft.take_memory", "*count", "elem_type count alignment", doc="llvm.alloca from the heap")
 _declare("weft.give_memory", "memory", results=0, doc="what weft.take_memory took")
-_declare("weft.host_assert", "condition state *ids", "site", results=0, verify=_condition)
+_declare(
+    "weft.host_assert",
+    "condition state *rest",
+    "site",
+    results=0,
+    verify=_condition,
+    doc="weft.assert where the runtime is called; the rest: block and thread, then the values",
+)
 
 _declare("gpu.thread_id", attrs="dimension", pure=True, doc="where no hardware register holds it")
 _declare("gpu.block_id", attrs="dimension", pure=True)

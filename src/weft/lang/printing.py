@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, cast
 
 from weft.artifact import Piece, PrintSite
@@ -15,7 +16,7 @@ from weft.lang.number import Number, value_of
 from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
 
-__all__ = ["format_number", "kernel_assert", "kernel_print", "text_of"]
+__all__ = ["assertion", "format_number", "kernel_print", "text_of", "text_pieces"]
 
 _TOKEN = re.compile("\x00(\\d+)\x01")
 
@@ -111,45 +112,46 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
         pieces.append(str(argument))
 
 
-def kernel_print(*args: Any, sep: str = " ", end: str = "\n") -> None:
-    """Python's print, from a kernel: one record per thread, formatted by the host."""
+def text_pieces(*arguments: Any) -> tuple[tuple[Piece, ...], list[Value]]:
+    """What stands there one after the other: texts and the types of values, and the values."""
     pieces: list[Piece] = []
     values: list[Value] = []
-    for n, argument in enumerate(args):
+    for argument in arguments:
         _check(argument)
-        if n:
-            pieces.append(sep)
         _pieces(argument, pieces, values)
-    pieces.append(end)
     merged: list[Piece] = []
     for piece in pieces:
         if isinstance(piece, str) and merged and isinstance(merged[-1], str):
             merged[-1] += piece
         elif piece != "":
             merged.append(piece)
+    return tuple(merged), values
+
+
+def kernel_print(*args: Any, sep: str = " ", end: str = "\n") -> None:
+    """Python's print, from a kernel: one record per thread, formatted by the host."""
+    apart = [item for argument in args for item in (sep, argument)][1:]
+    pieces, values = text_pieces(*apart, end)
     b = current()
-    site = b.elaborator.print_site(PrintSite(tuple(merged)))
+    site = b.elaborator.print_site(PrintSite(pieces))
     b.emit("weft.print", tuple(values), (), {"site": site})
 
 
-def kernel_assert(condition: Any, message: str) -> None:
-    """Python's assert, from a kernel: the first failure reaches the host at its next wait.
-
-    The message is text; where it has a run-time number in it, an ellipsis stands.
-    """
+def assertion(condition: Any, message: Callable[[], Any]) -> Value | None:
+    """What Python's assert tests, in a kernel; None where it holds at compile time."""
     b = current()
     if not isinstance(condition, Number) or not isinstance(condition.value, Value):
         if is_composite(condition) and spec_of(condition).leaves():
             hint = "compare something of it with a number; a pointer is never empty"
             refuse("condition", f"{a_(type(condition).__name__)} is not a condition", hint=hint)
         if not condition:
+            text = _TOKEN.sub("…", str(text_of(message(), ord("s"))))
             refuse(
                 "assert",
-                f"this assertion is false at compile time{': ' + message if message else ''}",
+                f"this assertion is false at compile time{': ' + text if text else ''}",
                 hint="change what it tests; whoever compiled the kernel chose these values",
             )
-        return
+        return None
     if condition.dtype is not DType.bool:
         condition = condition != 0
-    site = b.elaborator.assert_site(_TOKEN.sub("…", message))
-    b.emit("weft.assert", (value_of(condition, b),), (), {"site": site})
+    return value_of(condition, b)

@@ -146,7 +146,8 @@ class Rewriter:
         elif name == "weft.print":
             b.emit("weft.host_print", (c.state, *self.lookups(op.operands)), (), {"site": op.attrs["site"]})
         elif name == "weft.assert":
-            operands = (self.lookup(op.operands[0]), c.state, *c.block_id, *c.thread_id)
+            condition, *values = self.lookups(op.operands)
+            operands = (condition, c.state, *c.block_id, *c.thread_id, *values)
             b.emit("weft.host_assert", operands, (), {"site": op.attrs["site"]})
         elif name == "llvm.mlir.addressof" and op.attrs["global_name"] in self.layout.offsets:
             offset = self.layout.offsets[str(op.attrs["global_name"])]

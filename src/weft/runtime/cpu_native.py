@@ -60,7 +60,12 @@ LoadObject = Callable[[bytes, str, dict[str, int]], LoadedCode]
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _PRINT = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
 _ASSERT = ctypes.CFUNCTYPE(
-    None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int32)
+    None,
+    ctypes.c_uint64,
+    ctypes.c_int32,
+    ctypes.POINTER(ctypes.c_int32),
+    ctypes.POINTER(ctypes.c_int32),
+    ctypes.POINTER(ctypes.c_uint64),
 )
 
 
@@ -98,11 +103,13 @@ def _on_print(state: int, site: int, values: Any) -> None:
     running.console.write(format_print(function.artifact.prints[site], slots))
 
 
-def _on_assert(state: int, site: int, block: Any, thread: Any) -> None:
+def _on_assert(state: int, site: int, block: Any, thread: Any, values: Any) -> None:
     running = _running[state]
     if running.failures:
         return
-    running.failures.append(assertion_failed(running.function.artifact, site, block, thread))
+    artifact = running.function.artifact
+    slots = values[: value_count(artifact.asserts[site])]
+    running.failures.append(assertion_failed(artifact, site, block, thread, slots))
 
 
 _print_callback = _PRINT(_on_print)

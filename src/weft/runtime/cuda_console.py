@@ -23,7 +23,7 @@ __all__ = ["DeviceConsole"]
 _WORDS = 1 << 20
 _HEAD = 8
 _ASSERTION = 1 << 62
-_ASSERTION_WORDS = 6
+_IDS = 6
 
 
 class DeviceConsole:
@@ -76,9 +76,10 @@ class DeviceConsole:
             artifact = self._kernels[head >> 32 & 0x3FFFFFFF]
             site = head & 0xFFFFFFFF
             if head & _ASSERTION:
-                ids = words[at + 1 : at + 1 + _ASSERTION_WORDS]
-                found.append(assertion_failed(artifact, site, ids[:3], ids[3:]))
-                at += 1 + _ASSERTION_WORDS
+                end_of_record = at + 1 + _IDS + value_count(artifact.asserts[site])
+                ids, values = words[at + 1 : at + 1 + _IDS], words[at + 1 + _IDS : end_of_record]
+                found.append(assertion_failed(artifact, site, ids[:3], ids[3:], values))
+                at = end_of_record
             else:
                 printed = artifact.prints[site]
                 count = value_count(printed)

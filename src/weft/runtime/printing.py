@@ -9,13 +9,14 @@ A float prints with the fewest digits that give it back in its own width, in Pyt
 
 from __future__ import annotations
 
+import ast
 import math
 import sys
 import threading
 from collections.abc import Sequence
 
-from weft.artifact import Artifact, PrintSite
-from weft.diagnostics import Diagnostic, Label, Location
+from weft.artifact import Artifact, AssertSite, PrintSite
+from weft.diagnostics import Diagnostic, Label, Location, character_column
 from weft.dtype import DType
 from weft.runtime.scalars import pack, unpack
 
@@ -66,13 +67,13 @@ def format_sequence(dtype: DType, values: Sequence[float], length: int) -> str:
     return f"[{', '.join([*head, '...', *tail])}]"
 
 
-def value_count(site: PrintSite) -> int:
-    """How many slots one execution of a ``print`` delivers."""
+def value_count(site: PrintSite | AssertSite) -> int:
+    """How many slots one execution of a ``print`` or a failed ``assert`` delivers."""
     return sum(not isinstance(piece, str) for piece in site.pieces)
 
 
-def format_print(site: PrintSite, slots: Sequence[int]) -> str:
-    """The text of one execution of a ``print``; ``slots`` are its values, 64 bits each."""
+def format_print(site: PrintSite | AssertSite, slots: Sequence[int]) -> str:
+    """The text of one ``print``, or of an assertion's message; ``slots`` are its values, 64 bits each."""
     text: list[str] = []
     values = iter(slots)
     for piece in site.pieces:
@@ -85,17 +86,30 @@ def format_print(site: PrintSite, slots: Sequence[int]) -> str:
 
 
 def assertion_failed(
-    artifact: Artifact, site: int, block: Sequence[int], thread: Sequence[int]
+    artifact: Artifact, site: int, block: Sequence[int], thread: Sequence[int], values: Sequence[int]
 ) -> Diagnostic:
     """What is said of an assertion that failed in a kernel, in the thread of these indices."""
     failed = artifact.asserts[site]
     where = f"block ({block[0]}, {block[1]}, {block[2]}), thread ({thread[0]}, {thread[1]}, {thread[2]})"
-    about = f": {failed.message}" if failed.message else ""
+    message = format_print(failed, values)
+    about = f": {message}" if message else ""
     return Diagnostic(
         "device-assert",
         f"assertion failed in kernel {artifact.signature.name!r}{about}",
-        (Label(Location(failed.file, failed.line), f"failed in {where}"),),
+        (Label(_place(failed), f"failed in {where}"),),
     )
+
+
+def _place(failed: AssertSite) -> Location:
+    """Where an assertion stands: all of it, where its source is as it was."""
+    from weft.diagnostics.wrote import source_of
+
+    source = source_of(failed.file)
+    statement = None if source is None else source.statement(failed.line, failed.column)
+    if source is not None and isinstance(statement, ast.Assert):
+        return source.place(statement)
+    column = character_column(failed.file, failed.line, failed.column)
+    return Location(failed.file, failed.line, column)
 
 
 class Console:
