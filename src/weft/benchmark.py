@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from weft.diagnostics import LaunchError, caller_location
+from weft.diagnostics import LaunchError, a_, caller_location
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -122,14 +122,22 @@ def benchmark(
         flops: Operations that one call does, likewise.
 
     Raises:
-        LaunchError: a number is below 0.
+        LaunchError: a number is below 0, or an argument is something else.
     """
+    if not callable(function):
+        given = "None" if function is None else a_(type(function).__name__)
+        message = f"benchmark takes a function without arguments, not {given}"
+        raise _refused(message, 0, "write `lambda: ...` around the call that is meant")
+    if context is not None and not hasattr(context, "execution_time"):
+        message = f"context= of a benchmark is a DeviceContext, not {a_(type(context).__name__)}"
+        raise _refused(message, "context", "make one: DeviceContext()")
     numbers = {"warmup": warmup, "min_seconds": min_seconds, "bytes": bytes, "flops": flops}
     for name, number in numbers.items():
+        if not isinstance(number, (int, float)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"{name}={number!r} of a benchmark is {a_(type(number).__name__)}"
+            raise _refused(message, name, "give a number of 0 or more")
         if number < 0:
-            raise LaunchError.at(
-                "benchmark", f"{name}={number!r} of a benchmark is below 0", caller_location()
-            )
+            raise _refused(f"{name}={number!r} of a benchmark is below 0", name, "give 0 or more")
     for _ in range(warmup):
         function()
     if context is not None:
@@ -148,6 +156,14 @@ def benchmark(
         times.append(elapsed / calls)
         total += elapsed
     return Report(tuple(times), calls, bytes, flops)
+
+
+def _refused(message: str, at: int | str, hint: str) -> LaunchError:
+    from weft.diagnostics.wrote import argument_place
+
+    call = caller_location()
+    place = None if call is None else argument_place(call, at)
+    return LaunchError.at("benchmark", message, place, hints=(hint,))
 
 
 def _sample(function: Callable[[], object], context: BaseContext | None, calls: int) -> float:

@@ -105,7 +105,9 @@ class Extents:
                 dims.append(as_dim(given, name))
             except LaunchError as error:
                 problems.extend(error.diagnostics, name)
-        if missing:
+        if missing and not any(
+            f"`{name}`" in h for name in missing for d, _ in problems.found for h in d.hints
+        ):
             message = f"the launch does not say {' and '.join(missing)}"
             hint = "give grid_dim= and block_dim=, or over= for one thread per element"
             problems.add("launch-extents", message, hint)
@@ -133,7 +135,16 @@ class Extents:
                 raise TypeError
             sizes = [operator.index(e) for e in given]
         except TypeError:
-            problem(f"over={over!r} must be one to three integers", "write over=n or over=(height, width)")
+            if isinstance(over, (list, range)):
+                extents = tuple(cast("list[object]", over))
+                message = (
+                    f"over={over!r} is {a_(type(cast('object', over)).__name__)}; it takes an int or a tuple"
+                )
+                problem(message, f"write over={extents!r}")
+            else:
+                problem(
+                    f"over={over!r} must be one to three integers", "write over=n or over=(height, width)"
+                )
             return None
         if not 1 <= len(sizes) <= 3:
             problem(

@@ -88,6 +88,8 @@ def stack_allocation(
             f"memory is allocated in AddressSpace.SHARED or LOCAL, not in {address_space!r}",
             hint="memory of the device is a buffer: ctx.enqueue_create_buffer(...)",
         )
+    if not isinstance(shape, Layout):
+        return Pointer(memory.value, kind, memory.space, count=size)
     return _view(memory, shape, aligned)
 
 

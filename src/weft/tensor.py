@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, cast, overload
 
+from weft.diagnostics import a_
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
@@ -211,7 +212,7 @@ class Tensor(Generic[T]):
         if not hasattr(source, "__dlpack__"):
             raise refuse(
                 "dlpack",
-                f"a {type(source).__name__} does not offer its memory by __dlpack__",
+                f"{a_(type(source).__name__)} does not offer its memory by __dlpack__",
                 hints=["Tensor.from_numpy(...) copies anything that NumPy makes an array of"],
             )
         kind = source.__dlpack_device__()[0]
@@ -412,7 +413,7 @@ def _from_gpu(source: Any) -> Tensor[Any]:
     except Unreadable as found:
         raise refuse("dlpack", f"this is {found.found}", hints=[found.hint]) from None
     if array is None:
-        raise refuse("dlpack", f"a {type(source).__name__} is not read by weft", hints=["copy it first"])
+        raise refuse("dlpack", f"{a_(type(source).__name__)} is not read by weft", hints=["copy it first"])
     if not array.is_row_major:
         raise refuse(
             "dlpack",
@@ -500,11 +501,11 @@ class _Lending(Buffer[T]):
 
 
 class _HostStorage(_Lending[T], HostBuffer[T]):
-    pass
+    called = "Tensor"
 
 
 class _DeviceStorage(_Lending[T], DeviceBuffer[T]):
-    pass
+    called = "Tensor"
 
 
 def _as_device(device: Device | DeviceContext | None) -> Device:
@@ -516,7 +517,7 @@ def _as_device(device: Device | DeviceContext | None) -> Device:
         return Device(device)
     raise refuse(
         "tensor-device",
-        f"a tensor is on a Device, not on a {type(device).__name__}",
+        f"a tensor is on a Device, not on {a_(type(device).__name__)}",
         hints=["write cpu(), accelerator(), or give a DeviceContext"],
     )
 

@@ -145,7 +145,7 @@ def problems_of(error: WeftError, file: Path) -> list[str]:
     return found
 
 
-_WITHOUT_HINT = frozenset({"compile-time-error"})
+_WITHOUT_HINT = frozenset({"compile-time-error", "device-assert", "queued-work"})
 
 
 @kernel

@@ -84,4 +84,4 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 def a_(name: str) -> str:
     """The name behind the article that it takes: ``an Int``, ``a UInt``."""
-    return f"{'an' if name[:1] in 'AEIOaeio' else 'a'} {name}"
+    return f"{'an' if name[:1] in 'AEIOaeio' or name == 'ndarray' else 'a'} {name}"

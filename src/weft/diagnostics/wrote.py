@@ -215,8 +215,10 @@ def resolved(
     )
 
 
-def argument_place(call: Location, key: int | str, positional: int | None = None) -> Location:
-    """The place of an argument of the call at a place, by name or by position.
+def argument_place(
+    call: Location, key: int | str, positional: int | None = None, *, named: bool = False
+) -> Location:
+    """The place of an argument of the call at a place, by name or by position; ``named``, with its name.
 
     ``positional`` is how many values came by position, where the call may name others before them or
     fewer. Without such an argument, the call's own place.
@@ -228,7 +230,8 @@ def argument_place(call: Location, key: int | str, positional: int | None = None
     if source is None or not isinstance(node, ast.Call):
         return call
     if isinstance(key, str):
-        found = next((k.value for k in node.keywords if k.arg == key), None)
+        keyword = next((k for k in node.keywords if k.arg == key), None)
+        found = keyword if named or keyword is None else keyword.value
     else:
         at = key + (0 if positional is None else len(node.args) - positional)
         plain = not any(isinstance(a, ast.Starred) for a in node.args)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, cast
 
+from weft.diagnostics import a_
 from weft.dtype import DType, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.arrays import Advice, ForeignArray, HostArray
@@ -99,7 +100,7 @@ def _torch() -> Reader:
         except RuntimeError as error:
             hint = "pass a dense tensor; in code that torch.compile traces, call a weft.interop.torch_op"
             text = str(error).partition("\n")[0]
-            raise Unreadable(f"a {type(tensor).__name__} without memory ({text})", hint) from error
+            raise Unreadable(f"{a_(type(tensor).__name__)} without memory ({text})", hint) from error
         if tensor.is_neg():
             raise Unreadable("a torch.Tensor whose negation is pending", "pass x.resolve_neg()")
         if tensor.is_cuda:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from weft.lang.errors import refuse
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
-from weft.lang.machine import element_index, grid_value, uses_thread
+from weft.lang.machine import element_index, grid_value, in_kernel, uses_thread
 from weft.lang.scalars import Int, UInt32
 
 __all__ = ["block_dim", "block_idx", "global_idx", "grid_dim", "thread_idx"]
@@ -46,6 +46,9 @@ class Dimensions:
         """Along z."""
         return _read(self._register, self._operation, "z")
 
+    def __repr__(self) -> str:
+        return _shown(self, f"<{self._operation.removeprefix('gpu.')}: x, y and z in a kernel>")
+
 
 def _element_or(axis: int, otherwise: Callable[[], Int]) -> Int:
     element = element_index(axis)
@@ -71,6 +74,14 @@ class GlobalIndex:
     def z(self) -> Int:
         """Along z."""
         return _element_or(2, lambda: block_dim.z * block_idx.z + thread_idx.z)
+
+    def __repr__(self) -> str:
+        return _shown(self, "<global_idx: x, y and z in a kernel>")
+
+
+def _shown(index: Dimensions | GlobalIndex, outside: str) -> str:
+    """The three numbers, as a kernel prints them."""
+    return f"({index.x}, {index.y}, {index.z})" if in_kernel() else outside
 
 
 thread_idx = Dimensions("tid", "gpu.thread_id")

@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar, cast, get_args, get_origin
 
-from weft.diagnostics import a_
+from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
 from weft.lang.number import Number, number_class, wrap
 from weft.lang.pointer import AddressSpace, Pointer
@@ -212,9 +212,8 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
     found = getattr(value, "dtype", None)
     allowed = f"a buffer of {number_class(wanted).__name__}" if wanted is not None else "a buffer"
     if hasattr(value, "layout"):
-        raise Mismatch(
-            _describe(value), allowed, "pass the buffer that it views, or annotate LayoutTensor[...]"
-        )
+        views = f"`{VALUE}.storage`" if type(value).__name__ == "Tensor" else "the buffer that it views"
+        raise Mismatch(_describe(value), allowed, f"pass {views}, or annotate LayoutTensor[...]")
     if not hasattr(value, "address") or not isinstance(found, DType):
         hint = "create one: ctx.enqueue_create_buffer(Float32, n)"
         if hasattr(value, "__array_interface__"):

@@ -7,9 +7,10 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
-from weft.diagnostics import CompileError, a_
+from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
 from weft.ir.builder import maybe_current
 from weft.lang.errors import refuse
+from weft.lang.problems import Problems
 
 if TYPE_CHECKING:
     from weft.lang.number import NumberLike
@@ -94,12 +95,14 @@ class Kernel(Compiled, Generic[P]):
         """
         types: list[type] = [type(value) for value in values.values()]
         if not _PLAIN.issuperset(types):
+            _check_names(self.function, values)
             return Kernel(self.function, {**self.bound, **values})
         # 1, True and 1.0 are equal, and so are 0.0 and -0.0
         told = [repr(value) if type(value) is float else value for value in values.values()]
         key = tuple(zip(values, types, told, strict=True))
         found = self._variants.get(key)
         if found is None:
+            _check_names(self.function, values)
             if len(self._variants) >= _VARIANTS:
                 self._variants.clear()
             found = self._variants[key] = Kernel(self.function, {**self.bound, **values})
@@ -128,7 +131,22 @@ class Func(Compiled, Generic[P, R]):
 
     def bind(self, **values: Any) -> Func[P, R]:
         """The function with compile-time parameters given."""
+        _check_names(self.function, values)
         return Func(self.function, {**self.bound, **values})
+
+
+def _check_names(fn: Callable[..., Any], values: dict[str, Any]) -> None:
+    """Refuse to bind what is no parameter."""
+    code = fn.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    problems = Problems()
+    for name in values:
+        if name not in names:
+            guess = nearest(name, names)
+            hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
+            problems.add("argument-name", f"{fn.__name__} has no parameter `{name}`", hint, at=name)
+    if problems:
+        raise LaunchError(problems.placed(caller_location(), 0))
 
 
 def _function(fn: Any, decorator: str) -> Callable[..., Any]:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from weft.ir.builder import current
+from weft.ir.builder import current, maybe_current
 from weft.ir.types import I64, pointer
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt8
 
-__all__ = ["block_barrier", "dynamic_shared", "element_index", "grid_value", "note_use", "uses_thread"]
+__all__ = [
+    "block_barrier",
+    "dynamic_shared",
+    "element_index",
+    "grid_value",
+    "in_kernel",
+    "note_use",
+    "uses_thread",
+]
+
+
+def in_kernel() -> bool:
+    """Whether code is being compiled, rather than run by Python."""
+    return maybe_current() is not None
 
 
 def element_index(axis: int) -> Int | None:

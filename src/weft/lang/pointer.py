@@ -114,12 +114,15 @@ class Pointer(Generic[T]):
         HostBuffer([6.0, 22.0])
     """
 
-    __slots__ = ("dtype", "space", "value")
+    __slots__ = ("_count", "dtype", "space", "value")
 
-    def __init__(self, value: Value, dtype: DTypeLike, space: int = AddressSpace.GENERIC) -> None:
+    def __init__(
+        self, value: Value, dtype: DTypeLike, space: int = AddressSpace.GENERIC, *, count: int | None = None
+    ) -> None:
         self.value = value
         self.dtype = as_dtype(dtype)
         self.space = space
+        self._count = count  # how many elements there are from here on, where that is known
 
     def __weft_spec__(self) -> Spec:
         return PointerSpec(self.dtype, self.space)
@@ -163,6 +166,19 @@ class Pointer(Generic[T]):
         attrs = {"elem_type": memory_type(self.dtype)}
         return b.value("llvm.getelementptr", (self.value, index_value(index, b)), self.value.type, attrs)
 
+    def _check(self, index: object, lanes: int) -> None:
+        """Refuse an index known at compile time that lies outside of memory of a known size."""
+        first = index.value if isinstance(index, Number) else python_number(index)
+        if self._count is None or not isinstance(first, int) or 0 <= first <= self._count - lanes:
+            return
+        reach = f"index {first} is" if lanes == 1 else f"{lanes} elements from index {first} on are"
+        hint = f"use an index from 0 to {self._count - lanes}" if lanes <= self._count else "take fewer lanes"
+        refuse(
+            "bounds",
+            f"{reach} outside of this memory, which has {self._count} elements",
+            hint=f"{hint}, or guard the access by a condition known at compile time",
+        )
+
     def __getitem__(self, index: NumberLike) -> T:
         return self.load(index)
 
@@ -193,6 +209,7 @@ class Pointer(Generic[T]):
         if alignment:
             _power_of_two("alignment", alignment)
         b = current()
+        self._check(index, width)
         kind = memory_type(self.dtype, width)
         attrs = {
             "alignment": alignment or self.dtype.itemsize,
@@ -219,6 +236,7 @@ class Pointer(Generic[T]):
             _power_of_two("alignment", alignment)
         b = current()
         lanes = value.lanes if isinstance(value, Number) else 1
+        self._check(index, lanes)
         data = to_type(value, number_class(self.dtype, lanes), b)
         if self.dtype.kind == "bool":
             data = arith.cast(b, data, DType.bool, DType.uint8)

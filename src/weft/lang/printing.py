@@ -109,7 +109,7 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
             "print", f"cannot print {a_(type(argument).__name__)} from a kernel", hint="print its elements"
         )
     else:
-        pieces.append(str(argument))
+        _pieces(str(argument), pieces, values)
 
 
 def text_pieces(*arguments: Any) -> tuple[tuple[Piece, ...], list[Value]]:

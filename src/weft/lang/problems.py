@@ -10,6 +10,10 @@ from weft.diagnostics import Diagnostic, Label, Location
 __all__ = ["Problems"]
 
 
+def _of_names(diagnostic: Diagnostic) -> bool:
+    return diagnostic.code == "argument-name"
+
+
 class Problems:
     """Diagnostics of one call, each with the argument that it is about.
 
@@ -51,7 +55,9 @@ class Problems:
         out: list[Diagnostic] = []
         for diagnostic, at in self.found:
             if not diagnostic.labels and call is not None:
-                where = call if at is None else argument_place(call, at, positional)
+                where = (
+                    call if at is None else argument_place(call, at, positional, named=_of_names(diagnostic))
+                )
                 diagnostic = resolved(diagnostic, where, whole=where is not call)
             out.append(diagnostic)
         return out

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
+from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch
 from weft.lang.number import NumberLike, number_class
@@ -145,9 +146,9 @@ class LayoutTensor(Generic[T]):
         if not isinstance(value, LayoutTensor):
             found = getattr(value, "dtype", None)
             found = (
-                f"a {type(value).__name__} of {found}"
+                f"{a_(type(value).__name__)} of {found}"
                 if isinstance(found, DType)
-                else f"a {type(value).__name__}"
+                else f"{a_(type(value).__name__)}"
             )
             hint = (
                 "view it through a layout: buffer.tensor(Layout.row_major(...))"

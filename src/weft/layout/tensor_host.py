@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics import a_
 from weft.layout.algebra import coalesce
 from weft.layout.errors import refuse
 from weft.layout.int_tuple import flatten, is_tuple
@@ -26,7 +27,7 @@ def check_storage(storage: Any, layout: Layout) -> None:
     """
     if not hasattr(storage, "address") or not hasattr(storage, "dtype"):
         refuse(
-            f"a LayoutTensor views a buffer, not a {type(storage).__name__}",
+            f"a LayoutTensor views a buffer, not {a_(type(storage).__name__)}",
             "create one with ctx.enqueue_create_buffer(...) or ctx.enqueue_create_host_buffer(...)",
             "tensor-storage",
         )

@@ -40,6 +40,8 @@ class Buffer(Generic[T]):
 
     space: ClassVar[Literal["device", "host"]]
     """Where the memory is."""
+    called: ClassVar[str]
+    """What a message calls it."""
     dtype: DType
     """The element type."""
     context: BaseContext
@@ -76,7 +78,7 @@ class Buffer(Generic[T]):
         if self._allocation is None:
             raise refuse(
                 "buffer-closed",
-                f"this {type(self).__name__} of {self._size} {self.dtype} is closed",
+                f"this {self.called} of {self._size} {self.dtype} is closed",
                 hints=["use it before close() or inside its `with`; queued work may still be running then"],
             )
         return self._allocation
@@ -187,6 +189,7 @@ class DeviceBuffer(Buffer[T]):
     __slots__ = ()
 
     space = "device"
+    called = "DeviceBuffer"
 
     def __getitem__(self, part: slice) -> DeviceBuffer[T]:
         if not isinstance(part, slice):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -220,7 +223,7 @@ class DeviceBuffer(Buffer[T]):
         """For ``with``: the elements in a host buffer, copied back at the end of the block.
 
         It waits for the device twice and copies everything both ways, so it is for tests and first
-        versions. If the block raises, nothing is copied back.
+        versions. If the block raises, nothing is copied back. After the block the host buffer is closed.
 
         Example:
             >>> from weft import Float32
@@ -248,6 +251,12 @@ class MappedBuffer(Generic[T]):
 
     def __enter__(self) -> HostBuffer[T]:
         context = self._device.context
+        if context.recording is not None:
+            raise refuse(
+                "capture-synchronize",
+                "map_to_host waits for the device, and within a capture nothing runs",
+                hints=["copy it to a host buffer: `ctx.enqueue_copy(dst=host, src=buffer)`"],
+            )
         host: HostBuffer[T] = context.enqueue_create_host_buffer(self._device.dtype, len(self._device))
         context.enqueue_copy(dst=host, src=self._device)
         context.synchronize()
@@ -258,7 +267,12 @@ class MappedBuffer(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         host, self._host = self._host, None
-        if host is not None and kind is None:
-            context = self._device.context
-            context.enqueue_copy(dst=self._device, src=host)
-            context.synchronize()
+        if host is None:
+            return
+        try:
+            if kind is None:
+                context = self._device.context
+                context.enqueue_copy(dst=self._device, src=host)
+                context.synchronize()
+        finally:
+            host.close()  # what is written to it from now on would reach nothing

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
-from weft.diagnostics import DeviceError
+from weft.diagnostics import DeviceError, a_
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.runtime import drivers
 from weft.runtime.allocation import Allocation
@@ -64,7 +64,7 @@ class BaseContext(PeerAccess):
         if not isinstance(device_id, int):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise refuse(
                 "device-id",
-                f"device_id is the number of a device, an int; {device_id!r} is a {type(device_id).__name__}",
+                f"device_id is a device's number, an int; {device_id!r} is {a_(type(device_id).__name__)}",
                 hints=[f"write api={device_id!r}" if device_id in drivers.DRIVERS else "count from 0"],
                 at=("device_id", 0),
             )

@@ -70,7 +70,7 @@ class _End:
     def shown(self) -> str:
         if self.buffer is None:
             return f"a NumPy array of {self.size} {self.dtype}"
-        return f"a {type(self.buffer).__name__} of {self.size} {self.dtype}"
+        return f"{a_(type(self.buffer).__name__)} of {self.size} {self.dtype}"
 
     def place(self) -> Place:
         """The end of a copy between contexts."""
@@ -173,7 +173,7 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
             )
         raise refuse(
             "copy-type",
-            f"{name} is a {type(end).__name__}; a copy goes between buffers and NumPy arrays",
+            f"{name} is {a_(type(end).__name__)}; a copy goes between buffers and NumPy arrays",
             hints=["make it an array: `np.array(values, dtype=np.float32)`"]
             if name == "src"
             else ["copy into a buffer or an array, and take the values from there"],

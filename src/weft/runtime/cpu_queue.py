@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 
 from weft.diagnostics import DeviceError, Diagnostic, WeftError
 from weft.runtime.printing import Console
-from weft.runtime.refuse import refuse
+from weft.runtime.refuse import raised, refuse
 
 __all__ = ["Failed", "Lane"]
 
@@ -207,8 +207,7 @@ def _as_error(failures: list[BaseException]) -> tuple[DeviceError, BaseException
             diagnostics.extend(failure.diagnostics)
         else:
             cause = cause or failure
-            text = f"work queued on the CPU raised {type(failure).__name__}: {failure}"
-            diagnostics.append(Diagnostic("queued-work", text))
+            diagnostics.append(raised(failure, "work queued on the CPU"))
     if len(diagnostics) > _SHOWN:
         more = len(diagnostics) - _SHOWN
         diagnostics[_SHOWN:] = [Diagnostic("more-failures", f"{more} more launches failed")]

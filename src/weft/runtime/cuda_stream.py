@@ -20,7 +20,7 @@ from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, Laun
 from weft.runtime.host_event import HostEvent
 from weft.runtime.limits import check_launch
 from weft.runtime.native_launch import Launcher
-from weft.runtime.refuse import refuse
+from weft.runtime.refuse import raised, refuse
 
 if TYPE_CHECKING:
     from weft.runtime.cuda_context import Primary
@@ -398,6 +398,5 @@ def _as_error(found: list[Diagnostic], failures: list[BaseException]) -> DeviceE
         if isinstance(failure, WeftError):
             diagnostics.extend(failure.diagnostics)
         else:
-            text = f"a function queued on the GPU's stream raised {type(failure).__name__}: {failure}"
-            diagnostics.append(Diagnostic("queued-work", text))
+            diagnostics.append(raised(failure, "a function queued on the GPU's stream"))
     return DeviceError(diagnostics)

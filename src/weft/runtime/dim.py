@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import NamedTuple, SupportsIndex, cast
 
+from weft.diagnostics import a_
 from weft.runtime.refuse import refuse
 
 __all__ = ["Dim", "DimLike", "as_dim"]
@@ -100,7 +101,7 @@ def _extent(value: object, name: str, shown: str) -> int:
         hints.append(f"write {name}=(x, y, z)")
     raise refuse(
         "dim-type",
-        f"{name}={shown} is not made of ints: {value!r} is a {type(value).__name__}",
+        f"{name}={shown} is not made of ints: {value!r} is {a_(type(value).__name__)}",
         notes=[f"{name} takes an int, a tuple of one to three ints, or a Dim"],
         hints=hints,
     )

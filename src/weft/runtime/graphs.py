@@ -66,7 +66,11 @@ class DeviceGraph:
                 "this graph is closed"
                 if self._closed
                 else "this graph holds nothing to replay: its capture has not begun, or ended with an error",
-                hints=["replay it after the `with ctx.capture() as graph:` block"],
+                hints=[
+                    "replay it before close(), or capture the work again: `with ctx.capture() as graph:`"
+                    if self._closed
+                    else "replay it after the `with ctx.capture() as graph:` block"
+                ],
             )
         self._native.replay(self.context.queue_of(stream))
 

@@ -33,6 +33,7 @@ class HostBuffer(Buffer[T]):
 
     __slots__ = ()
     space = "host"
+    called = "HostBuffer"
 
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as a NumPy array over the same memory, one-dimensional and writable."""

@@ -45,7 +45,10 @@ def pack(dtype: DType, value: object) -> bytes:
         number = float(value)  # pyright: ignore[reportArgumentType]
         if dtype.kind == "bfloat":
             return bfloat16_bits(number).to_bytes(2, "little")
-        return struct.pack("<" + _FORMATS[dtype.name], number)
+        try:
+            return struct.pack("<" + _FORMATS[dtype.name], number)
+        except OverflowError:
+            raise OverflowError(f"{number!r} does not fit {dtype}") from None
     if dtype.kind == "bool":
         if value not in (0, 1):
             raise TypeError(f"{value!r} is neither True nor False")

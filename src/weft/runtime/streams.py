@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from weft.diagnostics import a_
 from weft.runtime.driver import Event, Stream
 from weft.runtime.refuse import refuse
 
@@ -50,6 +51,13 @@ class DeviceEvent:
         Raises:
             LaunchError: the places are in streams of two devices.
         """
+        if not isinstance(earlier, DeviceEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise refuse(
+                "event-type",
+                f"seconds_since takes the earlier event, a DeviceEvent, not {a_(type(earlier).__name__)}",
+                hints=["record one before the work: `earlier = ctx.record_event()`"],
+                at=("earlier", 0),
+            )
         if earlier.place != self.place:
             raise refuse(
                 "event-device",
