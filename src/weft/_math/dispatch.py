@@ -73,7 +73,7 @@ def floating(
     return _finished(result, cls, narrow, weak)
 
 
-def _finished(result: Any, cls: type[Number], narrow: bool, weak: int | None) -> Any:
+def _finished(result: Any, cls: type[Number], narrow: bool, weak: object) -> Any:
     if result.dtype.is_float:
         result = result.cast(cls.dtype) if narrow else result
         result.weak = weak

@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from weft.artifact import AssertSite, Piece, PrintSite
-from weft.diagnostics import CompileError, Diagnostic, Label, Location, WeftError, a_, caller_location
+from weft.diagnostics import CompileError, WeftError, a_, caller_location
 from weft.dtype import DType
+from weft.frontend.facts import Facts, Restart
 from weft.frontend.locate import located
 from weft.frontend.over import Over
+from weft.frontend.returns import OpenResults, finish, mark_results
 from weft.frontend.stage import stage
 from weft.frontend.staging import Staging
-from weft.frontend.variables import carried
 from weft.ir.builder import building, current
-from weft.ir.core import Function, Loc, Module, Region, Value
+from weft.ir.core import Function, Module, Region, Value
 from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, to_type
-from weft.lang.promote import fits
 from weft.lang.python_number import python_number
-from weft.lang.returned import ends_without, result_annotation
+from weft.lang.returned import result_annotation
 from weft.lang.signature import MISSING, argument_key, bind, parameters
-from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
+from weft.lang.spec import NumberSpec, Spec, leaves_of, spec_of
 
 __all__ = ["Elaborator"]
 
 _RESTARTS = 1000
-
-
-class _Restart(BaseException):
-    """A literal's type became known after code was emitted for its assumed one."""
-
-    def __init__(self, key: object) -> None:
-        self.key = key
 
 
 def _staging() -> Staging:
@@ -47,11 +39,14 @@ def _staging() -> Staging:
 class _Elaborated:
     """A function of the module and what it returns; under way while ``result`` is None."""
 
-    __slots__ = ("function", "result")
+    __slots__ = ("annotation", "function", "open", "result", "results")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.result: Spec | None = None
+        self.annotation: Any = MISSING
+        self.results: dict[int, DType] = {}
+        self.open: OpenResults = {}
 
 
 class Elaborator:
@@ -65,20 +60,40 @@ class Elaborator:
         self.formatted: list[tuple[Number, str]] = []
         self.done: dict[object, _Elaborated] = {}
         self.stack: list[str] = []
-        self.facts: dict[tuple[object, int], DType] = {}
+        self.facts = Facts()
         self.uses: set[str] = set()
         self.dynamic_shared = 0
         self.uses_thread = False
         self.element_uses_thread = False
 
     # -- what the language asks of the elaboration under way ------------------------------------
-    def refine(self, weak: int, dtype: DType) -> None:
-        """A literal's variable meets ``dtype``: elaborate the function again with that type."""
-        key = _staging().function_key
-        if self.facts.get((key, weak)) is dtype:
-            return
-        self.facts[key, weak] = dtype
-        raise _Restart(key)
+    def new_mark(self) -> object:
+        """A mark for a literal of the function at hand whose type is not settled yet."""
+        return _staging().new_mark()
+
+    def type_of(self, mark: object, assumed: DType) -> DType:
+        """The type to elaborate a literal with."""
+        return self.facts.type_of(_staging().function_key, mark, assumed)
+
+    def open(self, mark: object) -> bool:
+        """Whether a literal's type is not settled by what is stored into its variable."""
+        return self.facts.open(_staging().function_key, mark)
+
+    def met(self, mark: object) -> bool:
+        """Whether a literal has met a type."""
+        return self.facts.met(_staging().function_key, mark)
+
+    def meet(self, mark: object, dtype: DType, have: DType) -> None:
+        """A literal meets ``dtype``; if it is of another, its function is elaborated again."""
+        self.facts.meet(_staging().function_key, mark, dtype, have)
+
+    def assume(self, mark: object, dtype: DType, have: DType) -> None:
+        """A literal's variable holds another kind of literal too."""
+        self.facts.assume(_staging().function_key, mark, dtype, have)
+
+    def settle(self, mark: object, dtype: DType, have: DType) -> None:
+        """A value of ``dtype`` is stored into a literal's variable."""
+        self.facts.settle(_staging().function_key, mark, dtype, have)
 
     def print_site(self, site: PrintSite) -> int:
         """The number of a print."""
@@ -176,16 +191,11 @@ class Elaborator:
             leaves.extend(leaves_of(value))
         if problems:
             raise CompileError(problems.placed(caller_location(), len(args)))
-        key = (fn, tuple(order))
-        made = self.done.get(key)
-        if made is None:
-            made = self.done[key] = _Elaborated(Function(self._symbol(fn.__name__), [], inline=True))
-            try:
-                annotation = result_annotation(fn)
-                self._run(fn, key, order, made, stage(fn, False).run, kernel=False, annotation=annotation)
-            except BaseException:
-                del self.done[key]
-                raise
+        made = self._elaborated(fn, order, {})
+        marks: dict[int, object] = {leaf: self.new_mark() for leaf in made.open}
+        met = {leaf: self.type_of(marks[leaf], dtype) for leaf, (dtype, _) in made.open.items()}
+        if any(met[leaf] is not dtype for leaf, (dtype, _) in made.open.items()):
+            made = self._elaborated(fn, order, met)
         if made.result is None:
             cycle = " → ".join([*self.stack[self.stack.index(fn.__qualname__) :], fn.__qualname__])
             refuse(
@@ -195,7 +205,27 @@ class Elaborator:
             )
         types = tuple(leaf.type for leaf in made.result.leaves())
         op = b.emit("func.call", tuple(leaves), types, {"callee": made.function.name})
-        return made.result.build(op.results)
+        result = made.result.build(op.results)
+        if marks:
+            mark_results(result, marks, made.open)
+        return result
+
+    def _elaborated(
+        self, fn: Callable[..., Any], order: list[tuple[str, Spec]], results: dict[int, DType]
+    ) -> _Elaborated:
+        """A called function for arguments of these specs; ``results`` are types that its literals take."""
+        key = (fn, tuple(order), *results.items())
+        made = self.done.get(key)
+        if made is None:
+            made = self.done[key] = _Elaborated(Function(self._symbol(fn.__name__), [], inline=True))
+            made.results = results
+            try:
+                made.annotation = result_annotation(fn)
+                self._run(fn, key, order, made, stage(fn, False).run, kernel=False)
+            except BaseException:
+                del self.done[key]
+                raise
+        return made
 
     def _symbol(self, name: str) -> str:
         if not name.isascii():  # assemblers take no other letters
@@ -217,7 +247,6 @@ class Elaborator:
         body: Callable[..., Any],
         *,
         kernel: bool,
-        annotation: Any = MISSING,
     ) -> None:
         """Elaborate ``fn``: its parameters per ``order``, its code by running ``body``."""
         code = fn.__code__
@@ -232,18 +261,18 @@ class Elaborator:
         try:
             for _ in range(_RESTARTS):
                 b = Staging(self.module, self.target, self)
-                b.facts, b.function_key, b.file, b.function = self.facts, key, f.file, f
+                b.function_key, b.file, b.function = key, f.file, f
                 b.loc = (code.co_firstlineno, 0)
-                b.annotation, b.result_of = annotation, fn.__name__
+                b.annotation, b.result_of, b.results = made.annotation, fn.__name__, made.results
                 f.body = b.region = Region()
                 f.args = []
                 values = [_parameter(f, name, spec) for name, spec in order]
                 try:
                     with building(b):
                         body(b, *values)
-                        made.result = _finish(b, f, fn, kernel)
+                        made.result, made.open = finish(b, f, fn, kernel)
                     break
-                except _Restart as restart:
+                except Restart as restart:
                     if restart.key != key:
                         raise
                     for g in b.own_globals:
@@ -292,103 +321,3 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
                 else f"pass {a_(annotation.__name__)}",
             )
     return value
-
-
-def _finish(b: Staging, f: Function, fn: Callable[..., Any], kernel: bool) -> Spec:
-    """Give every return its operands, now that all of them are known; the result's spec."""
-    body = f.body
-    b.region = body
-    fell = b.live
-    if b.live:
-        if b.annotation is not MISSING:
-            ends_without(fn, b.annotation)
-        b.return_(None)
-    else:
-        b.live = True
-        if not body.ops or not body.ops[-1].spec.terminator:
-            b.emit("llvm.unreachable")
-    values = [value for _, _, value in b.returns]
-    if kernel:
-        return StaticSpec(None)
-    result, values = _result(b, values, fn.__name__, fell)
-    f.results = tuple(leaf.type for leaf in result.leaves())
-    if not f.results:
-        return result
-    for (op, region, _), value in zip(b.returns, values, strict=True):
-        region.ops.pop()
-        b.region, b.live, b.loc = region, True, op.loc
-        op.operands = tuple(leaves_of(value))
-        region.ops.append(op)
-    return result
-
-
-def _unified(b: Staging, values: list[Any]) -> list[Any]:
-    """What the returns give, with literals in the type of the numbers on other paths; tuples by item."""
-    if values and all(type(v) is tuple and len(v) == len(values[0]) > 0 for v in values):
-        return list(zip(*[_unified(b, list(items)) for items in zip(*values, strict=True)], strict=True))
-    literal = [isinstance(v, (int, float)) and not isinstance(v, bool) for v in values]
-    numbers = [v for v in values if isinstance(v, Number)]
-    if numbers and all(n or isinstance(v, Number) for n, v in zip(literal, values, strict=True)):
-        cls = next((type(v) for v in numbers if v.weak is None), type(numbers[0]))
-        for v in numbers:
-            if type(v) is not cls and v.weak is not None:
-                b.elaborator.refine(v.weak, cls.dtype)
-            elif v.weak is not None and not cls.dtype.is_float and float in map(type, values):
-                b.elaborator.refine(v.weak, DType.float32)
-        for n, v in zip(literal, values, strict=True):
-            if n:
-                fits(v, cls)
-        return [cls(v) if n else v for n, v in zip(literal, values, strict=True)]
-    if all(isinstance(v, (bool, int, float)) for v in values) and len({StaticSpec(v) for v in values}) > 1:
-        kind = DType.bool if all(isinstance(v, bool) for v in values) else DType.int64
-        kind = DType.float32 if any(isinstance(v, float) for v in values) else kind
-        return [number_class(kind)(v) for v in values]
-    if numbers and any(isinstance(v, bool) for v in values):
-        return [number_class(DType.bool)(v) if isinstance(v, bool) else v for v in values]
-    return values
-
-
-def _result(b: Staging, values: list[Any], name: str, fell: bool) -> tuple[Spec, list[Any]]:
-    values = _unified(b, values)
-    specs = [spec_of(v) for v in values]
-    if any(spec != specs[0] for spec in specs):
-        values = [carried(v) for v in values]
-        specs = [spec_of(v) for v in values]
-    for (op, _, _), spec in zip(b.returns, specs, strict=True):
-        if spec != specs[0]:
-            texts = [_returned(s) for s in (specs[0], spec)]
-            hint = "end every path with a `return` of one type"
-            if isinstance(spec, NumberSpec) and isinstance(specs[0], NumberSpec):
-                hint = f"make all returns one type: write {texts[0]}(...) here"
-            raise CompileError(
-                Diagnostic(
-                    "return-type",
-                    f"{name} returns {texts[0]} on one path and {texts[1]} on another",
-                    (
-                        Label(
-                            _return_place(b, None if fell and op is b.returns[-1][0] else op.loc), texts[1]
-                        ),
-                        Label(_return_place(b, b.returns[0][0].loc), texts[0]),
-                    ),
-                    (),
-                    (hint,),
-                )
-            )
-    if len(values) == 1 and isinstance(values[0], Number) and not isinstance(values[0].value, Value):
-        return StaticSpec(values[0]), values  # a typed constant stays known at compile time
-    return (specs[0] if specs else StaticSpec(None)), values
-
-
-def _return_place(b: Staging, loc: Loc | None) -> Location:
-    """Where the statement at ``loc`` returns; of the end of the function, its name."""
-    from weft.diagnostics.wrote import parameter_place, source_of
-
-    source = source_of(b.file)
-    statement = None if source is None or loc is None else source.statement(loc[0], loc[1])
-    if source is not None and isinstance(statement, ast.Return):
-        return source.place(statement.value or statement)
-    return parameter_place(b.file, b.function.line if b.function is not None else 0, "")
-
-
-def _returned(spec: Spec) -> str:
-    return "nothing" if spec == StaticSpec(None) else spec.describe()

@@ -39,12 +39,13 @@ class Builtins(Builder):
         self.loops: list[Any] = []
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []
-        self.facts: dict[tuple[object, int], DType] = {}
-        self.fact_count = 0
+        self.mark_count = 0
         self.function_key: object = None
         self.annotation: Any = MISSING
         """What the function says that it returns."""
         self.result_of = ""
+        self.results: dict[int, DType] = {}
+        """The types of results that are literals, by leaf, where what they meet in a caller says them."""
         self.file = ""
 
     def new_scope(self) -> None:
@@ -52,10 +53,10 @@ class Builtins(Builder):
         self.scope_count += 1
         self.scopes.append(self.scope_count)
 
-    def new_fact(self) -> int:
-        """A number for a literal whose type is not settled yet."""
-        self.fact_count += 1
-        return self.fact_count
+    def new_mark(self) -> int:
+        """A mark for a literal whose type is not settled yet."""
+        self.mark_count += 1
+        return self.mark_count
 
     py_range = Range
     py_print = staticmethod(kernel_print)

@@ -142,11 +142,11 @@ class Staging(Builtins):
         """``held.name = value`` as a new value of ``held``."""
         return replace_field(held, name, value)
 
-    # -- branches and loops -------------------------------------------------------------------
     def lost_field(self, held: Any, name: str, parameter: str, function: str) -> None:
         """``held.name = ...`` where ``held`` is a copy that is not used again."""
         lost_field(held, name, parameter, function)
 
+    # -- branches and loops -------------------------------------------------------------------
     def _enter(self, region: Region) -> tuple[Region, bool]:
         before = (self.region, self.live)
         self.regions.append(self.region)
@@ -394,12 +394,10 @@ class Staging(Builtins):
         (yes, a), (no, c) = self._aside(true), self._aside(false)
         a, c = python_number(a), python_number(c)
         numbers = isinstance(a, (Number, int, float)) and isinstance(c, (Number, int, float))
-        if numbers and _pure(yes) and _pure(no):
+        if _pure(yes) and _pure(no) and (numbers or _pairs(a, c)):
             self.splice(yes)
             self.splice(no)
-            if isinstance(a, Number) or isinstance(c, Number):
-                unify("if/else", a, c)
-            return _Bool.of(known).select(a, c)
+            return self._choose(_Bool.of(known), a, c)
         if numbers:
             a, c = self._meet(a, c, yes, no)
         kinds = spec_of(as_runtime(a)), spec_of(as_runtime(c))
@@ -417,15 +415,24 @@ class Staging(Builtins):
         result.defined = True
         return result.load()
 
+    def _choose(self, condition: Number, a: Any, c: Any) -> Any:
+        """``a`` where the condition holds, else ``c``: numbers, or tuples of as many."""
+        if type(a) is tuple:
+            pairs = zip(cast("tuple[Any, ...]", a), c, strict=True)
+            return tuple(self._choose(condition, x, y) for x, y in pairs)
+        if isinstance(a, Number) or isinstance(c, Number):
+            unify("if/else", a, c)
+        return condition.select(a, c)
+
     def _meet(self, a: Any, c: Any, yes: Region, no: Region) -> tuple[Any, Any]:
         """Two numbers converted, each in its own region, to the type in which they meet."""
         if not isinstance(a, Number) and not isinstance(c, Number):
             return a, c
-        cls, _ = unify("if/else", a, c)
+        cls, mark = unify("if/else", a, c)
         with self.into(yes):
-            a = cls.of(to_type(a, cls, self))
+            a = cls.of(to_type(a, cls, self), mark)
         with self.into(no):
-            c = cls.of(to_type(c, cls, self))
+            c = cls.of(to_type(c, cls, self), mark)
         return a, c
 
     def splice(self, region: Region) -> None:
@@ -439,6 +446,15 @@ def _values(value: Any) -> list[Value]:
     if isinstance(value, Number):
         return [value.value] if isinstance(value.value, Value) else []
     return [v for v in leaves_of(value) if v.owner is not None]
+
+
+def _pairs(a: Any, c: Any) -> bool:
+    """Whether these are tuples of as many numbers."""
+    if type(a) is not tuple or type(c) is not tuple:
+        return False
+    left, right = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", c)
+    numbers = (isinstance(python_number(v), (Number, int, float)) for v in (*left, *right))
+    return len(left) == len(right) and all(numbers)
 
 
 def _pure(region: Region) -> bool:

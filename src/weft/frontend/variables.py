@@ -8,12 +8,14 @@ from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.ir.core import Loc, Value
 from weft.ir.types import pointer
+from weft.lang import weak
 from weft.lang.errors import VALUE, refuse
 from weft.lang.number import Number, number_class
-from weft.lang.promote import fits
+from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
 from weft.lang.structs import is_struct, replace_field, struct_fields
+from weft.lang.weak import assumed_type
 
 if TYPE_CHECKING:
     from weft.frontend.staging import Staging
@@ -77,7 +79,7 @@ class Var:
         self.scope = b.scopes[-1]
         self.spec: Spec | None = None
         self.slots: list[Value] = []
-        self.weak: int | None = None
+        self.weak: object = None
         self.loc: Loc = b.loc
         self.defined = False
         if value is UNDEFINED:
@@ -89,10 +91,10 @@ class Var:
         """Fix the spec from the first value; a literal's type stays open until something meets it."""
         b = self.b
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            self.weak = b.new_fact()
-            assumed = DType.float32 if isinstance(value, float) else DType.int64
-            dtype = b.facts.get((b.function_key, self.weak), assumed)
-            value = number_class(dtype)(value)
+            self.weak = b.elaborator.new_mark()
+            cls = number_class(b.elaborator.type_of(self.weak, assumed_type((value,))))
+            fits(value, cls)
+            value = cls(value)
         else:
             value = carried(as_runtime(value))
             if isinstance(value, Number) and value.weak is not None:
@@ -125,18 +127,13 @@ class Var:
                 if isinstance(value, bool) != (spec.dtype.kind == "bool"):
                     self._type_change(value, type(value).__name__)
                 if isinstance(value, float) and not spec.dtype.is_float and self.weak is not None:
-                    self.b.elaborator.refine(self.weak, DType.float32)
+                    self.b.elaborator.assume(self.weak, DType.float32, spec.dtype)
                 fits(value, cls)
                 return cls(value)
-            if isinstance(value, Number) and type(value) is not cls:
-                if value.dtype is spec.dtype and value.lanes == 1:
+            if isinstance(value, Number) and value.lanes in (1, spec.lanes):
+                self._meet(value, spec.dtype)
+                if type(value) is not cls and self._takes(value, cls):
                     return cls(value)
-                open_type = self.weak is not None and (value.dtype.is_float or not spec.dtype.is_float)
-                if open_type and value.lanes == spec.lanes and value.dtype.kind != "bool":
-                    self.b.elaborator.refine(self.weak, value.dtype)
-                if value.weak is not None and spec.dtype.kind != "bool":
-                    if spec.dtype.is_float or not value.dtype.is_float:
-                        self.b.elaborator.refine(value.weak, spec.dtype)
         if isinstance(spec, TupleSpec):
             value = as_runtime(value)
         value = carried(value)
@@ -144,6 +141,33 @@ class Var:
         if found != spec:
             self._type_change(value, found.describe())
         return value
+
+    def _takes(self, value: Number, cls: type[Number]) -> bool:
+        """Whether a number of another class becomes one of this variable's by itself."""
+        if value.dtype is cls.dtype:
+            return value.lanes == 1
+        if "bool" in (cls.dtype.kind, value.dtype.kind) or (self.weak is None and value.weak is None):
+            return False
+        return promote(value.dtype, cls.dtype) is cls.dtype or (
+            value.weak is not None and weak.becomes(value, cls)
+        )
+
+    def _meet(self, value: Number, dtype: DType) -> None:
+        """A number is stored into this variable of ``dtype``: where one is a literal's, it takes a type."""
+        if "bool" in (dtype.kind, value.dtype.kind):
+            return
+        typed = value.weak is None or not self.b.elaborator.open(value.weak)
+        if typed:
+            if self.weak is not None and (value.dtype.is_float or not dtype.is_float):
+                self.b.elaborator.settle(self.weak, value.dtype, dtype)
+        elif self.weak is None:
+            weak.meet(value, dtype)
+        elif value.dtype.is_float and not dtype.is_float:
+            self.b.elaborator.assume(self.weak, value.dtype, dtype)
+        elif value.dtype is not dtype and weak.follows(value, dtype, self.weak):
+            weak.meet(value, dtype)
+        elif value.dtype is not dtype and self.b.elaborator.open(self.weak):
+            self.b.elaborator.meet(self.weak, value.dtype, dtype)
 
     def _type_change(self, value: object, found: str) -> None:
         from weft.diagnostics.wrote import resolved

@@ -11,6 +11,8 @@ from weft.ir.types import I32, of_dtype
 from weft.lang import arith
 from weft.lang.errors import INDEX, OBJECT, a_, refuse
 from weft.lang.number import CLASSES, Number, number_class, to_type, unify, value_of
+from weft.lang.python_number import python_number
+from weft.lang.weak import assumed_type, literals_of
 
 __all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle"]
 
@@ -26,12 +28,16 @@ def select(mask: Number, true: Any, false: Any) -> Any:
     if not isinstance(mask.value, Value):
         return true if mask.value else false
     b = current()
-    if not isinstance(true, Number) and not isinstance(false, Number):
-        strongest = DType.float32 if isinstance(true, float) or isinstance(false, float) else DType.int64
-        strongest = DType.bool if isinstance(true, bool) and isinstance(false, bool) else strongest
-        cls = number_class(strongest, mask.lanes)
+    true, false = python_number(true), python_number(false)
+    mark: object = None
+    if isinstance(true, (bool, int, float)) and isinstance(false, (bool, int, float)):
+        dtype = assumed_type((true, false))
+        if dtype.kind != "bool":
+            mark = b.elaborator.new_mark()
+            dtype = b.elaborator.type_of(mark, dtype)
+        cls = number_class(dtype, mask.lanes)
     else:
-        cls, _ = unify("select", true, false)
+        cls, mark = unify("select", true, false)
         if mask.lanes > 1 and cls.lanes == 1:
             cls = number_class(cls.dtype, mask.lanes)
     if mask.lanes not in (1, cls.lanes):
@@ -40,7 +46,8 @@ def select(mask: Number, true: Any, false: Any) -> Any:
             f"a mask of {mask.lanes} lanes cannot choose between values of type {cls.__name__}",
             hint=f"make the values {mask.lanes} lanes wide, or compare what has {cls.lanes}",
         )
-    return cls.of(arith.select(b, mask.value, to_type(true, cls, b), to_type(false, cls, b)))
+    literals = None if mark is None else literals_of(true, false)
+    return cls.of(arith.select(b, mask.value, to_type(true, cls, b), to_type(false, cls, b)), mark, literals)
 
 
 def _position(lane: Any, lanes: int) -> Value:

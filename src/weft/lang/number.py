@@ -15,11 +15,12 @@ from weft.dtype import DType, DTypeLike, as_dtype
 from weft.ir.builder import Builder, current, maybe_current
 from weft.ir.core import Value
 from weft.ir.types import of_dtype
-from weft.lang import arith
+from weft.lang import arith, weak
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number
+from weft.lang.weak import Literals
 from weft.lang.wrap import as_mask, wrap
 
 if TYPE_CHECKING:
@@ -60,14 +61,15 @@ class Number:
         ...     return (v > 0.0).select(v, 0.0).reduce_max()
     """
 
-    __slots__ = ("value", "weak")
+    __slots__ = ("literals", "value", "weak")
     dtype: ClassVar[DType]
     lanes: ClassVar[int] = 1
     value: Any
-    weak: int | None
+    weak: object
+    literals: Literals | None
 
     def __init__(self, value: Number | int | float = 0) -> None:
-        self.weak = None
+        self.weak = self.literals = None
         if isinstance(value, Number):
             if value.lanes not in (1, self.lanes):
                 refuse(
@@ -76,6 +78,8 @@ class Number:
                     hint="take some lanes by shuffle(...), or one by [i]",
                     part=VALUE,
                 )
+            if value.weak is not None:
+                weak.meet(value, self.dtype)
             self.value = _converted(value, type(self))
         elif isinstance(value := python_number(value), (bool, int, float)):
             if self.dtype.is_integer and isinstance(value, float):
@@ -97,11 +101,12 @@ class Number:
             )
 
     @classmethod
-    def of(cls, value: Value, weak: int | None = None) -> Self:
-        """The number that an IR value is."""
+    def of(cls, value: Value, weak: object = None, literals: Literals | None = None) -> Self:
+        """The number that an IR value is; of what is not typed yet with its mark, and what it is one of."""
         self = object.__new__(cls)
         self.value = value
         self.weak = weak
+        self.literals = literals
         return self
 
     if TYPE_CHECKING:
@@ -213,7 +218,9 @@ class Number:
 
     def _unary(self, emit: Callable[[Builder, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
         if isinstance(self.value, Value):
-            return type(self).of(emit(current(), self.dtype, self.value), self.weak)
+            ints = self.literals if self.dtype.is_integer else None
+            known = None if ints is None else tuple(fold(v) for v in ints)
+            return type(self).of(emit(current(), self.dtype, self.value), self.weak, known)
         return type(self)(fold(self.value))
 
     # -- comparison -------------------------------------------------------------------------
@@ -450,20 +457,21 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
             hint=operand_hint(x),
             part=STORED,
         )
+    if x.weak is not None:
+        weak.meet(x, cls.dtype)
+        narrow = promote(x.dtype, cls.dtype) is not cls.dtype
+        if (narrow or x.literals is not None) and weak.becomes(x, cls):
+            return value_of(x if type(x) is cls else cls(x), b)
     if type(x) is cls:
         return value_of(x, b)
-    if x.dtype is not cls.dtype:
-        if _open(x, cls.dtype):
-            b.elaborator.refine(x.weak, cls.dtype)
-        if promote(x.dtype, cls.dtype) is not cls.dtype:
-            refuse(
-                "narrowing",
-                f"{a_(type(x).__name__)} does not become {a_(cls.__name__)} by itself: that may lose bits",
-                hint=f"write {cls.__name__}({STORED})"
-                if cls.lanes == 1
-                else f"write {STORED}.cast({CLASSES[cls.dtype.name, 1].__name__})",
-                part=STORED,
-            )
+    if x.dtype is not cls.dtype and promote(x.dtype, cls.dtype) is not cls.dtype:
+        scalar = CLASSES[cls.dtype.name, 1].__name__
+        refuse(
+            "narrowing",
+            f"{a_(type(x).__name__)} does not become {a_(cls.__name__)} by itself: that may lose bits",
+            hint=f"write {scalar}({STORED})" if cls.lanes == 1 else f"write {STORED}.cast({scalar})",
+            part=STORED,
+        )
     if x.lanes not in (1, cls.lanes):
         refuse(
             "lanes",
@@ -474,19 +482,12 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
     return value_of(cls(x), b)
 
 
-def _open(x: Number, dtype: DType) -> bool:
-    """Whether ``x`` is a literal's variable that takes ``dtype``: a kind that the literal has."""
-    return x.weak is not None and x.dtype.kind != "bool" and x.dtype.is_float == dtype.is_float
-
-
-def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
-    """The class in which two operands meet, and the weak slot it hangs on, if any."""
+def unify(op: str, a: object, c: object) -> tuple[type[Number], object]:
+    """The class in which two operands meet, and the mark of its type, if that is not settled."""
     if not isinstance(a, Number):
         return _meet_literal(op, c, a)  # pyright: ignore[reportArgumentType]
     if not isinstance(c, Number):
         return _meet_literal(op, a, c)
-    if type(a) is type(c):
-        return type(a), a.weak if c.weak is not None else None
     lanes = max(a.lanes, c.lanes)
     if a.lanes != c.lanes and 1 not in (a.lanes, c.lanes):
         refuse(
@@ -494,11 +495,10 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
             f"`{op}` meets {type(a).__name__} and {type(c).__name__}: the lanes differ",
             hint="take some lanes of the longer by shuffle(...), or make both of one width",
         )
-    if a.dtype is c.dtype:
-        return number_class(a.dtype, lanes), None
-    for weak, strong in ((a, c), (c, a)):
-        if strong.weak is None and _open(weak, strong.dtype):
-            current().elaborator.refine(weak.weak, strong.dtype)
+    if a.weak is not None or c.weak is not None:
+        found = weak.meeting(a, c)
+        if found is not None:
+            return number_class(found[0], lanes), found[1]
     met = promote(a.dtype, c.dtype)
     if met is None:
         refuse(
@@ -507,11 +507,10 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], int | None]:
             "and neither holds all values of the other",
             hint=meeting_hint(a.dtype.is_float, *(CLASSES[n.dtype.name, 1].__name__ for n in (a, c))),
         )
-    weak = a.weak if a.weak is not None and c.weak is not None else None
-    return number_class(met, lanes), weak
+    return number_class(met, lanes), None
 
 
-def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], int | None]:
+def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], object]:
     if not isinstance(literal := python_number(literal), (bool, int, float)):
         refuse(
             "operand",
@@ -520,7 +519,8 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
         )
     if isinstance(literal, float) and not number.dtype.is_float:
         if number.weak is not None:  # as between literals, the float decides
-            return number_class(DType.float32, number.lanes), None
+            mark = ("float", number.weak)
+            return number_class(current().elaborator.type_of(mark, DType.float32), number.lanes), mark
         name = type(number).__name__
         refuse(
             "mixed-types",
@@ -529,7 +529,8 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
             + (f"; or write {int(literal)} instead of {literal!r}" if literal.is_integer() else ""),
         )
     if number.dtype.kind == "bool" and not isinstance(literal, bool):
-        return CLASSES["int64", 1] if number.lanes == 1 else number_class(DType.int64, number.lanes), None
+        return number_class(DType.int64, number.lanes), None
+    weak.grow(number, literal)
     return type(number), number.weak
 
 
@@ -540,7 +541,7 @@ def _binary(op: str, a: object, c: object) -> Any:
     a, c = python_number(a), python_number(c)
     if not isinstance(a, (Number, bool, int, float)) or not isinstance(c, (Number, bool, int, float)):
         return NotImplemented
-    cls, weak = unify(op, a, c)
+    cls, mark = unify(op, a, c)
     d = cls.dtype
     if d.is_float:
         if op in "&|^<<>>":
@@ -566,7 +567,8 @@ def _binary(op: str, a: object, c: object) -> Any:
         return cls(fold(op, d, _payload(a), _payload(c)))
     if op in _BITWISE:
         a, c = as_mask(a, d), as_mask(c, d)
-    return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), weak)
+    known = None if mark is None else weak.of_operation(op, d, a, c)
+    return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), mark, known)
 
 
 def _payload(x: Any) -> Any:

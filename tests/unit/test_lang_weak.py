@@ -1,0 +1,194 @@
+"""Values that are one of several literals: they take the type of what they meet, exactly."""
+
+# What weft converts is of another type to pyright, which knows of no conversions.
+# pyright: reportReturnType=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import Float16, Float32, Float64, Int, Int8, Int32, Pointer, UInt8, func, kernel
+from weft.compile import compile_info
+from weft.diagnostics import CompileError
+from weft.gpu.host import DeviceContext
+
+
+def run(k: Any, x: list[float], kind: Any) -> list[Any]:
+    ctx = DeviceContext(api="cpu")
+    out = np.zeros(len(x), kind)
+    ctx.enqueue_function(k, np.array(x), out, len(x), grid_dim=1, block_dim=1)
+    ctx.synchronize()
+    return out.tolist()
+
+
+@kernel
+def product(x: Pointer[Float64], out: Pointer[Float64], n: Int):
+    for i in range(n):
+        out[i] = x[i] * (1.0 if x[i] > 0.0 else 0.1)
+
+
+@kernel
+def converted(x: Pointer[Float64], out: Pointer[Float64], n: Int):
+    for i in range(n):
+        out[i] = Float64(0.1 if x[i] > 0.0 else 0.2)
+
+
+@kernel
+def bytes_of(x: Pointer[Float64], out: Pointer[UInt8], n: Int):
+    for i in range(n):
+        out[i] = 255 if x[i] > 0.0 else 0
+
+
+@kernel
+def halves(x: Pointer[Float64], out: Pointer[Float16], n: Int):
+    for i in range(n):
+        out[i] = 1.0 if x[i] > 0.0 else 0.1
+
+
+@kernel
+def two_types(x: Pointer[Float64], out: Pointer[Float64], n: Int):
+    for i in range(n):
+        w = 0.1 if x[i] > 0.0 else 0.2
+        out[i] = Float64(Float32(x[i]) * w) + x[i] * w
+
+
+def test_conditional_literals() -> None:
+    assert run(product, [-1.0, 2.0], np.float64) == [-0.1, 2.0]
+    assert run(converted, [-1.0, 2.0], np.float64) == [0.2, 0.1]
+    assert run(bytes_of, [-1.0, 2.0], np.uint8) == [0, 255]
+    assert run(halves, [-1.0, 2.0], np.float16) == [float(np.float16(0.1)), 1.0]
+    narrow = [float(np.float32(x) * np.float32(w)) for x, w in ((-1.0, 0.2), (2.0, 0.1))]
+    assert run(two_types, [-1.0, 2.0], np.float64) == [narrow[0] + -1.0 * 0.2, narrow[1] + 2.0 * 0.1]
+
+
+@kernel
+def two_integers(x: Pointer[Float64], out: Pointer[Int32], n: Int):
+    for i in range(n):
+        v = 255 if x[i] > 0.0 else 7
+        out[i] = Int32(UInt8(1) * v) + v
+
+
+@func
+def returned(x: Float64):
+    if x > 0.0:
+        return 0.1
+    return 0.2
+
+
+@func
+def looped(x: Float64):
+    r = 0.1
+    while x > 0.0:
+        r = 0.3
+        x -= 1.0
+    return r
+
+
+@func
+def typed(x: Float64) -> Float64:
+    r = 0.1
+    if x > 0.0:
+        r = 0.3
+    return r
+
+
+@func
+def nested(x: Float64):
+    return (returned(x), 255 if x > 0.0 else 1)
+
+
+@kernel
+def calls(x: Pointer[Float64], out: Pointer[Float64], n: Int):
+    for i in range(n):
+        out[i] = returned(x[i]) + looped(x[i]) * x[i]
+
+
+@kernel
+def tuples(x: Pointer[Float64], out: Pointer[UInt8], n: Int):
+    for i in range(n):
+        _, out[i] = nested(x[i])
+
+
+def test_several_returns() -> None:
+    assert [returned(1.0), returned(-1.0)] == [0.1, 0.2]
+    assert [looped(1.0), looped(-1.0)] == [0.3, 0.1]
+    assert [typed(1.0), typed(-1.0)] == [0.3, 0.1]
+    assert nested(1.0) == (0.1, 255)
+    assert run(calls, [1.0, -1.0], np.float64) == [0.1 + 0.3, 0.2 + 0.1 * -1.0]
+    assert run(tuples, [1.0, -1.0], np.uint8) == [255, 1]
+    assert run(two_integers, [1.0, -1.0], np.int32) == [510, 14]
+
+
+@kernel
+def sums(x: Pointer[Float64], out: Pointer[Float64], n: Int):
+    total = 0.0
+    for i in range(n):
+        total += Float32(x[i])
+    out[0] = total
+
+
+def test_a_sum_of_float32_is_one_and_is_widened_when_stored() -> None:
+    assert run(sums, [0.1, 0.2], np.float64)[0] == float(np.float32(0.1) + np.float32(0.2))
+
+
+@func
+def leak(x: Float32):
+    return 1.0 if x > 0.0 else 0.1
+
+
+@func
+def early(x: Float32):
+    if x > 0.0:
+        return 0.1
+    return 0.2
+
+
+@kernel
+def single(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    w = (0.1 if x[0] > 0.0 else 0.2) + (0.3 if x[1] > 5.0 else 0.4)
+    total = 0.0
+    for _ in range(n):
+        total += 0.1
+    out[0] = x[2] * w + total * (n * (0.1 if n > 3 else 0.7)) + leak(x[0]) * early(x[1])
+    out[1] = max(x[0], 0.1 if n > 3 else 0.3)
+
+
+def test_no_float64_remains_where_all_met_float32() -> None:
+    assert ".f64" not in str(compile_info(single, target="sm_90"))
+
+
+@kernel
+def too_large(x: Pointer[Float32], out: Pointer[UInt8]):
+    out[0] = (255 if x[0] > 0.0 else 0) + 1
+
+
+@kernel
+def both(x: Pointer[Float32], out: Pointer[UInt8], other: Pointer[Int8]):
+    v = 255 if x[0] > 0.0 else 0
+    out[0] = v
+    other[0] = v
+
+
+@kernel
+def counted(out: Pointer[Int32], other: Pointer[Int], n: Int):
+    r = 0
+    for _ in range(n):
+        r += 1
+    out[0] = r
+    other[0] = r
+
+
+@pytest.mark.parametrize(
+    ("k", "message"),
+    [
+        (too_large, "256 does not fit UInt8"),
+        (both, "255 does not fit Int8"),
+        (counted, "an Int does not become an Int32 by itself"),
+    ],
+)
+def test_what_does_not_fit_is_refused(k: Any, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        compile_info(k)
