@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Float16, Float32, Float64, Int, Int8, Int32, Pointer, UInt8, func, kernel
+from weft import Bool, Float16, Float32, Float64, Int, Int8, Int32, Pointer, UInt8, func, kernel
 from weft.compile import compile_info
 from weft.diagnostics import CompileError
 from weft.gpu.host import DeviceContext
@@ -158,6 +158,37 @@ def single(x: Pointer[Float32], out: Pointer[Float32], n: Int):
 
 def test_no_float64_remains_where_all_met_float32() -> None:
     assert ".f64" not in str(compile_info(single, target="sm_90"))
+
+
+@func
+def with_flag(x: Float64):
+    return (x > 0.0) + (1 if x > 1.0 else 5)
+
+
+@func
+def lanes(x: Float64):
+    return (Float64.splat(2, x) > 0.0).select(0.1, 0.2)
+
+
+@func
+def holds(x: Float64) -> Bool:
+    return 1 if x > 0.0 else 0
+
+
+@func
+def not_held(n: Int):
+    total = 0.0
+    for i in range(n):
+        total = i
+    return total
+
+
+def test_flags_and_lanes() -> None:
+    assert [with_flag(2.0), with_flag(0.5), with_flag(-1.0)] == [2, 6, 5]
+    assert [lanes(1.0), lanes(-1.0)] == [(0.1, 0.1), (0.2, 0.2)]
+    assert [holds(1.0), holds(-1.0)] == [True, False]
+    with pytest.raises(CompileError, match="`total` is Float32, but becomes Int here"):
+        not_held(3)
 
 
 @kernel

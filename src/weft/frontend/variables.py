@@ -148,6 +148,8 @@ class Var:
             return value.lanes == 1
         if "bool" in (cls.dtype.kind, value.dtype.kind) or (self.weak is None and value.weak is None):
             return False
+        if value.weak is None and value.dtype.is_float != cls.dtype.is_float:
+            return False  # an Int may lose bits as a float
         return promote(value.dtype, cls.dtype) is cls.dtype or (
             value.weak is not None and weak.becomes(value, cls)
         )

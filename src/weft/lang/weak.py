@@ -54,7 +54,9 @@ def is_open(x: Number) -> bool:
 
 def meet(x: Number, dtype: DType) -> None:
     """``x`` meets ``dtype``, and becomes one where it is open and the kind is its own."""
-    if x.weak is not None and x.dtype.kind != "bool" and x.dtype.is_float == dtype.is_float:
+    if "bool" in (x.dtype.kind, dtype.kind):
+        return
+    if x.weak is not None and x.dtype.is_float == dtype.is_float:
         if x.dtype.is_float or x.dtype is not dtype:  # what an Int meets may still be narrowed by another
             current().elaborator.meet(x.weak, dtype, x.dtype)
 
