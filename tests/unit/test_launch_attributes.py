@@ -179,17 +179,17 @@ def test_uses_are_noted_and_kept_by_the_cache() -> None:
 
 def test_a_grid_waits_only_in_a_cooperative_launch() -> None:
     artifact = compiled(meets)
-    check_uses(artifact, LaunchAttributes(cooperative=True))
+    check_uses(artifact, LaunchAttributes(cooperative=True), 0)
     for attributes in (None, LaunchAttributes(cluster=(2, 1, 1))):
         with pytest.raises(LaunchError, match=r"meets calls grid_sync\(\), for which all blocks"):
-            check_uses(artifact, attributes)
+            check_uses(artifact, attributes, 0)
 
 
 def test_a_dependent_kernel_waits() -> None:
-    check_uses(compiled(follows), LaunchAttributes(pdl=True))
-    check_uses(compiled(plain), LaunchAttributes(cooperative=True))
+    check_uses(compiled(follows), LaunchAttributes(pdl=True), 0)
+    check_uses(compiled(plain), LaunchAttributes(cooperative=True), 0)
     with pytest.raises(LaunchError, match="plain may begin before earlier work has ended, but never waits"):
-        check_uses(compiled(plain), LaunchAttributes(pdl=True))
+        check_uses(compiled(plain), LaunchAttributes(pdl=True), 0)
 
 
 PROGRAM = """\
