@@ -65,6 +65,20 @@ def test_conditional_literals() -> None:
 
 
 @kernel
+def rounded_once(x: Pointer[Float64], out: Pointer[Float16], n: Int):
+    for i in range(n):
+        w = 1.000488282181322574615478515625 if x[i] > 0.0 else 0.0
+        total = Float32(1.0) * w
+        out[i] = w if total > 1.0 else Float16(0.0)
+
+
+def test_a_literal_that_meets_two_types_is_rounded_to_each_once() -> None:
+    literal = 1.000488282181322574615478515625
+    assert np.float16(literal) != np.float16(np.float32(literal))
+    assert run(rounded_once, [1.0], np.float16) == [float(np.float16(literal))]
+
+
+@kernel
 def two_integers(x: Pointer[Float64], out: Pointer[Int32], n: Int):
     for i in range(n):
         v = 255 if x[i] > 0.0 else 7
