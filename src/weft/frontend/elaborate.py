@@ -103,7 +103,8 @@ class Elaborator:
     def assert_site(self, pieces: tuple[Piece, ...]) -> int:
         """The number of an assertion at the line at hand."""
         b = _staging()
-        self.asserts.append(AssertSite(pieces, b.file, *b.loc))
+        line, column = b.loc[:2]
+        self.asserts.append(AssertSite(pieces, b.file, line, column))
         return len(self.asserts) - 1
 
     # -- functions ------------------------------------------------------------------------------

@@ -106,7 +106,8 @@ class _Returns:
     def _assumed(self, values: list[Any]) -> DType:
         """The type of several literals, some of them in variables."""
         found = assumed_type(
-            tuple(
+            literals_of(*values)
+            or tuple(
                 0.0 if isinstance(v, Number) and v.dtype.is_float else 0 if isinstance(v, Number) else v
                 for v in values
             )
