@@ -225,6 +225,9 @@ class DeviceBuffer(Buffer[T]):
         It waits for the device twice and copies everything both ways, so it is for tests and first
         versions. If the block raises, nothing is copied back. After the block the host buffer is closed.
 
+        Raises:
+            LaunchError: the context is capturing.
+
         Example:
             >>> from weft import Float32
             >>> from weft.gpu.host import DeviceContext
@@ -235,7 +238,9 @@ class DeviceBuffer(Buffer[T]):
             ...     print(host)
             HostBuffer([1.0, 2.0, 3.0])
         """
-        return MappedBuffer(self)
+        made = MappedBuffer(self)
+        made.check()
+        return made
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else f"0x{self._address:x}"
@@ -249,14 +254,22 @@ class MappedBuffer(Generic[T]):
         self._device = device
         self._host: HostBuffer[T] | None = None
 
-    def __enter__(self) -> HostBuffer[T]:
-        context = self._device.context
-        if context.recording is not None:
+    def check(self) -> None:
+        """Whether a mapping could begin.
+
+        Raises:
+            LaunchError: the context is capturing.
+        """
+        if self._device.context.recording is not None:
             raise refuse(
                 "capture-synchronize",
                 "map_to_host waits for the device, and within a capture nothing runs",
                 hints=["copy it to a host buffer: `ctx.enqueue_copy(dst=host, src=buffer)`"],
             )
+
+    def __enter__(self) -> HostBuffer[T]:
+        self.check()
+        context = self._device.context
         host: HostBuffer[T] = context.enqueue_create_host_buffer(self._device.dtype, len(self._device))
         context.enqueue_copy(dst=host, src=self._device)
         context.synchronize()
