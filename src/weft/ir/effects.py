@@ -12,7 +12,7 @@ __all__ = ["Effects", "alone", "effects_of"]
 _WRITES = ("llvm.store", "llvm.atomicrmw", "llvm.cmpxchg")
 """Operations whose first operand is the address that they write to."""
 _FENCES = ("fence", "membar")
-"""Parts of the names of intrinsics that order memory."""
+"""Parts of the names of intrinsics that order memory, for which threads their names do not say alike."""
 _ACQUIRES = ("acquire", "acq_rel", "seq_cst")
 _HARMLESS = (
     "llvm.getelementptr",
@@ -74,8 +74,7 @@ def _hears_others(op: Op) -> bool:
     if op.name == "llvm.inline_asm":
         return bool(op.attrs["has_side_effects"]) and "{memory}" in str(op.attrs["constraints"])
     if op.name == "llvm.call_intrinsic":
-        name = str(op.attrs["intrin"])
-        return any(word in name for word in _FENCES) and not name.endswith(".cta")
+        return any(word in str(op.attrs["intrin"]) for word in _FENCES)
     return op.attrs.get("ordering") in _ACQUIRES and op.attrs.get("syncscope") != "block"
 
 

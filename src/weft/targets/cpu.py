@@ -6,7 +6,7 @@ resolved to the machine at hand when compiling.
 
 from __future__ import annotations
 
-import platform
+import os
 
 from weft.targets.target import Feature, Target
 
@@ -14,9 +14,17 @@ __all__ = ["TARGETS"]
 
 _SPACES = {1: 0, 3: 0, 4: 0, 5: 0, 7: 0}
 _FAMILIES = {"x86": "x86", "aarch64": "aarch64"}
-_FAMILIES["native"] = {"x86_64": "x86", "amd64": "x86", "arm64": "aarch64"}.get(
-    platform.machine().lower(), platform.machine().lower()
-)
+
+
+def _machine() -> str:
+    if hasattr(os, "uname"):
+        return os.uname().machine
+    import platform  # which takes a millisecond to load
+
+    return platform.machine().lower()
+
+
+_FAMILIES["native"] = {"x86_64": "x86", "amd64": "x86", "arm64": "aarch64"}.get(_machine(), _machine())
 
 
 def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple[str, ...] = ()) -> Target:
