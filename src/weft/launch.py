@@ -343,7 +343,7 @@ class DeviceContext(BaseContext):
         if taken is None or place is None or refused:
             taken, place = self._examine(kernel, args, named, where, refused)
         (specs, values, memory), (grid, block, plan) = taken, place
-        extents, empty = (0, 0, 0), False
+        extents = (0, 0, 0)
         distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
         if plan is None:
             loaded = self._load(kernel, specs, None, distinct=distinct)
@@ -352,11 +352,11 @@ class DeviceContext(BaseContext):
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
             self._extents.check_made(plan, grid, len(args))
-            empty = plan.empty
         check_uses(loaded.function.artifact, attributes, shared_mem_bytes)
         target = self.queue_of(stream)
         launch = (loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes)
         arrays = [m for m in memory if isinstance(m, ForeignArray)]
+        empty = plan is not None and plan.empty
         guest: GuestStream | None = None
         if arrays:
             check_writes(loaded.signature, kernel, taken, args, named)
