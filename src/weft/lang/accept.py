@@ -237,6 +237,10 @@ def _accept_struct(cls: type[Any], value: Any) -> Accepted:
     specs: list[tuple[str, Spec]] = []
     values: list[Any] = []
     for name, annotation in struct_fields(cls).items():
+        if not hasattr(value, name):
+            hint = f"assign it before: x.{name} = ..."
+            found = f"a {cls.__name__} whose field .{name} was deleted"
+            raise Mismatch(found, f"a whole {cls.__name__}", hint)
         try:
             spec, more = _accept(annotation, getattr(value, name))
         except Mismatch as wrong:
