@@ -6,16 +6,17 @@ offsets in elements. Extents may be run-time values where a mode is one number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from weft.layout.algebra import coalesce
-from weft.layout.coordinates import idx2crd
+from weft.layout.coordinates import crd2idx, idx2crd
 from weft.layout.divide import logical_divide
 from weft.layout.errors import refuse
 from weft.layout.int_tuple import flatten, is_tuple, prefix_product, product
 from weft.layout.layout import Layout, make_layout
-from weft.layout.values import Scalar, add, ceildiv, floordiv, is_static, mul
+from weft.layout.values import Scalar, add, ceildiv, floordiv, is_static, least, most, mul, sub
 
 __all__ = ["Distributed", "Tiling", "Vectorized", "distribute", "tile", "vectorize"]
 
@@ -65,12 +66,26 @@ class Tiling:
         extents = (product(mode.shape) for mode in self.layout)
         return all(is_static(n) and n % size == 0 for n, size in zip(extents, self.sizes, strict=True))
 
+    def inside(self, extents: Sequence[Scalar], position: Sequence[Any]) -> tuple[Scalar, ...]:
+        """How much of the tile at a position lies within the extents: 0 to its size along each mode."""
+        result: list[Scalar] = []
+        for n, size, place, step in zip(extents, self.sizes, position, self.steps, strict=True):
+            whole = is_static(n) and n % size == 0
+            before = 0 if whole else mul(_number(place, step), size)
+            result.append(size if whole else least(most(sub(n, before), 0), size))
+        return tuple(result)
+
     def _grid(self, divide: Any) -> Layout:
         modes = (
             step if isinstance(step, Layout) else Layout(divide(product(mode.shape), size), step)
             for mode, size, step in zip(self.layout, self.sizes, self.steps, strict=True)
         )
         return make_layout(*modes)
+
+
+def _number(place: Any, step: Layout | Scalar) -> Scalar:
+    """A tile's place along a mode, which may be nested, as one number."""
+    return crd2idx(place, step.shape) if isinstance(step, Layout) else place
 
 
 def tile(layout: Layout, *sizes: int) -> Tiling:
@@ -143,6 +158,8 @@ class Distributed:
     """The thread's elements, from its first."""
     offset: Any
     """Where its first element lies, in elements."""
+    places: tuple[Any, ...] = ()
+    """The thread's place along each mode."""
 
 
 def distribute(layout: Layout, threads: Layout, thread: Any) -> Distributed:
@@ -176,13 +193,15 @@ def distribute(layout: Layout, threads: Layout, thread: Any) -> Distributed:
     _divides(layout, sizes, "threads:")
     _numbers_all(threads)
     offset: Scalar = 0
+    places: list[Scalar] = []
     for mode, lanes in zip(tiling.tile, threads, strict=True):
         place: Scalar = 0
         digits = flatten(idx2crd(thread, lanes.shape, lanes.stride))
         for digit, weight in zip(digits, flatten(prefix_product(lanes.shape)), strict=True):
             place = add(place, mul(digit, weight))
         offset = add(offset, mode(place))
-    return Distributed(coalesce(tiling.grid, (1,) * layout.rank), offset)
+        places.append(place)
+    return Distributed(coalesce(tiling.grid, (1,) * layout.rank), offset, tuple(places))
 
 
 def _divides(layout: Layout, sizes: tuple[int, ...], what: str) -> None:

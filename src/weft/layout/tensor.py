@@ -66,7 +66,7 @@ class LayoutTensor(Generic[T]):
     2.5 2.5 2.5 2.5 2.5 2.5
     """
 
-    __slots__ = ("_accepted", "alignment", "element", "layout", "storage")
+    __slots__ = ("_accepted", "alignment", "bounds", "element", "layout", "storage")
     storage: Any
     """A buffer on the host, a Pointer in a kernel."""
     layout: Layout
@@ -75,11 +75,13 @@ class LayoutTensor(Generic[T]):
     """What the elements of a vectorized tensor are."""
     alignment: int
     """To how many bytes the first element is known to be aligned."""
+    bounds: tuple[Any, ...] | None
+    """Of a tile that may reach past the edge, how much of each mode exists (see ``masked``); else None."""
 
     def __init__(self, storage: Any, layout: Layout) -> None:
         if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
             refuse(f"{layout!r} is no layout", "write Layout.row_major(...)", "tensor-layout")
-        self.element, self._accepted = None, None
+        self.element, self.bounds, self._accepted = None, None, None
         self.storage, self.layout, self.alignment = storage, layout, 1
         pointer = self._pointer
         if pointer is not None:
@@ -92,10 +94,16 @@ class LayoutTensor(Generic[T]):
 
     @classmethod
     def of(
-        cls, storage: Any, layout: Layout, alignment: int, element: Element | None = None
+        cls,
+        storage: Any,
+        layout: Layout,
+        alignment: int,
+        element: Element | None = None,
+        bounds: tuple[Any, ...] | None = None,
     ) -> LayoutTensor[T]:
         """The tensor of these parts, unchecked."""
         made: LayoutTensor[T] = object.__new__(cls)
+        made.bounds = bounds
         made.storage, made.layout, made.alignment, made.element = storage, layout, alignment, element
         made._accepted = None
         return made
@@ -109,17 +117,9 @@ class LayoutTensor(Generic[T]):
 
     def _spec(self, space: int, alignment: int) -> TensorSpec:
         element = self.element
-        if element is None:
-            return TensorSpec(LayoutTensor, self.dtype, space, alignment, self.layout.key())
-        return TensorSpec(
-            LayoutTensor,
-            self.dtype,
-            space,
-            alignment,
-            self.layout.key(),
-            element.layout.key(),
-            element.alignment,
-        )
+        vector = (None, 0) if element is None else (element.layout.key(), element.alignment)
+        bounds = self.bounds and tuple([b if is_static(b) else None for b in self.bounds])
+        return TensorSpec(LayoutTensor, self.dtype, space, alignment, self.layout.key(), *vector, bounds)
 
     def __weft_leaves__(self) -> list[Any]:
         if self._pointer is None:
@@ -127,6 +127,7 @@ class LayoutTensor(Generic[T]):
         values = run_time_leaves(self.layout)
         if self.element is not None:
             values += run_time_leaves(self.element.layout)
+        values += [bound for bound in self.bounds or () if not is_static(bound)]
         return [leaf for part in [self._pointer, *values] for leaf in leaves_of(part)]
 
     def __weft_carried__(self) -> LayoutTensor[T]:
@@ -134,7 +135,7 @@ class LayoutTensor(Generic[T]):
         pointer = self._pointer
         if pointer is None or self.alignment == pointer.dtype.itemsize:
             return self
-        return self.of(pointer, self.layout, pointer.dtype.itemsize, self.element)
+        return self.of(pointer, self.layout, pointer.dtype.itemsize, self.element, self.bounds)
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
@@ -192,16 +193,28 @@ class LayoutTensor(Generic[T]):
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """The extents, one for each mode: ints where static, Int where they come at run time."""
-        return tuple([product(extent) for extent, _ in modes(self.layout)])
+        """The extents, one for each mode: ints where static, Int where they come at run time.
+
+        Those of a tile at the edge count what exists of it; ``t.layout.shape`` is the whole tile's.
+        """
+        return self.bounds or tuple([product(extent) for extent, _ in modes(self.layout)])
 
     def dim(self, mode: int) -> Any:
-        """The extent of one mode."""
-        return product(self.layout[mode].shape)
+        """The extent of one mode; of a tile at the edge, how much of it exists."""
+        return self.bounds[mode] if self.bounds else product(self.layout[mode].shape)
 
     def size(self) -> Any:
         """The number of elements (of a vectorized tensor: of vectors)."""
-        return self.layout.size()
+        return product(self.shape) if self.bounds else self.layout.size()
+
+    @property
+    def masked(self) -> bool:
+        """Whether it is a tile of which less may exist than ``layout`` says, or a part of such a tile.
+
+        ``dim``, ``shape`` and ``size`` then count what exists, 0 for a tile that lies outside; ``fill`` and
+        ``copy_from`` keep to that. An access by index has to: ``if i < t.dim(0): ...``.
+        """
+        return self.bounds is not None
 
     @property
     def lanes(self) -> int:
@@ -233,6 +246,7 @@ class LayoutTensor(Generic[T]):
 
     def __repr__(self) -> str:
         where = "at run time" if self._pointer is not None else f"over {self.storage!r}"
+        where = f"masked, {where}" if self.masked else where
         return f"<LayoutTensor of {self.dtype}, layout {self.layout}, {where}>"
 
     def __str__(self) -> str:
@@ -247,7 +261,12 @@ class LayoutTensor(Generic[T]):
         return place(layout, tuple(index), self.alignment, self.dtype.itemsize, host=host)
 
     def moved(
-        self, offset: Any, alignment: int, layout: Layout, element: Element | None = None
+        self,
+        offset: Any,
+        alignment: int,
+        layout: Layout,
+        bounds: tuple[Any, ...] | None = None,
+        element: Element | None = None,
     ) -> LayoutTensor[T]:
         """The tensor whose first element lies ``offset`` elements further on."""
         storage = self.storage
@@ -256,7 +275,7 @@ class LayoutTensor(Generic[T]):
                 storage = storage.sub_buffer(offset, len(storage) - offset)
             else:
                 storage = self.ptr + offset
-        return self.of(storage, layout, alignment, element or self.element)
+        return self.of(storage, layout, alignment, element or self.element, bounds)
 
     __iter__ = None  # else Python would try t[0], t[1], ... without end
 
@@ -295,9 +314,9 @@ class LayoutTensor(Generic[T]):
             host_memory(self.storage, "writing an element")[offset] = value
 
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
-        kept, start, origin = sliced(self.layout, parts, host=self._pointer is None)
+        kept, start, origin, bounds = sliced(self.layout, self.shape, parts, host=self._pointer is None)
         offset, alignment = self.place_in(origin, start)
-        return self.moved(offset, alignment, kept)
+        return self.moved(offset, alignment, kept, bounds if self.masked else None)
 
     def _run(self, index: tuple[Any, ...], width: int, alignment: int) -> tuple[Any, Element | None, int]:
         """Offset, element and alignment of ``width`` elements along the last mode."""
@@ -339,7 +358,8 @@ class LayoutTensor(Generic[T]):
     def tile(self) -> Tiling[T]:
         """``t.tile[bm, bn](i, j)``: the tile of ``bm`` times ``bn`` elements at place (i, j) among the tiles.
 
-        Where the sizes do not divide the extents, the last tiles reach past the end: guard the accesses.
+        Where the sizes do not divide the extents, or these come at run time, the tile is ``masked``: its
+        ``dim`` and ``shape`` count what exists of it, by which accesses are guarded.
         """
         return Tiling(self)
 
@@ -363,6 +383,10 @@ class LayoutTensor(Generic[T]):
         Raises:
             CompileError: it spans more elements than this one, as far as that is known.
         """
+        if self.masked:
+            refuse(
+                "a tile that may end at the edge has no other layout", "reshape the tensor, then take a tile"
+            )
         spans = layout.cosize(), self.layout.cosize()
         if is_static(spans[0]) and is_static(spans[1]) and spans[0] > spans[1]:
             refuse(f"{layout} spans {spans[0]} elements, the tensor {spans[1]}", code="tensor-size")
@@ -381,6 +405,7 @@ class LayoutTensor(Generic[T]):
     def copy_from(self, other: LayoutTensor[T]) -> None:
         """Write every element of ``other``, which has the same shape, to its place here.
 
+        Where one of them is ``masked``, what exists in both.
         In a kernel, this thread alone copies; give each thread its part with ``distribute``.
         """
         if self._pointer is not None:
@@ -390,6 +415,8 @@ class LayoutTensor(Generic[T]):
 
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as a NumPy array over the same memory; on the host, of a host buffer."""
+        if self.masked:
+            refuse(f"{self!r} has no array", "take a tile that divides its modes")
         return array(self.storage, self.layout, self.element)
 
 

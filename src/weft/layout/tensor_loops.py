@@ -7,7 +7,9 @@ from typing import Any
 
 from weft.lang.decorators import func
 from weft.layout.errors import refuse
-from weft.layout.values import is_static
+from weft.layout.int_tuple import product
+from weft.layout.tensor_access import modes
+from weft.layout.values import is_static, least
 
 __all__ = ["copy_all", "fill_all"]
 
@@ -17,9 +19,14 @@ _UNROLLED = 64
 
 def _coordinates(tensor: Any) -> list[tuple[int, ...]] | None:
     layout = tensor.layout
-    if not layout.is_static_shape or layout.size() > _UNROLLED:
+    if tensor.masked or not layout.is_static_shape or layout.size() > _UNROLLED:
         return None
     return list(itertools.product(*(range(n) for n in layout.static_shape)))
+
+
+def _whole(tensor: Any) -> list[Any]:
+    """The extents, of a masked tensor those of the whole."""
+    return [product(extent) for extent, _ in modes(tensor.layout)]
 
 
 def fill_all(tensor: Any, value: Any) -> None:
@@ -39,7 +46,7 @@ def copy_all(to: Any, source: Any) -> None:
         CompileError: the shapes differ.
     """
     differ = to.rank != source.rank or any(
-        is_static(a) and is_static(c) and a != c for a, c in zip(to.shape, source.shape, strict=True)
+        is_static(a) and is_static(c) and a != c for a, c in zip(_whole(to), _whole(source), strict=True)
     )
     if differ:
         refuse(
@@ -47,13 +54,18 @@ def copy_all(to: Any, source: Any) -> None:
         )
     if to.lanes != source.lanes:
         refuse(f"elements of {to.lanes} lanes are not copied from elements of {source.lanes}", code="lanes")
-    known = _coordinates(to)
+    known = None if source.masked else _coordinates(to)
     if known is None:
         _copy(to, source)
         return
     values = [source[at] for at in known]
     for at, value in zip(known, values, strict=True):
         to[at] = value
+
+
+def _shared(to: Any, source: Any) -> Any:
+    """How much of the first mode exists in both."""
+    return least(to.dim(0), source.dim(0)) if to.masked or source.masked else to.dim(0)
 
 
 @func
@@ -67,7 +79,7 @@ def _fill(tensor: Any, value: Any):
 
 @func
 def _copy(to: Any, source: Any):
-    for i in range(to.dim(0)):
+    for i in range(_shared(to, source)):
         if to.rank == 1:
             to[i] = source[i]
         else:

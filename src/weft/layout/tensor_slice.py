@@ -8,7 +8,7 @@ from weft.layout.errors import refuse
 from weft.layout.int_tuple import IntTuple, is_tuple
 from weft.layout.layout import Layout
 from weft.layout.tensor_access import check_inside, coordinate, modes
-from weft.layout.values import Scalar, ceildiv, is_static, mul, sub
+from weft.layout.values import Scalar, ceildiv, is_static, most, mul, sub
 
 __all__ = ["is_slice", "sliced"]
 
@@ -18,8 +18,12 @@ def is_slice(parts: tuple[Any, ...]) -> bool:
     return any(isinstance(part, slice) or part is Ellipsis for part in parts)
 
 
-def sliced(layout: Layout, parts: tuple[Any, ...], *, host: bool) -> tuple[Layout, list[Any], Layout]:
+def sliced(
+    layout: Layout, extents: tuple[Any, ...], parts: tuple[Any, ...], *, host: bool
+) -> tuple[Layout, list[Any], Layout, tuple[Any, ...]]:
     """The part's layout, and where it starts: a coordinate, in a layout of the same strides.
+
+    ``extents`` are how much of each mode exists; the last of the result are those of the part.
 
     Raises:
         CompileError: the number of indices is not the rank, a step is not a positive int, or a mode is
@@ -29,7 +33,8 @@ def sliced(layout: Layout, parts: tuple[Any, ...], *, host: bool) -> tuple[Layou
     kept: list[tuple[IntTuple, IntTuple]] = []
     start: list[Any] = []
     origin: list[tuple[IntTuple, IntTuple]] = []
-    for mode, (part, (extent, stride)) in enumerate(zip(parts, modes(layout), strict=True)):
+    bounds: list[Any] = []
+    for mode, (part, exists, (extent, stride)) in enumerate(zip(parts, extents, modes(layout), strict=True)):
         if not isinstance(part, slice):
             start.append(part)
             origin.append((extent, stride))
@@ -37,14 +42,16 @@ def sliced(layout: Layout, parts: tuple[Any, ...], *, host: bool) -> tuple[Layou
         part = cast("slice[Any, Any, Any]", part)
         if part.start is None and part.stop is None and part.step is None:
             kept.append((extent, stride))
+            bounds.append(exists)
             continue
         if is_tuple(extent) or is_tuple(stride):
             refuse(f"mode {mode} of {layout} is nested and cannot be cut", "take it whole, with `:`", "slice")
-        begin, length, step = _bounds(part, extent, mode, host)
+        begin, length, step = _bounds(part, exists, mode, host)
         kept.append((length, mul(step, stride)))
+        bounds.append(length)
         start.append(begin)
-        origin.append((_reach(extent), stride))
-    return _of(kept), start, _of(origin)
+        origin.append((_reach(exists), stride))
+    return _of(kept), start, _of(origin), tuple(bounds)
 
 
 def _of(pairs: list[tuple[IntTuple, IntTuple]]) -> Layout:
@@ -83,4 +90,4 @@ def _bounds(part: slice[Any, Any, Any], extent: Scalar, mode: int, host: bool) -
         check_inside(begin, begin, extent, mode, host=host)
     elif is_static(end):
         check_inside(0, end, extent, mode, host=host)
-    return begin, ceildiv(sub(end, begin), step), step
+    return begin, ceildiv(most(sub(end, begin), 0), step), step

@@ -34,6 +34,8 @@ class TensorSpec:
     element: Key | None = None
     """The key of a vectorised tensor's elements."""
     element_alignment: int = 0
+    bounds: tuple[int | None, ...] | None = None
+    """How much of each mode of a masked tensor exists, None where that comes at run time."""
 
     def leaves(self) -> Sequence[Leaf]:
         """The pointer, then extents, then strides that come at run time."""
@@ -42,6 +44,7 @@ class TensorSpec:
             *pointer,
             *_leaves(self.key, ""),
             *([] if self.element is None else _leaves(self.element, ".element")),
+            *_missing(".bounds", self.bounds or ()),
         ]
 
     def build(self, leaves: Sequence[Any]) -> Any:
@@ -52,12 +55,14 @@ class TensorSpec:
         element = (
             None if self.element is None else Element(_layout(self.element, values), self.element_alignment)
         )
-        return self.cls.of(pointer, layout, self.alignment, element)
+        bounds = self.bounds and tuple([next(values) if b is None else b for b in self.bounds])
+        return self.cls.of(pointer, layout, self.alignment, element, bounds)
 
     def describe(self) -> str:
         """How a message names it."""
         shown = _layout(self.key, iter(lambda: _Unknown(), None))
-        return f"{self.cls.__name__}[{number_class(self.dtype).__name__}] {shown}"
+        masked = "" if self.bounds is None else "masked "
+        return f"{masked}{self.cls.__name__}[{number_class(self.dtype).__name__}] {shown}"
 
 
 class _Unknown:
@@ -69,9 +74,13 @@ class _Unknown:
 
 def _leaves(key: Key, prefix: str) -> Iterator[Leaf]:
     for side, name in ((key[1], "shape"), (key[2], "stride")):
-        for n, leaf in enumerate(side):
-            if leaf is None:
-                yield Leaf(f"{prefix}.{name}[{n}]", _INT.leaves()[0].type, DType.int64)
+        yield from _missing(f"{prefix}.{name}", side)
+
+
+def _missing(name: str, side: Sequence[int | None]) -> Iterator[Leaf]:
+    for n, leaf in enumerate(side):
+        if leaf is None:
+            yield Leaf(f"{name}[{n}]", _INT.leaves()[0].type, DType.int64)
 
 
 def _layout(key: Key, values: Iterator[Any]) -> Layout:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from weft.lang.number import Number, NumberLike
 from weft.layout.algebra import coalesce
 from weft.layout.errors import refuse
-from weft.layout.int_tuple import product
+from weft.layout.int_tuple import is_tuple, product
 from weft.layout.layout import Layout, make_layout
 from weft.layout.partition import distribute, tile, vectorize
-from weft.layout.tensor_access import Element, coordinate, place, step_alignment
-from weft.layout.values import ceildiv, is_static
+from weft.layout.tensor_access import Element, coordinate, modes, place, step_alignment
+from weft.layout.values import Scalar, ceildiv, floordiv, is_static, sub
 
 if TYPE_CHECKING:
     from weft.layout.tensor import LayoutTensor
@@ -26,6 +26,16 @@ Sizes = NumberLike | tuple[NumberLike, ...]
 def _sizes(given: Sizes) -> tuple[int, ...]:
     sizes = given if isinstance(given, tuple) else (given,)
     return tuple([int(s) if isinstance(s, Number) else coordinate(s) for s in sizes])
+
+
+def _cut(tile: Layout, inside: tuple[Scalar, ...]) -> tuple[Layout, tuple[Scalar, ...] | None]:
+    """A tile's layout as far as it is inside, where that is known now, else with the bounds known later."""
+    kept: list[Layout] = []
+    for (extent, stride), bound in zip(modes(tile), inside, strict=True):
+        flat = is_static(bound) and is_static(extent) and not is_tuple(stride)
+        kept.append(Layout(bound if flat else extent, stride))
+    whole = all(is_static(b) and b == product(m.shape) for b, m in zip(inside, kept, strict=True))
+    return make_layout(*kept), None if whole else inside
 
 
 class Tiling(Generic[T]):
@@ -46,7 +56,9 @@ class Tiling(Generic[T]):
                 extent = product(mode.shape)
                 tiles = ceildiv(extent, size) if is_static(extent) else extent
                 steps.append(step if isinstance(step, Layout) else Layout(tiles, step))
-            return tensor.moved(*tensor.place_in(make_layout(*steps), position), tiling.tile)
+            start = tensor.place_in(make_layout(*steps), position)
+            inside = tiling.inside(tensor.shape, [coordinate(p) for p in position])
+            return tensor.moved(*start, *_cut(tiling.tile, inside))
 
         return at
 
@@ -74,7 +86,8 @@ class Vectorizing(Generic[T]):
 
         def vectors(*, alignment: int = 0) -> LayoutTensor[T]:
             element = None if lanes == 1 else Element(coalesce(split.element), alignment)
-            return tensor.moved(0, tensor.alignment, split.layout, element)
+            bounds = tensor.bounds and tuple(map(floordiv, tensor.bounds, _sizes(sizes)))
+            return tensor.moved(0, tensor.alignment, split.layout, bounds, element)
 
         return vectors
 
@@ -97,6 +110,10 @@ class Distributing(Generic[T]):
                 _, alignment = place(Layout(part.offset + 1), (part.offset,), tensor.alignment, itemsize)
             else:
                 alignment = step_alignment(tensor.alignment, itemsize, tensor.layout.stride)
-            return tensor.moved(part.offset, alignment, part.fragment)
+            bounds = tensor.bounds and tuple(
+                ceildiv(sub(extent, at), count)
+                for extent, at, count in zip(tensor.bounds, part.places, threads.static_shape, strict=True)
+            )
+            return tensor.moved(part.offset, alignment, part.fragment, bounds)
 
         return of

@@ -2,7 +2,7 @@
 
 An extent or a stride is a Python ``int`` (static) or any other object with integer arithmetic by
 operator overloading (a run-time value of the kernel being compiled). Run-time values are opaque:
-they are never tested in an ``if``, never compared, never hashed. The functions here compute with
+they are never tested in an ``if``, never hashed. The functions here compute with
 both kinds and emit an operation only where one is needed: ``1 * x`` is ``x``, ``0 + x`` is ``x``,
 ``x * 0`` is ``0``.
 
@@ -19,7 +19,19 @@ from weft.layout.errors import refuse
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-__all__ = ["RunTimeInt", "Scalar", "add", "ceildiv", "floordiv", "is_static", "mod", "mul", "sub"]
+__all__ = [
+    "RunTimeInt",
+    "Scalar",
+    "add",
+    "ceildiv",
+    "floordiv",
+    "is_static",
+    "least",
+    "mod",
+    "most",
+    "mul",
+    "sub",
+]
 
 
 class RunTimeInt(Protocol):
@@ -109,3 +121,13 @@ def ceildiv(a: Scalar, b: Scalar) -> Scalar:
     if is_static(b) and b == 1:
         return a
     return floordiv(add(a, sub(b, 1)), b)
+
+
+def least(a: Any, b: Any) -> Any:
+    """The smaller of two."""
+    return min(a, b) if is_static(a) and is_static(b) else (a < b).select(a, b)
+
+
+def most(a: Any, b: Any) -> Any:
+    """The larger of two."""
+    return max(a, b) if is_static(a) and is_static(b) else (a > b).select(a, b)
