@@ -226,3 +226,32 @@ ctx.synchronize()
     assert done.returncode != 0
     assert "Segmentation fault" in done.stderr or "Bus error" in done.stderr
     assert re.search(r'stray\.py", line 13 in <module>', done.stderr)
+
+
+LOCAL_TYPE = """
+from weft import Float32, Float64, Pointer, func
+
+def make(T):
+    @func
+    def first(x: Pointer[T], y: T):
+        return x[0] + y
+    return first
+
+T = Float64
+import numpy as np
+print(make(Float32)(np.ones(1, np.float32), 2.0))
+"""
+
+
+@pytest.mark.parametrize("future", ["", "from __future__ import annotations\n"])
+def test_run_leaves_the_programs_futures_to_it(weft: Run, tmp_path: Path, future: str) -> None:
+    (tmp_path / "program.py").write_text(future + LOCAL_TYPE, encoding="utf-8")
+    done = weft("run", "program.py")
+    assert (done.stdout, done.stderr) == ("3.0\n", "")
+
+
+def test_inspect_leaves_the_programs_futures_to_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "def f(x: 1 + 1): ...\nprint(f.__annotations__)\n"
+    (here / "kernels.py").write_text(text, encoding="utf-8")
+    assert main(["inspect", "kernels.py"]) == 0
+    assert capsys.readouterr().out == "{'x': 2}\n"

@@ -23,7 +23,7 @@ def compiled(file: str) -> CodeType:
             text = source.read()
     except OSError as error:
         raise CompileError.at("no-file", f"cannot read {file}: {error.strerror}", None) from None
-    return compile(text, os.path.abspath(file), "exec")
+    return compile(text, os.path.abspath(file), "exec", dont_inherit=True)
 
 
 def execute(code: CodeType, name: str) -> ModuleType:

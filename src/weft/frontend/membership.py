@@ -11,14 +11,14 @@ from weft.lang.number import Number
 from weft.lang.spec import is_composite
 
 if TYPE_CHECKING:
-    from weft.frontend.staging import Staging
+    from weft.frontend.logic import Logic
 
 __all__ = ["contains"]
 
 _CONTAINERS: tuple[Any, ...] = (tuple, list, set, frozenset, dict, KeysView, ValuesView, range)
 
 
-def contains(b: Staging, value: Any, items: Any) -> Any:
+def contains(b: Logic, value: Any, items: Any) -> Any:
     """``value in items``: Python's own answer for Python's objects, else a Bool."""
     if isinstance(items, Range):
         return _in_range(b, value, items)
@@ -36,7 +36,7 @@ def contains(b: Staging, value: Any, items: Any) -> Any:
             )
         found: Any = False
         for member in members:
-            found = b.or_(found, lambda member=member: _equal(b, value, member))
+            found = b.either(found, lambda member=member: _equal(b, value, member))
         return found
     if _late(value):
         refuse(
@@ -56,18 +56,18 @@ def _late(value: Any) -> bool:
     return isinstance(value, Number) or is_composite(value)
 
 
-def _equal(b: Staging, a: Any, c: Any) -> Any:
+def _equal(b: Logic, a: Any, c: Any) -> Any:
     """``a == c`` as a bool or a Bool, of tuples item by item."""
     if type(a) is tuple and type(c) is tuple:
         items, others = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", c)
         same: Any = len(items) == len(others)
         for one, other in zip(items, others, strict=False):
-            same = b.and_(same, lambda one=one, other=other: _equal(b, one, other))
+            same = b.both(same, lambda one=one, other=other: _equal(b, one, other))
         return same
     return b.truth(a == c)
 
 
-def _in_range(b: Staging, value: Any, items: Range) -> Any:
+def _in_range(b: Logic, value: Any, items: Range) -> Any:
     if not any(isinstance(v, Number) for v in (value, items.start, items.stop, items.step)):
         return value in items.known()
     step = items.step
@@ -84,4 +84,4 @@ def _in_range(b: Staging, value: Any, items: Range) -> Any:
             hint="compare it with both ends",
         )
     first, last = (items.start, items.stop) if step == 1 else (items.stop + 1, items.start + 1)
-    return b.and_(first <= value, lambda: value < last)
+    return b.both(first <= value, lambda: value < last)

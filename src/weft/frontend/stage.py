@@ -53,6 +53,9 @@ BUILTINS = frozenset(
 _CLASSES = frozenset({"int", "float", "bool"})
 """Of these, those that also name a type: only where they are called do they mean anything else."""
 
+_NESTED = 8
+"""Of more terms than that ``and`` and ``or`` are taken by halves."""
+
 _COMPARED: dict[type[ast.cmpop], str] = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}
 """Comparisons that Python does not let a value overload."""
 
@@ -153,16 +156,32 @@ class _Stager(ast.NodeTransformer):
     visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        method = "and_" if isinstance(node.op, ast.And) else "or_"
-        values = [self.visit(v) for v in node.values]
-        result = values[-1]
-        for value in reversed(values[:-1]):
-            result = place(_method(method, value, _thunk(result)), node)
-        return result
+        return self._joined(node, ("and_", "or_"), self.visit)
+
+    def condition(self, node: ast.expr) -> Any:
+        """A staged expression of which only the truth counts."""
+        if isinstance(node, ast.BoolOp):
+            return self._joined(node, ("both", "either"), self.condition)
+        return self.visit(node)
+
+    def _joined(self, node: ast.BoolOp, methods: tuple[str, str], visit: Callable[[ast.expr], Any]) -> Any:
+        """``a and b and c``: later ones only if needed; of many the halves, so that nothing nests deeply."""
+        method = methods[isinstance(node.op, ast.Or)]
+
+        def join(values: list[Any]) -> Any:
+            if len(values) == 1:
+                return values[0]
+            middle = len(values) // 2 if len(values) > _NESTED else 1
+            last = _thunk(join(values[middle:]))
+            return place(_method(method, join(values[:middle]), last), node)
+
+        return join([visit(v) for v in node.values])
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            return place(_method("not_", self.condition(node.operand)), node)
         self.generic_visit(node)
-        return place(_method("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
+        return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
         self.generic_visit(node)
@@ -170,8 +189,8 @@ class _Stager(ast.NodeTransformer):
         return place(ast.FormattedValue(value, -1, node.format_spec), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        self.generic_visit(node)
-        return place(_method("if_exp", node.test, _thunk(node.body), _thunk(node.orelse)), node)
+        yes, no = _thunk(self.visit(node.body)), _thunk(self.visit(node.orelse))
+        return place(_method("if_exp", self.condition(node.test), yes, no), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
@@ -319,7 +338,7 @@ class _Stager(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         condition, taken = self.temp("c"), self.temp("b")
-        out: list[ast.stmt] = [ast.Assign([_name(condition, True)], self.visit(node.test))]
+        out: list[ast.stmt] = [ast.Assign([_name(condition, True)], self.condition(node.test))]
         out.extend(self._carry("carry", condition, node))
         choice = ast.If(_name(taken), self.block(node.body), self.block(node.orelse))
         out.append(ast.For(_name(taken, True), _method("branches", _name(condition)), [choice], []))
@@ -360,7 +379,7 @@ class _Stager(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         message = self.visit(node.msg) if node.msg is not None else ast.Constant(ast.unparse(node.test))
-        return place(ast.Expr(_method("assert_", self.visit(node.test), _thunk(message))), node)
+        return place(ast.Expr(_method("assert_", self.condition(node.test), _thunk(message))), node)
 
 
 def _as_load(node: ast.expr) -> Any:

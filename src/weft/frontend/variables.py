@@ -18,7 +18,7 @@ from weft.lang.structs import is_struct, replace_field, struct_fields
 from weft.lang.weak import assumed_type
 
 if TYPE_CHECKING:
-    from weft.frontend.staging import Staging
+    from weft.frontend.pybuiltins import Builtins
 
 __all__ = ["UNDEFINED", "Undefined", "Var", "as_runtime", "carried"]
 
@@ -73,7 +73,7 @@ class Var:
 
     __slots__ = ("b", "defined", "loc", "name", "scope", "slots", "spec", "weak")
 
-    def __init__(self, b: Staging, name: str, value: Any) -> None:
+    def __init__(self, b: Builtins, name: str, value: Any) -> None:
         self.b = b
         self.name = name
         self.scope = b.scopes[-1]

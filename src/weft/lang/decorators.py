@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -184,6 +186,22 @@ def _function(fn: Any, decorator: str) -> Callable[..., Any]:
     return fn
 
 
+_FUTURE_ANNOTATIONS = 0x1000000
+"""The flag of code whose annotations are texts."""
+
+
+def _with_locals(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Keep what annotations that are texts name in the function around ``fn``, which no cell holds."""
+    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  (of who wrote the decorator)
+    if frame.f_locals is frame.f_globals or "__weft_locals__" in fn.__dict__:
+        return fn
+    if fn.__code__.co_flags & _FUTURE_ANNOTATIONS or sys.version_info < (3, 14):
+        texts = [text for text in fn.__annotations__.values() if isinstance(text, str)]
+        names = set(re.findall(r"\w+", " ".join(texts)))
+        fn.__dict__["__weft_locals__"] = {n: v for n, v in frame.f_locals.items() if n in names}
+    return fn
+
+
 def _kind(made: Compiled) -> str:
     return type(made).__name__.lower()
 
@@ -219,7 +237,7 @@ def kernel(fn: Callable[P, None] = _NOTHING) -> Kernel[P]:
         ...     if global_idx.x < n:
         ...         x[global_idx.x] *= by
     """
-    return Kernel(_function(fn, "kernel"), {})
+    return Kernel(_with_locals(_function(fn, "kernel")), {})
 
 
 @overload
@@ -250,4 +268,4 @@ def func(fn: Callable[P, R] | Func[P, R] = _NOTHING) -> Func[P, R]:
         >>> clamp01(1.5)
         1.0
     """
-    return Func(_function(fn, "func"), {})
+    return Func(_with_locals(_function(fn, "func")), {})
