@@ -81,6 +81,10 @@ def compile_info(
     kernel = _as_kernel(f)
     from weft.over import describe_over
 
+    if type(over) is not int or not 0 <= over <= 3:
+        message = f"over={over!r} is no number of extents, which is 0 to 3"
+        hint = "write over=2 for a range of rows and columns"
+        raise CompileError.at("over", message, caller_location(), hints=(hint,))
     specs = _specs(kernel, types, named)
     made = elaborate_kernel(kernel, specs, found, over=describe_over(over) if over else None, distinct=True)
     code = made.emit(kind)

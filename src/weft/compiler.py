@@ -181,9 +181,9 @@ def check_emission_kind(kind: str) -> EmissionKind:
         CompileError: there is none.
     """
     for known in EMISSION_KINDS:
-        if kind == known:
+        if type(kind) is str and kind == known:
             return known
-    guess = nearest(kind, EMISSION_KINDS)
+    guess = nearest(str(kind), EMISSION_KINDS)
     raise CompileError.at(
         "unknown-emission-kind",
         f"there is no emission kind {kind!r}",

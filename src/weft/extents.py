@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
+from math import prod
 from typing import Any, cast
 
 from weft.diagnostics import LaunchError, a_, caller_location
 from weft.lang.problems import Problems
 from weft.over import OverPlan, plan_over
-from weft.runtime.dim import Dim, as_dim
+from weft.runtime.dim import Dim, as_dim, as_index
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch
 from weft.runtime.streams import DeviceStream
@@ -18,7 +18,10 @@ __all__ = ["Extents", "Place"]
 Place = tuple[Dim, Dim, OverPlan | None]
 """Grid, block, and for a launch over a range its plan."""
 _MOST = 1024
-_LONGEST = (1 << 63) - 1
+_ELEMENTS = 1 << 62
+"""More cannot be counted while they are dealt out."""
+_ROW = (1 << 31) - 1
+"""Blocks along each axis of a grid on a CPU."""
 _ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared": "shared_mem_bytes"}
 """The argument that a refusal of the device is about, by the first word of its code."""
 
@@ -70,10 +73,8 @@ class Extents:
         if over is not None:
             plan = self._over(over, grid_dim, block_dim, problems)
             if plan is not None and not plan.empty:
-                grid_of_plan, block_of_plan = plan.grid(plan.per_thread), plan.block
-                if self._info.api == "cpu":  # stretches of rows, of any number, which no limit is about
-                    grid_of_plan = block_of_plan = Dim(1)
-                self._check(grid_of_plan, block_of_plan, shared, problems)
+                self._check_range(over, plan, plan.grid(plan.per_thread), problems)
+                self._check(Dim(1), Dim(1), shared, problems)
         else:
             grid, block = self._dims(grid_dim, block_dim, shared, problems)
         if stream is not None and not isinstance(stream, DeviceStream):
@@ -87,12 +88,25 @@ class Extents:
         Raises:
             LaunchError: the device does not allow so many blocks. ``count`` is that of positional arguments.
         """
-        if self._info.api != "cpu" and grid != plan.grid(plan.per_thread):
+        if grid != plan.grid(plan.per_thread):
             problems = Problems()
-            for diagnostic in check_launch(self._info, grid, plan.block):
-                problems.extend((diagnostic,), "over")
+            self._check_range(tuple(reversed(plan.extents[: plan.rank])), plan, grid, problems)
             if problems:
                 raise LaunchError(problems.placed(caller_location(), count))
+
+    def _check_range(self, over: Any, plan: OverPlan, grid: Dim, problems: Problems) -> None:
+        """Whether the device takes so many blocks."""
+        info = self._info
+        # on a CPU blocks are stretches of rows, and no limit of GPUs is about them
+        limits = (_ROW,) * 3 if info.api == "cpu" else info.max_grid_dim
+        for axis, blocks, limit in zip("xyz", grid, limits, strict=True):
+            if blocks > limit:
+                message = (
+                    f"over={over!r} takes {blocks} blocks of {tuple(plan.block)} threads in {axis}; "
+                    f"{info.name} allows {limit} there"
+                )
+                hint = "put the longest extent last, or launch for a part at a time"
+                problems.add("over", message, hint, at="over")
 
     def _dims(self, grid_dim: Any, block_dim: Any, shared: Any, problems: Problems) -> tuple[Dim, Dim]:
         dims: list[Dim] = []
@@ -130,11 +144,8 @@ class Extents:
                 "leave out grid_dim and block_dim",
             )
         given = cast("tuple[Any, ...]", over) if isinstance(over, tuple) else (over,)
-        try:
-            if any(isinstance(e, bool) for e in given):
-                raise TypeError
-            sizes = [operator.index(e) for e in given]
-        except TypeError:
+        sizes = [size for size in map(as_index, given) if size is not None]
+        if len(sizes) < len(given):
             if isinstance(over, (list, range)):
                 extents = tuple(cast("list[object]", over))
                 message = (
@@ -153,11 +164,8 @@ class Extents:
             )
         elif min(sizes) < 0:
             problem(f"over={over!r} has a negative extent", "write the number of elements, 0 or more")
-        elif max(sizes) > _LONGEST:
-            problem(
-                f"over={over!r} has an extent of {max(sizes)}; one is below 2**63",
-                "merge no extents, or launch for a part at a time",
-            )
+        elif prod(sizes) > _ELEMENTS or max(sizes) > _ELEMENTS:
+            problem(f"over={over!r} counts past 2**62 elements", "launch for a part at a time")
         else:
             return plan_over(self._info, tuple(sizes))
         return None

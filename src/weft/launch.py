@@ -22,7 +22,7 @@ from weft.diagnostics import (
 )
 from weft.dtype import DType
 from weft.extents import Extents, Place
-from weft.foreign.arrays import ForeignArray
+from weft.foreign.arrays import ForeignArray, mapping_of
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.frontend.over import Over
@@ -447,6 +447,9 @@ def _are_apart(memory: Sequence[Any]) -> bool:
     """Whether no two arguments share memory."""
     if len(memory) < 2:
         return True
+    maps = {id(m) for m in map(mapping_of, memory) if m is not None}
+    if len(maps) > 1:  # of one file, perhaps, at two addresses
+        return False
     parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
     return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
 

@@ -147,6 +147,13 @@ def test_inspect_object_to_a_file(here: Path) -> None:
     assert (here / "scale.o").read_bytes().startswith(b"\x7fELF")
 
 
+def test_inspect_does_not_write_over_its_file(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (here / "kernels.py").read_bytes()
+    assert main(["inspect", f"{here / 'kernels.py'}:scale", "-o", str(here / "kernels.py")]) == 1
+    assert "would write over the file that is inspected" in capsys.readouterr().err
+    assert (here / "kernels.py").read_bytes() == before
+
+
 def test_inspect_lists_kernels(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", "kernels.py"]) == 0
     assert capsys.readouterr().out == (

@@ -37,6 +37,9 @@ def inspect(words: argparse.Namespace) -> int:
     info = compile_info(
         kernels[name], emission_kind=words.emit, target=words.target, over=words.over, **layouts, **values
     )
+    if words.output is not None and os.path.exists(words.output) and os.path.samefile(words.output, file):
+        message = f"-o {words.output} would write over the file that is inspected"
+        raise CompileError.at("output", message, None, hints=("give the output another name",))
     _write(info.code, words.output)
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from typing import TYPE_CHECKING, Any
 
 from weft.dtype import DType
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from weft.runtime.context import BaseContext
 
-__all__ = ["ForeignArray", "HostArray"]
+__all__ = ["ForeignArray", "HostArray", "mapping_of"]
 
 
 class ForeignArray:
@@ -146,6 +147,14 @@ class ForeignArray:
     def __repr__(self) -> str:
         extents = ", ".join(map(str, self.shape))
         return f"<{self.made_by} of {self.dtype} ({extents}) on {self.place}, 0x{self.address:x}>"
+
+
+def mapping_of(memory: object) -> mmap.mmap | None:
+    """The mapping that the memory of a NumPy array is part of: of a file, or shared with other processes."""
+    held = memory.owner if isinstance(memory, ForeignArray) else None
+    while held is not None and not isinstance(held, mmap.mmap):
+        held = held.obj if isinstance(held, memoryview) else getattr(held, "base", None)
+    return held
 
 
 class HostArray(ForeignArray):

@@ -124,7 +124,7 @@ def _accept(annotation: Any, value: Any) -> Accepted:
         if is_struct(cls):
             return _accept_struct(cls, value)
     shown = describe_annotation(annotation)
-    wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(annotation)
+    wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(origin) if isinstance(origin, type) else None
     if wrong is not None:
         hint = f"annotate it with {wrong}, or with Comptime[{shown}] to fix its value at compile time"
     elif shown in ("list", "tuple", "ndarray"):

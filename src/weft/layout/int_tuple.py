@@ -10,7 +10,7 @@ Source: CuTe's layout concepts (NVIDIA CUTLASS, ``media/docs/cpp/cute/01_layout.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from numbers import Integral
+from numbers import Integral, Number
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from weft.layout.errors import refuse
@@ -49,7 +49,8 @@ def canonical(t: object, what: str = "extent") -> IntTuple:
         refuse(f"{t!r} is a truth value, not an integer {what}", "write an int")
     if isinstance(t, Integral):
         return int(t)
-    if isinstance(t, float | complex) or not hasattr(type(t), "__floordiv__"):
+    fraction = isinstance(t, Number) or getattr(getattr(t, "dtype", None), "is_float", False)
+    if fraction or hasattr(t, "__array__") or not hasattr(type(t), "__floordiv__"):
         refuse(f"{t!r} is no integer {what}", "write an int, a run-time integer, or a tuple of these")
     return cast("RunTimeInt", t)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Sel
 from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.runtime.allocation import Allocation
+from weft.runtime.dim import as_index
 from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
@@ -140,6 +141,15 @@ class Buffer(Generic[T]):
         Raises:
             LaunchError: the part is not within the buffer.
         """
+        first, count = as_index(offset), as_index(size)
+        if first is None or count is None:
+            raise refuse(
+                "sub-buffer-bounds",
+                f"sub_buffer({offset!r}, {size!r}) is not given two ints",
+                notes=["sub_buffer takes the first element and the number of elements"],
+                hints=["divide with `//` and convert with `int(...)`"],
+            )
+        offset, size = first, count
         if offset < 0 or size < 0 or offset + size > self._size:
             raise refuse(
                 "sub-buffer-bounds",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
@@ -14,6 +13,7 @@ from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer
 from weft.runtime.cpu_native import LoadObject
+from weft.runtime.dim import as_index
 from weft.runtime.driver import Device, DeviceInfo, Driver, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.host_buffer import HostBuffer
@@ -61,13 +61,16 @@ class BaseContext(PeerAccess):
     """How object files become code in memory; the class that can launch provides it."""
 
     def __init__(self, device_id: int = 0, *, api: str | None = None, driver: Driver | None = None) -> None:
-        if not isinstance(device_id, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        number = as_index(device_id)
+        if number is None:
+            named = isinstance(device_id, str) and device_id in drivers.DRIVERS
             raise refuse(
                 "device-id",
                 f"device_id is a device's number, an int; {device_id!r} is {a_(type(device_id).__name__)}",
-                hints=[f"write api={device_id!r}" if device_id in drivers.DRIVERS else "count from 0"],
+                hints=[f"write api={device_id!r}" if named else "count from 0"],
                 at=("device_id", 0),
             )
+        device_id = number
         if driver is None:
             driver = drivers.find_driver(
                 drivers.default_api() if api is None else api, type(self).load_object
@@ -208,9 +211,8 @@ class BaseContext(PeerAccess):
             raise refuse(
                 "buffer-dtype", str(error), hints=[_element_hint(like, size)], at=("dtype", 0)
             ) from error
-        try:
-            count = operator.index(size)
-        except TypeError as error:
+        count = as_index(size)
+        if count is None:
             raise refuse(
                 "buffer-size",
                 f"a buffer's size is its number of elements, an int; {size!r} is none",
@@ -220,7 +222,7 @@ class BaseContext(PeerAccess):
                     else "divide with `//` and convert with `int(...)`"
                 ],
                 at=("size", 1),
-            ) from error
+            )
         if count < 0:
             raise refuse(
                 "buffer-size",

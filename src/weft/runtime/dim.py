@@ -9,7 +9,7 @@ from typing import NamedTuple, SupportsIndex, cast
 from weft.diagnostics import a_
 from weft.runtime.refuse import refuse
 
-__all__ = ["Dim", "DimLike", "as_dim"]
+__all__ = ["Dim", "DimLike", "as_dim", "as_index"]
 
 
 class Dim(NamedTuple):
@@ -82,6 +82,14 @@ def empty(name: str, dim: Dim) -> str:
     return f"{name}={tuple(dim)} launches nothing; every extent must be 1 or more"
 
 
+def as_index(value: object) -> int | None:
+    """The int that a value stands for; None where it is no integer, or a truth value."""
+    try:
+        return None if isinstance(value, bool) else operator.index(cast("SupportsIndex", value))
+    except TypeError:  # arrays, too, have the method
+        return None
+
+
 def _joined(given: tuple[object, ...]) -> str:
     return f"({', '.join(map(repr, given))})"
 
@@ -90,8 +98,8 @@ def _extent(value: object, name: str, shown: str) -> int:
     hints: list[str] = []
     if isinstance(value, bool):
         hints.append(f"write {name}={int(value)}")
-    elif isinstance(value, SupportsIndex):
-        return operator.index(value)
+    elif (number := as_index(value)) is not None:
+        return number
     elif isinstance(value, float):
         whole = f"; {int(value)} would be an int" if value.is_integer() else ""
         hints.append(f"divide with `ceildiv(a, b)` or `a // b`, which give ints{whole}")

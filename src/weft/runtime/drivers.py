@@ -49,7 +49,7 @@ def known_api(api: str) -> str:
     Raises:
         DeviceError: it does not; the message names those that it knows.
     """
-    if api in DRIVERS:
+    if isinstance(api, str) and api in DRIVERS:  # pyright: ignore[reportUnnecessaryIsInstance]
         return api
     meant = nearest(str(api), DRIVERS)
     raise missing(
