@@ -180,7 +180,7 @@ def _number_taker(dtype: DType, general: Taker) -> Taker:
     whole: tuple[int, int] | None = None
     exact = 0.0
     if dtype.is_integer:
-        whole = (-(1 << dtype.bits - 1) if dtype.is_signed else 0, (1 << dtype.bits - dtype.is_signed) - 1)
+        whole = dtype.least, dtype.greatest
     elif dtype is DType.float32:
         whole, exact = (-(1 << 24), 1 << 24), 3.4028234e38
     elif dtype is DType.float64:

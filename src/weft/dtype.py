@@ -64,6 +64,20 @@ class DType:
         """Whether the format is an integer (bool is not)."""
         return self.kind in ("int", "uint")
 
+    @property
+    def least(self) -> int:
+        """The least integer that an integer type holds; of Bool, 0.
+
+        >>> DType.int8.least, DType.int8.greatest, DType.uint8.greatest
+        (-128, 127, 255)
+        """
+        return -(1 << self.bits - 1) if self.is_signed else 0
+
+    @property
+    def greatest(self) -> int:
+        """The greatest integer that an integer type holds; of Bool, 1."""
+        return (1 << self.bits - self.is_signed) - 1
+
     def __repr__(self) -> str:
         return f"DType.{self.name}"
 

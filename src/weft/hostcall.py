@@ -24,11 +24,12 @@ from weft.diagnostics import LaunchError, a_, caller_location
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray
+from weft.formats import pack, unpack, wrap
 from weft.ir.builder import current
 from weft.lang import Comptime, Kernel, Pointer, UInt8
 from weft.lang.accept import Mismatch, accept, as_it_is, note_mismatch
 from weft.lang.decorators import Func
-from weft.lang.number import CLASSES, Number, number_class, wrap
+from weft.lang.number import CLASSES, Number, number_class
 from weft.lang.pointer import AddressSpace
 from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
@@ -36,7 +37,6 @@ from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, Tupl
 from weft.lang.structs import is_struct
 from weft.lang.weak import meet
 from weft.runtime.buffers import DeviceBuffer
-from weft.runtime.scalars import pack, unpack
 
 if TYPE_CHECKING:
     from weft.launch import DeviceContext

@@ -25,6 +25,7 @@ from weft.extents import Extents, Place
 from weft.foreign.arrays import ForeignArray, mapping_of
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
+from weft.formats import bits_of
 from weft.frontend.over import Over
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
@@ -95,15 +96,8 @@ class _Loaded:
         if self._bfloats:
             values = list(values)
             for n in self._bfloats:
-                values[n] = _bfloat_bits(values[n])
+                values[n] = bits_of(DType.bfloat16, values[n])
         return self.packer.pack(*values)
-
-
-def _bfloat_bits(value: float) -> int:
-    from weft.lang.number import wrap
-
-    (bits,) = struct.unpack("<I", struct.pack("<f", wrap(DType.bfloat16, value)))
-    return bits >> 16
 
 
 class CompiledKernel:

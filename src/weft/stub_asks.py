@@ -228,6 +228,4 @@ def _has_value_behind(value: Any, size: int) -> bool:
 
 def _range(dtype: DType) -> tuple[int, int]:
     """What an integer type holds, as far as the stub's 64 signed bits go."""
-    if dtype.is_signed:
-        return -(1 << dtype.bits - 1), (1 << dtype.bits - 1) - 1
-    return 0, (1 << min(dtype.bits, 63)) - 1
+    return dtype.least, min(dtype.greatest, DType.int64.greatest)

@@ -13,7 +13,7 @@ import weft
 PACKAGE = Path(weft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-BOTTOM = {"diagnostics", "dtype", "artifact"}
+BOTTOM = {"diagnostics", "dtype", "formats", "artifact"}
 LIBRARY = {"_math", "algorithm", "atomic", "gpu", "kernels", "layout", "math", "memory"}
 ANYTHING: set[str] | None = None
 
@@ -21,6 +21,7 @@ ANYTHING: set[str] | None = None
 ROOMS: dict[str, set[str] | None] = {
     "diagnostics": set(),
     "dtype": {"diagnostics"},
+    "formats": {"dtype"},
     "artifact": {"dtype", "diagnostics"},
     "config": BOTTOM,
     "ir": BOTTOM,

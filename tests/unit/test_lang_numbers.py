@@ -26,7 +26,8 @@ from weft import (
     func,
 )
 from weft.dtype import DType
-from weft.lang.number import number_class, wrap
+from weft.formats import wrap
+from weft.lang.number import number_class
 
 FLOATS: list[Any] = [Float16, BFloat16, Float32, Float64]
 INTS: list[Any] = [Int8, Int16, Int32, Int, UInt8, UInt16, UInt32, UInt]

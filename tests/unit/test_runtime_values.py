@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft import Float32
 from weft.artifact import PrintSite
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
+from weft.formats import bits_of, pack, unpack
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch
 from weft.runtime.printing import Console, format_print, format_value
-from weft.runtime.scalars import bfloat16_bits, pack, unpack
 
 H200 = DeviceInfo(
     "NVIDIA H200",
@@ -133,7 +134,7 @@ def test_format_print() -> None:
 
 @given(st.floats(width=32))
 def test_bfloat16_is_nearest(value: float) -> None:
-    bits = bfloat16_bits(value)
+    bits = bits_of(DType.bfloat16, value)
     back = unpack(DType.bfloat16, bits.to_bytes(2, "little"))
     if np.isnan(value):
         assert np.isnan(back)
@@ -151,6 +152,8 @@ def test_bfloat16_is_nearest(value: float) -> None:
 def test_pack() -> None:
     assert pack(DType.int16, -2) == b"\xfe\xff"
     assert pack(DType.float32, np.float64(1.0)) == struct.pack("<f", 1.0)
+    assert pack(DType.float32, np.int64(2**60 + 2**36 + 1)) == struct.pack("<f", 2**60 + 2**37)
+    assert pack(DType.float32, Float32(0.5)) == struct.pack("<f", 0.5)
     with pytest.raises(OverflowError):
         pack(DType.uint8, 256)
     with pytest.raises(TypeError):

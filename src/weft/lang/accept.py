@@ -8,7 +8,8 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 
 from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
-from weft.lang.number import Number, number_class, wrap
+from weft.formats import wrap
+from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
 from weft.lang.promote import promote
@@ -168,12 +169,10 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
     if isinstance(value, numbers.Integral):
         number = int(value)
         if d.is_integer:
-            low = -(1 << (d.bits - 1)) if d.is_signed else 0
-            high = (1 << (d.bits - d.is_signed)) - 1
-            if not low <= number <= high:
+            if not d.least <= number <= d.greatest:
                 raise Mismatch(
                     f"{number}",
-                    f"{low} to {high}, which {cls.__name__} holds",
+                    f"{d.least} to {d.greatest}, which {cls.__name__} holds",
                     "use a wider type in the kernel",
                 )
             return spec, [number]

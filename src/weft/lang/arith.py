@@ -278,6 +278,8 @@ def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:
         name = "llvm.fptosi.sat" if target.is_signed else "llvm.fptoui.sat"
         name += f".{lanes}{to.scalar.mlir}.{lanes}{x.type.scalar.mlir}"
         return b.emit("llvm.call_intrinsic", (x,), (to,), {"intrin": name, "pure": True}).results[0]
+    if target.kind == "bfloat" and source.bits > 24:  # targets go through float32, and would round twice
+        return _cast_float(b, cast(b, _odd(b, x, source), source, DType.float64), DType.float64, target)
     if target.is_float:
         return b.value("arith.sitofp" if source.is_signed else "arith.uitofp", (x,), to)
     if to is x.type:
@@ -285,6 +287,19 @@ def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:
     if target.bits < source.bits:
         return b.value("arith.trunci", (x,), to)
     return b.value("arith.extsi" if source.is_signed else "arith.extui", (x,), to)
+
+
+def _odd(b: Builder, x: Value, d: DType) -> Value:
+    """An integer that a double holds and that rounds like ``x``: its last digit says if there were others."""
+    if d.bits < 64:
+        return x
+    one, zero, low = b.constant(1 << 11, x.type), b.constant(0, x.type), b.constant(0x7FF, x.type)
+    tail = b.value("arith.andi", (x, low), x.type)
+    sticky = select(b, compare(b, "ne", d, tail, zero), one, zero)
+    odd = b.value("arith.ori", (b.value("arith.subi", (x, tail), x.type), sticky), x.type)
+    size = x if not d.is_signed else b.value("arith.xori", (x, _shr(b, d, x, b.constant(63, x.type))), x.type)
+    large = compare(b, "ge", DType.uint64, size, b.constant(1 << 53, x.type))
+    return select(b, large, odd, x)
 
 
 def _cast_float(b: Builder, x: Value, source: DType, target: DType) -> Value:

@@ -12,16 +12,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, overload
 
 from weft.dtype import DType, DTypeLike, as_dtype
+from weft.formats import wrap
 from weft.ir.builder import Builder, current, maybe_current
 from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith, weak
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
-from weft.lang.promote import fits, promote
+from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
 from weft.lang.weak import Literals
-from weft.lang.wrap import as_mask, wrap
 
 if TYPE_CHECKING:
     from weft.lang.scalars import Bool, Int, Int8, Int16, Int32, UInt, UInt8, UInt16, UInt32
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # What a number combines with and stays of its type, on its right; another float says itself.
     Integers = Bool | Int8 | Int16 | Int32 | Int | UInt8 | UInt16 | UInt32 | UInt
 
-__all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of", "wrap"]
+__all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of"]
 
 N = TypeVar("N", bound="Number")
 CLASSES: dict[tuple[str, int], type[Number]] = {}
@@ -90,7 +90,6 @@ class Number:
                         hint="test it before, by math.isfinite(...)",
                         part=VALUE,
                     )
-                value = int(value)
             self.value = wrap(self.dtype, value)
         else:
             refuse(
@@ -432,13 +431,7 @@ def _converted(number: Number, to: type[Number]) -> Any:
     if b is None or not isinstance(number.value, Value):
         if isinstance(number.value, Value):
             _refuse_escaped(number)
-        value = number.value
-        if to.dtype.is_integer and isinstance(value, float):
-            value = 0 if math.isnan(value) else value
-            value = (
-                int(max(min(value, 2.0**63 - 1024), -(2.0**63))) if not math.isfinite(value) else int(value)
-            )
-        return wrap(to.dtype, value)
+        return wrap(to.dtype, number.value)
     value = arith.cast(b, number.value, number.dtype, to.dtype)
     if number.lanes != to.lanes:
         value = b.value("vector.splat", (value,), of_dtype(to.dtype, to.lanes))

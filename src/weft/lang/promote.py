@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.dtype import DType
+from weft.formats import wrap
 from weft.lang.errors import a_, refuse
 
 if TYPE_CHECKING:
     from weft.lang.number import Number
 
-__all__ = ["fits", "promote"]
+__all__ = ["as_mask", "fits", "promote"]
 
 _FLOATS = {"float16": 0, "bfloat16": 0, "float32": 1, "float64": 2}
 
@@ -52,14 +53,19 @@ def fits(literal: bool | int | float, cls: type[Number]) -> None:
             part=literal,
         )
     if d.is_integer and not isinstance(literal, bool):
-        low = -(1 << (d.bits - 1)) if d.is_signed else 0
-        high = (1 << (d.bits - (1 if d.is_signed else 0))) - 1
-        if not low <= literal <= high:
+        if not d.least <= literal <= d.greatest:
             refuse(
                 "literal",
-                f"{literal} does not fit {cls.__name__}, which holds {low} to {high}",
+                f"{literal} does not fit {cls.__name__}, which holds {d.least} to {d.greatest}",
                 hint=f"use a wider type, or {cls.__name__}({literal}), which wraps around",
                 part=literal,
             )
     if d.kind == "bool" and literal not in (0, 1):
         refuse("literal", f"{literal} is not a Bool", hint=f"write {bool(literal)}", part=literal)
+
+
+def as_mask(x: object, dtype: DType) -> object:
+    """An operand of a bitwise operator: a literal may use the unsigned range of a signed type."""
+    if isinstance(x, int) and dtype.is_signed and x >> (dtype.bits - 1) == 1:
+        return wrap(dtype, x)
+    return x

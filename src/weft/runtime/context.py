@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 from weft.diagnostics import DeviceError, a_
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
+from weft.formats import pack
 from weft.runtime import drivers
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
@@ -19,7 +20,6 @@ from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.peers import PeerAccess
 from weft.runtime.refuse import missing, refuse
-from weft.runtime.scalars import pack
 from weft.runtime.streams import DeviceEvent, DeviceStream
 
 __all__ = ["BaseContext"]

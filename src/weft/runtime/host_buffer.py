@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
 
+from weft.formats import bfloat16_bits, from_bfloat16, unpack
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer
 from weft.runtime.printing import format_sequence
 from weft.runtime.refuse import refuse
-from weft.runtime.scalars import bfloat16_bits, unpack
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 __all__ = ["HostBuffer"]
@@ -57,7 +56,7 @@ class HostBuffer(Buffer[T]):
     def __getitem__(self, index: SupportsIndex | slice) -> Any:
         if isinstance(index, slice):
             part = self.numpy()[index]
-            return _from_bfloat16(part) if self.dtype.kind == "bfloat" else part
+            return from_bfloat16(part) if self.dtype.kind == "bfloat" else part
         element = self.numpy()[self._checked(index)]
         return unpack(self.dtype, element.tobytes()) if self.dtype.kind == "bfloat" else element
 
@@ -94,9 +93,8 @@ class HostBuffer(Buffer[T]):
 
         if isinstance(value, HostBuffer):
             value = value[:]
-        wide = np.asarray(value, np.float32)
-        bits = [bfloat16_bits(float(x)) for x in wide.reshape(-1)] if wide.size < 64 else _to_bfloat16(wide)
-        return np.asarray(bits, np.uint16).reshape(wide.shape)
+        array = np.asarray(value)
+        return bfloat16_bits(array if array.dtype.kind in "biufO" else np.asarray(value, np.float64))
 
     def _refused(
         self, array: npt.NDArray[Any], where: int | slice, value: object, error: Exception
@@ -126,18 +124,3 @@ class _View:
             "data": (address, False),
             "version": 3,
         }
-
-
-def _from_bfloat16(bits: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    import numpy as np
-
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-def _to_bfloat16(wide: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
-    import numpy as np
-
-    bits = np.ascontiguousarray(wide).view(np.uint32).reshape(-1)
-    rounded = (bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)
-    quiet = bits >> np.uint32(16) | np.uint32(0x40)
-    return np.where(np.isnan(wide.reshape(-1)), quiet, rounded).astype(np.uint16)

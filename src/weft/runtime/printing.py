@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from weft.artifact import Artifact, AssertSite, PrintSite
 from weft.diagnostics import Diagnostic, Label, Location, character_column
 from weft.dtype import DType
-from weft.runtime.scalars import pack, unpack
+from weft.formats import unpack, wrap
 
 __all__ = ["Console", "assertion_failed", "format_print", "format_sequence", "format_value", "value_count"]
 
@@ -41,11 +41,8 @@ def format_value(dtype: DType, value: float, spec: str = "") -> str:
         return repr(value)
     for precision in range(1, digits + 1):
         candidate = float(f"{value:.{precision}g}")
-        try:
-            if unpack(dtype, pack(dtype, candidate)) == value:
-                return repr(candidate)
-        except OverflowError:
-            continue
+        if wrap(dtype, candidate) == value:
+            return repr(candidate)
     return repr(value)
 
 
