@@ -123,10 +123,13 @@ class Logic(Builtins):
     def is_(self, first: Any, second: Any, negated: bool) -> bool:
         """``first is second``: of Python's objects only."""
         late = [isinstance(v, Number) and isinstance(v.value, Value) for v in (first, second)]
-        if any(late) and first is not None and second is not None:
+        whole = [is_composite(v) and bool(spec_of(v).leaves()) for v in (first, second)]
+        if any((*late, *whole)) and first is not None and second is not None:
+            where = LEFT if late[0] or whole[0] else RIGHT
             refuse(
                 "operand",
-                f"`is` compares objects of Python's, but `{LEFT if late[0] else RIGHT}` is a run-time number",
+                f"`is` compares objects of Python's, but `{where}` is a run-time "
+                f"{'number' if any(late) else 'value'}",
                 hint=f"write {LEFT} {'!=' if negated else '=='} {RIGHT}",
             )
         return (first is second) is not negated

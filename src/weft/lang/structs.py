@@ -13,6 +13,7 @@ from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
+from weft.lang.equality import compare_fields
 from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
 from weft.lang.signature import describe_annotation
@@ -205,7 +206,8 @@ def struct(cls: type[T]) -> type[T]:
 
     Instances are values: passing or assigning copies, and ``p.x = 1`` in a kernel changes the local
     variable ``p`` only. Methods and operators compile like ``weft.func``. Fields are numbers,
-    SIMD values, pointers, other structs; any other object is known at compile time.
+    SIMD values, pointers, other structs; any other object is known at compile time. ``==`` compares
+    field by field, unless the class defines it.
 
     Example:
         >>> from weft import Float32, struct
@@ -218,6 +220,8 @@ def struct(cls: type[T]) -> type[T]:
         ...         return self.x * other.x + self.y * other.y
         >>> Vec2(1.0, 2.0)
         Vec2(x=Float32(1.0), y=Float32(2.0))
+        >>> Vec2(1.0, 2.0) == Vec2(1.0, 2.0)
+        True
     """
     import sys
 
@@ -236,6 +240,7 @@ def struct(cls: type[T]) -> type[T]:
     made: Any = dataclasses.dataclass(eq=False)(cls)
     for name, method in methods.items():
         setattr(made, name, Func(method, {}))
+    compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))
     made.__setattr__ = _assign
     made.__weft_struct__ = True
     made.__weft_locals__ = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch
+from weft.lang.hints import kind_of
 from weft.lang.number import NumberLike, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.spec import Spec, StaticSpec, leaves_of
@@ -107,6 +108,14 @@ class LayoutTensor(Generic[T]):
         made.storage, made.layout, made.alignment, made.element = storage, layout, alignment, element
         made._accepted = None
         return made
+
+    def __eq__(self, other: object) -> Any:
+        if self._pointer is None:
+            return NotImplemented
+        message = f"`==` cannot compare a LayoutTensor with {kind_of(other)}"
+        refuse(message, "compare element by element: t[i, j] == u[i, j]", "operand")
+
+    __hash__ = object.__hash__
 
     # -- the compiler's side --------------------------------------------------------------------
     def __weft_spec__(self) -> Spec:
