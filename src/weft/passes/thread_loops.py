@@ -226,7 +226,12 @@ class _BlockRewriter(Rewriter):
     def left(self, bound: Bound) -> Value:
         """How many threads, from the first on, are within a bound."""
         b = self.b
+        low, high = (bound.least - bound.inclusive, bound.greatest + 1 - bound.inclusive)
         left = self.lookup(bound.limit)
+        for predicate, end in (("sgt", low), ("slt", high)):  # so that nothing below wraps around
+            limit = b.constant(end, I64)
+            within = b.value("arith.cmpi", (left, limit), I1, {"predicate": predicate})
+            left = b.value("arith.select", (within, left, limit), I64)
         for offset in bound.offsets:
             left = b.value("arith.subi", (left, self.lookup(offset)), I64)
         return b.value("arith.addi", (left, b.constant(1, I64)), I64) if bound.inclusive else left
