@@ -7,12 +7,13 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
 from weft.ir.builder import maybe_current
 from weft.lang.errors import refuse
 from weft.lang.problems import Problems
+from weft.lang.told_apart import same, told_apart
 
 if TYPE_CHECKING:
     from weft.lang.number import NumberLike
@@ -48,11 +49,11 @@ class Compiled:
         self.__module__ = function.__module__
         self.__wrapped__ = function
 
-    def _key(self) -> tuple[object, ...]:
-        return (self.function, tuple(sorted(self.bound.items(), key=lambda item: item[0])))
+    def __weft_parts__(self) -> list[Any]:
+        return [self.function, dict(sorted(self.bound.items()))]
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._key() == cast("Compiled", other)._key()
+        return isinstance(other, Compiled) and same(self, other)
 
     def __hash__(self) -> int:
         return hash((self.function, tuple(sorted(self.bound))))
@@ -99,9 +100,7 @@ class Kernel(Compiled, Generic[P]):
         if not _PLAIN.issuperset(types):
             _check_names(self.function, values)
             return Kernel(self.function, {**self.bound, **values})
-        # 1, True and 1.0 are equal, and so are 0.0 and -0.0
-        told = [repr(value) if type(value) is float else value for value in values.values()]
-        key = tuple(zip(values, types, told, strict=True))
+        key = tuple((name, told_apart(value)) for name, value in values.items())
         found = self._variants.get(key)
         if found is None:
             _check_names(self.function, values)

@@ -16,6 +16,7 @@ from weft.ir.core import Value
 from weft.ir.types import Type, of_dtype, pointer
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, value_of
+from weft.lang.told_apart import told_apart
 
 __all__ = [
     "Composite",
@@ -138,12 +139,23 @@ class TupleSpec:
 
 
 class StaticSpec:
-    """Any Python object, known at compile time; equal where the objects are."""
+    """Any Python object, known at compile time; equal where the objects lead to one code.
 
-    __slots__ = ("value",)
+    What a container holds counts as it is when specs are first compared.
+    """
+
+    __slots__ = ("_key", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        self._key: tuple[object, ...] | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells the object apart."""
+        if self._key is None:
+            self._key = told_apart(self.value)
+        return self._key
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
@@ -158,31 +170,10 @@ class StaticSpec:
         return f"{self.value!r} (known at compile time)"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StaticSpec) and _same(self.value, other.value)
+        return isinstance(other, StaticSpec) and self.key == other.key
 
     def __hash__(self) -> int:
-        value: object = self.value
-        try:
-            return hash(value)
-        except TypeError:
-            return id(type(value))
-
-
-def _same(a: Any, c: Any) -> bool:
-    """Whether two objects lead to one code: 1, 1.0 and True do not, nor do 0.0 and -0.0."""
-    if a is c:
-        return True
-    if type(a) is not type(c):
-        return False
-    if isinstance(a, float):
-        return repr(a) == repr(c)
-    if isinstance(a, (tuple, list)):
-        items, others = list[Any](a), list[Any](c)  # pyright: ignore[reportUnknownArgumentType]
-        return len(items) == len(others) and all(map(_same, items, others))
-    try:
-        return bool(a == c)
-    except Exception:  # objects that do not compare as a whole, such as arrays
-        return False
+        return hash(self.key)
 
 
 def build_each(specs: Sequence[Spec], leaves: Sequence[Value]) -> list[Any]:
