@@ -155,21 +155,6 @@ def test_command_without_a_file(tmp_path: Path) -> None:
     assert "src/weft" not in text.replace(os.sep, "/")
 
 
-CHANGED = ["# nothing of it is left\n" * 20, "\n" + WRONG, WRONG.replace("n: Int", "n: Int, m: Int"), "(" * 9]
-
-
-@pytest.mark.parametrize("text", CHANGED, ids=["other text", "moved", "other parameters", "no Python"])
-def test_changed_file(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "changed.py"
-    module = load(file, WRONG, monkeypatch)
-    file.write_text(text)
-    os.utime(file, (1, 1))
-    linecache.checkcache(str(file))
-    said = message(lambda: compile_info(module.halve))
-    assert "error[no-source]: halve is not at line 4 of" in said
-    assert "help: the file changed after it was imported: restart, or reload the module" in said
-
-
 def cell(text: str, name: str) -> dict[str, Any]:
     """Run a cell as a notebook does: its text in ``linecache``, under a name that is no file."""
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)

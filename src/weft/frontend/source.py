@@ -1,82 +1,144 @@
-"""Finding a function's source, with the lines and columns of its file."""
+"""Finding a function's source, with the lines and columns of its file.
+
+A file says what a function was only until it is edited. So what is found is compiled once more, as
+Python did it, and has to give the code that the function has; other text is not its source.
+"""
 
 from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib.util import decode_source
 from types import CodeType
 from typing import Any
 
 from weft.diagnostics import CompileError, Location, caller_location
+from weft.frontend.recompile import is_source_of
+from weft.lang.written import text_when_defined
 
 __all__ = ["find_function"]
 
-
-def _last_line(code: CodeType) -> int:
-    last = code.co_firstlineno
-    for _, end, _, _ in code.co_positions():
-        if end is not None and end > last:
-            last = end
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            last = max(last, _last_line(const))
-    return last
+_Function = Callable[..., Any]
+_BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
-def _definition(tree: ast.AST, code: CodeType, line: int) -> ast.FunctionDef | None:
-    name = code.co_name
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            first = min([d.lineno for d in node.decorator_list], default=node.lineno)
-            arguments = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
-            if line in (first, node.lineno) and [*names] == arguments:
-                return node
-    return None
-
-
-def find_function(fn: Callable[..., Any]) -> ast.FunctionDef:
-    """The definition of ``fn``, its nodes placed as in the file.
-
-    Only the function's own lines are parsed: kept in place by blank lines before them and, where
-    they are indented, by an ``if`` around them.
+def find_function(fn: _Function) -> ast.FunctionDef:
+    """The definition that ``fn`` was compiled from, its nodes placed as in the file.
 
     Raises:
-        CompileError: there is no source (code from ``exec``, a lambda, a changed file).
+        CompileError: there is no source (code from ``exec``), or it has changed since ``fn`` was defined.
     """
-    code = fn.__code__
-    lines = linecache.getlines(code.co_filename, fn.__globals__)
-    place = Location(code.co_filename, code.co_firstlineno)
-    if not lines:
-        raise CompileError.at(
-            "no-source",
-            f"the source of {fn.__qualname__} cannot be found: {code.co_filename} is not a file",
-            caller_location() or place,
-            notes=("weft compiles functions from their source text",),
-            hints=("define it in a file or a notebook cell, not through exec or eval",),
-        )
-    first = code.co_firstlineno
-    for last in (_last_line(code), len(lines)):
-        body = lines[first - 1 : last]
-        indented = bool(body) and body[0][:1] in " \t"
-        pad = "\n" * (first - 1) if not indented else "\n" * (first - 2) + "if True:\n"
-        try:
-            tree = ast.parse(pad + "".join(body))
-        except SyntaxError:
-            continue
-        found = _definition(tree, code, first)
+    linecache.checkcache(fn.__code__.co_filename)  # messages quote from there
+    known = False
+    for text in _texts(fn):
+        known = True
+        found = next((node for node in _definitions(text, fn.__code__) if is_source_of(node, text, fn)), None)
         if found is not None:
             return found
-    try:  # the lines around it matter: a function on the first line of an indented block, say
-        found = _definition(ast.parse("".join(lines)), code, first)
-    except SyntaxError:
-        found = None
-    if found is None:
-        raise CompileError.at(
-            "no-source",
-            f"{fn.__qualname__} is not at line {first} of {code.co_filename} any more",
-            caller_location() or place,
-            hints=("the file changed after it was imported: restart, or reload the module",),
-        )
-    return found
+    raise _changed(fn) if known else _missing(fn)
+
+
+def _missing(fn: _Function) -> CompileError:
+    file = fn.__code__.co_filename
+    return CompileError.at(
+        "no-source",
+        f"the source of {fn.__qualname__} cannot be found: {file} is not a file",
+        caller_location() or Location(file, fn.__code__.co_firstlineno),
+        notes=("weft compiles functions from their source text",),
+        hints=("define it in a file or a notebook cell, not through exec or eval",),
+    )
+
+
+def _changed(fn: _Function) -> CompileError:
+    file = fn.__code__.co_filename
+    return CompileError.at(
+        "source-changed",
+        f"the source of {fn.__qualname__} is not what it was compiled from: "
+        f"{file} has changed since it was imported",
+        caller_location() or Location(file, fn.__code__.co_firstlineno),
+        notes=("weft compiles functions from their source text, which must be that of the code Python runs",),
+        hints=("restart, or reload the module; leave out tools that rewrite the code of functions",),
+    )
+
+
+def _texts(fn: _Function) -> Iterator[str]:
+    """What the source may be in, likeliest first."""
+    file = fn.__code__.co_filename
+    seen: list[str] = []
+    for read in (_when_defined, _from_linecache, _from_file):
+        text = read(fn, file)
+        if text and text not in seen:
+            seen.append(text)
+            yield text
+
+
+def _when_defined(fn: _Function, file: str) -> str:
+    return _decoded(text_when_defined(fn))
+
+
+def _from_linecache(fn: _Function, file: str) -> str:
+    """Cells of notebooks, and what loaders have."""
+    return "".join(linecache.getlines(file, fn.__globals__))
+
+
+def _from_file(fn: _Function, file: str) -> str:
+    """The file itself: other text of the same size, written within one tick of the clock, looks old."""
+    try:
+        with open(file, "rb") as opened:
+            return _decoded(opened.read())
+    except (OSError, ValueError):
+        return ""
+
+
+def _decoded(data: bytes | None) -> str:
+    try:
+        return decode_source(data) if data else ""
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        return ""
+
+
+def _definitions(text: str, code: CodeType) -> Iterator[ast.FunctionDef]:
+    """The definitions that stand where the function's was.
+
+    At first only its own lines are parsed: kept in place by blank lines before them and, where they
+    are indented, by an ``if`` around them. Other lines can matter: of an indented block on one line, say.
+    """
+    lines = [line + "\n" for line in text.split("\n")]
+    first = code.co_firstlineno
+    if first > len(lines):
+        return
+    indented = lines[first - 1][:1] in " \t"
+    pad = "\n" * (first - 1) if not indented else "\n" * (first - 2) + "if True:\n"
+    for last in (_end_of_block(lines, first), len(lines)):
+        yield from _defined(pad + "".join(lines[first - 1 : last]), code)
+    yield from _defined(text, code)
+
+
+def _end_of_block(lines: list[str], first: int) -> int:
+    """The last line of the definition that begins at a line, by indentation: nearly always right."""
+    margin = len(lines[first - 1]) - len(lines[first - 1].lstrip())
+    in_body = False
+    for number in range(first, len(lines) + 1):
+        line = lines[number - 1]
+        words = line.lstrip()
+        if not words or words[0] == "#" or len(line) - len(words) > margin:
+            continue
+        if in_body and words[0] not in ")]}":
+            return number - 1
+        in_body = in_body or words.startswith(("def ", "async "))
+    return len(lines)
+
+
+def _defined(text: str, code: CodeType) -> Iterator[ast.FunctionDef]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            if code.co_firstlineno == min([d.lineno for d in node.decorator_list], default=node.lineno):
+                yield node
+        waiting += [n for n in ast.iter_child_nodes(node) if isinstance(n, _BLOCKS)]

@@ -23,6 +23,7 @@ from typing import Any, cast
 from weft.diagnostics import CompileError
 from weft.frontend.liveness import Liveness, stored_names
 from weft.frontend.lostwrites import lost_writes
+from weft.frontend.scopes import compile_as, in_scopes, no_type_parameters
 from weft.frontend.source import find_function
 from weft.frontend.syntax import check_syntax
 from weft.frontend.tree import children, fill_places, place, walk
@@ -30,6 +31,7 @@ from weft.frontend.tree import children, fill_places, place, walk
 __all__ = ["BUILTINS", "Staged", "is_staged", "stage"]
 
 B = "__weft_b"
+_STAGED = "__weft_staged"
 BUILTINS = frozenset(
     {
         "range",
@@ -408,21 +410,23 @@ def _register(code: CodeType) -> None:
             _register(const)
 
 
-@functools.lru_cache(maxsize=4096)
 def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
-    """Stage ``fn``.
+    """Stage ``fn``, once as long as it stays what it is.
 
     Raises:
-        CompileError: the source is missing, or uses what cannot be compiled (all of it listed).
+        CompileError: the source is missing or has changed, or uses what cannot be compiled (all of it).
     """
+    return _stage(fn, fn.__code__, BUILTINS.difference(fn.__globals__), kernel)
+
+
+@functools.lru_cache(maxsize=4096)
+def _stage(fn: Callable[..., Any], code: CodeType, builtins: frozenset[str], kernel: bool) -> Staged:
     tree = find_function(fn)
     problems = check_syntax(tree, fn, kernel)
     if problems:
         raise CompileError(problems)
-    code = fn.__code__
     local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    shadowed = local | fn.__globals__.keys()
-    stager = _Stager(tree, frozenset(BUILTINS - shadowed), kernel)
+    stager = _Stager(tree, builtins - local, kernel)
     body = list(tree.body)
     if (
         isinstance(body[0], ast.Expr)
@@ -439,18 +443,9 @@ def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
         )
         staged.insert(0, place(unset, tree))
     arguments = ast.arguments([], [ast.arg(B), *[ast.arg(p) for p in parameters]], None, [], [], None, [])
-    inner = ast.FunctionDef("__weft_staged", arguments, staged, [], None, **_type_params())
-    free = list(code.co_freevars)
-    outer_args = ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, [])
-    outer = ast.FunctionDef(
-        "__weft_factory", outer_args, [inner, ast.Return(_name("__weft_staged"))], [], None, **_type_params()
-    )
-    fill_places(place(outer, tree), tree)
-    module = ast.Module([outer], [])
-    names: dict[str, Any] = {}
-    exec(compile(module, code.co_filename, "exec", dont_inherit=True), fn.__globals__, names)
-    made = names["__weft_factory"].__code__
-    inner_code = next(c for c in made.co_consts if isinstance(c, CodeType) and c.co_name == "__weft_staged")
+    inner = place(ast.FunctionDef(_STAGED, arguments, staged, [], None, **no_type_parameters()), tree)
+    fill_places(inner, inner)
+    inner_code = _inner(compile_as(in_scopes(inner, code), code))
     inner_code = inner_code.replace(co_name=tree.name, co_qualname=code.co_qualname)
     _register(inner_code)
     cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
@@ -458,5 +453,8 @@ def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
     return Staged(FunctionType(inner_code, fn.__globals__, tree.name, None, closure), inner)
 
 
-def _type_params() -> dict[str, Any]:
-    return {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+def _inner(code: CodeType) -> CodeType:
+    """The staged function within the classes and functions around it."""
+    while code.co_name != _STAGED:
+        code = next(c for c in reversed(code.co_consts) if isinstance(c, CodeType))
+    return code

@@ -14,6 +14,7 @@ from weft.ir.builder import maybe_current
 from weft.lang.errors import refuse
 from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
+from weft.lang.written import keep_text
 
 if TYPE_CHECKING:
     from weft.lang.number import NumberLike
@@ -182,6 +183,7 @@ def _function(fn: Any, decorator: str) -> Callable[..., Any]:
                 else "leave out `async`: launches are asynchronous by themselves",
             ),
         )
+    keep_text(fn)
     return fn
 
 

@@ -1,0 +1,55 @@
+"""Compiling a function out of its place, so that its names mean what they mean there."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+from itertools import pairwise
+from types import CodeType
+from typing import Any
+
+__all__ = ["compile_as", "in_scopes", "no_type_parameters"]
+
+_NESTED = 0x10
+"""The flag of code within a function."""
+_FUTURES: int = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
+_LOCALS = "<locals>"
+
+
+def in_scopes(node: ast.FunctionDef, code: CodeType) -> ast.Module:
+    """The definition within classes and functions like those that it stands in.
+
+    They decide what its names mean: a variable of a function outside, a private name of a class.
+    """
+    outside = code.co_qualname.split(".")[:-1]
+    free = list(code.co_freevars)
+    if outside and outside[-1] != _LOCALS and "__class__" in free:
+        free.remove("__class__")  # the class around it has that
+    tree: ast.stmt = node
+    for name, inner in reversed([*pairwise([*outside, ""])]):
+        if name == _LOCALS:
+            continue
+        if inner == _LOCALS:
+            tree, free = _function(name, free, tree), []
+        else:
+            tree = ast.copy_location(ast.ClassDef(name, [], [], [tree], [], **no_type_parameters()), node)
+    if code.co_flags & _NESTED and _LOCALS not in outside:
+        tree = _function("outside", free, tree)  # it is called global there, or has type parameters
+    return ast.Module([tree], [])
+
+
+def _function(name: str, free: list[str], inside: ast.stmt) -> ast.FunctionDef:
+    arguments = [ast.copy_location(ast.arg(n), inside) for n in free]
+    made = ast.arguments([], arguments, None, [], [], None, [])
+    name = name if name.isidentifier() else "outside"
+    return ast.copy_location(ast.FunctionDef(name, made, [inside], [], None, **no_type_parameters()), inside)
+
+
+def no_type_parameters() -> dict[str, Any]:
+    """What a function or class takes beside the rest, where this Python knows of type parameters."""
+    return {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+
+
+def compile_as(tree: ast.Module, code: CodeType) -> CodeType:
+    """Compile a module as the file of ``code`` was."""
+    return compile(tree, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True)

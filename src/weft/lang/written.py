@@ -1,0 +1,47 @@
+"""The text of a file as it was when a function in it was defined.
+
+A file may be edited between its import and a kernel's first launch. What Python runs is the old text
+by then, and so must weft: a decorated function keeps the text that stood there at that time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from weft.diagnostics import is_internal
+
+__all__ = ["keep_text", "text_when_defined"]
+
+_Stamp = tuple[int, int, int, int]
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which a file's times tell it from what is written next."""
+
+_files: dict[str, tuple[_Stamp, bytes]] = {}
+_kept: weakref.WeakKeyDictionary[Callable[..., Any], bytes] = weakref.WeakKeyDictionary()
+
+
+def keep_text(fn: Callable[..., Any]) -> None:
+    """Keep what the file of a function holds now, as the function is defined."""
+    file = fn.__code__.co_filename
+    if file[:1] == "<" or is_internal(file):
+        return
+    try:
+        status = os.stat(file)
+        stamp = (status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns)
+        found = _files.get(file)
+        if found is None or found[0] != stamp or time.time_ns() - max(stamp[1], stamp[3]) < _SETTLED:
+            with open(file, "rb") as opened:
+                data = opened.read()
+            found = _files[file] = (stamp, data if found is None or found[1] != data else found[1])
+        _kept[fn] = found[1]
+    except (OSError, ValueError):
+        return  # no file, as in a notebook
+
+
+def text_when_defined(fn: Callable[..., Any]) -> bytes | None:
+    """What the file of a function held as the function was defined, where that was kept."""
+    return _kept.get(fn)
