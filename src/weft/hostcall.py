@@ -215,9 +215,11 @@ def host_call(
     call = _compiled(ctx, func, specs)
     memory = call.pack(machine)
     assert call.function is not None
+    ctx.keep((memory, args, kwargs))  # where Ctrl-C ends the wait, the call still runs
     ctx.stream.launch(
         call.function, (1, 1, 1), (1, 1, 1), struct.pack("<Q", ctypes.addressof(memory)), 0, (0, 0, 0)
     )
+    ctx.queued()
     ctx.synchronize()
     return call.unpack(memory)
 

@@ -358,6 +358,7 @@ class DeviceContext(BaseContext):
             guest = None if empty else self._launch_beside(target, arrays, launch, alone=alone)
         elif not empty:
             target.launch(*launch)
+        self.queued()
         return Launched(
             kernel.function,
             specs,

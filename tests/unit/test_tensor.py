@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from typing import Any
 
@@ -91,10 +92,13 @@ def test_dlpack_keeps_memory_while_work_is_queued() -> None:
     context = DeviceContext(api="cpu")
     tensor = Tensor.from_dlpack(array)
     alive = weakref.ref(tensor.storage)
+    begin = threading.Event()
+    context.enqueue_host_call(begin.wait)
     context.enqueue_function(double, tensor, over=(64, 64))
     del tensor
     gc.collect()
     assert alive() is not None
+    begin.set()
     context.synchronize()
     gc.collect()
     assert alive() is None

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ordered"]
 
-_HELD = 64
-"""After so many launches whose arrays are held, those of ended launches are let go."""
-
 
 class Ordered:
     """For ``with``: where to launch work that uses other libraries' arrays.
@@ -65,6 +62,9 @@ class Ordered:
 
     def __enter__(self) -> Stream:
         stream = self._stream
+        for array in self._arrays:
+            if array.hold or self._recorded:
+                self._context.keep(array.owner)
         for guest in self._guests:
             assert isinstance(stream, CudaStream)
             guest.before(stream)
@@ -75,37 +75,7 @@ class Ordered:
     ) -> None:
         if kind is not None:
             return
-        context, stream = self._context, self._stream
-        if self._recorded:
-            for array in self._arrays:
-                context.keep(array.owner)
-            return
+        stream = self._stream
         for guest in self._guests:
             assert isinstance(stream, CudaStream)
             guest.after(stream)
-        held = [array.owner for array in self._arrays if array.hold]
-        if not held:
-            return
-        device = context.device
-        if isinstance(device, CudaDevice):
-            global _count
-            memory = device.primary.memory
-            memory.release("object", held)
-            _count += 1
-            if _count % _HELD == 0:
-                memory.collect()
-        else:
-            stream.call(_Held(held))
-
-
-_count = 0
-
-
-class _Held:
-    """Queued behind work, it keeps what the work uses."""
-
-    def __init__(self, owners: list[object]) -> None:
-        self._owners = owners
-
-    def __call__(self) -> None:
-        self._owners.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
@@ -34,6 +35,13 @@ def _element_hint(like: object, size: object) -> str:
     if hasattr(like, "__weft_struct__"):
         return "make a buffer for each field, and a struct of pointers to them if need be"
     return dtype_hint(like)
+
+
+class _Keeping(threading.local):
+    """What the work that a thread is about to queue uses."""
+
+    def __init__(self) -> None:
+        self.owners: list[object] = []
 
 
 class BaseContext(PeerAccess):
@@ -92,7 +100,7 @@ class BaseContext(PeerAccess):
         self.recording: Recording | None = None
         self.capturing: DeviceGraph | None = None
         self._keys: dict[DType, object] = {}
-        self._kept: dict[int, object] = {}
+        self._keeping = _Keeping()
 
     @staticmethod
     def number_of_devices(*, api: str | None = None) -> int:
@@ -279,6 +287,7 @@ class BaseContext(PeerAccess):
         dst = dst_buf if dst is None else dst
         src = src_buf if src is None else src
         enqueue_copy(self, self.queue_of(stream), dst, src)
+        self.queued()
 
     def enqueue_fill(self, buffer: Buffer[Any], value: object, *, stream: DeviceStream | None = None) -> None:
         """Queue setting every element of a buffer to a value.
@@ -298,6 +307,7 @@ class BaseContext(PeerAccess):
             ) from error
         if len(buffer):
             self.queue_of(stream).fill(address, pattern, len(buffer))
+        self.queued()
 
     enqueue_memset = enqueue_fill
 
@@ -486,20 +496,24 @@ class BaseContext(PeerAccess):
         """
         self.refuse_waiting()
         self.stream.synchronize()
-        self._give_up_kept()
-
-    def _give_up_kept(self) -> None:
-        """Keep what work uses only until that of further streams has ended too."""
-        kept, self._kept = self._kept, {}
-        if kept:
-            self._device.hold(tuple(kept.values()))
 
     def keep(self, owner: object) -> None:
-        """Keep an object until ``synchronize``: queued work uses memory that is not this context's."""
+        """Keep an object until the work has ended that this thread is about to queue and that uses it.
+
+        It is handed to the device by ``queued``, so only behind that work. What other threads queue
+        meanwhile, or wait for, or close, does not matter.
+        """
         if self.recording is not None:
             self.recording.native.keep(owner)
             return
-        self._kept[id(owner)] = owner
+        self._keeping.owners.append(owner)
+
+    def queued(self) -> None:
+        """Take note that this thread has queued its work, behind which what it keeps may go."""
+        owners = self._keeping.owners
+        if owners:
+            self._device.hold(tuple(owners))
+            owners.clear()
 
     def close(self) -> None:
         """Wait for the queued work and take no more. Buffers keep their memory. Idempotent.
@@ -520,7 +534,6 @@ class BaseContext(PeerAccess):
             if error.diagnostics[0].code != "context-lost":  # that was reported when it happened
                 raise
         finally:
-            self._give_up_kept()
             self._device.close()
 
     @property

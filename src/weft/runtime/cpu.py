@@ -12,6 +12,7 @@ import itertools
 import mmap
 import os
 import platform
+import threading
 import weakref
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +20,7 @@ from functools import cache
 from weft.artifact import Artifact
 from weft.runtime.cpu_native import CpuFunction, LoadedCode, LoadObject, externals, run_launch
 from weft.runtime.cpu_pool import processors
-from weft.runtime.cpu_queue import Failed, Lane
+from weft.runtime.cpu_queue import MOST_BYTES, Failed, Lane, busy_lanes, wait_for_lanes
 from weft.runtime.driver import (
     CopyKind,
     Device,
@@ -31,6 +32,7 @@ from weft.runtime.driver import (
     OutOfMemory,
     Stream,
 )
+from weft.runtime.forks import after_fork
 from weft.runtime.host_event import HostEvent
 from weft.runtime.recorded import RecordedCapture
 
@@ -40,6 +42,7 @@ _ALIGNMENT = 256
 _PAGES_FROM = 1 << 20
 """Allocations of this many bytes and more come from the system as fresh pages."""
 _FILL_BYTES = 1 << 18
+_NO_MEMORY = (MemoryError, OSError, OverflowError, ValueError)
 
 
 class CpuDriver:
@@ -73,30 +76,43 @@ class CpuDevice:
     def __init__(self, load_object: LoadObject) -> None:
         self.info = _info()
         self._load_object = load_object
-        self._blocks: dict[int, object] = {}
-        self._active: set[Lane] = set()
-        self._lanes: weakref.WeakSet[Lane] = weakref.WeakSet()
+        self._blocks: dict[int, _Block] = {}
+        self._leaving: dict[int, int] = {}
+        """Bytes of the blocks that are free once queued work has ended, by their addresses."""
+        self._lock = threading.Lock()
+        self._closed = False
+        self._lanes: list[weakref.ref[Lane]] = []
+        _devices.add(self)
 
     def alloc(self, nbytes: int) -> int:
-        """The address of new memory, aligned to 256 bytes."""
+        """The address of new memory, aligned to 256 bytes. Waits where much is about to be given back."""
+        if nbytes >= _PAGES_FROM and sum(tuple(self._leaving.values())) > MOST_BYTES:
+            wait_for_lanes()
         try:
-            memory = _pages(nbytes) if nbytes >= _PAGES_FROM else bytearray(nbytes + _ALIGNMENT)
-            view = ctypes.c_char.from_buffer(memory)
-        except (MemoryError, OSError, OverflowError, ValueError) as error:
-            raise OutOfMemory(nbytes, self.free_memory()) from error
-        address = -(-ctypes.addressof(view) // _ALIGNMENT) * _ALIGNMENT
-        self._blocks[address] = view
-        return address
+            block = _Block(nbytes)
+        except _NO_MEMORY:
+            wait_for_lanes()
+            try:
+                block = _Block(nbytes)
+            except _NO_MEMORY as error:
+                raise OutOfMemory(nbytes, self.free_memory()) from error
+        self._blocks[block.address] = block
+        return block.address
 
     def free(self, address: int) -> None:
         """Give memory back once all work queued so far has ended."""
-        busy = [lane for lane in tuple(self._active) if not lane.idle]
+        busy = busy_lanes()
         if not busy:
             self._blocks.pop(address, None)
             return
-        release = _Release(self._blocks, address, len(busy))
+        self._leaving[address] = self._blocks[address].nbytes
+        release = _Release(self._give_back, address, len(busy))
         for lane in busy:
             lane.post(release)
+
+    def _give_back(self, address: int) -> None:
+        self._leaving.pop(address, None)
+        self._blocks.pop(address, None)
 
     host_alloc = alloc
     host_free = free
@@ -104,9 +120,8 @@ class CpuDevice:
     def hold(self, owner: object) -> None:
         """Keep an object until all work queued so far has ended."""
         hold = _Hold(owner)
-        for lane in tuple(self._active):
-            if not lane.idle:
-                lane.post(hold)
+        for lane in busy_lanes():
+            lane.post(hold)
 
     def can_access(self, peer: Device) -> bool:
         """Whether that is the CPU too."""
@@ -132,8 +147,12 @@ class CpuDevice:
 
     def create_stream(self, priority: int = 0) -> CpuStream:
         """A new stream. The priority means nothing here."""
-        lane = Lane(self._active)
-        self._lanes.add(lane)
+        lane = Lane()
+        with self._lock:
+            self._lanes = [known for known in self._lanes if known() is not None]
+            self._lanes.append(weakref.ref(lane))
+            if self._closed:
+                lane.close()
         return CpuStream(lane)
 
     def priority_range(self) -> tuple[int, int]:
@@ -152,8 +171,18 @@ class CpuDevice:
 
     def close(self) -> None:
         """Close all streams."""
-        for lane in list(self._lanes):
-            lane.close()
+        with self._lock:
+            self._closed = True
+            for known in self._lanes:
+                lane = known()
+                if lane is not None:
+                    lane.close()
+
+    def begin(self) -> None:
+        """Start anew in a forked child, where nobody holds the lock and no work is under way."""
+        self._lock = threading.Lock()
+        for address in tuple(self._leaving):
+            self._give_back(address)
 
 
 class CpuStream:
@@ -185,7 +214,7 @@ class CpuStream:
         def task(owner: object | None = dst_owner) -> None:
             ctypes.memmove(dst, taken, nbytes)
 
-        lane.submit(task)
+        lane.submit(task, 0 if src_owner is None else nbytes)
 
     def copy_between(
         self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
@@ -258,15 +287,38 @@ class _Hold:
 class _Release:
     """Frees a block when as many streams as were busy have come to it."""
 
-    def __init__(self, blocks: dict[int, object], address: int, count: int) -> None:
-        self._blocks = blocks
+    def __init__(self, give_back: Callable[[int], None], address: int, count: int) -> None:
+        self._give_back = give_back
         self._address = address
         self._last = count - 1
         self._arrived = itertools.count()
 
     def __call__(self) -> None:
         if next(self._arrived) == self._last:
-            self._blocks.pop(self._address, None)
+            self._give_back(self._address)
+
+
+class _Block:
+    """Memory of the system's, and where in it the first aligned byte is."""
+
+    __slots__ = ("_view", "address", "nbytes")
+
+    def __init__(self, nbytes: int) -> None:
+        memory = _pages(nbytes) if nbytes >= _PAGES_FROM else bytearray(nbytes + _ALIGNMENT)
+        self._view = ctypes.c_char.from_buffer(memory)
+        self.address = -(-ctypes.addressof(self._view) // _ALIGNMENT) * _ALIGNMENT
+        self.nbytes = nbytes
+
+
+_devices: weakref.WeakSet[CpuDevice] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for device in list(_devices):
+        device.begin()
+
+
+after_fork(_after_fork)
 
 
 def _pages(nbytes: int) -> mmap.mmap:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+
+from weft.diagnostics import DeviceError
+from weft.runtime.cpu_threads import start_thread
+from weft.runtime.forks import after_fork
 
 __all__ = ["Pool", "pool", "processors"]
 
@@ -26,7 +31,6 @@ class Pool:
 
     def __init__(self, helpers: int) -> None:
         self.helpers = helpers
-        self.pid = os.getpid()
         self._started = 0
         self._lock = threading.Lock()
         self._queue: SimpleQueue[_Share] = SimpleQueue()
@@ -37,8 +41,7 @@ class Pool:
         ``work`` takes from a supply that its callers share. So a helper that is still busy
         elsewhere when this thread's call returns has nothing left to do and is not waited for.
         """
-        helpers = min(helpers, self.helpers)
-        self._start(helpers)
+        helpers = self._start(min(helpers, self.helpers))
         share = _Share(work)
         for _ in range(helpers):
             self._queue.put(share)
@@ -49,14 +52,14 @@ class Pool:
         if share.error is not None:
             raise share.error
 
-    def _start(self, helpers: int) -> None:
-        if self._started >= helpers:
-            return
-        with self._lock:
-            while self._started < helpers:
-                name = f"weft-cpu-{self._started}"
-                threading.Thread(target=_help, args=(self._queue,), name=name, daemon=True).start()
-                self._started += 1
+    def _start(self, helpers: int) -> int:
+        """How many of so many helpers there are: where the system has no room for more, fewer do it."""
+        if self._started < helpers:
+            with self._lock, contextlib.suppress(DeviceError):
+                while self._started < helpers:
+                    start_thread(_help, f"weft-cpu-{self._started}", self._queue)
+                    self._started += 1
+        return min(helpers, self._started)
 
 
 class _Share:
@@ -99,8 +102,17 @@ _pool: Pool | None = None
 
 
 def pool() -> Pool:
-    """The pool of this process; a forked child makes its own, as threads do not survive a fork."""
+    """The pool of this process."""
     global _pool
-    if _pool is None or _pool.pid != os.getpid():
+    if _pool is None:
         _pool = Pool(processors() - 1)
     return _pool
+
+
+def _after_fork() -> None:
+    """A forked child makes a pool of its own, as threads do not survive a fork."""
+    global _pool
+    _pool = None
+
+
+after_fork(_after_fork)

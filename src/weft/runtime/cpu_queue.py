@@ -1,14 +1,12 @@
 """Work in order on a thread of its own: what a stream is on the CPU.
 
 The garbage collector may run finalizers on any thread at any allocation, so what a finalizer calls
-(``Lane.post``, ``Lane.abandon``) takes no lock.
+(``Lane.post``, ``Lane.abandon``, ``busy_lanes``) takes no lock.
 """
 
 from __future__ import annotations
 
 import atexit
-import os
-import sys
 import threading
 import time
 import weakref
@@ -16,13 +14,21 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from weft.diagnostics import DeviceError, Diagnostic, WeftError
+from weft.runtime.cpu_threads import serves_lane, start_thread
+from weft.runtime.forks import after_fork
+from weft.runtime.last_words import last_words
 from weft.runtime.printing import Console
 from weft.runtime.refuse import raised, refuse
 
-__all__ = ["Failed", "Lane"]
+__all__ = ["MOST_BYTES", "MOST_TASKS", "Failed", "Lane", "busy_lanes", "wait_for_lanes"]
 
 Task = Callable[[], object]
 
+MOST_TASKS = 1024
+"""Tasks of one lane that wait; who submits more waits until half of them are done."""
+MOST_BYTES = 1 << 30
+"""Likewise bytes that waiting tasks hold, of copies from arrays for example."""
+_POSTED = -1
 _EXIT_SECONDS = 2.0
 """How long the process waits at its end for work that nobody waited for."""
 _SHOWN = 5
@@ -38,28 +44,26 @@ class Failed(Exception):
 
 
 class Lane:
-    """A queue and the thread that serves it, which starts with the first task.
+    """A queue and the thread that serves it, which starts with the first task."""
 
-    Args:
-        active: Where the lane enters itself while its thread runs.
-    """
-
-    def __init__(self, active: set[Lane]) -> None:
-        self.console = Console()
-        self._active = active
+    def __init__(self) -> None:
         self._closed = False
         self._abandoned = False
-        self._reset()
+        self.begin()
+        _lanes.add(self)
 
-    def _reset(self) -> None:
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._queue: SimpleQueue[tuple[Task, bool] | None] = SimpleQueue()
+    def begin(self) -> None:
+        """Start with an empty queue: at first, and in a forked child, whose parent does the work."""
+        self.console = Console()
+        self._room = threading.Condition(threading.RLock())
+        self._queue: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._ended = False
         self._failures: list[BaseException] = []
-        self._submitted = 0
-        self._finished = 0
+        self._submitted = self._finished = 0
+        self._taken = self._given = 0
+        self.waiting = 0
+        """Threads that wait for room."""
 
     @property
     def idle(self) -> bool:
@@ -67,15 +71,29 @@ class Lane:
         finished = self._finished
         return finished == self._submitted
 
-    def submit(self, task: Task) -> None:
-        """Queue a task. What it raises surfaces at the next ``synchronize``.
+    @property
+    def tasks(self) -> int:
+        """How many tasks wait or run."""
+        return self._submitted - self._finished
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that they hold."""
+        return self._taken - self._given
+
+    def submit(self, task: Task, nbytes: int = 0) -> None:
+        """Queue a task that holds so many bytes. What it raises surfaces at the next ``synchronize``.
+
+        Where too much waits already, this waits too; not so on a thread that serves a lane, since
+        what it would wait for may wait for itself.
 
         Raises:
             LaunchError: the lane is closed.
+            DeviceError: the system has no thread for it.
         """
-        if self._pid != os.getpid():
-            self._reset()  # a forked child has the object but not the thread
-        with self._lock:
+        with self._room:
+            if self._is_full(1) and not serves_lane():
+                self._wait_for_room()
             if self._closed:
                 raise refuse(
                     "stream-closed",
@@ -84,14 +102,28 @@ class Lane:
                 )
             if _exiting:
                 return
-            self._submitted += 1
-            self._queue.put((task, True))
             if self._thread is None:
                 self._start()
+            self._submitted += 1
+            self._taken += nbytes
+            self._queue.put((task, nbytes))
+
+    def _is_full(self, part: int) -> bool:
+        """Whether more waits than this part of what may: 1 for all, 2 for half."""
+        tasks = self.tasks
+        return tasks > 0 and (tasks * part > MOST_TASKS or self.nbytes * part > MOST_BYTES)
+
+    def _wait_for_room(self) -> None:
+        self.waiting += 1  # before the look: the server looks here after it has counted
+        try:
+            while self._is_full(2) and not _exiting:
+                self._room.wait()
+        finally:
+            self.waiting -= 1
 
     def post(self, task: Task) -> None:
         """Queue a task behind what is there, where the thread runs or has run. It must not raise."""
-        self._queue.put((task, False))
+        self._queue.put((task, _POSTED))
         if self._ended:
             self._drain()
 
@@ -106,22 +138,27 @@ class Lane:
             raise refuse(
                 "stream-deadlock", "a function that a stream calls cannot wait for that stream, so for itself"
             )
-        if self._pid == os.getpid() and not self.idle:
-            reached = threading.Lock()  # lighter than an Event, and released by another thread
-            reached.acquire()
-            self.post(reached.release)
-            reached.acquire(timeout=_EXIT_SECONDS if _exiting else -1)
+        self.wait()
         self.console.flush()
         failures, self._failures = self._failures, []
         if failures:
             error, cause = _as_error(failures)
             raise error from cause
 
+    def wait(self) -> None:
+        """Wait until all that is queued has ended."""
+        if not self.idle:
+            reached = threading.Lock()  # lighter than an Event, and released by another thread
+            reached.acquire()
+            self.post(reached.release)
+            reached.acquire(timeout=_EXIT_SECONDS if _exiting else -1)
+
     def close(self) -> None:
         """Take no more tasks; the thread ends after those that are queued. Idempotent."""
-        if not self._closed:
-            self._closed = True
-            self._queue.put(None)
+        with self._room:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
 
     def abandon(self) -> None:
         """Close where nobody is left to synchronize: what is printed and fails is shown at the end."""
@@ -130,30 +167,38 @@ class Lane:
 
     def _start(self) -> None:
         _register_exit()
-        _live.add(self)
-        self._active.add(self)
-        self._thread = threading.Thread(target=self._serve, name="weft-stream", daemon=True)
-        self._thread.start()
+        self._thread = start_thread(self._serve, "weft-stream", self._queue)
+        _active.add(self)
 
-    def _serve(self) -> None:
-        while (entry := self._queue.get()) is not None:
+    def _serve(self, queue: SimpleQueue[tuple[Task, int] | None]) -> None:
+        serves_lane(True)
+        while (entry := queue.get()) is not None:
             self._run(*entry)
             del entry  # what the task held is free while this waits for the next
-        self._active.discard(self)
+            if queue is not self._queue:
+                return
         self._ended = True
         self._drain()
+        _active.discard(self)
         if self._abandoned and not _exiting:
             self.farewell()
 
-    def _run(self, task: Task, counts: bool) -> None:
+    def _run(self, task: Task, nbytes: int) -> None:
+        queue = self._queue
         try:
             task()
         except BaseException as error:
             self._failures.append(error)
-        if counts:
-            self._finished += 1
+        if nbytes == _POSTED or queue is not self._queue:  # the task forked, and this is the child
+            return
+        self._given += nbytes
+        self._finished += 1
+        if self.waiting and not self._is_full(2):
+            with self._room:
+                self._room.notify_all()
 
     def _drain(self) -> None:
+        """Run what was posted behind the end: by then all tasks have ended."""
         while True:
             try:
                 entry = self._queue.get_nowait()
@@ -165,19 +210,43 @@ class Lane:
     def join(self, seconds: float) -> None:
         """End the thread after what is queued, waiting no longer than this."""
         self._queue.put(None)
-        if self._pid == os.getpid() and self._thread is not None:
+        if self._thread is not None:
             self._thread.join(seconds)
 
     def farewell(self) -> None:
         """Show what nobody will ask for any more: text printed, and failures on ``sys.stderr``."""
         self.console.flush()
         failures, self._failures = self._failures, []
-        if failures and sys.stderr is not None:
-            print(f"weft: after the last synchronize():\n{_as_error(failures)[0]}", file=sys.stderr)
+        if failures:
+            last_words(_as_error(failures)[0], at_exit=_exiting)
 
 
-_live: weakref.WeakSet[Lane] = weakref.WeakSet()
+_lanes: weakref.WeakSet[Lane] = weakref.WeakSet()
+_active: set[Lane] = set()
+"""Those whose thread runs, which keeps them alive."""
 _registered = False
+
+
+def busy_lanes() -> list[Lane]:
+    """The lanes of the process on which work is queued or runs."""
+    return [lane for lane in tuple(_active) if not lane.idle]
+
+
+def wait_for_lanes() -> None:
+    """Wait until all that is queued now has ended; what failed surfaces later. Not on a lane's thread."""
+    if not serves_lane():
+        for lane in busy_lanes():
+            lane.wait()
+
+
+def _after_fork() -> None:
+    _active.clear()
+    serves_lane(False)
+    for lane in list(_lanes):
+        lane.begin()
+
+
+after_fork(_after_fork)
 
 
 def _register_exit() -> None:
@@ -192,7 +261,7 @@ def _at_exit() -> None:
     global _exiting
     _exiting = True
     deadline = time.monotonic() + _EXIT_SECONDS
-    for lane in list(_live):
+    for lane in list(_lanes):
         lane.join(max(0.0, deadline - time.monotonic()))
         lane.farewell()
 

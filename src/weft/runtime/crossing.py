@@ -52,6 +52,8 @@ def copy_across(context: BaseContext, stream: Stream, dst: Place, src: Place, nb
         LaunchError: a capture of the CPU cannot hold it.
     """
     there = src if dst.context is context else dst
+    if context.recording is None:
+        context.keep(there.owner)
     if context.api == there.context.api:
         _copy_alike(context, stream, there.context, dst, src, nbytes)
     elif there.context.closed and there.context.api == "cpu":  # its memory is ordinary, and nobody uses it
@@ -65,8 +67,6 @@ def copy_across(context: BaseContext, stream: Stream, dst: Place, src: Place, nb
         there.context.device  # noqa: B018 - whether it is open
         streams = (there.context.native, stream) if there is src else (stream, there.context.native)
         _copy_by_way_of_the_host(streams, dst, src, nbytes)
-    if context.recording is None:
-        context.device.hold(there.owner)
 
 
 def _kind(src: Place, dst: Place) -> CopyKind:

@@ -18,6 +18,8 @@ from weft.runtime.cuda_console import DeviceConsole
 from weft.runtime.cuda_errors import FAULTS, Cuda, CudaFailure, fault_error, lost_error
 from weft.runtime.cuda_memory import Memory
 from weft.runtime.driver import DeviceInfo
+from weft.runtime.forks import after_fork
+from weft.runtime.last_words import last_words
 from weft.runtime.native_launch import Launcher
 from weft.runtime.refuse import missing
 
@@ -101,6 +103,11 @@ class Primary:
         assert launch
         return launch, 0 if extended is None else ctypes.cast(extended, ctypes.c_void_p).value or 0
 
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a fork of the one that made the context."""
+        return self._pid != os.getpid()
+
     def enter(self) -> None:
         """Make this the context that the calling thread's driver calls are for.
 
@@ -109,12 +116,8 @@ class Primary:
         """
         if self.lost is not None:
             raise lost_error(self.place, self.lost)
-        if self._pid != os.getpid():
-            raise missing(
-                "forked",
-                f"{self.info.name} was opened before this process forked, and CUDA does not survive a fork",
-                hints=["start processes by `multiprocessing.get_context('spawn')`"],
-            )
+        if self.forked:
+            raise forked(f"{self.info.name} was opened")
         status = self.cu.cuCtxSetCurrent(self.context)[0]
         if status:
             raise self.error(self.cuda.failure("cuCtxSetCurrent", status))
@@ -220,8 +223,26 @@ class Primary:
         self.cuda(self.cu.cuDevicePrimaryCtxReset, self._number)
 
 
+def forked(what: str) -> DeviceError:
+    """What is said where a forked child uses what its parent made."""
+    return missing(
+        "forked",
+        f"{what} before this process forked, and CUDA does not survive a fork",
+        hints=["start processes by `multiprocessing.get_context('spawn')`"],
+    )
+
+
 _primaries: dict[tuple[int, int], Primary] = {}
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """A thread that held the lock is not in the child."""
+    global _lock
+    _lock = threading.Lock()
+
+
+after_fork(_after_fork)
 
 
 def primary_of(cuda: Cuda, ordinal: int, info: DeviceInfo) -> Primary:
@@ -230,6 +251,8 @@ def primary_of(cuda: Cuda, ordinal: int, info: DeviceInfo) -> Primary:
     Raises:
         DeviceError: the driver cannot make it.
     """
+    if cuda.pid != os.getpid():
+        raise forked("CUDA was started")
     with _lock:
         if not _primaries:
             atexit.register(_at_exit)
@@ -258,6 +281,8 @@ def _at_exit() -> None:
     """Give queued work a moment to end, so that a forgotten synchronize() loses no output."""
     deadline = time.monotonic() + _EXIT_SECONDS
     for primary in _primaries.values():
+        if primary.forked:
+            continue  # its work is the parent's
         try:
             primary.enter()
             for queue in tuple(primary.queues):
@@ -265,8 +290,7 @@ def _at_exit() -> None:
         except WeftError as error:
             if primary.lost is not None and error.diagnostics[0].code != "device-fault":
                 continue  # it was reported when it happened
-            if sys.stderr is not None:
-                print(f"weft: after the last synchronize():\n{error}", file=sys.stderr)
+            last_words(error, at_exit=True)
 
 
 def _last_words(primary: Primary, queue: Queue, deadline: float) -> None:
@@ -276,5 +300,5 @@ def _last_words(primary: Primary, queue: Queue, deadline: float) -> None:
         time.sleep(0.0005)
     failures: list[object] = list(queue.failures)
     failures[:0] = map(DeviceError, primary.read_console())
-    if failures and sys.stderr is not None:
-        print(f"weft: after the last synchronize():\n{failures[0]}", file=sys.stderr)
+    if failures:
+        last_words(failures[0], at_exit=True)

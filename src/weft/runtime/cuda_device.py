@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["CudaDevice", "device_info"]
 
 _OLDEST = 70
+_HELD = 64
+"""After so many objects held, those of ended work are let go."""
 
 
 def device_info(cuda: Cuda, ordinal: int) -> DeviceInfo:
@@ -73,6 +75,7 @@ class CudaDevice:
         self.primary = primary
         self._streams: weakref.WeakSet[CudaStream] = weakref.WeakSet()
         self._closed = False
+        self._held = 0
 
     def alloc(self, nbytes: int) -> int:
         """The address of new device memory."""
@@ -93,6 +96,9 @@ class CudaDevice:
     def hold(self, owner: object) -> None:
         """Keep an object until all work queued so far has ended."""
         self.primary.memory.release("object", owner)
+        self._held += 1
+        if self._held % _HELD == 0:
+            self.primary.memory.collect()
 
     def can_access(self, peer: Device) -> bool:
         """Whether the GPUs are linked, or the same."""

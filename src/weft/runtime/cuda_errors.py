@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -64,10 +65,11 @@ class Cuda:
         binding: The module that has the driver's functions.
     """
 
-    __slots__ = ("count", "cu", "version")
+    __slots__ = ("count", "cu", "pid", "version")
 
     def __init__(self, binding: Any) -> None:
         self.cu = binding
+        self.pid = os.getpid()
         self.count = 1
         """How many GPUs this process sees."""
         self.version = 0

@@ -71,8 +71,8 @@ class Memory:
         Raises:
             OutOfMemory: there is not so much, even when all that is unused is given back.
         """
+        self._primary.enter()  # refuses a forked child, where the lock may be held for ever
         with self._lock:
-            self._primary.enter()
             self.collect()
             for attempt in (self.collect, self._give_back_unused, None):
                 try:
@@ -132,8 +132,8 @@ class Memory:
             OutOfMemory: there is not so much.
         """
         size = max(_SMALLEST, 1 << (nbytes - 1).bit_length()) if nbytes <= _CACHED_BLOCK else nbytes
+        self._primary.enter()
         with self._lock:
-            self._primary.enter()
             self.collect()
             kept = self._cache.get(size)
             if kept:
@@ -167,9 +167,9 @@ class Memory:
 
     def free_memory(self) -> int:
         """Bytes of device memory that could be allocated now."""
+        primary, cu = self._primary, self._primary.cu
+        primary.enter()
         with self._lock:
-            primary, cu = self._primary, self._primary.cu
-            primary.enter()
             self.collect()
             free = int(primary.call(cu.cuMemGetInfo)[0])
             if self._pool is not None:

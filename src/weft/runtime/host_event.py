@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 
 from weft.runtime.driver import Event
+from weft.runtime.refuse import refuse
 
 __all__ = ["HostEvent"]
 
@@ -17,6 +19,7 @@ class HostEvent:
     def __init__(self) -> None:
         self._reached = threading.Event()
         self._lock = threading.Lock()
+        self._pid = os.getpid()
         self._followers: list[Callable[[], object]] = []
         self.time = 0.0
 
@@ -43,7 +46,17 @@ class HostEvent:
         function()
 
     def synchronize(self) -> None:
-        """Wait until the place has been reached."""
+        """Wait until the place has been reached.
+
+        Raises:
+            LaunchError: the process has forked since, and the work before the place is its parent's.
+        """
+        if not self._reached.is_set() and self._pid != os.getpid():
+            raise refuse(
+                "forked",
+                "this event was recorded before the process forked, and its work runs in the parent",
+                hints=["wait for it before the fork, or record one in the child"],
+            )
         self._reached.wait()
 
     def seconds_since(self, earlier: Event) -> float:

@@ -9,7 +9,6 @@ can have their address.
 from __future__ import annotations
 
 import ctypes
-import os
 import weakref
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 
 from weft.artifact import Artifact
 from weft.runtime.driver import Function
+from weft.runtime.forks import after_fork
 from weft.runtime.stub_entries import Asks, Entry, Exchange
 
 __all__ = ["Known", "Launcher"]
@@ -284,5 +284,4 @@ def _after_fork() -> None:
         launcher.pause()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)

@@ -1,0 +1,342 @@
+"""Several threads, forks and full queues on the CPU as a device: nothing crashes, hangs or is lost."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import Float32, Pointer, kernel
+from weft.diagnostics import LaunchError
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+from weft.runtime.cpu import CpuStream
+from weft.runtime.cpu_queue import MOST_TASKS, Lane
+from weft.runtime.cpu_threads import STACK
+
+N = 1 << 19
+
+
+@kernel
+def relax(x: Pointer[Float32]):
+    i = global_idx.x
+    for _ in range(2):
+        x[i] = x[i] * 0.5 + 1.0
+
+
+def lane_of(ctx: DeviceContext) -> Lane:
+    stream = ctx.stream
+    assert isinstance(stream, CpuStream)
+    return stream._lane  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.fixture
+def quick_switches() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def launch_array(ctx: DeviceContext) -> None:
+    ctx.enqueue_function(relax, np.zeros(N, np.float32), grid_dim=N // 256, block_dim=256)
+
+
+def launch_buffer(ctx: DeviceContext) -> None:
+    buffer = ctx.enqueue_create_buffer(Float32, N)
+    ctx.enqueue_function(relax, buffer, grid_dim=N // 256, block_dim=256)
+
+
+def copy_array(ctx: DeviceContext) -> None:
+    ctx.enqueue_copy(dst=ctx.enqueue_create_buffer(Float32, N), src=np.zeros(N, np.float32))
+    ctx.enqueue_copy(dst=np.empty(N, np.float32), src=ctx.enqueue_create_buffer(Float32, N))
+
+
+def fill_on_a_stream(ctx: DeviceContext) -> None:
+    with ctx.create_stream() as stream:
+        ctx.enqueue_fill(ctx.enqueue_create_buffer(Float32, N), 2.0, stream=stream)
+        ctx.record_event(stream=stream).synchronize()
+
+
+USES: list[Callable[[DeviceContext], None]] = [launch_array, launch_buffer, copy_array, fill_on_a_stream]
+
+
+def test_closing_while_others_use_the_context(quick_switches: None) -> None:
+    codes: set[str] = set()
+    done: list[int] = []
+    with DeviceContext(api="cpu") as warm:
+        launch_array(warm)
+
+    def use(ctx: DeviceContext, work: Callable[[DeviceContext], None]) -> None:
+        for n in range(40):
+            try:
+                work(ctx)
+            except LaunchError as error:
+                codes.add(error.diagnostics[0].code)
+                return
+            done.append(n)
+
+    for repetition in range(8):
+        ctx = DeviceContext(api="cpu")
+        threads = [threading.Thread(target=use, args=(ctx, work)) for work in USES]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.004 * (repetition % 4))
+        ctx.synchronize()
+        closers = [threading.Thread(target=ctx.close) for _ in range(2)]
+        for thread in closers:
+            thread.start()
+        for thread in (*threads, *closers):
+            thread.join()
+    assert codes <= {"context-closed", "stream-closed"}
+    assert done
+
+
+def test_what_is_queued_before_close_is_done() -> None:
+    ctx = DeviceContext(api="cpu")
+    out = np.zeros(N, np.float32)
+    for _ in range(50):
+        ctx.enqueue_function(relax, out, grid_dim=N // 256, block_dim=256)
+    ctx.close()
+    expected = np.float32(0)
+    for _ in range(100):
+        expected = expected * np.float32(0.5) + np.float32(1)
+    assert np.array_equal(out, np.full(N, expected))
+
+
+def test_a_queue_that_is_full_makes_its_thread_wait() -> None:
+    ctx = DeviceContext(api="cpu")
+    begin, count = threading.Event(), 3 * MOST_TASKS
+    seen: list[int] = []
+
+    def submit() -> None:
+        for n in range(count):
+            ctx.enqueue_host_call(lambda n=n: seen.append(n))
+
+    ctx.enqueue_host_call(begin.wait)
+    thread = threading.Thread(target=submit)
+    thread.start()
+    lane = lane_of(ctx)
+    while not lane.waiting:
+        time.sleep(0.001)
+    assert lane.tasks <= MOST_TASKS + 1
+    begin.set()
+    thread.join()
+    ctx.synchronize()
+    assert seen == list(range(count))
+
+
+def test_bytes_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.runtime.cpu_queue.MOST_BYTES", 1 << 20)
+    ctx = DeviceContext(api="cpu")
+    begin, source = threading.Event(), np.ones(1 << 16, np.float32)
+    buffer = ctx.enqueue_create_buffer(Float32, source.size)
+
+    def submit() -> None:
+        for _ in range(50):
+            ctx.enqueue_copy(dst=buffer, src=source)
+
+    ctx.enqueue_host_call(begin.wait)
+    thread = threading.Thread(target=submit)
+    thread.start()
+    lane = lane_of(ctx)
+    while not lane.waiting:
+        time.sleep(0.001)
+    assert lane.nbytes <= (1 << 20) + source.nbytes
+    begin.set()
+    thread.join()
+    ctx.synchronize()
+
+
+def test_queued_functions_may_queue_more_than_there_is_room_for() -> None:
+    one, two = DeviceContext(api="cpu"), DeviceContext(api="cpu")
+    seen: list[int] = []
+
+    def inside() -> None:
+        for n in range(2 * MOST_TASKS):
+            one.enqueue_host_call(lambda n=n: seen.append(n))
+            two.enqueue_host_call(lambda n=n: seen.append(n))
+
+    one.enqueue_host_call(inside)
+    one.synchronize()
+    two.synchronize()
+    assert len(seen) == 4 * MOST_TASKS
+
+
+def run_python(text: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        **options,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_wait_for_room_can_be_interrupted() -> None:
+    text = (
+        "import os, signal, threading, time\n"
+        "from weft.runtime.context import BaseContext\n"
+        "from weft.runtime.cpu_queue import MOST_TASKS\n"
+        "ctx, begin = BaseContext(api='cpu'), threading.Event()\n"
+        "ctx.enqueue_host_call(begin.wait)\n"
+        "def interrupt():\n"
+        "    while not ctx.stream._lane.waiting: time.sleep(0.001)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Thread(target=interrupt).start()\n"
+        "try:\n"
+        "    for _ in range(2 * MOST_TASKS): ctx.enqueue_host_call(int)\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+        "begin.set(); ctx.synchronize(); print('done')\n"
+    )
+    ended = run_python(text)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "interrupted\ndone\n", "")
+
+
+# -- forks --------------------------------------------------------------------------------------
+
+
+def in_child(work: Callable[[], object]) -> int:
+    """The exit status of a forked child that does the work; -1 where it hangs."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    for _ in range(2000):
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return -1
+
+
+def use_all(ctx: DeviceContext) -> None:
+    for work in USES:
+        work(ctx)
+    ctx.synchronize()
+    x = np.zeros(N, np.float32)
+    ctx.enqueue_function(relax, x, grid_dim=N // 256, block_dim=256)
+    ctx.synchronize()
+    assert (x == 1.5).all()
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+loud = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+
+
+@forks
+@loud
+def test_a_fork_while_kernels_run_and_the_queue_is_full(quick_switches: None) -> None:
+    ctx = DeviceContext(api="cpu")
+    use_all(ctx)
+    stop = threading.Event()
+
+    def submit() -> None:
+        while not stop.is_set():
+            launch_buffer(ctx)
+
+    threads = [threading.Thread(target=submit) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        statuses = [in_child(lambda: use_all(ctx)) for _ in range(8)]
+        made_there = in_child(lambda: use_all(DeviceContext(api="cpu")))
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert (statuses, made_there) == ([0] * 8, 0)
+    use_all(ctx)
+
+
+@forks
+@loud
+def test_a_fork_in_queued_work_and_in_a_thread() -> None:
+    ctx = DeviceContext(api="cpu")
+    use_all(ctx)
+    found: list[int] = []
+    ctx.enqueue_host_call(lambda: found.append(in_child(lambda: use_all(ctx))))
+    ctx.synchronize()
+    thread = threading.Thread(target=lambda: found.append(in_child(lambda: use_all(ctx))))
+    thread.start()
+    thread.join()
+    assert found == [0, 0]
+    use_all(ctx)
+
+
+@forks
+@loud
+def test_an_event_of_the_parent_is_refused_in_the_child() -> None:
+    ctx = DeviceContext(api="cpu")
+    begin = threading.Event()
+    ctx.enqueue_host_call(begin.wait)
+    event = ctx.record_event()
+
+    def wait() -> None:
+        with pytest.raises(LaunchError, match="recorded before the process forked"):
+            event.synchronize()
+
+    status = in_child(wait)
+    begin.set()
+    event.synchronize()
+    assert status == 0
+
+
+def process(queue: Any) -> None:
+    x = np.zeros(N, np.float32)
+    with DeviceContext(api="cpu") as ctx:
+        ctx.enqueue_function(relax, x, grid_dim=N // 256, block_dim=256)
+    queue.put(float(x.sum()))
+
+
+@loud
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_multiprocessing(method: str) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"the system has no {method}")
+    with DeviceContext(api="cpu") as ctx:
+        use_all(ctx)
+        context: Any = multiprocessing.get_context(method)
+        queue = context.SimpleQueue()
+        child = context.Process(target=process, args=(queue,))
+        child.start()
+        child.join(60)
+        assert child.exitcode == 0
+        assert queue.get() == N * 1.5
+
+
+# -- stacks -------------------------------------------------------------------------------------
+
+
+def test_kernels_have_stacks_of_their_own() -> None:
+    text = (
+        "import threading\n"
+        "from weft.runtime.context import BaseContext\n"
+        "threading.stack_size(131072)\n"
+        "ctx = BaseContext(api='cpu')\n"
+        "def deep(n): return 0 if n == 0 else 1 + max([deep(n - 1)])\n"
+        "import sys; sys.setrecursionlimit(10000)\n"
+        "ctx.enqueue_host_call(lambda: print(deep(3000)))\n"
+        "ctx.synchronize(); print(threading.stack_size())\n"
+    )
+    ended = run_python(text)
+    assert (ended.returncode, ended.stdout) == (0, "3000\n131072\n"), ended.stderr
+    assert STACK >= 8 << 20
