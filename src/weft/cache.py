@@ -49,6 +49,9 @@ def compile_kernel(
     key = key_of(kernel, specs, found, over, distinct=distinct)
     artifact = load(key) if key is not None else None
     if artifact is None:
+        from weft.emit.llvm import warm
+
+        warm()
         from weft.compiler import elaborate_kernel  # only now: what is in the cache needs no compiler
 
         artifact = elaborate_kernel(kernel, specs, found, over=over, distinct=distinct).artifact()

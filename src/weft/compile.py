@@ -8,6 +8,7 @@ from typing import Any
 
 from weft.compiler import EmissionKind, check_emission_kind, elaborate_kernel
 from weft.diagnostics import CompileError, a_, caller_location
+from weft.emit.llvm import warm
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
@@ -86,6 +87,8 @@ def compile_info(
         hint = "write over=2 for a range of rows and columns"
         raise CompileError.at("over", message, caller_location(), hints=(hint,))
     specs = _specs(kernel, types, named)
+    if kind not in ("ir", "llvm"):
+        warm()
     made = elaborate_kernel(kernel, specs, found, over=describe_over(over) if over else None, distinct=True)
     code = made.emit(kind)
     return Info(made.function.name, found.name, kind, code, dict(made.times))

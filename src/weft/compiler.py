@@ -83,7 +83,8 @@ class Compilation:
         from weft.emit.llvm import emit
 
         start = time.perf_counter()
-        made = emit(text, self.target, kind)
+        place = Location(self.function.file, self.function.line)
+        made = emit(text, self.target, kind, name=self.source.__name__, place=place)
         self.times["llvm"] = (time.perf_counter() - start) * 1e3
         return made.data if kind == "object" else made.text
 

@@ -1,8 +1,10 @@
 """Settings of weft, and the only place that reads the environment.
 
-Two variables exist: ``WEFT_DEVICE`` names the device that ``DeviceContext()`` takes by default, and
-``WEFT_CACHE_DIR`` the folder of the compilation cache. A program changes a setting for a while
-with ``scope``::
+``WEFT_DEVICE`` names the device that ``DeviceContext()`` takes by default, and ``WEFT_CACHE_DIR`` the
+folder of the compilation cache. LLVM works in a process of its own, so that an error or an endless loop in
+it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the program's, and
+``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). A program changes a
+setting for a while with ``scope``::
 
     >>> from weft import config
     >>> with config.scope(device="cpu"):
@@ -14,13 +16,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-__all__ = ["Settings", "scope", "settings"]
+from weft.diagnostics import CompileError
+
+__all__ = ["CompileIn", "Settings", "environment", "scope", "settings"]
+
+CompileIn = Literal["process", "in-process"]
+_PLACES: tuple[CompileIn, ...] = ("process", "in-process")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +36,14 @@ class Settings:
     """What a user can set.
 
     ``device`` is the name of an API such as ``cpu`` or ``cuda``, or none for the best device here.
+    ``compile`` says where LLVM works, ``compile_limit`` how many seconds it may take for a kernel in a
+    process of its own.
     """
 
     device: str | None
     cache_dir: Path
+    compile: CompileIn = "process"
+    compile_limit: float = 60.0
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -44,19 +56,27 @@ def settings() -> Settings:
 
 @contextmanager
 def scope(
-    *, device: str | None = None, cache_dir: str | os.PathLike[str] | None = None
+    *,
+    device: str | None = None,
+    cache_dir: str | os.PathLike[str] | None = None,
+    compile: CompileIn | None = None,
+    compile_limit: float | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
     Args:
         device: the API of the default device; none leaves it as it is.
         cache_dir: the folder of the compilation cache; none leaves it as it is.
+        compile: where LLVM works, ``"process"`` or ``"in-process"``; none leaves it as it is.
+        compile_limit: how many seconds LLVM may take for a kernel; none leaves it as it is.
     """
     outer = settings()
     token = _scoped.set(
         Settings(
             device=outer.device if device is None else device,
             cache_dir=outer.cache_dir if cache_dir is None else Path(cache_dir),
+            compile=outer.compile if compile is None else compile,
+            compile_limit=outer.compile_limit if compile_limit is None else compile_limit,
         )
     )
     try:
@@ -70,7 +90,35 @@ def _from_environment() -> Settings:
     return Settings(
         device=os.environ.get("WEFT_DEVICE") or None,
         cache_dir=Path(cache_dir).expanduser() if cache_dir else _user_cache_dir(),
+        compile=_compile_in(os.environ.get("WEFT_COMPILE") or "process"),
+        compile_limit=_seconds(os.environ.get("WEFT_COMPILE_LIMIT") or "60"),
     )
+
+
+def environment() -> Mapping[str, str]:
+    """What a process inherits that weft starts."""
+    return os.environ
+
+
+def _compile_in(text: str) -> CompileIn:
+    for known in _PLACES:
+        if text == known:
+            return known
+    message = f"WEFT_COMPILE={text} is none of {', '.join(_PLACES)}"
+    raise CompileError.at(
+        "setting", message, None, hints=("leave it unset: LLVM works in a process of its own",)
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = 0.0
+    if limit > 0:
+        return limit
+    message = f"WEFT_COMPILE_LIMIT={text} is no number of seconds"
+    raise CompileError.at("setting", message, None, hints=("write WEFT_COMPILE_LIMIT=300, say",))
 
 
 def _user_cache_dir() -> Path:

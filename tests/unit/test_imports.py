@@ -120,7 +120,7 @@ def test_direction(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "owner"), [("llvmlite", "emit/llvm.py"), ("cuda", "runtime/cuda.py")], ids=str
+    ("package", "owner"), [("llvmlite", "emit/worker/backend.py"), ("cuda", "runtime/cuda.py")], ids=str
 )
 def test_one_importer(package: str, owner: str) -> None:
     importers = {name_of(p) for p in FILES for _, name in imports_of(p) if name.split(".")[0] == package}

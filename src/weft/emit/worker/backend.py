@@ -1,0 +1,129 @@
+"""LLVM, through llvmlite: the only module that imports it, in weft's own process or in a worker's.
+
+It imports nothing of weft, so that a worker starts fast. An error inside LLVM ends the process that
+it works in. Code generation changes the module, so each use works on its own parse.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import llvmlite.binding as _binding  # pyright: ignore[reportMissingTypeStubs]
+
+__all__ = ["Job", "compile", "host_machine", "link"]
+
+llvm: Any = _binding  # it has no types
+
+
+class Job(NamedTuple):
+    """What to make of a module's text.
+
+    ``cpu`` may be ``native``, this machine. ``vectors`` says whether loops become vectors; without
+    ``passes`` only the code generator optimises. ``check`` only says whether LLVM takes the text.
+    """
+
+    text: str
+    kind: Literal["llvm-opt", "asm", "object", "check"]
+    triple: str
+    cpu: str
+    features: str
+    level: int = 3
+    vectors: bool = False
+    passes: bool = True
+
+
+@functools.cache
+def _initialise() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.initialize_native_asmparser()
+
+
+@functools.cache
+def host_machine() -> tuple[str, str, str]:
+    """Triple, CPU and features of this machine."""
+    _initialise()
+    features = llvm.get_host_cpu_features().flatten()
+    return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
+
+
+@functools.cache
+def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
+    _initialise()
+    if cpu == "native":
+        triple, cpu, features = host_machine()
+        if "+avx512f" in features:
+            features += ",-prefer-256-bit"
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
+    )
+
+
+def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
+    """Do a job; ``stage`` is told what comes next.
+
+    Raises:
+        RuntimeError: LLVM refuses the text.
+    """
+    machine = _machine(job.triple, job.cpu, job.features, job.level)
+    stage("read")
+    module = llvm.parse_assembly(job.text, llvm.create_context())
+    if job.cpu == "native":
+        module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    if job.kind == "check":
+        return str(module)
+    stage("optimise")
+    options = llvm.create_pipeline_tuning_options(speed_level=job.level)
+    options.loop_vectorization = options.slp_vectorization = job.vectors
+    options.loop_unrolling = True
+    options.loop_interleaving = False
+    builder = llvm.create_pass_builder(machine, options)
+    if job.passes:
+        manager = builder.getModulePassManager()
+    else:
+        manager = llvm.create_new_module_pass_manager()
+        manager.add_always_inliner_pass()
+    manager.run(module, builder)
+    if job.kind == "llvm-opt":
+        return str(module)
+    stage("make code of")
+    return machine.emit_assembly(module) if job.kind == "asm" else machine.emit_object(module)
+
+
+class _Linker:
+    """A linker, and what it has linked so far: LLVM keeps some of each until the linker itself goes."""
+
+    def __init__(self) -> None:
+        # LLVM's older linker ends the process where code and constants come to lie 2 GiB apart, as they do
+        # beside a GPU driver's mappings; this one takes one stretch of memory for both.
+        machine = _machine("", "native", "", 3)
+        self.jit: Any = llvm.create_lljit_compiler(machine, use_jit_link=sys.platform != "win32")
+        self.count = itertools.count(1)
+
+
+_LINKS = 100
+_linkers: list[_Linker] = []
+
+
+def link(code: bytes, entry: str, symbols: dict[str, int]) -> tuple[int, object]:
+    """Put an object file into this process; gives the entry's address and what keeps it there."""
+    if not _linkers:
+        _linkers.append(_Linker())
+    linker = _linkers[0]
+    number = next(linker.count)
+    if number == _LINKS:
+        _linkers.clear()  # it goes with the last code that it has linked
+    builder = llvm.JITLibraryBuilder()
+    builder.add_object_img(code)
+    for name, address in symbols.items():
+        builder.import_symbol(name, address)
+    builder.add_current_process()
+    builder.export_symbol(entry)
+    tracker = builder.link(linker.jit, f"weft{number}")
+    return tracker[entry], (linker.jit, tracker)  # a tuple gives up its last first
