@@ -48,6 +48,7 @@ USES: dict[str, Callable[[Any], object]] = {
     "kernel": lambda odd: CTX.enqueue_function(odd, BUFFER, 0, **PLACE),
     "pointer": lambda odd: CTX.enqueue_function(ones, odd, 0, **PLACE),
     "annotation": lambda odd: CTX.enqueue_function(annotated(odd), BUFFER, **PLACE),
+    "annotation of an array": lambda odd: CTX.enqueue_function(annotated([odd]), np.zeros(1), **PLACE),
     "compile_function": lambda odd: CTX.compile_function(annotated(odd)),
     "size": lambda odd: CTX.enqueue_create_buffer(Float32, odd),
     "first": lambda odd: BUFFER.sub_buffer(odd, 1),

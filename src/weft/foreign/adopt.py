@@ -39,7 +39,10 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
     read = reader_of(value)
     if read is None:
         return value
-    takes = _takes(annotation)
+    try:
+        takes = _takes(annotation)
+    except TypeError:  # a list, say: no type, as is said of it later
+        takes = None
     if takes is None:
         return value
     as_tensor, wanted, allowed = takes
