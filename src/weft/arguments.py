@@ -160,6 +160,9 @@ def _taker(p: Parameter) -> Taker:
     def general(context: BaseContext, value: Any, values: list[Any], memory: list[Any]) -> Spec:
         spec, leaves = accept(p, value if p.comptime else adopt(context, p.annotation, value))
         for leaf, item in zip(spec.leaves(), leaves, strict=True):
+            if leaf.type.lanes > 1:
+                values.extend(item)
+                continue
             if leaf.pointer:
                 memory.append(item)
                 item = own_buffer(context, item, f"argument `{p.name}`")

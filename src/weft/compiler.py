@@ -19,8 +19,8 @@ from weft.ir.effects import alone, effects_of
 from weft.ir.printer import print_module
 from weft.ir.verify import InvalidIR, verify_module
 from weft.lang.decorators import Kernel
-from weft.lang.signature import parameters
-from weft.lang.spec import Spec
+from weft.lang.signature import parameter_location, parameters
+from weft.lang.spec import Spec, machine_leaves
 from weft.passes.pipeline import run_passes
 from weft.targets import Feature, Target, find_target
 
@@ -93,7 +93,7 @@ class Compilation:
         leaves = [
             (p.name + leaf.suffix, leaf.dtype, leaf.pointer)
             for p in parameters(self.source)
-            for leaf in self.specs[p.name].leaves()
+            for leaf in machine_leaves(self.specs[p.name])
         ]
         arguments = [Parameter(*leaf, n in self.written) for n, leaf in enumerate(leaves)]
         if self.over is not None and self.over.runner is not None:
@@ -155,9 +155,25 @@ def elaborate_kernel(
     made.written = effects_of(module, function).written
     if distinct:
         function.alone = alone(module, function)
+    _check_parameters(made)
     made.times["elaborate"] = (elaborated - start) * 1e3
     made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
     return made
+
+
+def _check_parameters(made: Compilation) -> None:
+    """Whether the target takes so many bytes of parameters."""
+    size, limit = 0, made.target.parameter_limit
+    for p in made.signature().parameters:
+        width = 8 if p.pointer else p.dtype.itemsize
+        size = -(-size // width) * width + width
+    if limit and size > limit:
+        raise CompileError.at(
+            "parameters",
+            f"{made.source.__name__} has {size} bytes of parameters, and {made.target.name} takes {limit}",
+            parameter_location(made.source, ""),
+            hints=("write what is large into a buffer and pass that",),
+        )
 
 
 def _invalid(error: InvalidIR, function: Function) -> CompileError:

@@ -133,7 +133,7 @@ class _Call:
                 data = struct.pack("<Q", value)
             else:
                 lanes = leaf.type.lanes
-                items: list[Any] = list(value) if isinstance(value, tuple) else [value] * lanes  # pyright: ignore[reportUnknownArgumentType]
+                items = value if lanes > 1 else (value,)
                 data = b"".join([pack(leaf.dtype, wrap(leaf.dtype, item)) for item in items])
             block[place.offset : place.offset + len(data)] = data
         return (ctypes.c_char * max(len(block), _SLOT)).from_buffer_copy(bytes(block) or bytes(_SLOT))
@@ -254,27 +254,11 @@ def _decides(annotation: Any) -> bool:
 def _accept(ctx: DeviceContext, p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
     if p.comptime or not _decides(p.annotation):
         return accept(p, value) if p.comptime else _accept_any(p, value)
-    cls = p.annotation
-    if isinstance(cls, type) and issubclass(cls, Number) and cls.lanes > 1:
-        return _accept_lanes(p, cls, value)
     found = accept(p, adopt(ctx, p.annotation, value))
     for item in found[1]:
         if isinstance(item, ForeignArray) and item.read_only:  # it may write: nobody has looked
             raise Mismatch(f"a read-only {item.made_by}", "memory that may be written", item.read_only)
     return found
-
-
-def _accept_lanes(p: Parameter, cls: type[Number], value: Any) -> tuple[Spec, list[Any]]:
-    """SIMD takes its lanes as a sequence, or one number for all of them."""
-    spec, scalar = NumberSpec(cls.dtype, cls.lanes), _annotated(p, CLASSES[cls.dtype.name, 1])
-    if isinstance(value, Number):
-        return accept(p, value) if value.lanes > 1 else (spec, accept(scalar, value)[1])
-    if not hasattr(value, "__len__"):
-        return spec, accept(scalar, value)[1]
-    items: list[Any] = list(value)
-    if len(items) != cls.lanes:
-        raise Mismatch(f"{len(items)} lanes", cls.__name__)
-    return spec, [tuple(accept(scalar, item)[1][0] for item in items)]
 
 
 def _accept_any(p: Parameter, value: Any) -> tuple[Spec, list[Any]]:

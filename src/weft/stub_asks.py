@@ -19,7 +19,7 @@ from weft.foreign.read import reader_of
 from weft.lang.decorators import Func, Kernel
 from weft.lang.number import Number
 from weft.lang.signature import parameters
-from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
+from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, machine_leaves
 from weft.lang.structs import StructSpec
 from weft.layout import Layout
 from weft.layout.tensor import LayoutTensor
@@ -71,7 +71,7 @@ def ask_all(
     total = 0
     for p in parameters(made.kernel):
         slots[p.name] = total
-        total += len(made.specs[p.name].leaves())
+        total += len(machine_leaves(made.specs[p.name]))
     asks = Asks()
     exchange: Exchange | None = None
     positional = list(zip(slots, args[1:], strict=False))
@@ -166,7 +166,7 @@ def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
         with asks.field(value, name):
             if not _ask(asks, inner, getattr(value, name), slot):
                 return False
-        slot += len(inner.leaves())
+        slot += len(machine_leaves(inner))
     return True
 
 

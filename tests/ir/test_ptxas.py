@@ -23,6 +23,7 @@ import pytest
 
 import weft
 from weft import (
+    SIMD,
     BFloat16,
     Bool,
     Comptime,
@@ -30,11 +31,13 @@ from weft import (
     Float32,
     Float64,
     Int,
+    Int8,
     Int32,
     Kernel,
     Pointer,
     kernel,
     math,
+    struct,
 )
 from weft.atomic import Atomic, fence
 from weft.compiler import elaborate_kernel
@@ -171,6 +174,23 @@ def orderings(count: Pointer[Int32], flag: Pointer[Int32], wide: Pointer[Int], o
     found, written = Atomic.compare_exchange(count, 1, 2, ordering="acq_rel")
     if written:
         out[0] = found + Atomic.load(flag, ordering="seq_cst", scope="system")
+
+
+@struct
+class Vectors:
+    brain: SIMD[BFloat16, 4]
+    half: SIMD[Float16, 2]
+    mask: SIMD[Bool, 8]
+    small: SIMD[Int8, 16]
+    wide: Float64
+
+
+@kernel
+def vector_arguments(v: Vectors, scale: SIMD[Float32, 4], flag: Bool, out: Pointer[Float32]):
+    i = global_idx.x
+    four = v.brain.cast(Float32) * scale + Float32(v.half[i % 2])
+    if v.mask[i % 8] and flag:
+        out.store(4 * i, four + Float32(v.small[i % 16]) * v.wide.cast(Float32))
 
 
 @kernel
@@ -329,7 +349,7 @@ def own_cases() -> Iterator[Case]:
         "blend-dynamic-over", blend, {n: v.dynamic() for n, v in three.items()}, describe_over(2, (4, 1))
     )
     yield Case("vectorized", vectorized, {"a": square, "out": square})
-    for plain in (reverse, simd_loads, private, talkative, orderings):
+    for plain in (reverse, simd_loads, private, talkative, orderings, vector_arguments):
         yield Case(plain.__name__, plain)
     for name in "exp log sin cos tanh erf pow atan2 sinh".split():
         for dtype in (Float32, Float64):

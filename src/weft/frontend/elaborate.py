@@ -19,11 +19,12 @@ from weft.ir.core import Function, Module, Region, Value
 from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
+from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.python_number import python_number
 from weft.lang.returned import result_annotation
 from weft.lang.signature import MISSING, argument_key, bind, parameters
-from weft.lang.spec import NumberSpec, Spec, leaves_of, spec_of
+from weft.lang.spec import NumberSpec, Spec, lanes_of, leaves_of, spec_of
 
 __all__ = ["Elaborator"]
 
@@ -267,7 +268,7 @@ class Elaborator:
                 b.annotation, b.result_of, b.results = made.annotation, fn.__name__, made.results
                 f.body = b.region = Region()
                 f.args = []
-                values = [_parameter(f, name, spec) for name, spec in order]
+                values = [_parameter(b, f, name, spec) for name, spec in order]
                 try:
                     with building(b):
                         body(b, *values)
@@ -287,9 +288,14 @@ class Elaborator:
         self.module.functions.append(f)
 
 
-def _parameter(f: Function, name: str, spec: Spec) -> Any:
-    leaves = [Value(leaf.type, None, name + leaf.suffix) for leaf in spec.leaves()]
-    f.args.extend(leaves)
+def _parameter(b: Staging, f: Function, name: str, spec: Spec) -> Any:
+    """A parameter's value, of the function's arguments; a kernel is given each lane of a vector by itself."""
+    leaves: list[Value] = []
+    for leaf in spec.leaves():
+        parts = lanes_of(leaf) if f.kernel else (leaf,)
+        arguments = [Value(part.type, None, name + part.suffix) for part in parts]
+        f.args.extend(arguments)
+        leaves.append(arguments[0] if len(parts) == 1 else vector_of(b, arguments, leaf.type))
     return spec.build(leaves)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
 from weft.formats import wrap
+from weft.lang.any_lanes import closed
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
@@ -153,14 +154,17 @@ def _describe(value: Any) -> str:
 
 
 def _accept_number(cls: type[Number], value: Any) -> Accepted:
+    cls = closed(cls, value)
     spec = NumberSpec(cls.dtype, cls.lanes)
     d = cls.dtype
+    if cls.lanes > 1:
+        return spec, [_lanes(cls, value)]
     if isinstance(value, Number):
         if value.lanes != cls.lanes or promote(value.dtype, d) is not d:
             raise Mismatch(
                 _describe(value), cls.__name__, f"convert it: {cls.__name__}(...), which may lose information"
             )
-        return spec, [wrap(d, value.value) if cls.lanes == 1 else value.value]
+        return spec, [wrap(d, value.value)]
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "shape", None) == ():
         value = item()
@@ -184,6 +188,28 @@ def _accept_number(cls: type[Number], value: Any) -> Accepted:
     if isinstance(value, float) and d.is_integer:
         hint = f"write {int(value)}" if value.is_integer() else "round it, or make the parameter Float32"
     raise Mismatch(_describe(value), cls.__name__, hint)
+
+
+def _lanes(cls: type[Number], value: Any) -> tuple[Any, ...]:
+    """The lanes of an argument: of a SIMD value, of a sequence of as many, or one number for all."""
+    scalar = number_class(cls.dtype)
+    items: Any = value
+    if isinstance(value, Number) and value.lanes > 1:
+        known: Any = value.value
+        if value.lanes != cls.lanes:
+            raise Mismatch(_describe(value), cls.__name__)
+        each = number_class(value.dtype)
+        items = [each(lane) for lane in (known if isinstance(known, tuple) else (known,) * cls.lanes)]
+    elif not hasattr(value, "__len__"):
+        items = (value,) * cls.lanes
+    lanes = list(items)
+    if len(lanes) != cls.lanes:
+        raise Mismatch(f"{len(lanes)} lanes", cls.__name__)
+    try:
+        return tuple([_accept_number(scalar, lane)[1][0] for lane in lanes])
+    except Mismatch as wrong:
+        found = _describe(value) if items is not value else f"{wrong.found} among its lanes"
+        raise Mismatch(found, cls.__name__, wrong.hint) from None
 
 
 def element_dtype(annotation: Any) -> DType | None:

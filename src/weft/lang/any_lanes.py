@@ -1,7 +1,7 @@
 """``SIMD[Float32, ...]``: an annotation that takes any number of lanes of one format.
 
-It stands for the one-lane class wherever a class is needed without a value, so that a kernel's parameter
-is one lane. Where there is a value, ``closed`` gives the class of its lanes.
+It stands for the one-lane class wherever a class is needed without a value. Where there is a value,
+``closed`` gives the class of its lanes.
 """
 
 from __future__ import annotations

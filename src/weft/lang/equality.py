@@ -63,5 +63,7 @@ def _equal(a: Any, c: Any, what: str) -> Any:
     found: Any = a == c
     if isinstance(found, Number):
         found = found if found.dtype.kind == "bool" else found != 0
+        if isinstance(found.value, tuple):
+            return all(found.value)
         return found.reduce_and() if found.lanes > 1 else found
     return bool(found)

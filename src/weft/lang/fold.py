@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from weft.dtype import DType
 
-__all__ = ["compare", "fold"]
+__all__ = ["compare", "fold", "lanewise"]
 
 _NAMES = {
     "+": "add",
@@ -30,13 +30,30 @@ _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def fold(op: str, dtype: DType, a: Any, c: Any) -> bool | int | float:
-    """``a op c`` computed by Python; the caller wraps it to ``dtype``."""
+def fold(op: str, dtype: DType, a: Any, c: Any) -> Any:
+    """``a op c`` computed by Python; the caller wraps it to ``dtype``. Tuples are lanes."""
+    if isinstance(a, tuple) or isinstance(c, tuple):
+        return lanewise(lambda x, y: fold(op, dtype, x, y), a, c)
     if op == "<<" and c >= dtype.bits:
         return 0
     return _FOLDS[op](a, c)
 
 
-def compare(op: str, a: Any, c: Any) -> bool:
-    """``a op c`` computed by Python."""
+def lanewise(f: Callable[..., Any], *values: Any) -> Any:
+    """``f`` of numbers, or lane by lane where one of them is a tuple of lanes.
+
+    >>> lanewise(max, (1, 5), 3), lanewise(max, 1, 3)
+    ((3, 5), 3)
+    """
+    lanes = [len(cast("tuple[Any, ...]", v)) for v in values if isinstance(v, tuple)]
+    if not lanes:
+        return f(*values)
+    wide = [v if isinstance(v, tuple) else (v,) * lanes[0] for v in values]
+    return tuple([f(*each) for each in zip(*wide, strict=True)])
+
+
+def compare(op: str, a: Any, c: Any) -> Any:
+    """``a op c`` computed by Python. Tuples are lanes."""
+    if isinstance(a, tuple) or isinstance(c, tuple):
+        return lanewise(_COMPARES[op], a, c)
     return _COMPARES[op](a, c)

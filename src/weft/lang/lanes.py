@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from weft.dtype import DType
-from weft.ir.builder import current
+from weft.ir.builder import Builder, current, maybe_current
 from weft.ir.core import Value
-from weft.ir.types import I32, of_dtype
+from weft.ir.types import I32, Type, of_dtype
 from weft.lang import arith
 from weft.lang.errors import INDEX, OBJECT, a_, refuse
 from weft.lang.number import CLASSES, Number, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number
 from weft.lang.weak import assumed_type, literals_of
 
-__all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle"]
+__all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle", "vector_of"]
 
 
 def select(mask: Number, true: Any, false: Any) -> Any:
@@ -25,7 +26,7 @@ def select(mask: Number, true: Any, false: Any) -> Any:
             f"select chooses by a Bool, not by {a_(type(mask).__name__)}",
             hint=f"compare it first: ({OBJECT} != 0).select(...)",
         )
-    if not isinstance(mask.value, Value):
+    if not isinstance(mask.value, (Value, tuple)):
         return true if mask.value else false
     b = current()
     true, false = python_number(true), python_number(false)
@@ -47,7 +48,9 @@ def select(mask: Number, true: Any, false: Any) -> Any:
             hint=f"make the values {mask.lanes} lanes wide, or compare what has {cls.lanes}",
         )
     literals = None if mark is None else literals_of(true, false)
-    return cls.of(arith.select(b, mask.value, to_type(true, cls, b), to_type(false, cls, b)), mark, literals)
+    return cls.of(
+        arith.select(b, value_of(mask, b), to_type(true, cls, b), to_type(false, cls, b)), mark, literals
+    )
 
 
 def _position(lane: Any, lanes: int) -> Value:
@@ -80,6 +83,8 @@ def extract(v: Number, lane: Any) -> Any:
             f"{a_(type(v).__name__)} is one number and cannot be indexed",
             hint=f"leave out the index: write {OBJECT}",
         )
+    if maybe_current() is None:
+        return scalar(v.value[lane] if isinstance(v.value, tuple) else v.value)
     b = current()
     args = (value_of(v, b), _position(lane, v.lanes))
     return scalar.of(b.value("vector.extractelement", args, of_dtype(v.dtype)))
@@ -114,6 +119,14 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
     return cls.of(
         b.value("vector.shuffle", (first, second), of_dtype(v.dtype, len(lanes)), {"mask": tuple(lanes)})
     )
+
+
+def vector_of(b: Builder, lanes: Sequence[Value], kind: Type) -> Value:
+    """A vector of these lanes."""
+    out = b.value("vector.splat", (lanes[0],), kind)
+    for n, lane in enumerate(lanes[1:], 1):
+        out = b.value("vector.insertelement", (lane, out, b.constant(n, I32)), kind)
+    return out
 
 
 def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:

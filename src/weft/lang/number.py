@@ -18,6 +18,7 @@ from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith, weak
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
+from weft.lang.fold import compare, fold, lanewise
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
@@ -81,6 +82,9 @@ class Number:
             if value.weak is not None:
                 weak.meet(value, self.dtype)
             self.value = _converted(value, type(self))
+        elif type(value) is tuple and len(value) == self.lanes > 1:  # of the host's: lanes that differ
+            each = CLASSES[self.dtype.name, 1]
+            self.value = tuple([each(lane).value for lane in value])
         elif isinstance(value := python_number(value), (bool, int, float)):
             if self.dtype.is_integer and isinstance(value, float):
                 if not math.isfinite(value):
@@ -220,7 +224,7 @@ class Number:
             ints = self.literals if self.dtype.is_integer else None
             known = None if ints is None else tuple(fold(v) for v in ints)
             return type(self).of(emit(current(), self.dtype, self.value), self.weak, known)
-        return type(self)(fold(self.value))
+        return type(self)(lanewise(fold, self.value))
 
     # -- comparison -------------------------------------------------------------------------
     def __eq__(self, other: object) -> Bool:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -414,6 +418,11 @@ def value_of(number: Number, b: Builder) -> Value:
     value = number.value
     if isinstance(value, Value):
         return value
+    if isinstance(value, tuple):
+        from weft.lang.lanes import vector_of
+
+        lanes = [b.constant(lane, of_dtype(number.dtype)) for lane in value]
+        return vector_of(b, lanes, of_dtype(number.dtype, number.lanes))
     return b.constant(value, of_dtype(number.dtype, number.lanes))
 
 
@@ -431,7 +440,7 @@ def _converted(number: Number, to: type[Number]) -> Any:
     if b is None or not isinstance(number.value, Value):
         if isinstance(number.value, Value):
             _refuse_escaped(number)
-        return wrap(to.dtype, number.value)
+        return lanewise(lambda value: wrap(to.dtype, value), number.value)
     value = arith.cast(b, number.value, number.dtype, to.dtype)
     if number.lanes != to.lanes:
         value = b.value("vector.splat", (value,), of_dtype(to.dtype, to.lanes))
@@ -555,8 +564,6 @@ def _binary(op: str, a: object, c: object) -> Any:
         cls, d = number_class(DType.int64, cls.lanes), DType.int64
     b = maybe_current()
     if b is None:
-        from weft.lang.fold import fold
-
         return cls(fold(op, d, _payload(a), _payload(c)))
     if op in _BITWISE:
         a, c = as_mask(a, d), as_mask(c, d)
@@ -585,9 +592,8 @@ def _compare(op: str, a: Number, c: object) -> Any:
     signs = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
     b = maybe_current()
     if b is None:
-        from weft.lang.fold import compare
-
-        return CLASSES["bool", 1](compare(op, a.value, _payload(c)))
+        found = compare(op, a.value, _payload(c))
+        return number_class(DType.bool, len(found) if isinstance(found, tuple) else 1)(found)
     cls, _ = unify(signs[op], a, c)
     mask = number_class(DType.bool, cls.lanes)
     return mask.of(arith.compare(b, op, cls.dtype, to_type(a, cls, b), to_type(c, cls, b)))

@@ -28,7 +28,9 @@ __all__ = [
     "TupleSpec",
     "build_each",
     "is_composite",
+    "lanes_of",
     "leaves_of",
+    "machine_leaves",
     "spec_of",
 ]
 
@@ -57,6 +59,19 @@ class Spec(Protocol):
     def describe(self) -> str:
         """How a message names it."""
         ...
+
+
+def machine_leaves(spec: Spec) -> list[Leaf]:
+    """What a launch passes for a value: its leaves, of a vector each lane by itself."""
+    return [lane for leaf in spec.leaves() for lane in lanes_of(leaf)]
+
+
+def lanes_of(leaf: Leaf) -> tuple[Leaf, ...]:
+    """A leaf as scalars: itself, or the lanes of a vector."""
+    kind, lanes = leaf.type.scalar, leaf.type.lanes
+    if lanes == 1:
+        return (leaf,)
+    return tuple([Leaf(f"{leaf.suffix}[{n}]", kind, leaf.dtype) for n in range(lanes)])
 
 
 class Composite(Protocol):

@@ -42,6 +42,7 @@ class Target:
     what a block may have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size
     (0: all). ``local_limit`` is what a thread may have of its own memory in bytes, CUDA's limit everywhere.
     ``cluster_limit`` is how many blocks a cluster may have at most, where a device allows them.
+    ``parameter_limit`` is how many bytes of parameters a kernel may have (0: any number).
 
     Of atomic accesses, ``sync_scopes`` has LLVM's names for the scopes that the target tells apart (none: it
     tells none apart). ``rmw_orders`` says that LLVM's backend keeps the ordering and the scope of an
@@ -68,6 +69,7 @@ class Target:
     static_shared_limit: int = 0
     local_limit: int = 512 * 1024
     cluster_limit: int = 0
+    parameter_limit: int = 0
     sync_scopes: Mapping[str, str] = field(default_factory=dict[str, str])
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
