@@ -34,6 +34,12 @@ from weft.gpu.host import DeviceContext
 TYPES = [Bool, Int8, UInt8, Int16, Int, UInt64, Float16, BFloat16, Float32, Float64]
 
 
+def simd(kind: Any, lanes: int) -> Any:
+    """The class of values of some lanes, which type checkers take for the type of one."""
+    made: Any = SIMD
+    return made[kind, lanes]
+
+
 def lanes_of(kind: Any, width: int) -> tuple[Any, ...]:
     """Different lanes, all of them exact in ``kind``."""
     if kind is Bool:
@@ -43,27 +49,23 @@ def lanes_of(kind: Any, width: int) -> tuple[Any, ...]:
 
 
 def kernel_of(kind: Any, width: int) -> Any:
-    vector = SIMD[kind, width]
-
-    @kernel
-    def spread(before: Int8, v: vector, out: Pointer[kind], after: Int16, tail: Pointer[Int]):  # pyright: ignore[reportInvalidTypeForm]
+    def spread(before: Int8, v: Any, out: Any, after: Int16, tail: Pointer[Int]) -> None:
         i = global_idx.x
         if i < 1:
             for n in range(width):
                 out[n] = v[n]
             tail[0] = Int(before) * 1000 + Int(after)
 
-    return spread
+    spread.__annotations__ |= {"v": simd(kind, width), "out": Pointer[kind]}
+    return kernel(spread)
 
 
 def function_of(kind: Any, width: int) -> Any:
-    vector = SIMD[kind, width]
-
-    @func
-    def turned(v: vector) -> Any:  # pyright: ignore[reportInvalidTypeForm]
+    def turned(v: Any) -> Any:
         return v.shuffle(*reversed(range(width))), v, v[width - 1]
 
-    return turned
+    turned.__annotations__["v"] = simd(kind, width)
+    return func(turned)
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
@@ -81,14 +83,14 @@ def test_a_vector_of_every_type(kind: Any, width: int) -> None:
             lanes,
             list(lanes),
             np.array(lanes),
-            SIMD[kind, width](lanes),
+            simd(kind, width)(lanes),
         ] * 2:  # natively at the end
             out.enqueue_fill(0)
             ctx.enqueue_function(spread, 7, value, out, -3, tail, **way)
             with out.map_to_host() as host:
                 assert tuple(host) == lanes
             assert tail[0] == 6997
-    for one in (lanes[1], kind(lanes[1]), SIMD[kind, width](lanes[1])):
+    for one in (lanes[1], kind(lanes[1]), simd(kind, width)(lanes[1])):
         ctx.enqueue_function(spread, 7, one, out, -3, tail, grid_dim=1, block_dim=1)
         with out.map_to_host() as host:
             assert tuple(host) == (lanes[1],) * width
@@ -107,14 +109,14 @@ class Outer:
     inner: Inner
     mask: SIMD[Bool, 2]
     half: Float16
-    any_lanes: SIMD[Float32, ...]  # pyright: ignore[reportInvalidTypeArguments]
+    any_lanes: SIMD[Float32, ...]
 
 
 @func
 def made(x: Float64, lane: Int) -> Any:
-    inner = Inner(x > 1.0, SIMD[BFloat16, 4](1.5).insert(lane, 2.5), 3)
-    mask = SIMD[Bool, 2](False).insert(1, x > 2.0)
-    return Outer(x, inner, mask, 0.5, SIMD[Float32, 4](1.0).insert(lane, 7.0))
+    inner = Inner(x > 1.0, simd(BFloat16, 4)(1.5).insert(lane, 2.5), 3)
+    mask = simd(Bool, 2)(False).insert(1, x > 2.0)
+    return Outer(x, inner, mask, 0.5, simd(Float32, 4)(1.0).insert(lane, 7.0))
 
 
 @func
@@ -155,8 +157,8 @@ def test_structs_of_vectors_come_back_and_go_again() -> None:
 
 
 def test_lanes_that_differ_on_the_host() -> None:
-    v: Any = SIMD[Int8, 4]((1, 2, 100, -4))
-    assert repr(v) == "SIMD[Int8, 4]((1, 2, 100, -4))"
+    v: Any = simd(Int8, 4)((1, 2, 100, -4))
+    assert repr(v) == "simd(Int8, 4)((1, 2, 100, -4))"
     assert ((v + v).value, (v * 2).value, (-v).value) == ((2, 4, -56, -8), (2, 4, -56, -8), (-1, -2, -100, 4))
     assert ((v > 1).value, v[2], v.cast(Float32).value) == (
         (False, True, True, False),
@@ -165,8 +167,8 @@ def test_lanes_that_differ_on_the_host() -> None:
     )
 
 
-CONSTANT: Any = SIMD[Float32, 4]((1.0, 2.0, 3.0, 4.0))
-MASK: Any = SIMD[Bool, 4]((True, False, True, False))
+CONSTANT: Any = simd(Float32, 4)((1.0, 2.0, 3.0, 4.0))
+MASK: Any = simd(Bool, 4)((True, False, True, False))
 
 
 @func
@@ -183,7 +185,7 @@ def test_a_constant_of_lanes_in_a_function() -> None:
     ("value", "found"),
     [
         ((1.0, 2.0, 3.0), "not 3 lanes"),
-        (SIMD[Float32, 2](1.0), r"not SIMD\[Float32, 2\]"),
+        (simd(Float32, 2)(1.0), r"not SIMD\[Float32, 2\]"),
         ((1.0, 2.0, 3.0, "x"), r"takes SIMD\[Float32, 4\], not a str among its lanes"),
         (None, r"takes SIMD\[Float32, 4\], not a NoneType"),
         (Float64(1.0), r"not Float64\(1.0\)"),

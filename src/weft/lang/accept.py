@@ -10,6 +10,7 @@ from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
 from weft.formats import wrap
 from weft.lang.any_lanes import closed
+from weft.lang.fold import has_lanes
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
@@ -199,7 +200,7 @@ def _lanes(cls: type[Number], value: Any) -> tuple[Any, ...]:
         if value.lanes != cls.lanes:
             raise Mismatch(_describe(value), cls.__name__)
         each = number_class(value.dtype)
-        items = [each(lane) for lane in (known if isinstance(known, tuple) else (known,) * cls.lanes)]
+        items = [each(lane) for lane in (known if has_lanes(known) else (known,) * cls.lanes)]
     elif not hasattr(value, "__len__"):
         items = (value,) * cls.lanes
     lanes = list(items)

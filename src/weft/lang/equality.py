@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from weft.ir.builder import maybe_current
 from weft.lang.errors import a_, refuse
+from weft.lang.fold import has_lanes
 from weft.lang.number import Number
 
 __all__ = ["compare_fields"]
@@ -63,7 +64,7 @@ def _equal(a: Any, c: Any, what: str) -> Any:
     found: Any = a == c
     if isinstance(found, Number):
         found = found if found.dtype.kind == "bool" else found != 0
-        if isinstance(found.value, tuple):
+        if has_lanes(found.value):
             return all(found.value)
         return found.reduce_and() if found.lanes > 1 else found
     return bool(found)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from weft.dtype import DType
 
-__all__ = ["compare", "fold", "lanewise"]
+__all__ = ["compare", "fold", "has_lanes", "lanewise"]
 
 _NAMES = {
     "+": "add",
@@ -32,11 +33,16 @@ _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
 
 def fold(op: str, dtype: DType, a: Any, c: Any) -> Any:
     """``a op c`` computed by Python; the caller wraps it to ``dtype``. Tuples are lanes."""
-    if isinstance(a, tuple) or isinstance(c, tuple):
-        return lanewise(lambda x, y: fold(op, dtype, x, y), a, c)
+    if has_lanes(a) or has_lanes(c):
+        return lanewise(functools.partial(fold, op, dtype), a, c)
     if op == "<<" and c >= dtype.bits:
         return 0
     return _FOLDS[op](a, c)
+
+
+def has_lanes(value: object) -> bool:
+    """Whether a number's payload is one of lanes that differ."""
+    return isinstance(value, tuple)
 
 
 def lanewise(f: Callable[..., Any], *values: Any) -> Any:
@@ -45,15 +51,15 @@ def lanewise(f: Callable[..., Any], *values: Any) -> Any:
     >>> lanewise(max, (1, 5), 3), lanewise(max, 1, 3)
     ((3, 5), 3)
     """
-    lanes = [len(cast("tuple[Any, ...]", v)) for v in values if isinstance(v, tuple)]
+    lanes = [len(v) for v in values if has_lanes(v)]
     if not lanes:
         return f(*values)
-    wide = [v if isinstance(v, tuple) else (v,) * lanes[0] for v in values]
+    wide: list[tuple[Any, ...]] = [v if has_lanes(v) else (v,) * lanes[0] for v in values]
     return tuple([f(*each) for each in zip(*wide, strict=True)])
 
 
 def compare(op: str, a: Any, c: Any) -> Any:
     """``a op c`` computed by Python. Tuples are lanes."""
-    if isinstance(a, tuple) or isinstance(c, tuple):
+    if has_lanes(a) or has_lanes(c):
         return lanewise(_COMPARES[op], a, c)
     return _COMPARES[op](a, c)

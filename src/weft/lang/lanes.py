@@ -11,6 +11,7 @@ from weft.ir.core import Value
 from weft.ir.types import I32, Type, of_dtype
 from weft.lang import arith
 from weft.lang.errors import INDEX, OBJECT, a_, refuse
+from weft.lang.fold import has_lanes
 from weft.lang.number import CLASSES, Number, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number
 from weft.lang.weak import assumed_type, literals_of
@@ -26,7 +27,7 @@ def select(mask: Number, true: Any, false: Any) -> Any:
             f"select chooses by a Bool, not by {a_(type(mask).__name__)}",
             hint=f"compare it first: ({OBJECT} != 0).select(...)",
         )
-    if not isinstance(mask.value, (Value, tuple)):
+    if not isinstance(mask.value, Value) and not has_lanes(mask.value):
         return true if mask.value else false
     b = current()
     true, false = python_number(true), python_number(false)
@@ -84,7 +85,7 @@ def extract(v: Number, lane: Any) -> Any:
             hint=f"leave out the index: write {OBJECT}",
         )
     if maybe_current() is None:
-        return scalar(v.value[lane] if isinstance(v.value, tuple) else v.value)
+        return scalar(v.value[lane] if has_lanes(v.value) else v.value)
     b = current()
     args = (value_of(v, b), _position(lane, v.lanes))
     return scalar.of(b.value("vector.extractelement", args, of_dtype(v.dtype)))

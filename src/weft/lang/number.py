@@ -6,10 +6,11 @@ constant of its type, good as an argument and for small computations.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast, overload
 
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.formats import wrap
@@ -18,7 +19,7 @@ from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith, weak
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
-from weft.lang.fold import compare, fold, lanewise
+from weft.lang.fold import compare, fold, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
@@ -82,9 +83,8 @@ class Number:
             if value.weak is not None:
                 weak.meet(value, self.dtype)
             self.value = _converted(value, type(self))
-        elif type(value) is tuple and len(value) == self.lanes > 1:  # of the host's: lanes that differ
-            each = CLASSES[self.dtype.name, 1]
-            self.value = tuple([each(lane).value for lane in value])
+        elif has_lanes(value) and len(lanes := cast("tuple[Any, ...]", value)) == self.lanes > 1:
+            self.value = tuple([CLASSES[self.dtype.name, 1](lane).value for lane in lanes])
         elif isinstance(value := python_number(value), (bool, int, float)):
             if self.dtype.is_integer and isinstance(value, float):
                 if not math.isfinite(value):
@@ -418,7 +418,7 @@ def value_of(number: Number, b: Builder) -> Value:
     value = number.value
     if isinstance(value, Value):
         return value
-    if isinstance(value, tuple):
+    if has_lanes(value):
         from weft.lang.lanes import vector_of
 
         lanes = [b.constant(lane, of_dtype(number.dtype)) for lane in value]
@@ -440,7 +440,7 @@ def _converted(number: Number, to: type[Number]) -> Any:
     if b is None or not isinstance(number.value, Value):
         if isinstance(number.value, Value):
             _refuse_escaped(number)
-        return lanewise(lambda value: wrap(to.dtype, value), number.value)
+        return lanewise(functools.partial(wrap, to.dtype), number.value)
     value = arith.cast(b, number.value, number.dtype, to.dtype)
     if number.lanes != to.lanes:
         value = b.value("vector.splat", (value,), of_dtype(to.dtype, to.lanes))
@@ -593,7 +593,7 @@ def _compare(op: str, a: Number, c: object) -> Any:
     b = maybe_current()
     if b is None:
         found = compare(op, a.value, _payload(c))
-        return number_class(DType.bool, len(found) if isinstance(found, tuple) else 1)(found)
+        return number_class(DType.bool, len(found) if has_lanes(found) else 1)(found)
     cls, _ = unify(signs[op], a, c)
     mask = number_class(DType.bool, cls.lanes)
     return mask.of(arith.compare(b, op, cls.dtype, to_type(a, cls, b), to_type(c, cls, b)))
