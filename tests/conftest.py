@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
+
+from ptxas import WHEELS, find_ptxas
 
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
@@ -49,6 +52,25 @@ def golden(request: pytest.FixtureRequest) -> Golden:
         assert text == expected, f"differs from {path}; pytest --update-golden accepts it"
 
     return check
+
+
+@pytest.fixture
+def assemble(tmp_path: Path) -> Callable[[str, str], str]:
+    """What ``ptxas`` has to say of a text for a GPU; nothing, where it takes it."""
+    program = find_ptxas()
+    if program is None:
+        pytest.skip(f"no ptxas: neither from {' or '.join(WHEELS)} nor on the PATH")
+
+    def run(ptx: str, arch: str) -> str:
+        made = tmp_path / "kernel.cubin"
+        command = [program, "-arch", arch, "-o", str(made), "-"]
+        done = subprocess.run(command, input=ptx.encode(), capture_output=True)
+        said = done.stderr.decode().strip()
+        assert bool(said) >= bool(done.returncode), f"exit status {done.returncode}, and no reason"
+        assert made.exists() == (done.returncode == 0)
+        return said
+
+    return run
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from typing import Any
 from weft.compiler import EmissionKind, check_emission_kind, elaborate_kernel
 from weft.diagnostics import CompileError, a_, caller_location
 from weft.emit.llvm import warm
+from weft.emit.symbols import entry_symbol
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
@@ -25,7 +26,7 @@ class Info:
     """What a kernel was compiled to. ``str(info)`` is its text."""
 
     name: str
-    """The kernel's symbol."""
+    """The kernel's symbol in its machine code."""
     target: str
     """What it was compiled for, such as ``sm_90``."""
     emission_kind: EmissionKind
@@ -91,7 +92,7 @@ def compile_info(
         warm()
     made = elaborate_kernel(kernel, specs, found, over=describe_over(over) if over else None, distinct=True)
     code = made.emit(kind)
-    return Info(made.function.name, found.name, kind, code, dict(made.times))
+    return Info(entry_symbol(made.function.name, found), found.name, kind, code, dict(made.times))
 
 
 def default_target() -> str:

@@ -12,6 +12,7 @@ from weft.diagnostics import CompileError, Location, caller_location, nearest
 from weft.diagnostics.wrote import source_of
 from weft.dtype import DType
 from weft.emit.lower import lower_module
+from weft.emit.symbols import entry_symbol
 from weft.frontend.elaborate import Elaborator
 from weft.frontend.over import Over
 from weft.ir.core import Function, Module
@@ -105,7 +106,7 @@ class Compilation:
         kind = self.target.kind
         code = self.emit("asm" if kind == "ptx" else "object")
         return Artifact(
-            entry=self.function.name,
+            entry=entry_symbol(self.function.name, self.target),
             target=self.target.name,
             kind=kind,
             code=code.encode() if isinstance(code, str) else code,

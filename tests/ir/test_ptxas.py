@@ -6,15 +6,11 @@ are skipped. No GPU is needed.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,40 +50,6 @@ ROOT = Path(__file__).parents[2]
 ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_120"]
 NEWEST_PTX = (8, 8)
 """What the drivers of CUDA 12.9 take; a newer version would shut them out."""
-WHEELS = ("nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc")
-
-
-@cache
-def find_ptxas() -> str | None:
-    """The assembler of NVIDIA's wheel, or one on the PATH."""
-    for wheel in WHEELS:
-        try:
-            files = importlib.metadata.files(wheel) or []
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        for file in files:
-            if file.stem == "ptxas":
-                return str(file.locate())
-    return shutil.which("ptxas")
-
-
-@pytest.fixture
-def assemble(tmp_path: Path) -> Callable[[str, str], str]:
-    """What ``ptxas`` has to say of a text for a GPU; nothing, where it takes it."""
-    program = find_ptxas()
-    if program is None:
-        pytest.skip(f"no ptxas: neither from {' or '.join(WHEELS)} nor on the PATH")
-
-    def run(ptx: str, arch: str) -> str:
-        made = tmp_path / "kernel.cubin"
-        command = [program, "-arch", arch, "-o", str(made), "-"]
-        done = subprocess.run(command, input=ptx.encode(), capture_output=True)
-        said = done.stderr.decode().strip()
-        assert bool(said) >= bool(done.returncode), f"exit status {done.returncode}, and no reason"
-        assert made.exists() == (done.returncode == 0)
-        return said
-
-    return run
 
 
 def ptx_version(ptx: str) -> tuple[int, int]:

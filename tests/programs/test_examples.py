@@ -79,7 +79,7 @@ def test_compile_info(output: Callable[..., str]) -> None:
     text = output(PYTHON, "compile_info.py")
     assert '"func.func"() <{"sym_name" = "hello"' in text
     assert 'target triple = "nvptx64-nvidia-cuda"' in text
-    assert "define dso_local ptx_kernel void @hello()" in text
+    assert "define dso_local ptx_kernel void @kernel$hello()" in text
     assert "memory(none)" in text
     assert re.search(r"\.version 7\.0\n\.target sm_80\n\.address_size 64\n", text)
     assert ".visible .entry hello()" in text

@@ -62,10 +62,10 @@ def test_an_empty_kernel_as_ptx() -> None:
 def test_an_empty_kernel_as_llvm_ir() -> None:
     before = str(compile_info(hello, emission_kind="llvm", target="sm_80"))
     assert 'target triple = "nvptx64-nvidia-cuda"' in before
-    assert "define dso_local ptx_kernel void @hello()" in before
+    assert "define dso_local ptx_kernel void @kernel$hello()" in before
     assert "memory(none)" not in before
     after = str(compile_info(hello, emission_kind="llvm-opt", target="sm_80"))
-    assert "define dso_local ptx_kernel void @hello()" in after
+    assert "define dso_local ptx_kernel void @kernel$hello()" in after
     assert "memory(none)" in after
 
 
@@ -83,7 +83,7 @@ def test_every_kind_on_the_cpu(kind: EmissionKind) -> None:
     if kind == "object":
         assert isinstance(info.code, bytes)
         assert info.code.startswith(b"\x7fELF")
-        assert str(info).startswith("<object file of vector_addition for x86-64")
+        assert str(info).startswith("<object file of kernel$vector_addition for x86-64")
     else:
         assert info.code == str(info)
         assert "vector_addition" in str(info)

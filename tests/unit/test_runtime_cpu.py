@@ -136,7 +136,7 @@ def call_assert(externals: dict[str, int], state: int, site: int, x: int) -> Non
         (ctypes.c_int32 * 3)(3, 1, 0),
         (ctypes.c_uint64 * 1)(x),
     )
-    native(externals["weft_assert"])(state, site, block, thread, values)
+    native(externals["weft$assert"])(state, site, block, thread, values)
 
 
 def test_assertion_surfaces_once(ctx: BaseContext, fake: Fake) -> None:
@@ -192,7 +192,7 @@ def test_print(ctx: BaseContext, fake: Fake, capsys: pytest.CaptureFixture[str])
     def body(arguments: Any, launch: Any, externals: dict[str, int]) -> None:
         native = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.c_void_p)
         for i in range(3):
-            native(externals["weft_print"])(launch.state, 0, (ctypes.c_uint64 * 2)(i, 1))
+            native(externals["weft$print"])(launch.state, 0, (ctypes.c_uint64 * 2)(i, 1))
 
     fake.body = body
     launch(ctx, artifact(prints=(PrintSite(("i ", DType.int32, " ", DType.bool, "\n")),)))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 
+from weft.emit.constants import string_text
 from weft.ir.core import Function, Loc, Module
 
 __all__ = ["DebugInfo"]
+
+
+def _text(text: str) -> str:
+    return string_text(text.encode(errors="replace"))
 
 
 class DebugInfo:
@@ -36,8 +41,9 @@ class DebugInfo:
         found = self.files.get(path)
         if found is None:
             folder, name = os.path.split(os.path.abspath(path) if path and path[0] != "<" else path)
-            texts = [t.replace("\\", "\\5C").replace('"', "\\22") for t in (name, folder)]
-            found = self.files[path] = self.node(f'!DIFile(filename: "{texts[0]}", directory: "{texts[1]}")')
+            found = self.files[path] = self.node(
+                f"!DIFile(filename: {_text(name)}, directory: {_text(folder)})"
+            )
         return found
 
     def enter(self, f: Function) -> str:
@@ -48,7 +54,7 @@ class DebugInfo:
             return self.scope
         file = self.file(f.file)
         self.scope = self.scopes[f.name] = self.node(
-            f'distinct !DISubprogram(name: "{f.source_name or f.name}", linkageName: "{f.name}", '
+            f"distinct !DISubprogram(name: {_text(f.source_name or f.name)}, linkageName: {_text(f.name)}, "
             f"scope: {file}, file: {file}, line: {f.line}, type: {self.void}, scopeLine: {f.line}, "
             f"spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: {self.unit})"
         )

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from weft.config import settings
 from weft.diagnostics import CompileError, Location, PerformanceWarning
 from weft.emit import workers
+from weft.emit.symbols import plain_entries
 from weft.targets import Target
 
 __all__ = ["Emission", "LLVMError", "LoadedCode", "check", "emit", "host_machine", "load_object", "warm"]
@@ -102,7 +103,9 @@ def emit(
                 print(told, file=sys.stderr)
             if failed:
                 _warn(name, failed, step.without, place)
-            return Emission(data=made) if kind == "object" else Emission(text=made)
+            if kind == "object":
+                return Emission(data=made)
+            return Emission(text=plain_entries(made) if kind == "asm" and target.kind == "ptx" else made)
     raise _error(f"LLVM cannot compile {name}", place, "\n".join(dict.fromkeys(failed)))
 
 

@@ -19,11 +19,11 @@ from weft.ir.types import FloatType
 
 __all__ = ["console_assert", "console_print"]
 
-# {g}: the address space of global memory. @weft_console holds the console, a word of the host's that
+# {g}: the address space of global memory. @weft$console holds the console, a word of the host's that
 # says that there is something to read, and the kernel's number.
 _RUNTIME = """
 %weft.console = type {{ ptr addrspace({g}), ptr addrspace({g}), i64 }}
-@weft_console = dso_local addrspace({g}) externally_initialized global %weft.console zeroinitializer, align 8
+@weft$console = dso_local addrspace({g}) externally_initialized global %weft.console zeroinitializer, align 8
 define internal i64 @weft.reserve(ptr addrspace({g}) %c, i64 %n) noinline nounwind {{
   %readp = getelementptr i64, ptr addrspace({g}) %c, i64 1
   %sizep = getelementptr i64, ptr addrspace({g}) %c, i64 2
@@ -59,14 +59,14 @@ define internal ptr addrspace({g}) @weft.word(ptr addrspace({g}) %c, i64 %at) al
   ret ptr addrspace({g}) %p
 }}
 define internal void @weft.commit(ptr addrspace({g}) %c, i64 %at, i64 %what) noinline nounwind {{
-  %numberp = getelementptr %weft.console, ptr addrspace({g}) @weft_console, i64 0, i32 2
+  %numberp = getelementptr %weft.console, ptr addrspace({g}) @weft$console, i64 0, i32 2
   %number = load i64, ptr addrspace({g}) %numberp, align 8
   %high = shl i64 %number, 32
   %mine = or i64 %what, %high
   %word = or i64 %mine, -9223372036854775808
   %p = call ptr addrspace({g}) @weft.word(ptr addrspace({g}) %c, i64 %at)
   store atomic i64 %word, ptr addrspace({g}) %p syncscope("device") release, align 8
-  %bellp = getelementptr %weft.console, ptr addrspace({g}) @weft_console, i64 0, i32 1
+  %bellp = getelementptr %weft.console, ptr addrspace({g}) @weft$console, i64 0, i32 1
   %bell = load ptr addrspace({g}), ptr addrspace({g}) %bellp, align 8
   store volatile i64 1, ptr addrspace({g}) %bell, align 8
   ret void
@@ -74,7 +74,7 @@ define internal void @weft.commit(ptr addrspace({g}) %c, i64 %at, i64 %what) noi
 
 _FAILED = """
 define internal void @weft.failed{count}(i64 %site{parameters}) noinline nounwind {{
-  %c = load ptr addrspace({g}), ptr addrspace({g}) @weft_console, align 8
+  %c = load ptr addrspace({g}), ptr addrspace({g}) @weft$console, align 8
   %flag = getelementptr i64, ptr addrspace({g}) %c, i64 4
   %before = atomicrmw xchg ptr addrspace({g}) %flag, i64 1 syncscope("device") monotonic
   %first = icmp eq i64 %before, 0
@@ -128,7 +128,7 @@ def console_print(lw: Lowering, op: Op, signed: list[bool]) -> None:
     console, at, room = lw.new(), lw.new(), lw.new()
     write, end = lw.new_label("write"), lw.new_label("printed")
     where = f"ptr addrspace({g})"
-    lw.put(f"{console} = load {where}, {where} @weft_console, align 8")
+    lw.put(f"{console} = load {where}, {where} @weft$console, align 8")
     lw.put(f"{at} = call i64 @weft.reserve({where} {console}, i64 {len(op.operands) + 1})")
     lw.put(f"{room} = icmp sge i64 {at}, 0")
     lw.put(f"br i1 {room}, label %{write}, label %{end}")

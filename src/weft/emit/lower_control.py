@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.emit.constants import number_text
 from weft.emit.lowering import Loop, Lowering, LoweringTable
+from weft.emit.symbols import function_symbol
 from weft.ir.core import Op, Value
 from weft.ir.types import VectorType
 
@@ -147,7 +148,7 @@ def _unreachable(lw: Lowering, op: Op) -> None:
 
 
 def _call(lw: Lowering, op: Op) -> None:
-    lw.calls(op, f"@{op.attrs['callee']}", lw.args(op), lw.group())
+    lw.calls(op, f"@{function_symbol(str(op.attrs['callee']))}", lw.args(op), lw.group())
 
 
 def _intrinsic(lw: Lowering, op: Op) -> None:

@@ -43,8 +43,8 @@ def _host_print(lw: Lowering, op: Op) -> None:
     number = op.int_attr("site")
     state, *values = op.operands
     block = _packed(lw, values, lw.prints[number])
-    lw.declare("weft_print", "void", "i64, i32, ptr")
-    lw.put(f"call void @weft_print({lw.typed(state)}, i32 {number}, ptr {block})")
+    lw.declare("weft$print", "void", "i64, i32, ptr")
+    lw.put(f"call void @weft$print({lw.typed(state)}, i32 {number}, ptr {block})")
 
 
 def _packed(lw: Lowering, values: list[Value], site: PrintSite | AssertSite) -> str:
@@ -89,9 +89,9 @@ def _host_assert(lw: Lowering, op: Op) -> None:
     lw.put(f"{half} = getelementptr inbounds i32, ptr {block}, i64 3")
     number = op.int_attr("site")
     told = _packed(lw, values, lw.asserts[number])
-    lw.declare("weft_assert", "void", "i64, i32, ptr, ptr, ptr")
+    lw.declare("weft$assert", "void", "i64, i32, ptr, ptr, ptr")
     where = f"ptr {block}, ptr {half}, ptr {told}"
-    lw.put(f"call void @weft_assert({lw.typed(state)}, i32 {number}, {where})")
+    lw.put(f"call void @weft$assert({lw.typed(state)}, i32 {number}, {where})")
     thread = next((loop for loop in reversed(lw.loops) if loop.thread), None)
     if thread is not None:  # the thread ends here; in a helper the helper returns zeros
         lw.jump(thread.latch)
@@ -105,10 +105,10 @@ def _take_memory(lw: Lowering, op: Op) -> None:
     kind, alignment = op.type_attr("elem_type"), max(16, op.int_attr("alignment"))
     size, room, taken, behind, number, past, down, at, head = (lw.new() for _ in range(9))
     count = lw.ref(op.operands[0]) if op.operands else str(op.attrs["count"])
-    lw.declare("weft_take_memory", "noalias ptr", "i64")
+    lw.declare("weft$take_memory", "noalias ptr", "i64")
     lw.put(f"{size} = mul i64 {count}, {max(1, kind.bits // 8)}")
     lw.put(f"{room} = add i64 {size}, {8 + alignment}")
-    lw.put(f"{taken} = call noalias ptr @weft_take_memory(i64 {room})")
+    lw.put(f"{taken} = call noalias ptr @weft$take_memory(i64 {room})")
     lw.put(f"{behind} = getelementptr i8, ptr {taken}, i64 {8 + alignment - 1}")
     lw.put(f"{number} = ptrtoint ptr {behind} to i64")
     lw.put(f"{past} = and i64 {number}, {alignment - 1}")
@@ -121,10 +121,10 @@ def _take_memory(lw: Lowering, op: Op) -> None:
 
 def _give_memory(lw: Lowering, op: Op) -> None:
     head, taken = lw.new(), lw.new()
-    lw.declare("weft_give_memory", "void", "ptr")
+    lw.declare("weft$give_memory", "void", "ptr")
     lw.put(f"{head} = getelementptr i8, {lw.typed(op.operands[0])}, i64 -8")
     lw.put(f"{taken} = load ptr, ptr {head}, align 8")
-    lw.put(f"call void @weft_give_memory(ptr {taken})")
+    lw.put(f"call void @weft$give_memory(ptr {taken})")
 
 
 LOWER: LoweringTable = {

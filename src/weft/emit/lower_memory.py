@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.emit.lowering import Lowering, LoweringTable
+from weft.emit.symbols import global_symbol
 from weft.ir.core import Op, Value
 from weft.ir.types import PointerType
 
@@ -80,7 +81,7 @@ def _space_cast(lw: Lowering, op: Op) -> None:
 
 
 def _address_of(lw: Lowering, op: Op) -> None:
-    lw.names[op.result] = f"@{op.attrs['global_name']}"
+    lw.names[op.result] = f"@{global_symbol(str(op.attrs['global_name']))}"
 
 
 def _scope(op: Op) -> str:

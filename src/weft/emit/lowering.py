@@ -8,6 +8,7 @@ from weft.artifact import AssertSite, PrintSite
 from weft.emit.constants import string_text
 from weft.emit.debug import DebugInfo
 from weft.emit.halves import WIDENED, definitions, lower_widened
+from weft.emit.symbols import function_symbol, global_symbol, kernel_symbol
 from weft.ir.core import Function, Global, Module, Op, Region, Value
 from weft.ir.ops import CASTS
 from weft.ir.types import BF16, PointerType, Type
@@ -89,7 +90,7 @@ class Lowering:
         bodies: list[str] = []
         for function in self.module.functions:
             bodies.append(self.function(function))
-        head = [f'source_filename = "{self.module.name}"']
+        head = [f"source_filename = {string_text(self.module.name.encode(errors='replace'))}"]
         if self.target.triple:
             head.append(f'target triple = "{self.target.triple}"')
         head += [self.global_text(g) for g in self.module.globals]
@@ -115,15 +116,15 @@ class Lowering:
     def global_text(self, g: Global) -> str:
         """Memory of the module, as LLVM declares it."""
         space = self.target.space(g.space)
-        where = f"addrspace({space}) " if space else ""
+        where, name = f"addrspace({space}) " if space else "", global_symbol(g.name)
         if g.data is not None:
             return (
-                f"@{g.name} = private unnamed_addr {where}constant [{len(g.data)} x i8] "
+                f"@{name} = private unnamed_addr {where}constant [{len(g.data)} x i8] "
                 f"c{string_text(g.data)}, align {g.align}"
             )
         if g.external:
-            return f"@{g.name} = external {where}global [0 x {g.element.llvm}], align {g.align}"
-        return f"@{g.name} = internal {where}global [{g.count} x {g.element.llvm}] undef, align {g.align}"
+            return f"@{name} = external {where}global [0 x {g.element.llvm}], align {g.align}"
+        return f"@{name} = internal {where}global [{g.count} x {g.element.llvm}] undef, align {g.align}"
 
     def string(self, data: bytes) -> str:
         """A constant string, ended by 0; gives its name."""
@@ -155,10 +156,14 @@ class Lowering:
             args.append(f"{self.type(a.type)}{alone} %a{n}")
         result = self.result = self.result_type(f.results)
         if f.kernel:
-            head = f"define dso_local {self.target.kernel_convention} {result} @{f.name}"
+            symbol = kernel_symbol(f.name, self.target)
+            head = f"define dso_local {self.target.kernel_convention} {result} @{symbol}"
             attributes = " nounwind"
         else:
-            head, attributes = f"define internal {result} @{f.name}", " alwaysinline nounwind"
+            head, attributes = (
+                f"define internal {result} @{function_symbol(f.name)}",
+                " alwaysinline nounwind",
+            )
         if self.target.cpu != "native":
             attributes += f' "target-cpu"="{self.target.cpu}"'
         if self.debug is not None:

@@ -230,8 +230,6 @@ class Elaborator:
         return made
 
     def _symbol(self, name: str) -> str:
-        if not name.isascii():  # assemblers take no other letters
-            name = "".join(c if c.isascii() else f"_{ord(c):x}" for c in name)
         taken = {f.name for f in self.module.functions} | {d.function.name for d in self.done.values()}
         if name not in taken:
             return name

@@ -20,7 +20,7 @@ def print_module(module: Module, *, locations: bool = False) -> str:
 
 def _quoted(text: str) -> str:
     out = ['"']
-    for byte in text.encode():
+    for byte in text.encode(errors="replace"):
         char = chr(byte)
         out.append(char if 32 <= byte < 127 and char not in '"\\' else f"\\{byte:02X}")
     return "".join(out) + '"'

@@ -124,10 +124,10 @@ def externals() -> dict[str, int]:
         return ctypes.cast(callback, ctypes.c_void_p).value or 0
 
     return {
-        "weft_print": address(_print_callback),
-        "weft_assert": address(_assert_callback),
-        "weft_take_memory": address(ctypes.pythonapi.PyMem_RawMalloc),
-        "weft_give_memory": address(ctypes.pythonapi.PyMem_RawFree),
+        "weft$print": address(_print_callback),
+        "weft$assert": address(_assert_callback),
+        "weft$take_memory": address(ctypes.pythonapi.PyMem_RawMalloc),
+        "weft$give_memory": address(ctypes.pythonapi.PyMem_RawFree),
     }
 
 

@@ -49,7 +49,7 @@ class DeviceConsole:
         with self._lock:
             number = len(self._kernels)
             self._kernels.append(artifact)
-        place, size = call(cu.cuModuleGetGlobal, module, b"weft_console")
+        place, size = call(cu.cuModuleGetGlobal, module, b"weft$console")
         words = struct.pack("<QQQ", self._address, self._bell_address, number)
         call(cu.cuMemcpyHtoD, place, words, size)
 

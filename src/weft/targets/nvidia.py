@@ -83,6 +83,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         thread_ids=_THREAD_IDS,
         thread_end="llvm.nvvm.exit",
         family="nvvm",
+        words=frozenset({"_", "WARP_SZ"}),
         contract=True,
         exact_remainder=False,
         shared_limit=shared * 1024,

@@ -49,6 +49,7 @@ class Target:
     ``atomicrmw``; where it makes all of them relaxed and of device scope, fences order them, and
     ``system_rmw`` has the instruction for the whole system of each operation that has one, ``{bits}`` being
     its width. ``registers`` has the letter that inline assembly wants for a value of an LLVM type.
+    ``words`` are names that the target's assembler gives a meaning of its own.
     ``family`` is the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
 
@@ -75,6 +76,7 @@ class Target:
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
     registers: Mapping[str, str] = field(default_factory=dict[str, str])
     family: str = ""
+    words: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
 
     def has_intrinsic(self, name: str) -> bool:
