@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from weft.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
+from weft.artifact import Artifact, Parameter, Signature
 from weft.diagnostics import CompileError, Location, caller_location, nearest
 from weft.diagnostics.wrote import source_of
 from weft.dtype import DType
 from weft.emit.lower import lower_module
 from weft.emit.symbols import entry_symbol
+from weft.frontend.draft import Program
 from weft.frontend.elaborate import Elaborator
 from weft.frontend.over import Over
 from weft.ir.core import Function, Module
@@ -25,30 +26,36 @@ from weft.lang.spec import Spec, machine_leaves
 from weft.passes.pipeline import run_passes
 from weft.targets import Feature, Target, find_target
 
-__all__ = ["EMISSION_KINDS", "Compilation", "check_emission_kind", "elaborate_kernel"]
+__all__ = ["EMISSION_KINDS", "Compilation", "EmissionKind", "check_emission_kind", "elaborate_kernel"]
 
 EmissionKind = Literal["ir", "llvm", "llvm-opt", "asm", "object"]
 EMISSION_KINDS: tuple[EmissionKind, ...] = ("ir", "llvm", "llvm-opt", "asm", "object")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Compilation:
-    """One kernel on its way: the IR module, what it prints, and how long each stage took (ms)."""
+    """One kernel, elaborated; every later stage is made of this anew, and changes nothing of it."""
 
-    module: Module
-    function: Function
+    source: Callable[..., Any]
+    program: Program
     target: Target
     specs: Mapping[str, Spec]
-    prints: list[PrintSite]
-    asserts: list[AssertSite]
-    over: Over | None = None
-    uses: frozenset[str] = frozenset()
-    dynamic_shared: int = 0
-    written: frozenset[int] = frozenset()
+    over: Over | None
+    """As it was elaborated: a kernel that asks which thread it is has one element a thread."""
+    written: frozenset[int]
     """The positions of arguments that it writes through."""
-    times: dict[str, float] = field(default_factory=dict[str, float])
-    lowered: str | None = None
-    source: Any = None
+    times: dict[str, float] = field(compare=False)
+    """How long each stage took, in milliseconds."""
+
+    @property
+    def module(self) -> Module:
+        """The elaborated IR."""
+        return self.program.module
+
+    @property
+    def function(self) -> Function:
+        """The kernel's entry."""
+        return self.program.function
 
     def ir(self, *, locations: bool = False) -> str:
         """The elaborated IR in MLIR's generic syntax."""
@@ -56,12 +63,11 @@ class Compilation:
 
     def llvm(self) -> str:
         """The LLVM IR before optimisation."""
-        if self.lowered is None:
-            start = time.perf_counter()
-            run_passes(self.module, self.target)
-            self.lowered = lower_module(self.module, self.target, self.prints, self.asserts)
-            self.times["lower"] = (time.perf_counter() - start) * 1e3
-        return self.lowered
+        start = time.perf_counter()
+        passed = run_passes(self.module, self.target)
+        text = lower_module(passed, self.target, self.program.prints, self.program.asserts)
+        self.times["lower"] = (time.perf_counter() - start) * 1e3
+        return text
 
     def emit(self, kind: EmissionKind) -> str | bytes:
         """The kernel in the given form.
@@ -111,12 +117,12 @@ class Compilation:
             kind=kind,
             code=code.encode() if isinstance(code, str) else code,
             signature=self.signature(),
-            prints=tuple(self.prints),
-            asserts=tuple(self.asserts),
+            prints=self.program.prints,
+            asserts=self.program.asserts,
             over_rank=0 if self.over is None else self.over.rank,
             per_thread=(1, 1) if self.over is None else self.over.per_thread,
-            uses=self.uses,
-            dynamic_shared=self.dynamic_shared,
+            uses=self.program.uses,
+            dynamic_shared=self.program.dynamic_shared,
         )
 
 
@@ -138,27 +144,20 @@ def elaborate_kernel(
     start = time.perf_counter()
     if over is not None and found.supports(Feature.THREAD_LOOPS):
         over = replace(over, per_thread=(1, 1), runner=None)
-    while True:
-        module = Module(kernel.__name__, found.name)
-        elaborator = Elaborator(module, found)
-        function = elaborator.kernel(kernel, specs, over)
-        if over is None or over.per_thread == (1, 1) or not elaborator.element_uses_thread:
-            break
-        over = replace(over, per_thread=(1, 1))
+    program, over = Elaborator(found).kernel(kernel, specs, over)
+    module, function = program.module, program.function
     elaborated = time.perf_counter()
     try:
         verify_module(module)
     except InvalidIR as error:
         raise _invalid(error, function) from (None if "before its definition" in str(error) else error)
-    made = Compilation(module, function, found, specs, elaborator.prints, elaborator.asserts, over)
-    made.source, made.uses = kernel.function, frozenset(elaborator.uses)
-    made.dynamic_shared = elaborator.dynamic_shared
-    made.written = effects_of(module, function).written
     if distinct:
         function.alone = alone(module, function)
+    verified = time.perf_counter()
+    times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
+    written = effects_of(module, function).written
+    made = Compilation(kernel.function, program, found, specs, over, written, times)
     _check_parameters(made)
-    made.times["elaborate"] = (elaborated - start) * 1e3
-    made.times["verify"] = (time.perf_counter() - elaborated) * 1e3
     return made
 
 

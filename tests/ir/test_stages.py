@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
+from itertools import permutations
 
 import pytest
 from xdsl.context import Context
@@ -13,7 +15,7 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
 from weft import Bool, Comptime, Float16, Float32, Int, Kernel, Pointer, func, kernel, struct
-from weft.compiler import Compilation, elaborate_kernel
+from weft.compiler import EMISSION_KINDS, Compilation, EmissionKind, elaborate_kernel
 from weft.frontend.stage import stage
 from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
 from weft.ir.builder import Builder
@@ -120,6 +122,38 @@ def elaborated(kernel: Kernel[...], comptime: dict[str, object], target: str) ->
 
 @each_kernel
 @pytest.mark.parametrize("target", ["sm_90", "x86-64"])
+def test_any_order_of_all_kinds_gives_the_same(
+    kernel: Kernel[...], comptime: dict[str, object], target: str
+) -> None:
+    kinds: list[EmissionKind] = [k for k in EMISSION_KINDS if k != "object" or target != "sm_90"]
+    fresh = {kind: elaborated(kernel, comptime, target).emit(kind) for kind in ("ir", "llvm")}
+    made = elaborated(kernel, comptime, target)
+    first = {kind: made.emit(kind) for kind in kinds}
+    assert {kind: first[kind] for kind in fresh} == fresh
+    cheap: list[EmissionKind] = ["ir", "llvm"]
+    for order in permutations(cheap * 2):
+        made = elaborated(kernel, comptime, target)
+        assert [made.emit(kind) for kind in order] == [first[kind] for kind in order]
+    for kind in reversed(kinds):
+        assert _steady(made.emit(kind)) == _steady(first[kind])
+        assert made.ir() == first["ir"]
+    assert made.artifact().signature == elaborated(kernel, comptime, target).artifact().signature
+    assert made.ir(locations=True) == elaborated(kernel, comptime, target).ir(locations=True)
+
+
+def _steady(text: str | bytes) -> str | bytes:
+    """Without the numbers that LLVM gives to the calls of a process."""
+    return text if isinstance(text, bytes) else re.sub(r"callseq \d+", "callseq", text)
+
+
+def test_nothing_of_a_compilation_can_be_set() -> None:
+    made = elaborated(scalar_add, {}, "sm_90")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.over = None  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@each_kernel
+@pytest.mark.parametrize("target", ["sm_90", "x86-64"])
 def test_xdsl_reads_the_ir(kernel: Kernel[...], comptime: dict[str, object], target: str) -> None:
     text = elaborated(kernel, comptime, target).ir(locations=True)
     context = Context(allow_unregistered=True)
@@ -135,8 +169,7 @@ def test_xdsl_reads_the_ir(kernel: Kernel[...], comptime: dict[str, object], tar
 @pytest.mark.parametrize("target", ["sm_90", "x86-64"])
 def test_passes_keep_the_rules(kernel: Kernel[...], comptime: dict[str, object], target: str) -> None:
     made = elaborated(kernel, comptime, target)
-    run_passes(made.module, made.target)
-    verify_module(made.module)
+    verify_module(run_passes(made.module, made.target))
 
 
 @each_kernel

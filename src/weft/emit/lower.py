@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from weft.artifact import AssertSite, PrintSite
 from weft.emit import lower_control, lower_host, lower_memory
 from weft.emit.lowering import Lowering, LoweringTable
@@ -14,7 +16,12 @@ LOWER: LoweringTable = {**lower_control.LOWER, **lower_memory.LOWER, **lower_hos
 
 
 def lower_module(
-    module: Module, target: Target, prints: list[PrintSite], asserts: list[AssertSite], *, debug: bool = True
+    module: Module,
+    target: Target,
+    prints: Sequence[PrintSite],
+    asserts: Sequence[AssertSite],
+    *,
+    debug: bool = True,
 ) -> str:
     """The LLVM IR of a verified module."""
     return Lowering(LOWER, module, target, prints, asserts, debug=debug).run()

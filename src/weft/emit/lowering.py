@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from weft.artifact import AssertSite, PrintSite
 from weft.emit.constants import string_text
@@ -61,8 +61,8 @@ class Lowering:
         table: LoweringTable,
         module: Module,
         target: Target,
-        prints: list[PrintSite],
-        asserts: list[AssertSite],
+        prints: Sequence[PrintSite],
+        asserts: Sequence[AssertSite],
         *,
         debug: bool,
     ) -> None:

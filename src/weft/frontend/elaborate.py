@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 from weft.artifact import AssertSite, Piece, PrintSite
-from weft.diagnostics import CompileError, WeftError, a_, caller_location
+from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location
 from weft.dtype import DType
+from weft.frontend.draft import Draft, Program, assemble, memory_of, reached, shared_memory
 from weft.frontend.facts import Facts, Restart
-from weft.frontend.locate import located
+from weft.frontend.locate import located, located_here
 from weft.frontend.over import Over
-from weft.frontend.returns import OpenResults, finish, mark_results
+from weft.frontend.returns import finish, mark_results
 from weft.frontend.stage import stage
 from weft.frontend.staging import Staging
 from weft.ir.builder import building, current
-from weft.ir.core import Function, Module, Region, Value
+from weft.ir.core import Function, Global, Op, Region, Value
+from weft.lang.allocate import check_shared_memory
 from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
@@ -25,10 +28,12 @@ from weft.lang.python_number import python_number
 from weft.lang.returned import result_annotation
 from weft.lang.signature import MISSING, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, lanes_of, leaves_of, spec_of
+from weft.targets import Target
 
 __all__ = ["Elaborator"]
 
-_RESTARTS = 1000
+_PASSES = 1000
+_NO_RESULTS: Mapping[int, DType] = {}
 
 
 def _staging() -> Staging:
@@ -37,35 +42,15 @@ def _staging() -> Staging:
     return b
 
 
-class _Elaborated:
-    """A function of the module and what it returns; under way while ``result`` is None."""
-
-    __slots__ = ("annotation", "function", "open", "result", "results")
-
-    def __init__(self, function: Function) -> None:
-        self.function = function
-        self.result: Spec | None = None
-        self.annotation: Any = MISSING
-        self.results: dict[int, DType] = {}
-        self.open: OpenResults = {}
-
-
 class Elaborator:
-    """Makes one IR module for one target out of Python functions."""
+    """Elaborates one kernel, and what it calls, for one target."""
 
-    def __init__(self, module: Module, target: Any) -> None:
-        self.module = module
+    def __init__(self, target: Target) -> None:
         self.target = target
-        self.prints: list[PrintSite] = []
-        self.asserts: list[AssertSite] = []
         self.formatted: list[tuple[Number, str]] = []
-        self.done: dict[object, _Elaborated] = {}
-        self.stack: list[str] = []
+        self.done: dict[object, Draft | None] = {}
+        self.under_way: list[Draft] = []
         self.facts = Facts()
-        self.uses: set[str] = set()
-        self.dynamic_shared = 0
-        self.uses_thread = False
-        self.element_uses_thread = False
 
     # -- what the language asks of the elaboration under way ------------------------------------
     def new_mark(self) -> object:
@@ -96,82 +81,113 @@ class Elaborator:
         """A value of ``dtype`` is stored into a literal's variable."""
         self.facts.settle(_staging().function_key, mark, dtype, have)
 
-    def print_site(self, site: PrintSite) -> int:
-        """The number of a print."""
-        self.prints.append(site)
-        return len(self.prints) - 1
+    def refer(self, op: Op, what: Draft | Global | PrintSite | AssertSite) -> Op:
+        """Note what an operation names, where it is reached; ``assemble`` writes the name into it."""
+        if _staging().live:
+            self.under_way[-1].refers.append((op, what))
+        return op
 
-    def assert_site(self, pieces: tuple[Piece, ...]) -> int:
-        """The number of an assertion at the line at hand."""
+    def assert_site(self, pieces: tuple[Piece, ...]) -> AssertSite:
+        """An assertion at the line at hand."""
         b = _staging()
         line, column = b.loc[:2]
-        self.asserts.append(AssertSite(pieces, b.file, line, column))
-        return len(self.asserts) - 1
+        return AssertSite(pieces, b.file, line, column)
+
+    def note_use(self, name: str) -> None:
+        """The code at hand uses something that a launch must know of."""
+        if _staging().live:
+            self.under_way[-1].uses.add(name)
+
+    def note_dynamic_shared(self, nbytes: int) -> None:
+        """The code at hand takes so much of the shared memory that its launch gives."""
+        draft = self.under_way[-1]
+        if _staging().live:
+            draft.dynamic_shared = max(draft.dynamic_shared, nbytes)
+
+    def note_thread(self) -> None:
+        """The code at hand asks which thread runs it."""
+        self.under_way[-1].uses_thread |= _staging().live
+
+    def take_shared_memory(self, what: str, size: int) -> None:
+        """Note that the code at hand has taken ``size`` bytes of what a block shares, as ``what`` says.
+
+        If that is too much the kernel is refused, but only where all that it reaches is known: what is taken
+        by a pass that starts again does not count.
+        """
+        draft = self.under_way[-1]
+        if _staging().live:
+            try:
+                taken = shared_memory(self.under_way) - size
+                check_shared_memory(what, size, taken, self.target)
+            except CompileError as error:
+                f = draft.function
+                draft.refused.append(located_here(error, f.file, f.line, f.source_name))
 
     # -- functions ------------------------------------------------------------------------------
-    def kernel(self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None = None) -> Function:
+    def kernel(
+        self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None = None
+    ) -> tuple[Program, Over | None]:
         """Elaborate a kernel for parameters of the given specs.
 
         For a launch over a range on hardware threads the kernel's entry is ``over.runner``'s code, and
         its body a function of the element's index; elsewhere the loops over threads end at the extents.
+        A body that asks which thread runs it gets one element a thread: the range that it is elaborated
+        for comes back with it.
         """
         fn = kernel.function
         order = [(p.name, specs[p.name]) for p in parameters(fn)]
-        made = _Elaborated(Function(self._symbol(fn.__name__), []))
-        f = made.function
-        self.done[fn, "kernel", tuple(order)] = made
-        if over is not None:
-            f.over_rank = over.rank
+        f = Function(fn.__name__, [], kernel=True, over_rank=0 if over is None else over.rank)
         if over is None or over.runner is None:
-            self._run(fn, (fn, "kernel", tuple(order)), order, made, stage(fn, True).run, kernel=True)
-            return f
+            draft = self._run(fn, (fn, "kernel", tuple(order)), order, f, stage(fn, True).run)
+            return assemble(draft, self.target), over
+        body = (fn, "element", tuple(order))
+        draft = self._over(fn, body, order, f, over)
+        if over.per_thread != (1, 1) and any(d.uses_thread for d in reached([_finished(self.done[body])])):
+            over = replace(over, per_thread=(1, 1))
+            draft = self._over(fn, body, order, f, over)
+        return assemble(draft, self.target), over
+
+    def _over(
+        self, fn: Callable[..., Any], body: object, order: list[tuple[str, Spec]], f: Function, over: Over
+    ) -> Draft:
+        """The entry of a launch over a range."""
+        assert over.runner is not None
         runner = stage(over.runner, False).run
         per_x, per_y = over.per_thread
-        names = [f"over.{axis}" for axis in "xyz"]
+        index = [(f"over.{axis}", NumberSpec(DType.int64)) for axis in "xyz"[: over.rank]]
 
         def entry(b: Staging, *values: Any) -> None:
             values, extents = values[: len(order)], list(values[len(order) :])
             extents += [number_class(DType.int64)(1)] * (3 - len(extents))
 
             def element(*index: Any) -> None:
-                self._element(fn, order, values, index)
+                self._element(fn, body, order, values, index)
 
             runner(b, element, tuple(extents), per_x, per_y)
 
-        index = [(name, NumberSpec(DType.int64)) for name in names]
-        key = (fn, "over", tuple(order))
-        self._run(over.runner, key, [*order, *index[: over.rank]], made, entry, kernel=True)
-        return f
+        return self._run(over.runner, (fn, over, tuple(order)), [*order, *index], f, entry)
 
     def _element(
         self,
         fn: Callable[..., Any],
+        key: object,
         order: list[tuple[str, Spec]],
         values: tuple[Any, ...],
         index: tuple[Any, ...],
     ) -> None:
         """Call a kernel's body for one element of a range."""
-        b = current()
-        key = (fn, "element", tuple(order))
-        made = self.done.get(key)
-        if made is None:
-            made = self.done[key] = _Elaborated(
-                Function(self._symbol(f"{fn.__name__}_element"), [], inline=True)
-            )
+        if key not in self.done:
             staged = stage(fn, True).run
 
             def body(b: Staging, *arguments: Any) -> None:
                 b.element = arguments[-3:]
                 staged(b, *arguments[:-3])
 
-            made.function.element = True
+            f = Function(f"{fn.__name__}_element", [], inline=True, element=True)
             names = [(f"global_idx.{axis}", NumberSpec(DType.int64)) for axis in "xyz"]
-            outside, self.uses_thread = self.uses_thread, False
-            self._run(fn, key, [*order, *names], made, body, kernel=False)
-            self.element_uses_thread = self.uses_thread
-            self.uses_thread = outside
+            self.done[key] = self._run(fn, key, [*order, *names], f, body)
         leaves = [leaf for v in (*values, *index) for leaf in leaves_of(v)]
-        b.emit("func.call", tuple(leaves), (), {"callee": made.function.name})
+        self.refer(current().emit("func.call", tuple(leaves)), _finished(self.done[key]))
 
     def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Call a function from code under elaboration: elaborate it for these types, emit the call."""
@@ -198,15 +214,13 @@ class Elaborator:
         met = {leaf: self.type_of(marks[leaf], dtype) for leaf, (dtype, _) in made.open.items()}
         if any(met[leaf] is not dtype for leaf, (dtype, _) in made.open.items()):
             made = self._elaborated(fn, order, met)
-        if made.result is None:
-            cycle = " → ".join([*self.stack[self.stack.index(fn.__qualname__) :], fn.__qualname__])
-            refuse(
-                "recursion",
-                f"{fn.__name__} calls itself ({cycle}), and a GPU has no stack to speak of",
-                hint="write a loop; recursion on a Comptime parameter that ends at compile time is fine",
-            )
+        assert made.result is not None
         types = tuple(leaf.type for leaf in made.result.leaves())
-        op = b.emit("func.call", tuple(leaves), types, {"callee": made.function.name})
+        before = shared_memory(self.under_way) if made.memory else 0
+        op = self.refer(b.emit("func.call", tuple(leaves), types), made)
+        if made.memory and not any(draft.refused for draft in reached([made])):
+            more = shared_memory(self.under_way) - before
+            self.take_shared_memory(f"calling {fn.__name__} takes", more)
         result = made.result.build(op.results)
         if marks:
             mark_results(result, marks, made.open)
@@ -214,76 +228,86 @@ class Elaborator:
 
     def _elaborated(
         self, fn: Callable[..., Any], order: list[tuple[str, Spec]], results: dict[int, DType]
-    ) -> _Elaborated:
+    ) -> Draft:
         """A called function for arguments of these specs; ``results`` are types that its literals take."""
         key = (fn, tuple(order), *results.items())
-        made = self.done.get(key)
-        if made is None:
-            made = self.done[key] = _Elaborated(Function(self._symbol(fn.__name__), [], inline=True))
-            made.results = results
-            try:
-                made.annotation = result_annotation(fn)
-                self._run(fn, key, order, made, stage(fn, False).run, kernel=False)
-            except BaseException:
-                del self.done[key]
-                raise
+        if key in self.done:
+            found = self.done[key]
+            if found is None:
+                self._recursive(fn)
+            return found
+        self.done[key] = None
+        try:
+            f = Function(fn.__name__, [], inline=True)
+            made = self.done[key] = self._run(
+                fn, key, order, f, stage(fn, False).run, result_annotation(fn), results
+            )
+        except BaseException:
+            del self.done[key]
+            raise
         return made
 
-    def _symbol(self, name: str) -> str:
-        taken = {f.name for f in self.module.functions} | {d.function.name for d in self.done.values()}
-        if name not in taken:
-            return name
-        n = 1
-        while f"{name}_{n}" in taken:
-            n += 1
-        return f"{name}_{n}"
+    def _recursive(self, fn: Callable[..., Any]) -> NoReturn:
+        names = [draft.function.source_name for draft in self.under_way]
+        cycle = " → ".join([*names[names.index(fn.__qualname__) :], fn.__qualname__])
+        refuse(
+            "recursion",
+            f"{fn.__name__} calls itself ({cycle}), and a GPU has no stack to speak of",
+            hint="write a loop; recursion on a Comptime parameter that ends at compile time is fine",
+        )
 
     def _run(
         self,
         fn: Callable[..., Any],
         key: object,
         order: list[tuple[str, Spec]],
-        made: _Elaborated,
+        f: Function,
         body: Callable[..., Any],
-        *,
-        kernel: bool,
-    ) -> None:
-        """Elaborate ``fn``: its parameters per ``order``, its code by running ``body``."""
+        annotation: Any = MISSING,
+        results: Mapping[int, DType] = _NO_RESULTS,
+    ) -> Draft:
+        """Elaborate ``fn`` as ``f``: its parameters per ``order``, its code by running ``body``.
+
+        A pass that meets the type of a literal which it took for another is given up, and of it nothing
+        stays but that type.
+        """
         code = fn.__code__
-        f = made.function
-        f.kernel, f.file, f.line, f.source_name = (
-            kernel,
-            code.co_filename,
-            code.co_firstlineno,
-            fn.__qualname__,
+        place = (code.co_filename, code.co_firstlineno, fn.__qualname__)
+        for _ in range(_PASSES):
+            draft = Draft(
+                replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2])
+            )
+            b = Staging(self.target, self)
+            b.function_key, b.file, b.function = key, place[0], draft.function
+            b.region, b.loc = draft.function.body, (place[1], 0)
+            b.annotation, b.result_of, b.results = annotation, fn.__name__, results
+            values = [_parameter(b, draft.function, name, spec) for name, spec in order]
+            self.under_way.append(draft)
+            try:
+                with building(b):
+                    body(b, *values)
+                    draft.result, draft.open = finish(b, draft.function, fn, f.kernel)
+            except Restart:
+                continue
+            except (CompileError, Exception) as error:
+                found = located(error, *place[:2], fn.__name__)
+                told = isinstance(error, WeftError) or found.diagnostics[0].code != "compile-time-error"
+                raise found from (None if told else error)  # a cause that says more than the message
+            finally:
+                self.under_way.pop()
+            draft.memory = memory_of(draft)
+            return draft
+        raise CompileError.at(
+            "literal",
+            f"{fn.__name__} has more than {_PASSES} literals in variables whose type only their use says",
+            Location(*place[:2]),
+            hints=("write their types, as in x = Float64(0.0)",),
         )
-        self.stack.append(fn.__qualname__)
-        try:
-            for _ in range(_RESTARTS):
-                b = Staging(self.module, self.target, self)
-                b.function_key, b.file, b.function = key, f.file, f
-                b.loc = (code.co_firstlineno, 0)
-                b.annotation, b.result_of, b.results = made.annotation, fn.__name__, made.results
-                f.body = b.region = Region()
-                f.args = []
-                values = [_parameter(b, f, name, spec) for name, spec in order]
-                try:
-                    with building(b):
-                        body(b, *values)
-                        made.result, made.open = finish(b, f, fn, kernel)
-                    break
-                except Restart as restart:
-                    if restart.key != key:
-                        raise
-                    for g in b.own_globals:
-                        self.module.globals.remove(g)
-                except (CompileError, Exception) as error:
-                    found = located(error, f.file, f.line, fn.__name__)
-                    told = isinstance(error, WeftError) or found.diagnostics[0].code != "compile-time-error"
-                    raise found from (None if told else error)  # a cause that says more than the message
-        finally:
-            self.stack.pop()
-        self.module.functions.append(f)
+
+
+def _finished(draft: Draft | None) -> Draft:
+    assert draft is not None
+    return draft
 
 
 def _parameter(b: Staging, f: Function, name: str, spec: Spec) -> Any:

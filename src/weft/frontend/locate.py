@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import sysconfig
 from itertools import pairwise
 from types import CodeType, FrameType, TracebackType
@@ -11,7 +12,7 @@ from weft.diagnostics import CompileError, Diagnostic, Location, WeftError, fram
 from weft.frontend import pybuiltins
 from weft.frontend.stage import is_staged
 
-__all__ = ["located"]
+__all__ = ["located", "located_here"]
 
 _LIBRARY = tuple({sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")})
 _LONGEST = 8
@@ -105,6 +106,16 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
             continue
         out.append(dataclasses.replace(diagnostic, notes=_cut((*diagnostic.notes, *chain))))
     return _within(CompileError(out), error.within if not users else name)
+
+
+def located_here(error: CompileError, file: str, line: int, name: str) -> CompileError:
+    """``error`` as ``located`` has it where it is raised by the caller, without raising it."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    tb: TracebackType | None = None
+    while frame is not None:
+        tb = TracebackType(tb, frame, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return located(error.with_traceback(tb), file, line, name)
 
 
 def _asked(frames: list[TracebackType], user: TracebackType) -> bool | None:

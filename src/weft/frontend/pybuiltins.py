@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.dtype import DType
@@ -31,8 +32,8 @@ def _has_length(value: object) -> bool:
 class Builtins(Builder):
     """A builder with the state of one function's elaboration and Python's builtins as ``py_*``."""
 
-    def __init__(self, module: Any, target: Any, elaborator: Any) -> None:
-        super().__init__(module, target, elaborator)
+    def __init__(self, target: Any, elaborator: Any) -> None:
+        super().__init__(target, elaborator)
         self.scopes: list[int] = [0]
         self.regions: list[Region] = []
         self.scope_count = 0
@@ -44,7 +45,7 @@ class Builtins(Builder):
         self.annotation: Any = MISSING
         """What the function says that it returns."""
         self.result_of = ""
-        self.results: dict[int, DType] = {}
+        self.results: Mapping[int, DType] = {}
         """The types of results that are literals, by leaf, where what they meet in a caller says them."""
         self.file = ""
 

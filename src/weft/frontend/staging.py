@@ -276,12 +276,11 @@ class Staging(Logic):
         if holds is None:
             return
         failing, (pieces, values) = self._aside(lambda: text_pieces(text_of(message(), ord("s"))))
-        site = {"site": self.elaborator.assert_site(pieces)}
+        with self.into(failing if failing.ops else self.region):
+            op = self.emit("weft.assert", (holds, *values))
+        self.elaborator.refer(op, self.elaborator.assert_site(pieces))
         if not failing.ops:
-            self.emit("weft.assert", (holds, *values), (), site)
-            return
-        with self.into(failing):  # the message is computed only where it is needed, as in Python
-            self.emit("weft.assert", (holds, *values), (), site)
+            return  # else the message is computed only where it is needed, as in Python
         self.emit("weft.if", (holds,), (), {}, (Region(), failing))
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from weft.diagnostics import CompileError, caller_location
-from weft.ir.core import Attribute, Function, Global, Loc, Module, Op, Region, Value
+from weft.ir.core import Attribute, Function, Loc, Op, Region, Value
 from weft.ir.ops import SPECS
 from weft.ir.types import Type
 
@@ -18,14 +18,13 @@ _NO_ATTRS: dict[str, Attribute] = {}
 
 
 class Builder:
-    """Where elaboration stands: module, function, region, line, and whether code here is reached.
+    """Where elaboration stands: function, region, line, and whether code here is reached.
 
     ``target`` and ``elaborator`` are what the rooms above put there for the library to ask: the
     target compiled for, and who elaborates a called function.
     """
 
-    def __init__(self, module: Module, target: Any = None, elaborator: Any = None) -> None:
-        self.module = module
+    def __init__(self, target: Any = None, elaborator: Any = None) -> None:
         self.target = target
         self.elaborator = elaborator
         self.function: Function | None = None
@@ -34,7 +33,6 @@ class Builder:
         self.live = True
         self.contract = True
         self.element: tuple[Any, Any, Any] | None = None
-        self.own_globals: list[Global] = []
 
     def emit(
         self,
@@ -81,21 +79,6 @@ class Builder:
             yield region
         finally:
             self.region, self.live = before, was_live
-
-    def unique_global(
-        self, stem: str, space: int, element: Type, count: int, align: int, data: bytes | None
-    ) -> str:
-        """A new global of the module; returns its name. Equal constants share one."""
-        if data is not None:
-            for g in self.module.globals:
-                if g.data == data and g.space == space and g.element is element:
-                    return g.name
-        self.module.count += 1
-        made = Global(f"{stem}_{self.module.count}", space, element, count, align, data)
-        self.module.globals.append(made)
-        if data is None:  # a constant may be shared with functions that are not elaborated again
-            self.own_globals.append(made)
-        return made.name
 
 
 _state = threading.local()

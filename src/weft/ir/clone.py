@@ -1,12 +1,13 @@
-"""Copying operations with their operands replaced."""
+"""Copying operations with their operands replaced, and whole modules."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from weft.ir.core import Op, Region, Value
+from weft.ir.core import Function, Module, Op, Region, Value
 
-__all__ = ["clone_op", "clone_region"]
+__all__ = ["clone_module", "clone_op", "clone_region"]
 
 Lookup = Callable[[Value], Value]
 
@@ -39,3 +40,15 @@ def clone_region(region: Region, mapping: dict[Value, Value], lookup: Lookup | N
     for op in region.ops:
         made.ops.append(clone_op(op, mapping, lookup))
     return made
+
+
+def clone_module(module: Module) -> Module:
+    """A copy of a module that shares nothing with it that can change."""
+    return replace(
+        module, functions=[_clone_function(f) for f in module.functions], globals=list(module.globals)
+    )
+
+
+def _clone_function(f: Function) -> Function:
+    args = [Value(a.type, None, a.name) for a in f.args]
+    return replace(f, args=args, body=clone_region(f.body, dict(zip(f.args, args, strict=True))))

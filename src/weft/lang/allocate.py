@@ -9,11 +9,9 @@ from weft.ir.types import I8, pointer
 from weft.lang.errors import refuse
 from weft.lang.machine import dynamic_shared
 from weft.lang.pointer import AddressSpace, Pointer, memory_type
-from weft.targets import Feature
+from weft.targets import Feature, Target
 
-__all__ = ["dynamic_shared_memory", "local_memory", "shared_memory"]
-
-_DYNAMIC = "dynamic_shared_memory"
+__all__ = ["check_shared_memory", "dynamic_shared_memory", "local_memory", "shared_memory"]
 
 
 def local_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
@@ -40,45 +38,42 @@ def local_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
 
 
 def shared_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
-    """Memory of the block for ``count`` elements.
+    """Memory of the block for ``count`` elements; if that is too much, the kernel is refused in the end."""
+    b, space = current(), AddressSpace.SHARED
+    size = count * dtype.itemsize
+    made = _named(b, Global("shared", space, memory_type(dtype), count, alignment), dtype)
+    b.elaborator.take_shared_memory(f"{count} elements of {dtype} are", size)
+    return made
+
+
+def check_shared_memory(what: str, size: int, taken: int, target: Target) -> None:
+    """Refuse ``what`` if a block has not ``size`` bytes of static shared memory beside those taken.
 
     Raises:
-        CompileError: the block would take more than the target has.
+        CompileError: it has not.
     """
-    b, space = current(), AddressSpace.SHARED
-    taken = sum(g.count * max(1, g.element.bits // 8) for g in b.module.globals if g.space == space)
-    size = count * dtype.itemsize
-    limit, most = b.target.static_shared_limit or b.target.shared_limit, b.target.shared_limit
-    if taken + size > limit:
+    if taken + size > target.static_limit:
         there = f", beside {taken} bytes taken before" if taken else ""
         hint = "use a smaller tile, or reuse one that is no longer needed"
-        if taken + size <= most:
+        if taken + size <= target.shared_limit:
+            most = target.shared_limit
             hint = f"dynamic_shared_memory(...) and shared_mem_bytes= at the launch allow {most} bytes"
-        refuse(
-            "shared-memory",
-            f"{count} elements of {dtype} are {size} bytes of shared memory{there}; "
-            f"{b.target.name} allows {limit} bytes of static size per block",
-            hint=hint,
-        )
-    name = b.unique_global("shared", space, memory_type(dtype), count, alignment, None)
-    return Pointer(b.value("llvm.mlir.addressof", (), pointer(space), {"global_name": name}), dtype, space)
+        message = f"{what} {size} bytes of shared memory{there}; "
+        message += f"{target.name} allows {target.static_limit} bytes of static size per block"
+        refuse("shared-memory", message, hint=hint)
 
 
 def dynamic_shared_memory(dtype: DType, alignment: int) -> Pointer[object]:
     """The start of the shared memory whose size the launch gives; every call gives the same."""
-    b, space = current(), AddressSpace.SHARED
+    b = current()
     if b.target.supports(Feature.THREAD_LOOPS):
         return dynamic_shared().bitcast(dtype)
-    _declare_dynamic(b, alignment)
-    at = b.value("llvm.mlir.addressof", (), pointer(space), {"global_name": _DYNAMIC})
-    return Pointer(at, dtype, space)
+    return _named(
+        b, Global("dynamic_shared_memory", AddressSpace.SHARED, I8, 0, alignment, external=True), dtype
+    )
 
 
-def _declare_dynamic(b: Builder, alignment: int) -> None:
-    known = b.module.globals
-    for n, g in enumerate(known):
-        if g.name == _DYNAMIC:
-            if g.align < alignment:
-                known[n] = Global(_DYNAMIC, g.space, I8, 0, alignment, None, True)
-            return
-    known.append(Global(_DYNAMIC, AddressSpace.SHARED, I8, 0, alignment, None, True))
+def _named(b: Builder, memory: Global, dtype: DType) -> Pointer[object]:
+    """A pointer to memory of the module."""
+    op = b.elaborator.refer(b.emit("llvm.mlir.addressof", (), (pointer(memory.space),)), memory)
+    return Pointer(op.result, dtype, memory.space)

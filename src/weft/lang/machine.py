@@ -31,18 +31,17 @@ def element_index(axis: int) -> Int | None:
 
 def uses_thread() -> None:
     """The code depends on which thread runs it, so a thread cannot do several elements."""
-    current().elaborator.uses_thread = True
+    current().elaborator.note_thread()
 
 
 def note_use(name: str) -> None:
     """Note that the kernel uses something that its launch must know of; the artifact's ``uses`` has it."""
-    current().elaborator.uses.add(name)
+    current().elaborator.note_use(name)
 
 
 def note_dynamic_shared(nbytes: int) -> None:
     """Note that the kernel takes so much of the shared memory that its launch gives."""
-    elaborator = current().elaborator
-    elaborator.dynamic_shared = max(elaborator.dynamic_shared, nbytes)
+    current().elaborator.note_dynamic_shared(nbytes)
 
 
 def grid_value(operation: str, axis: str) -> Int:

@@ -133,8 +133,7 @@ def kernel_print(*args: Any, sep: str = " ", end: str = "\n") -> None:
     apart = [item for argument in args for item in (sep, argument)][1:]
     pieces, values = text_pieces(*apart, end)
     b = current()
-    site = b.elaborator.print_site(PrintSite(pieces))
-    b.emit("weft.print", tuple(values), (), {"site": site})
+    b.elaborator.refer(b.emit("weft.print", tuple(values)), PrintSite(pieces))
 
 
 def assertion(condition: Any, message: Callable[[], Any]) -> Value | None:

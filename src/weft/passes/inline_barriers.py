@@ -28,7 +28,7 @@ def inline_barriers(module: Module) -> None:
     functions = {f.name: f for f in module.functions}
     while True:
         waiting = {f.name for f in module.functions if not f.kernel and has_barrier(f.body)}
-        changed = [_Inliner(module, f, functions, waiting).run() for f in module.functions]
+        changed = [_Inliner(f, functions, waiting).run() for f in module.functions]
         if not any(changed):
             module.functions = [f for f in module.functions if f.name not in waiting]
             return
@@ -45,10 +45,7 @@ def _by_thread(v: Value, seen: set[Value]) -> bool:
 class _Inliner:
     """The calls in one function's body."""
 
-    def __init__(
-        self, module: Module, function: Function, functions: dict[str, Function], waiting: set[str]
-    ) -> None:
-        self.module = module
+    def __init__(self, function: Function, functions: dict[str, Function], waiting: set[str]) -> None:
         self.body = function.body
         self.functions = functions
         self.waiting = waiting
@@ -92,7 +89,7 @@ class _Inliner:
         ops = [op for op in made.ops if op.name not in _HOISTED]
         last = ops[-1]
         if _returns(ops[:-1]):
-            leaving = _Leaving(self.module, call, callee)
+            leaving = _Leaving(call, callee)
             out = leaving.body(ops)
             self.head.extend(leaving.slots)
             self.results.update(zip(call.results, leaving.results, strict=True))
@@ -108,9 +105,9 @@ class _Leaving:
     follows is skipped. All threads skip a barrier or none does, as the language has it.
     """
 
-    def __init__(self, module: Module, call: Op, callee: Function) -> None:
+    def __init__(self, call: Op, callee: Function) -> None:
         self.call, self.callee = call, callee
-        self.b = Builder(module)
+        self.b = Builder()
         self.b.loc = call.loc
         self.slots: list[Op] = []
         self.kept = [self.slot(r) for r in call.results]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weft.ir.clone import clone_module
 from weft.ir.core import Module
 from weft.passes.heap_arrays import heap_arrays
 from weft.passes.lockstep import lockstep
@@ -11,9 +12,11 @@ from weft.targets import Feature, Target
 __all__ = ["run_passes"]
 
 
-def run_passes(module: Module, target: Target) -> None:
-    """Rewrite the elaborated module into what ``target`` lowers."""
-    lockstep(module)
+def run_passes(module: Module, target: Target) -> Module:
+    """What ``target`` lowers of an elaborated module, which stays as it is."""
+    made = clone_module(module)
+    lockstep(made)
     if target.supports(Feature.THREAD_LOOPS):
-        thread_loops(module)
-        heap_arrays(module)
+        thread_loops(made)
+        heap_arrays(made)
+    return made

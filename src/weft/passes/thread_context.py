@@ -202,7 +202,7 @@ def add_context_parameters(module: Module, f: Function, layout: SharedLayout, us
         f.over_rank,
         inline=f.inline,
     )
-    b = Builder(module)
+    b = Builder()
     b.region = made.body
     rewriter = Rewriter(b, Context.of(extra), layout, users, [])
     for op in f.body.ops:

@@ -45,7 +45,7 @@ class _Entry:
         self.kernel = kernel
         self.layout = layout
         self.users = users
-        self.b = Builder(module)
+        self.b = Builder()
         self.b.loc = (kernel.line, 0)
         self.together = not layout.size and not has_barrier(kernel.body)
         self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")

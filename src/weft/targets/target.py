@@ -84,6 +84,11 @@ class Target:
         family = name.removeprefix("llvm.").partition(".")[0]
         return family not in _FAMILIES or family == self.family
 
+    @property
+    def static_limit(self) -> int:
+        """Bytes of shared memory that a block may have of static size."""
+        return self.static_shared_limit or self.shared_limit
+
     def supports(self, feature: Feature) -> bool:
         """Whether the target has ``feature``."""
         return feature in self.supported
