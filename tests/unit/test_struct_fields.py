@@ -122,6 +122,29 @@ def test_items_of_lists_keep_what_is_assigned() -> None:
     assert items(2) == (7, 3, 7, 14)
 
 
+@struct
+class Deep:
+    pair: Pair
+
+
+@func
+def augmented(x: Int) -> Any:
+    pair, deep = Pair(Count(x, 0.5), Count(x, 0.5)), Deep(Pair(Count(x, 0.5), Count(x, 0.5)))
+    if x > 1:
+        pair.first.n += 5
+        deep.pair.second.n *= 7
+    for i in range(x):
+        pair.second.n -= i
+        deep.pair.first.n = deep.pair.first.n + i
+    pairs = [Deep(pair)]
+    pairs[0].pair.first.n += 100
+    return pair.first.n, pair.second.n, deep.pair.first.n, deep.pair.second.n, pairs[0].pair.first.n
+
+
+def test_fields_of_fields_are_assigned_whatever_the_depth() -> None:
+    assert augmented(3) == (8, 0, 6, 21, 108)
+
+
 def test_assigning_on_the_host_converts() -> None:
     c = Count(1, 0.5)
     c.step = 0.1

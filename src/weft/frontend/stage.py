@@ -14,6 +14,7 @@ goes through one extra first parameter, the :class:`~weft.frontend.staging.Stagi
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -385,17 +386,16 @@ class _Stager(ast.NodeTransformer):
 
 
 def _as_load(node: ast.expr) -> Any:
-    fields: dict[str, Any] = {f: getattr(node, f) for f in node._fields}
-    fields["ctx"] = ast.Load()
-    copy = type(node)(**fields)
-    return ast.copy_location(copy, node)
+    """A reading copy of a target, whole: what visits it changes it in place."""
+    made: Any = copy.deepcopy(node)
+    made.ctx = ast.Load()
+    return made
 
 
 def _as_store(node: ast.expr) -> Any:
     fields: dict[str, Any] = {f: getattr(node, f) for f in node._fields}
     fields["ctx"] = ast.Store()
-    copy = type(node)(**fields)
-    return ast.copy_location(copy, node)
+    return ast.copy_location(type(node)(**fields), node)
 
 
 def _leaves(node: ast.stmt) -> bool:
