@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Float32, Float64, Int, Kernel, Pointer, kernel
+from weft import Float16, Float32, Float64, Int, Kernel, Pointer, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
 
 @kernel
 def single(x: Pointer[Float32], y: Pointer[Float32], q: Pointer[Float32], r: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        q[i] = x[i] // y[i]
+        r[i] = x[i] % y[i]
+
+
+@kernel
+def half(x: Pointer[Float16], y: Pointer[Float16], q: Pointer[Float16], r: Pointer[Float16], n: Int):
     i = global_idx.x
     if i < n:
         q[i] = x[i] // y[i]
@@ -81,3 +89,23 @@ def test_as_python(kernel: Kernel[...], cls: type[Any], dtype: Any, any_context:
         assert same, (a, c, wanted, got)
         if defined and dtype is np.float64:
             assert float(q[k]) == a // c, (a, c)
+
+
+def test_halves_are_divided_in_single_precision(any_context: DeviceContext) -> None:
+    """As NumPy does it, bit for bit; in half precision the quotient is rounded on the way."""
+    ctx, rng = any_context, np.random.default_rng(3)
+    bits = rng.integers(0, 1 << 16, (2, 20000)).astype(np.uint16)
+    x, y = bits.view(np.float16)
+    n = len(x)
+    buffers = [ctx.enqueue_create_buffer(Float16, n) for _ in range(4)]
+    ctx.enqueue_copy(dst=buffers[0], src=np.ascontiguousarray(x))
+    ctx.enqueue_copy(dst=buffers[1], src=np.ascontiguousarray(y))
+    ctx.enqueue_function(half, *buffers, n, grid_dim=-(-n // 256), block_dim=256)
+    found = [np.empty(n, np.float16) for _ in range(2)]
+    for array, buffer in zip(found, buffers[2:], strict=True):
+        ctx.enqueue_copy(dst=array, src=buffer)
+    ctx.synchronize()
+    some = y != 0
+    with np.errstate(all="ignore"):
+        for array, rule in zip(found, (np.floor_divide, np.remainder), strict=True):
+            np.testing.assert_array_equal(array[some], rule(x[some], y[some]))

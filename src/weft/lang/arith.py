@@ -165,7 +165,11 @@ def _int_mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
 
 
 def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Value]:
-    """CPython's float_divmod, on lanes (Objects/floatobject.c)."""
+    """CPython's float_divmod, on lanes (Objects/floatobject.c); of 16 bits as NumPy: in single precision."""
+    if d.bits == 16:
+        single = DType.float32
+        both = _float_divmod(b, single, cast(b, x, d, single), cast(b, y, d, single))
+        return cast(b, both[0], single, d), cast(b, both[1], single, d)
     zero = b.constant(0.0, x.type)
     if b.target is None or b.target.exact_remainder:
         mod = b.value("arith.remf", (x, y), x.type, _EXACT)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from weft.dtype import DType
 from weft.ir.builder import Builder
 from weft.ir.core import Attribute, Region, Value
-from weft.ir.types import F32, I1, I32, I64, pointer
+from weft.ir.types import I1, I32, I64, pointer
 from weft.lang import arith
 
 __all__ = ["remainder"]
@@ -20,7 +20,14 @@ _INF, _NAN = float("inf"), float("nan")
 
 
 def remainder(b: Builder, d: DType, x: Value, y: Value) -> Value:
-    """``fmod(x, y)`` lane by lane: the sign of ``x``, smaller than ``y``, exact; nan where undefined."""
+    """``fmod(x, y)`` lane by lane: the sign of ``x``, smaller than ``y``, exact; nan where undefined.
+
+    Args:
+        b: where the code goes.
+        d: Float32 or Float64.
+        x: the dividend.
+        y: the divisor.
+    """
     kind = x.type
     if kind.lanes > 1:
         out = x
@@ -29,9 +36,6 @@ def remainder(b: Builder, d: DType, x: Value, y: Value) -> Value:
             one, other = (b.value("vector.extractelement", (v, at), kind.scalar) for v in (x, y))
             out = b.value("vector.insertelement", (remainder(b, d, one, other), out, at), kind)
         return out
-    if d.bits == 16:  # exact in single precision, and then a value of the narrower format
-        wide = remainder(b, DType.float32, *(b.value("arith.extf", (v,), F32) for v in (x, y)))
-        return b.value("arith.truncf", (wide,), kind)
     return _scalar(b, d, x, y)
 
 
