@@ -73,7 +73,7 @@ class Builtins(Builder):
 
     def _extreme(self, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any, better: str) -> Any:
         items = tuple(args[0]) if len(args) == 1 and _has_length(args[0]) else args
-        if not _runtime(items):
+        if not any(isinstance(v, Number) for v in items):
             return plain(*args, **kwargs)
         if kwargs or len(items) == 1 == len(args):
             name = plain.__name__
