@@ -1,0 +1,208 @@
+"""What a program defines before its kernel: constants, structs, plain helpers and functions."""
+
+from __future__ import annotations
+
+from tests.fuzz.expressions import expression, vector
+from tests.fuzz.kinds import BOOL, FLOATS, INTEGERS, KINDS, Kind
+from tests.fuzz.leaves import literal
+from tests.fuzz.scope import Function, Record, Scope
+from tests.fuzz.statements import block, returned
+
+__all__ = ["constants", "functions", "structs"]
+
+
+def inner(s: Scope, budget: int) -> Scope:
+    """The scope of a function's body."""
+    return Scope(
+        s.choice,
+        functions=list(s.functions),
+        types=list(s.types),
+        constants=list(s.constants),
+        fixed=list(s.fixed),
+        lanewise=list(s.lanewise),
+        budget=budget,
+        favourites=s.favourites,
+    )
+
+
+def constants(s: Scope) -> list[str]:
+    """Numbers known at compile time."""
+    lines = ["TAPS = (1, 2, 0, 3)", f"G1 = {s.number(0, 7)}"]
+    s.constants += ["TAPS[1]", "TAPS[3]", "G1", "len(TAPS)", "max(G1, 2)"]
+    for n in range(s.number(0, 2)):
+        kind = s.kind()
+        lines.append(f"C{n} = {_constant(s, kind, 2)}")
+        s.fixed.append((f"C{n}", kind))
+    return lines
+
+
+def _constant(s: Scope, kind: Kind, depth: int) -> str:
+    """A number that the host computes, without what Python raises for."""
+    if depth == 0 or s.chance(5):
+        return f"{kind.name}({literal(s, kind if s.chance(2) else s.pick(INTEGERS))})"
+    a, other = _constant(s, kind, depth - 1), s.kind()
+    form = s.pick("unary cast convert binary binary divide".split())
+    if form in ("cast", "convert"):
+        source = _constant(s, other, depth - 1)
+        return f"{source}.cast({kind.name})" if form == "cast" else f"{kind.name}({source})"
+    if form == "unary":
+        return s.pick(["(-{0})", "abs({0})", "(+{0})"]).format(a)
+    if form == "divide":
+        return f"({a} {s.pick(['//', '%', '/' if kind.is_float else '//'])} {s.number(1, 9)})"
+    return f"({a} {s.pick('+ - *'.split())} {_constant(s, kind, depth - 1)})"
+
+
+def structs(s: Scope) -> list[str]:
+    """Zero to two structs, the second perhaps with the first in it."""
+    lines: list[str] = []
+    for n in range(s.number(0, 2)):
+        fields: list[tuple[str, Kind | Record]] = [
+            (name, s.kind() if not s.chance(8) else BOOL) for name in "xyz"[: s.number(1, 3)]
+        ]
+        if s.types and s.chance(2):
+            fields.append(("q", s.types[0]))
+        record = Record(f"R{n}", tuple(fields))
+        lines += ["@struct", f"class {record.name}:", *[f"    {f}: {k.name}" for f, k in fields], ""]
+        made = Record(record.name, record.fields, *_methods(s, record, lines))
+        s.types.append(made)
+        lines.append("")
+    return lines
+
+
+def _methods(
+    s: Scope, record: Record, lines: list[str]
+) -> tuple[tuple[tuple[str, Kind, Kind], ...], tuple[tuple[str, Kind], ...]]:
+    takes, gives = s.kind(), s.kind()
+    body = inner(s, 6)
+    body.records.append(("self", record))
+    body.fixed.append(("x", takes))
+    made = expression(body, gives, 2)
+    lines += [f"    def look(self, x: {takes.name}) -> {gives.name}:", f"        return {made}", ""]
+    numbers = [(place, kind) for place, kind in record.places("self") if kind is not BOOL]
+    if not numbers:
+        return (("look", takes, gives),), ()
+    lines.append(f"    def change(self, x: {takes.name}):")
+    for _ in range(s.number(1, 2)):
+        place, kind = s.pick(numbers)
+        lines.append(f"        {place} = {expression(body, kind, 2, literals=True)}")
+    lines += ["        return self", ""]
+    return (("look", takes, gives),), (("change", takes),)
+
+
+def functions(s: Scope) -> list[str]:
+    """Plain helpers, and functions of numbers, pairs and structs that call those before them."""
+    lines: list[str] = []
+    for n in range(s.number(0, 3)):
+        lines += s.pick([_plain, _number, _number, _pair, _struct, _open, _lanes])(s, f"h{n}")
+    return lines
+
+
+def _parameters(s: Scope, body: Scope) -> tuple[Kind, ...]:
+    kinds = tuple(s.kind() for _ in range(s.number(1, 3)))
+    for name, kind in zip("xyz", kinds, strict=False):
+        (body.names if s.chance(2) else body.fixed).append((name, kind))
+    return kinds
+
+
+def _plain(s: Scope, name: str) -> list[str]:
+    """Python's function that runs at compile time: one expression."""
+    body = Scope(s.choice, favourites=s.favourites)
+    kinds = _parameters(s, body)
+    gives = s.kind()
+    s.functions.append(Function(f"{name}({{0}})", kinds, gives, False))
+    form = f"def {name}({', '.join('xyz'[: len(kinds)])}):"
+    return [form, f"    return {_straight(body, gives, 2)}", ""]
+
+
+def _straight(s: Scope, kind: Kind, depth: int) -> str:
+    """An expression without a decision, which Python would take at once."""
+    names = s.of(kind)
+    here = s.pick(names) if names else f"{kind.name}({s.pick(s.names + s.fixed)[0]})"
+    if depth == 0:
+        return here
+    other = _straight(s, kind, depth - 1)
+    op = s.pick(["+", "-", "*"])
+    if kind.is_float:
+        return f"_times({here}, {other})" if op == "*" else f"({here} {op} {other})"
+    return s.pick([f"({here} {op} {other})", f"({here} < {other}).select({here}, {other})"])
+
+
+def _body(s: Scope, body: Scope) -> list[str]:
+    mark = body.mark()
+    lines = block(body, "    ", 2, None)
+    body.back(mark)
+    return [*lines, f"    return{returned(body)}", ""]
+
+
+def _number(s: Scope, name: str) -> list[str]:
+    body = inner(s, 5)
+    kinds = _parameters(s, body)
+    body.gives, body.returns = s.kind(), "number"
+    arrow = f" -> {body.gives.name}"
+    parameters = [f"{p}: {k.name}" for p, k in zip("xyz", kinds, strict=False)]
+    given = kinds
+    if s.chance(3):
+        low = 0 if kinds[-1] is BOOL else 3
+        parameters[-1] += f" = {low}"
+        if s.chance(2):
+            given = kinds[:-1]
+    text = _body(s, body)
+    s.functions.append(Function(f"{name}({{0}})", given, body.gives))
+    return ["@func", f"def {name}({', '.join(parameters)}){arrow}:", *text]
+
+
+def _pair(s: Scope, name: str) -> list[str]:
+    body = inner(s, 5)
+    kinds = _parameters(s, body)
+    body.gives, body.returns = s.kind(), "pair"
+    parameters = [f"{p}: {k.name}" for p, k in zip("xyz", kinds, strict=False)]
+    text = _body(s, body)
+    s.functions += [Function(f"{name}({{0}})[{n}]", kinds, body.gives) for n in (0, 1)]
+    return ["@func", f"def {name}({', '.join(parameters)}):", *_typed(text, body.gives)]
+
+
+def _typed(lines: list[str], kind: Kind) -> list[str]:
+    """Literals that are returned are of the type here, as nothing else says it."""
+    return [line.replace(f"_{kind.name}(", f"{kind.name}(") if "return " in line else line for line in lines]
+
+
+def _struct(s: Scope, name: str) -> list[str]:
+    if not s.types:
+        return _number(s, name)
+    body, kind = inner(s, 6), s.pick(s.types)
+    takes = s.kind()
+    body.fixed.append(("y", takes))
+    body.fixed += [("x." + place.partition(".")[2], k) for place, k in kind.places("x")]
+    body.gives, body.returns = kind, "struct"
+    text = _body(s, body)
+    s.functions.append(Function(f"{name}({{0}})", (kind, takes), kind))
+    return ["@func", f"def {name}(x: {kind.name}, y: {takes.name}) -> {kind.name}:", *text]
+
+
+def _lanes(s: Scope, name: str) -> list[str]:
+    """A function of a vector: of so many lanes, or of any."""
+    body, kind, lanes = inner(s, 5), s.kind(), s.pick([2, 4, 8])
+    body.vectors.append(("x", kind, lanes))
+    body.fixed.append(("y", kind))
+    text = block(body, "    ", 1, None) if s.chance(2) else []
+    made = vector(body, kind, lanes, 2)
+    s.lanewise.append((f"{name}({{0}}, {{1}})", kind, lanes))
+    said = f"SIMD[{kind.name}, {lanes if s.chance(2) else '...'}]"
+    return [
+        "@func",
+        f"def {name}(x: {said}, y: {kind.name}) -> SIMD[{kind.name}, {lanes}]:",
+        *text,
+        f"    return {made}",
+        "",
+    ]
+
+
+def _open(s: Scope, name: str) -> list[str]:
+    """Without annotations: what it is given decides."""
+    kind = s.pick([k for k in s.favourites or [*INTEGERS, *FLOATS] if k is not BOOL] or [KINDS["Int32"]])
+    body = inner(s, 5)
+    body.names += [("x", kind), ("y", kind)]
+    body.gives, body.returns = kind, "number"
+    text = _typed(_body(s, body), kind)
+    s.functions.append(Function(f"{name}({{0}})", (kind, kind), kind, False))
+    return ["@func", f"def {name}(x, y):", *text]

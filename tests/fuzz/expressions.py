@@ -1,0 +1,297 @@
+"""Random expressions of a given type."""
+
+from __future__ import annotations
+
+from tests.fuzz.kinds import BOOL, FLOATS, INT, KINDS, Kind
+from tests.fuzz.leaves import COMPARISONS, leaf, narrower, operators, weak
+from tests.fuzz.scope import Record, Scope
+
+__all__ = ["condition", "expression", "index", "record", "vector"]
+
+
+def index(s: Scope, size: int, depth: int = 1) -> str:
+    """An index from 0 to ``size - 1``, of which there is a power of two."""
+    if s.chance(4):
+        return str(s.number(0, size - 1))
+    kind = s.pick([INT, INT, KINDS["Int32"], KINDS["UInt8"]])
+    if size - 1 > kind.high:
+        kind = INT
+    return f"({expression(s, kind, depth)} & {size - 1})"
+
+
+def expression(s: Scope, kind: Kind, depth: int = 2, literals: bool = False) -> str:
+    """An expression of a type; with ``literals`` it may be one that takes its type from what it meets."""
+    if literals and s.chance(4):
+        return weak(s, kind)
+    if depth <= 0 or s.chance(5):
+        return leaf(s, kind)
+    if kind is BOOL:
+        return condition(s, depth)
+    forms = "binary binary binary binary mixed unary cast cast choose extreme memory call logic lanes".split()
+    form = s.pick([*forms, *(["function", "power"] if kind.is_float else ["power", "shift", "round"])])
+    return _FORMS[form](s, kind, depth - 1)
+
+
+def _pair(s: Scope, kind: Kind, depth: int) -> tuple[str, str]:
+    """Two operands, of which at most one is a literal."""
+    first = expression(s, kind, depth)
+    second = expression(s, kind, depth - (not s.chance(2)), literals=True)
+    return (second, first) if s.chance(3) else (first, second)
+
+
+def _joined(s: Scope, kind: Kind, a: str, c: str) -> str:
+    op = s.pick(operators(kind))
+    return f"_times({a}, {c})" if kind.is_float and op == "*" else f"({a} {op} {c})"
+
+
+def _binary(s: Scope, kind: Kind, depth: int) -> str:
+    if s.chance(16):
+        a = expression(s, kind, 0)
+        form = s.pick(["sum([{0}, {1}])", "(lambda q: q - {1})({0})", "sum([{0} - k for k in TAPS])"])
+        return form.format(a, expression(s, kind, depth))
+    if s.chance(12):
+        a, c = _pair(s, kind, depth)
+        return f"divmod({a}, {c})[{s.number(0, 1)}]"
+    return _joined(s, kind, *_pair(s, kind, depth))
+
+
+def _mixed(s: Scope, kind: Kind, depth: int) -> str:
+    if kind.bits == 8:
+        return f"({expression(s, kind, 0)} + ({condition(s, depth)}))"
+    a, c = expression(s, kind, depth), expression(s, narrower(s, kind), depth)
+    return _joined(s, kind, *((a, c) if s.chance(2) else (c, a)))
+
+
+def _unary(s: Scope, kind: Kind, depth: int) -> str:
+    a = expression(s, kind, depth)
+    forms = ["(-{0})", "abs({0})", "(+{0})"]
+    return s.pick(forms if kind.is_float else [*forms, "(~{0})"]).format(a)
+
+
+def _cast(s: Scope, kind: Kind, depth: int) -> str:
+    if s.chance(4):
+        same = [(n, k) for n, k in s.names + s.fixed if k.bits == kind.bits]
+        if same:
+            name, source = s.pick(same)
+            if source.is_float:  # which nan it is, is not said
+                return f"({name} if {name} == {name} else _{source.name}(1.5)).bitcast({kind.name})"
+            if not kind.is_float:
+                return f"{name}.bitcast({kind.name})"
+    if s.chance(6):
+        return f"{kind.name}({condition(s, depth)})"
+    a = expression(s, s.kind(), depth)
+    return f"{kind.name}({a})" if s.chance(2) else f"({a}).cast({kind.name})"
+
+
+def _choose(s: Scope, kind: Kind, depth: int) -> str:
+    a, c = _pair(s, kind, depth)
+    test = condition(s, depth)
+    return f"Bool({test}).select({a}, {c})" if s.chance(4) else f"({a} if {test} else {c})"
+
+
+def _extreme(s: Scope, kind: Kind, depth: int) -> str:
+    a, c = _pair(s, kind, depth)
+    third = f", {expression(s, kind, 0)}" if s.chance(3) else ""
+    return f"{s.pick(['min', 'max'])}({a}, {c}{third})"
+
+
+def _memory(s: Scope, kind: Kind, depth: int) -> str:
+    found = [m for m in s.memories if m.kind is kind]
+    if not found:
+        return _binary(s, kind, depth)
+    m = s.pick(found)
+    return m.form.format(index(s, m.size, depth - 1))
+
+
+def _call(s: Scope, kind: Kind, depth: int) -> str:
+    functions = [f for f in s.functions if f.gives is kind]
+    methods = [(n, m) for n, r in s.records for m in r.methods if m[2] is kind]
+    if methods and s.chance(2):
+        name, (method, takes, _) = s.pick(methods)
+        return f"{name}.{method}({expression(s, takes, depth - 1, literals=True)})"
+    if not functions:
+        return _binary(s, kind, depth)
+    f = s.pick(functions)
+    args = [argument(s, k, depth - 1, f.weak) for k in f.takes]
+    return f.form.format(", ".join(args))
+
+
+def argument(s: Scope, kind: Kind | Record, depth: int, literals: bool) -> str:
+    if isinstance(kind, Record):
+        return record(s, kind, depth)
+    return expression(s, kind, depth, literals)
+
+
+def _logic(s: Scope, kind: Kind, depth: int) -> str:
+    a, c = expression(s, kind, depth), expression(s, kind, depth)
+    return f"({a} {s.pick(['and', 'or'])} {c})"
+
+
+def _lanes(s: Scope, kind: Kind, depth: int) -> str:
+    found = [(n, lanes) for n, k, lanes in s.vectors if k is kind]
+    if not found and s.chance(2):
+        return _binary(s, kind, depth)
+    lanes = s.pick([2, 4, 8])
+    if found:
+        name, lanes = s.pick(found)
+        value = name if s.chance(2) else vector(s, kind, lanes, 1)
+    else:
+        value = vector(s, kind, lanes, 1)
+    if s.chance(2):
+        return f"{value}[{index(s, lanes)}]"
+    how = s.pick(["add", "mul", "min", "max", *([] if kind.is_float else ["or", "and"])])
+    return f"_product({value})" if how == "mul" else f"{value}.reduce_{how}()"
+
+
+def _power(s: Scope, kind: Kind, depth: int) -> str:
+    a = expression(s, kind, depth)
+    if kind.is_float:
+        return f"_power({a}, {s.pick([0, 1, 2, 3, 5, -1, -2])})"
+    if s.chance(2):
+        return f"({a} ** {s.number(0, 6)})"
+    exponent = expression(s, kind, 0)
+    return f"({a} ** {exponent})" if s.chance(2) else f"({a} ** ({exponent} & 7))"
+
+
+def _shift(s: Scope, kind: Kind, depth: int) -> str:
+    count = expression(s, kind, 0)
+    if s.chance(3):
+        count = f"_{kind.name}({s.number(0, kind.bits + 3)})"
+    elif s.chance(2):
+        count = f"({count} & {2 * kind.bits - 1 if kind.bits > 8 else 15})"
+    return f"({expression(s, kind, depth)} {s.pick(['<<', '>>'])} {count})"
+
+
+def _round(s: Scope, kind: Kind, depth: int) -> str:
+    found = f"round({expression(s, s.pick(FLOATS), depth)})"
+    return found if kind is INT else f"{kind.name}({found})"
+
+
+def _function(s: Scope, kind: Kind, depth: int) -> str:
+    a = expression(s, kind, depth)
+    form = s.pick("sqrt floor ceil trunc round fma copysign".split())
+    if form == "fma":
+        return f"math.fma({a}, {expression(s, kind, 0)}, {expression(s, kind, 0, literals=True)})"
+    if form == "copysign":
+        names = [n for n, k in s.names + s.fixed if k is kind]
+        sign = s.pick(names) if names else f"{kind.name}(-1.0)"
+        return f"math.copysign({a}, ({sign} if {sign} == {sign} else _{kind.name}(1.0)))"
+    return f"math.{form}({a})"
+
+
+_FORMS = {
+    "binary": _binary,
+    "mixed": _mixed,
+    "unary": _unary,
+    "cast": _cast,
+    "choose": _choose,
+    "extreme": _extreme,
+    "memory": _memory,
+    "call": _call,
+    "logic": _logic,
+    "lanes": _lanes,
+    "power": _power,
+    "shift": _shift,
+    "round": _round,
+    "function": _function,
+}
+
+
+def condition(s: Scope, depth: int = 1) -> str:
+    """A Bool."""
+    flags = [n for n, k in s.names + s.fixed if k is BOOL]
+    if flags and s.chance(4):
+        return s.pick(flags)
+    form = s.pick("compare compare compare compare logic logic chain in mixed known record".split())
+    if depth > 0 and form == "logic":
+        a, c = condition(s, depth - 1), condition(s, depth - 1)
+        return s.pick(
+            ["({0} and {1})", "({0} or {1})", "_Bool(not {0})", "(({0}) & ({1}))", "(({0}) ^ ({1}))"]
+        ).format(a, c)
+    kind = s.kind()
+    if form == "known" and s.constants:
+        return f"({s.pick(s.constants)} {s.pick(COMPARISONS)} {s.number(0, 3)})"
+    if form == "record":
+        names = [(n, m) for n, r in s.records for m, q in s.records if q is r and n != m]
+        if names:
+            first, second = s.pick(names)
+            return f"({first} {s.pick(['==', '!='])} {second})"
+    a = expression(s, kind, depth - 1)
+    if form == "mixed" and kind.bits > 8:
+        return f"({a} {s.pick(COMPARISONS)} {expression(s, narrower(s, kind), 0)})"
+    if form == "in" and kind is INT and s.chance(2):
+        return f"_Bool({a} in range({s.number(-3, 3)}, {s.number(0, 9)}))"
+    if form == "in" and not kind.is_float:
+        items = ", ".join(weak(s, kind) for _ in range(s.number(1, 3)))
+        return f"_Bool({a} {s.pick(['in', 'not in'])} ({items},))"
+    c = expression(s, kind, 0, literals=True)
+    if form == "chain":
+        return (
+            f"({a} {s.pick(['<', '<='])} {c} {s.pick(COMPARISONS)} {expression(s, kind, 0, literals=True)})"
+        )
+    return f"({a} {s.pick(COMPARISONS)} {c})"
+
+
+def vector(s: Scope, kind: Kind, lanes: int, depth: int) -> str:
+    """A SIMD value."""
+    found = [n for n, k, m in s.vectors if k is kind and m == lanes]
+    if found and (depth <= 0 or s.chance(3)):
+        return s.pick(found)
+    loads = [m for m in s.memories if m.kind is kind and m.loads and m.size >= lanes]
+    if loads and s.chance(2):
+        m = s.pick(loads)
+        return f"{m.loads}.load({index(s, m.size // lanes)} * {lanes}, width={lanes})"
+    if depth <= 0 or s.chance(6):
+        return f"SIMD[{kind.name}, {lanes}]({expression(s, kind, 0, literals=True)})"
+    a = vector(s, kind, lanes, depth - 1)
+    form = s.pick("binary binary unary insert shuffle join select cast compare choose call".split())
+    if form == "choose":
+        return f"({a} if {condition(s, 0)} else {vector(s, kind, lanes, depth - 1)})"
+    if form == "call":
+        calls = [f for f, k, m in s.lanewise if k is kind and m == lanes]
+        return s.pick(calls).format(a, expression(s, kind, 0, literals=True)) if calls else f"(-{a})"
+    if form == "binary":
+        c = (
+            vector(s, kind, lanes, depth - 1)
+            if s.chance(2)
+            else expression(s, kind, depth - 1, literals=True)
+        )
+        return _joined(s, kind, *((a, c) if s.chance(2) else (c, a)))
+    if form == "unary":
+        return s.pick(["(-{0})", "abs({0})"] if kind.is_float else ["(-{0})", "abs({0})", "(~{0})"]).format(a)
+    if form == "insert":
+        return f"{a}.insert({index(s, lanes)}, {expression(s, kind, depth - 1, literals=True)})"
+    if form == "shuffle":
+        return f"{a}.shuffle({', '.join(str(s.number(0, lanes - 1)) for _ in range(lanes))})"
+    if form == "join":
+        picked = ", ".join(str(s.number(0, 2 * lanes - 1)) for _ in range(lanes))
+        return f"{a}.shuffle({picked}, other={vector(s, kind, lanes, depth - 1)})"
+    if form == "select":
+        c = vector(s, kind, lanes, depth - 1)
+        true = a if s.chance(2) else c
+        false = c if s.chance(2) else expression(s, kind, 0, literals=True)
+        return f"({a} {s.pick(COMPARISONS)} {c}).select({true}, {false})"
+    if form == "compare":
+        return (
+            f"SIMD[{kind.name}, {lanes}]({a} {s.pick(COMPARISONS)} {expression(s, kind, 0, literals=True)})"
+        )
+    return f"{vector(s, s.kind(), lanes, depth - 1)}.cast({kind.name})"
+
+
+def record(s: Scope, kind: Record, depth: int) -> str:
+    """A value of a struct."""
+    found = [n for n, r in s.records if r is kind]
+    if found and not s.chance(3):
+        name = s.pick(found)
+        if kind.changes and depth > 0 and s.chance(2):
+            method, takes = s.pick(kind.changes)
+            return f"{name}.{method}({expression(s, takes, depth - 1, literals=True)})"
+        return name
+    functions = [f for f in s.functions if f.gives is kind]
+    if functions and depth > 0 and s.chance(3):
+        f = s.pick(functions)
+        return f.form.format(", ".join(argument(s, k, depth - 1, f.weak) for k in f.takes))
+    if found and depth > 1 and s.chance(3):
+        return f"({s.pick(found)} if {condition(s, 1)} else {record(s, kind, depth - 1)})"
+    fields = [argument(s, k, depth - 1, True) for _, k in kind.fields]
+    return f"{kind.name}({', '.join(fields)})"

@@ -1,0 +1,272 @@
+"""A random program: what it defines, its kernel, its arguments and its launch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from tests.fuzz.definitions import constants, functions, structs
+from tests.fuzz.expressions import condition, expression, index
+from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, literal
+from tests.fuzz.program import Argument, Program
+from tests.fuzz.scope import Choice, Memory, Scope, Seeded
+from tests.fuzz.statements import Loop, block, simple
+from tests.fuzz.together import SWAPPED, together
+from tests.fuzz.values import numbers
+
+__all__ = ["generate", "program_of"]
+
+SLOTS = 2
+"""Elements that each thread has in an output."""
+EXTREMES = [0, -1, -(2**63), 2**63 - 1, 2**63 - 2, 2**31, 2**32, -(2**31)]
+
+
+def generate(seed: int) -> Program:
+    """The program of a number."""
+    with np.errstate(all="ignore"):
+        made = program_of(Seeded(seed))
+    made.seed = seed
+    return made
+
+
+def _shape(s: Scope) -> tuple[dict[str, Any], str, int]:
+    """A launch, the expression of a thread's number in it, and how many there are."""
+    form = s.pick("flat flat flat two three over over2 over3 block block".split())
+    if form == "flat":
+        blocks, threads = s.number(1, 3), s.pick([1, 7, 16, 32])
+        where = s.pick(["global_idx.x", "block_idx.x * block_dim.x + thread_idx.x"])
+        return {"grid_dim": [blocks], "block_dim": [threads]}, where, blocks * threads
+    if form == "block":
+        return {"grid_dim": [s.number(1, 2)], "block_dim": [s.pick([1, 3, 8, 16, 20])]}, "global_idx.x", 0
+    if form == "two":
+        grid, threads = [s.number(1, 2), s.number(1, 3)], [s.pick([1, 3, 4]), s.number(1, 3)]
+        width = grid[0] * threads[0]
+        return (
+            {"grid_dim": grid, "block_dim": threads},
+            f"global_idx.y * {width} + global_idx.x",
+            width * grid[1] * threads[1],
+        )
+    if form == "three":
+        grid, threads = [s.number(1, 2) for _ in range(3)], [s.number(1, 3) for _ in range(3)]
+        width, height, deep = (g * t for g, t in zip(grid, threads, strict=True))
+        where = f"(global_idx.z * {height} + global_idx.y) * (grid_dim.x * block_dim.x) + global_idx.x"
+        return {"grid_dim": grid, "block_dim": threads}, where, width * height * deep
+    extents = (
+        [s.pick([1, 2, 5, 13, 32])] if form == "over" else [s.number(1, 4) for _ in range(int(form[-1]))]
+    )
+    if form == "over":
+        return {"over": extents}, "global_idx.x", extents[0]
+    where = f"global_idx.y * {extents[-1]} + global_idx.x"
+    if form == "over3":
+        where = f"(global_idx.z * {extents[1]} + global_idx.y) * {extents[2]} + global_idx.x"
+    return {"over": extents}, where, math.prod(extents)
+
+
+def program_of(choice: Choice) -> Program:
+    """A program of choices."""
+    s = Scope(choice)
+    every = [*INTEGERS, *FLOATS]
+    s.favourites = [s.pick(every) for _ in range(s.number(2, 4))]
+    lines = [*constants(s), "", *structs(s), *functions(s)]
+    launch, where, count = _shape(s)
+    s.kernel = True
+    by_block = count == 0
+    if by_block:
+        count = launch["grid_dim"][0] * launch["block_dim"][0]
+    arguments = [Argument("n", "scalar", "Int64", [bits_of(INT, _limit(s, count, by_block))])]
+    head, body = [f"    row = {where}"], list[str]()
+    s.fixed += [("row", INT), ("n", INT)]
+    indent, guard = ("    ", []) if by_block else _guard(s)
+    first = s.chance(2)
+    body += _inputs(s, arguments)
+    outputs = _outputs(s, count, arguments)
+    if by_block:
+        body += together(s, launch)
+    else:
+        s.returns = "nothing"
+        body += _fresh(s, "    ")
+        if s.chance(20):
+            body.append(f"    assert {condition(s)} or row < {s.number(-1, 3)}, 'what must hold'")
+        body += [line for _ in range(s.number(1, 3)) for line in _spread(s, "    ")]
+    body += _stores(s, outputs)
+    inside = indent[4:]
+    split = 0 if first else _inputs_end(body)
+    head += [*body[:split], *guard, *[inside + line for line in body[split:]]]
+    if any("swapped(" in line for line in body):
+        lines += SWAPPED
+    lines += ["@kernel", f"def program({', '.join(_parameters(arguments))}):", *head]
+    return Program("\n".join(lines), arguments, launch)
+
+
+def _inputs_end(body: list[str]) -> int:
+    """How many lines at the start read a variable each."""
+    return next((n for n, line in enumerate(body) if "&" not in line.partition("=")[2] or ":" in line), 0)
+
+
+def _guard(s: Scope) -> tuple[str, list[str]]:
+    """What ends or holds the threads that have nothing to do, and how what follows is indented."""
+    test = s.pick(
+        [
+            "",
+            "row >= n",
+            "row > n",
+            "n <= row",
+            "row < n",
+            "row <= n",
+            "row == n",
+            "n > row",
+            "n >= row",
+            "row != n",
+        ]
+    )
+    if test in ("row >= n", "row > n", "n <= row", "row == n"):
+        return "    ", [f"    if {test}:", "        return"]
+    return ("        ", [f"    if {test}:"]) if test else ("    ", [])
+
+
+def _limit(s: Scope, count: int, by_block: bool) -> int:
+    if s.chance(3):
+        return s.pick(EXTREMES)
+    return s.pick([count, count, count - 1, count // 2, count + 5])
+
+
+def _fresh(s: Scope, indent: str) -> list[str]:
+    """Some variables of the favourites to begin with."""
+    out: list[str] = []
+    for kind in s.favourites:
+        name = s.fresh("v")
+        out.append(f"{indent}{name} = {expression(s, kind, 1)}")
+        s.names.append((name, kind))
+    return out
+
+
+def _spread(s: Scope, indent: str) -> list[str]:
+    """Statements whose variables stay known, and some that decide."""
+    out: list[str] = []
+    for _ in range(s.number(1, 3)):
+        out += simple(s, indent)
+    s.budget = 6
+    if s.chance(2):
+        out += [f"{indent}if {condition(s)}:", *block(s, indent + "    ", 2, None)]
+    else:
+        mark, bound = s.mark(), expression(s, INT, 1)
+        name = s.fresh("i")
+        s.fixed.append((name, INT))
+        out += [f"{indent}for {name} in range({bound} & 3):", *block(s, indent + "    ", 2, Loop())]
+        s.back(mark)
+    return out
+
+
+def _inputs(s: Scope, arguments: list[Argument]) -> list[str]:
+    """Arrays, a tensor, scalars and a struct that the kernel is given."""
+    lines: list[str] = []
+    size = 32
+    for n in range(s.number(1, 3)):
+        kind, name = s.kind() if not s.chance(10) else BOOL, f"a{n}"
+        arguments.append(Argument(name, "pointer", kind.name, numbers(s, kind, size)))
+        wide = "" if kind is BOOL else name
+        s.memories.append(Memory(f"{name}[{{0}}]", kind, size, False, wide))
+        own = s.fresh("v")
+        lines.append(f"    {own} = {name}[row & {size - 1}]")
+        s.names.append((own, kind))
+    if s.chance(2):
+        lines += _tensor(s, arguments)
+    for n in range(s.number(0, 2)):
+        kind = s.kind() if not s.chance(8) else BOOL
+        arguments.append(Argument(f"c{n}", "scalar", kind.name, numbers(s, kind, 1)))
+        s.fixed.append((f"c{n}", kind))
+    flat = [r for r in s.types if all(isinstance(k, Kind) for _, k in r.fields)]
+    if flat and s.chance(2):
+        record = s.pick(flat)
+        kinds = [k for _, k in record.places("")]
+        bits = [numbers(s, k, 1)[0] for k in kinds]
+        arguments.append(Argument("r", "struct", record.name, bits, kinds=[k.name for k in kinds]))
+        name = s.fresh("s")
+        lines.append(f"    {name} = r")
+        s.records.append((name, record))
+    if s.chance(2):
+        arguments.append(Argument("fixed", "comptime", value=s.number(0, 5)))
+        s.constants.append("fixed")
+    return lines
+
+
+def _tensor(s: Scope, arguments: list[Argument]) -> list[str]:
+    """A tensor of two modes, and parts of it."""
+    kind, row_major = s.kind(), not s.chance(3)
+    height, width = 8, 8
+    stride = [width, 1] if row_major else [1, height]
+    made = Argument("t", "tensor", kind.name, numbers(s, kind, height * width), [height, width], stride)
+    made.value = s.chance(3)  # a layout that is known at run time
+    arguments.append(made)
+    s.memories.append(Memory(f"t[{{0}}, {index(s, width)}]", kind, height))
+    s.memories.append(Memory(f"t[{index(s, height)}, {{0}}]", kind, width))
+    lines = [f"    t1 = t.tile[4, 2]({index(s, 2)}, {index(s, 4)})"]
+    if s.chance(2) and not made.value:  # at the edge, where less exists
+        name = s.fresh("v")
+        lines.append(f"    t5 = t.tile[3, 5]({index(s, 2)}, {index(s, 2)})")
+        lines.append(f"    {name} = t5[t5.dim(0) - 1, t5.dim(1) - 1]")
+        s.names.append((name, kind))
+    lines += [f"    t2 = t[{index(s, height)}, 2:6]"]
+    s.memories.append(Memory(f"t1[{{0}}, {s.number(0, 1)}]", kind, 4))
+    s.memories.append(Memory("t2[{0}]", kind, 4))
+    if made.value:
+        return lines
+    threads = s.pick(["Layout.row_major(2, 4)", "Layout.col_major(4, 2)"])
+    lines.append(f"    t3 = t.distribute[{threads}](row & 7)")
+    s.memories.append(Memory("t3[{0}, 1]", kind, 2))
+    lines.append(f"    t4 = t.vectorize[{'1, 4' if row_major else '4, 1'}]()")
+    name = s.fresh("u")
+    at = f"{index(s, 8)}, {index(s, 2)}" if row_major else f"{index(s, 2)}, {index(s, 8)}"
+    lines.append(f"    {name} = t4[{at}]")
+    s.vectors.append((name, kind, 4))
+    return lines
+
+
+def _outputs(s: Scope, count: int, arguments: list[Argument]) -> list[Kind]:
+    """An array for each of some kinds, in which each thread has its own elements; and for atomics."""
+    kinds = list(dict.fromkeys([*s.favourites, *(k for _, k in s.names)]))
+    for kind in kinds:
+        name = f"o_{kind.name}"
+        arguments.append(Argument(name, "pointer", kind.name, numbers(s, kind, count * 2 * SLOTS)))
+        form = f"{name}[row * {2 * SLOTS} + {SLOTS} + {{0}}]"
+        s.memories.append(Memory(form, kind, SLOTS, True))
+    if s.chance(2):
+        kind, how = _operation(s)
+        few = [bits_of(kind, literal(s.number(0, 9), kind)) for _ in range(4)]
+        arguments.append(Argument("g", "pointer", kind.name, few))
+        s.counters.append(("g", kind, how))
+    if s.chance(3):
+        kind = s.kind()
+        arguments.append(Argument("ot", "tensor", kind.name, numbers(s, kind, count * 4), [count, 4], [4, 1]))
+        form = s.pick(["ot[row, {0}]", "ot.tile[1, 2](row, 1)[0, {0} & 1]", "ot[row, 0:4][{0}]"])
+        s.memories.append(Memory(form, kind, 4, True, "(ot.ptr + row * 4)"))
+    return kinds
+
+
+def _operation(s: Scope) -> tuple[Kind, str]:
+    """An atomic operation whose order does not matter."""
+    kind = KINDS[s.pick("Int32 UInt32 Int64 UInt64 Float32 Float64".split())]
+    return kind, s.pick("add sub".split() if kind.is_float else "add sub min max and or xor".split())
+
+
+def _stores(s: Scope, outputs: list[Kind]) -> list[str]:
+    """What shows the variables at the end."""
+    out: list[str] = []
+    for kind in outputs:
+        found = s.of(kind)
+        for slot in range(SLOTS):
+            value = found[-1 - slot] if slot < len(found) else expression(s, kind, 2, literals=True)
+            out.append(f"    o_{kind.name}[row * {2 * SLOTS} + {slot}] = {value}")
+    return out
+
+
+def _parameters(arguments: list[Argument]) -> list[str]:
+    out: list[str] = []
+    for a in arguments:
+        if a.form in ("pointer", "tensor"):
+            out.append(f"{a.name}: {'Pointer' if a.form == 'pointer' else 'LayoutTensor'}[{a.kind}]")
+        elif a.form != "comptime":
+            out.append(f"{a.name}: {a.kind}")
+    fixed = [f"{a.name}: Comptime[int]" for a in arguments if a.form == "comptime"]
+    return [*out, "*", *fixed] if fixed else out

@@ -1,0 +1,144 @@
+"""What becomes of a program: judged in a worker, so that a crash or a hang is a verdict like others."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import traceback
+from dataclasses import dataclass
+from typing import IO, Any
+
+from tests.fuzz.program import Program
+
+__all__ = ["FINE", "Judge", "Verdict", "serve"]
+
+FINE = "same"
+_RESTART = 400
+"""After how many programs a worker is replaced, so that what the compiler keeps stays bounded."""
+
+
+@dataclass
+class Verdict:
+    """``same``; ``different``, ``refused``, ``raised``, ``model``, ``crash`` or ``hang``; and its details."""
+
+    name: str
+    detail: str = ""
+
+    @property
+    def fine(self) -> bool:
+        return self.name == FINE
+
+    def like(self, other: Verdict) -> bool:
+        """Whether both are of one kind: what is refused is refused for one reason."""
+        if self.name in ("refused", "raised", "model"):
+            return other.name == self.name and other.detail[:60] == self.detail[:60]
+        return other.name == self.name
+
+
+def judge(device: Any, program: Program) -> Verdict:
+    """Run a program by weft and by the model."""
+    from tests.fuzz.compare import difference
+    from tests.fuzz.machine import run_model
+
+    from weft import WeftError
+
+    try:
+        wanted = run_model(program)
+    except Exception:
+        return Verdict("model", _last())
+    try:
+        got = device.run(program)
+    except WeftError as error:
+        return Verdict("refused", str(error))
+    except Exception:
+        return Verdict("raised", _last())
+    found = difference(program, wanted, got)
+    return Verdict("different", found) if found else Verdict(FINE)
+
+
+def _last() -> str:
+    lines = traceback.format_exc().strip().splitlines()
+    return "\n".join([lines[-1], *lines[-9:-1]])
+
+
+def serve(api: str, out: IO[str]) -> None:
+    """The worker: a line of a seed or of a program comes in, its verdict goes out."""
+    from tests.fuzz.generate import generate
+    from tests.fuzz.weft_run import Device
+
+    device = Device(api)
+    for line in sys.stdin:
+        program = generate(int(line)) if line.strip().isdigit() else Program.from_json(line)
+        verdict = judge(device, program)
+        print(json.dumps([verdict.name, verdict.detail]), file=out, flush=True)
+
+
+class Judge:
+    """A worker and the way to it, until the end of ``with``."""
+
+    def __init__(self, api: str, timeout: float) -> None:
+        self.api = api
+        self.timeout = timeout
+        self.process: subprocess.Popen[str] | None = None
+        self.count = 0
+        self.cache = tempfile.TemporaryDirectory(prefix="weft-fuzz-cache-")
+
+    def _started(self) -> subprocess.Popen[str]:
+        if self.process is not None and self.count % _RESTART == 0:
+            self._end()
+        if self.process is None:
+            self.errors = tempfile.TemporaryFile("w+")
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fuzz", "--worker", self.api],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.errors,
+                text=True,
+                env={**os.environ, "WEFT_CACHE_DIR": self.cache.name},
+            )
+        return self.process
+
+    def ask(self, program: int | Program) -> Verdict:
+        """What becomes of a program, or of that of a seed."""
+        worker = self._started()
+        self.count += 1
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        try:
+            worker.stdin.write(f"{program if isinstance(program, int) else program.to_json()}\n")
+            worker.stdin.flush()
+            ready, _, _ = select.select([worker.stdout], [], [], self.timeout)
+            line = worker.stdout.readline() if ready else None
+        except BrokenPipeError:
+            line = ""
+        if line:
+            return Verdict(*json.loads(line))
+        if line is None:
+            self._end()
+            return Verdict("hang", f"no end in {self.timeout:g} seconds")
+        status = worker.wait()
+        self.errors.seek(0)
+        said = "\n".join(self.errors.read().strip().splitlines()[-6:])
+        self._end()
+        return Verdict("crash", f"the process ended with status {status}\n{said}")
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+        self.cache.cleanup()
+
+    def _end(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            for pipe in (self.process.stdin, self.process.stdout):
+                if pipe is not None:
+                    pipe.close()
+            self.errors.close()
+            self.process = None

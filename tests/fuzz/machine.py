@@ -1,0 +1,274 @@
+"""The model's machine: the threads of a launch, one after the other, in steps from barrier to barrier."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
+from tests.fuzz.lanes import SIMD, Vector, VectorType
+from tests.fuzz.mathematics import MATH
+from tests.fuzz.memories import Array, Atomic, Layout, Pointer, Tensor
+from tests.fuzz.program import Argument, Program, model_text
+from tests.fuzz.scalars import Number, ScalarType, as_kind, number_of
+
+__all__ = ["Outcome", "run_model"]
+
+
+@dataclass
+class Outcome:
+    """What a launch leaves: its arrays by name, what it printed, and whether an assertion failed."""
+
+    arrays: dict[str, npt.NDArray[Any]]
+    printed: list[str] = field(default_factory=list[str])
+    failed: bool = False
+
+
+class Range:
+    """``range``: its numbers have the type in which the bounds meet; ``unroll`` takes Python's own."""
+
+    def __init__(self, *bounds: Any) -> None:
+        kind: Kind = INT
+        typed = [b for b in bounds if isinstance(b, Number)]
+        for n, bound in enumerate(typed):
+            found = bound.kind if n == 0 else meet(kind, bound.kind)
+            assert found is not None
+            kind = found
+        self.kind = kind
+        self.plain = range(*(int(b) for b in bounds))
+
+    def __iter__(self) -> Iterator[Number]:
+        return (Number(self.kind, n) for n in self.plain)
+
+    def __contains__(self, x: Any) -> bool:
+        return int(x) in self.plain
+
+
+def unroll(items: Any) -> Any:
+    return items.plain if isinstance(items, Range) else items
+
+
+def coerced(value: Any, annotation: Any, scope: dict[str, Any]) -> Any:
+    """A parameter or result as its annotation says."""
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, scope)
+        except (NameError, TypeError):
+            return value
+    if isinstance(annotation, ScalarType):
+        return as_kind(value, annotation.kind)
+    return annotation(value) if isinstance(annotation, VectorType) else value
+
+
+def _power(x: Any, n: Any) -> Any:
+    return x**n
+
+
+def kernel(function: Any) -> Any:
+    """``@kernel``."""
+    return function
+
+
+def func(function: Any) -> Any:
+    """``@func``: what is annotated is converted."""
+    names, notes = list(inspect.signature(function).parameters), function.__annotations__
+    if not notes:
+        return function
+    scope = function.__globals__
+    if inspect.isgeneratorfunction(function):
+        return function
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **kwargs}
+        given = {name: coerced(v, notes.get(name), scope) for name, v in given.items()}
+        return coerced(function(**given), notes.get("return"), scope)
+
+    return call
+
+
+class Struct:
+    """What ``@struct`` makes of a class: a value of named fields."""
+
+    fields: dict[str, Any]
+
+    def __init__(self, *args: Any) -> None:
+        for (name, annotation), value in zip(self.fields.items(), args, strict=True):
+            setattr(self, name, coerced(value, annotation, self.scope))
+
+    scope: dict[str, Any]
+
+    def replaced(self, **changed: Any) -> Any:
+        made = object.__new__(type(self))
+        for name, annotation in self.fields.items():
+            value = changed.get(name, getattr(self, name))
+            setattr(made, name, coerced(value, annotation, self.scope))
+        return made
+
+    def __eq__(self, other: Any) -> Any:
+        return Number(BOOL, all(bool(getattr(self, n) == getattr(other, n)) for n in self.fields))
+
+    def __ne__(self, other: Any) -> Any:
+        return ~(self == other)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+
+class Machine:
+    """Where a thread is, and the memory of its block."""
+
+    def __init__(self) -> None:
+        self.ids = {
+            n: SimpleNamespace() for n in "thread_idx block_idx block_dim grid_dim global_idx".split()
+        }
+        self.shared: dict[Any, Array] = {}
+        self.printed: list[str] = []
+
+    def place(self, name: str, x: int, y: int, z: int) -> None:
+        at = self.ids[name]
+        at.x, at.y, at.z = Number(INT, x), Number(INT, y), Number(INT, z)
+
+    def memory(self, dtype: Any, shape: Any, *, address_space: Any = None, alignment: int = 0) -> Any:
+        size = shape.size() if isinstance(shape, Layout) else int(shape)
+        fresh = Array(dtype.kind, [None] * size)
+        if address_space == "shared":
+            fresh = self.shared.setdefault(sys._getframe(1).f_lineno, fresh)  # pyright: ignore[reportPrivateUsage]
+        return Tensor(Pointer(fresh), shape) if isinstance(shape, Layout) else Pointer(fresh)
+
+    def dynamic(self, dtype: Any, size: Any = None) -> Pointer:
+        return Pointer(self.shared.setdefault("dynamic", Array(dtype.kind, [None] * 4096)))
+
+    def show(self, *values: Any) -> None:
+        self.printed.append(" ".join(str(number_of(v)) if isinstance(v, Number) else str(v) for v in values))
+
+    def scope(self) -> dict[str, Any]:
+        def struct(cls: Any) -> Any:
+            made = type(cls.__name__, (cls, Struct), {"__init__": Struct.__init__})
+            made.fields, made.scope = cls.__annotations__, out
+            return made
+
+        def mark(kind: Kind) -> Callable[[Any], Any]:
+            def as_marked(x: Any) -> Any:
+                return VectorType(kind, len(x))(x) if isinstance(x, Vector) else as_kind(x, kind)
+
+            return as_marked
+
+        out: dict[str, Any] = {
+            **self.ids,
+            **{name: ScalarType(kind) for name, kind in KINDS.items()},
+            **{f"_{name}": mark(kind) for name, kind in KINDS.items()},
+            "kernel": kernel,
+            "func": func,
+            "struct": struct,
+            "unroll": unroll,
+            "range": Range,
+            "SIMD": SIMD,
+            "Layout": Layout,
+            "Atomic": Atomic,
+            "print": self.show,
+            "stack_allocation": self.memory,
+            "dynamic_shared_memory": self.dynamic,
+            "AddressSpace": SimpleNamespace(SHARED="shared", LOCAL="local"),
+            "_times": operator.mul,
+            "_power": _power,
+            "_product": operator.methodcaller("reduce_mul"),
+            "math": MATH,
+        }
+        out["Int"], out["UInt"] = out["Int64"], out["UInt64"]
+        return out
+
+
+def _argument(argument: Argument, scope: dict[str, Any], arrays: dict[str, Array]) -> Any:
+    if argument.form == "comptime":
+        return argument.value
+    if argument.form == "struct":
+        values = [
+            Number(KINDS[k], of_bits(KINDS[k], b)) for k, b in zip(argument.kinds, argument.bits, strict=True)
+        ]
+        return scope[argument.kind](*values)
+    kind = KINDS[argument.kind]
+    values = [bool(b) if kind is BOOL else of_bits(kind, b) for b in argument.bits]
+    if argument.form == "scalar":
+        return Number(kind, values[0])
+    arrays[argument.name] = Array(kind, values)
+    at = Pointer(arrays[argument.name])
+    return (
+        Tensor(at, Layout(tuple(argument.shape), tuple(argument.stride))) if argument.form == "tensor" else at
+    )
+
+
+def _extents(given: Any) -> tuple[int, int, int]:
+    x, y, z = [*given, 1, 1][:3]
+    return x, y, z
+
+
+def _run_block(kernel: Any, args: dict[str, Any], threads: list[Callable[[], None]]) -> bool:
+    """Whether a thread failed."""
+    failed = False
+    running: list[tuple[Callable[[], None], Any]] = []
+    for place in threads:
+        place()
+        try:
+            started = kernel(**args)
+        except AssertionError:
+            failed = True
+            continue
+        if inspect.isgenerator(started):
+            running.append((place, started))
+    while running:
+        left: list[tuple[Callable[[], None], Any]] = []
+        for place, thread in running:
+            place()
+            try:
+                if next(thread, "ended") is None:
+                    left.append((place, thread))
+            except AssertionError:
+                failed = True
+        assert len(left) in (0, len(running)), "some threads wait, and others have ended"
+        running = left
+    return failed
+
+
+def _blocks(machine: Machine, launch: dict[str, Any]) -> Iterator[list[Callable[[], None]]]:
+    """For every block, what makes each of its threads the running one."""
+    if "over" in launch:
+        (x, y, z), block = _extents(launch["over"][::-1]), (1, 1, 1)
+    else:
+        (x, y, z), block = _extents(launch["grid_dim"]), _extents(launch["block_dim"])
+    machine.place("block_dim", *block)
+    machine.place("grid_dim", x, y, z)
+
+    def placed(b: tuple[int, int, int], t: tuple[int, int, int]) -> Callable[[], None]:
+        def place() -> None:
+            machine.place("block_idx", *b)
+            machine.place("thread_idx", *t)
+            machine.place("global_idx", *(n * size + m for n, size, m in zip(b, block, t, strict=True)))
+
+        return place
+
+    for bz, by, bx in itertools.product(range(z), range(y), range(x)):
+        inner = itertools.product(*map(range, reversed(block)))
+        yield [placed((bx, by, bz), (tx, ty, tz)) for tz, ty, tx in inner]
+
+
+def run_model(program: Program) -> Outcome:
+    """What the program has to give."""
+    machine = Machine()
+    scope = machine.scope()
+    exec(compile(model_text(program.text), "<model>", "exec", dont_inherit=True), scope)
+    arrays: dict[str, Array] = {}
+    failed = False
+    with np.errstate(all="ignore"):
+        args = {a.name: _argument(a, scope, arrays) for a in program.arguments}
+        for threads in _blocks(machine, program.launch):
+            machine.shared.clear()
+            failed |= _run_block(scope["program"], args, threads)
+    found = {name: to_storage(a.kind, a.values) for name, a in arrays.items()}
+    return Outcome(found, sorted(machine.printed), failed)

@@ -1,0 +1,241 @@
+"""The model's memory: arrays, pointers into them, and tensors over them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any, cast
+
+from tests.fuzz.kinds import Kind
+from tests.fuzz.lanes import Vector
+from tests.fuzz.scalars import Number, as_kind
+
+__all__ = ["Array", "Atomic", "Layout", "Pointer", "Tensor"]
+
+
+class Array:
+    """Elements of one format; one outside is an error of the program."""
+
+    def __init__(self, kind: Kind, values: list[Any]) -> None:
+        self.kind = kind
+        self.values = values
+
+    def load(self, at: int) -> Number:
+        return Number(self.kind, self.values[self.inside(at)])
+
+    def store(self, at: int, value: Any) -> None:
+        self.values[self.inside(at)] = as_kind(value, self.kind).value
+
+    def inside(self, at: int) -> int:
+        if not 0 <= at < len(self.values):
+            raise IndexError(f"element {at} of {len(self.values)}")
+        return at
+
+
+class Pointer:
+    """An address in an array."""
+
+    def __init__(self, array: Array, at: int = 0) -> None:
+        self.array = array
+        self.at = at
+
+    def __add__(self, n: Any) -> Pointer:
+        return Pointer(self.array, self.at + int(n))
+
+    def __sub__(self, n: Any) -> Pointer:
+        return Pointer(self.array, self.at - int(n))
+
+    def __getitem__(self, n: Any) -> Number:
+        return self.array.load(self.at + int(n))
+
+    def __setitem__(self, n: Any, value: Any) -> None:
+        self.array.store(self.at + int(n), value)
+
+    def load(self, n: Any = 0, *, width: int = 1, alignment: int = 0) -> Any:
+        if width == 1:
+            return self[n]
+        return Vector(self.array.kind, [self[int(n) + lane] for lane in range(width)])
+
+    def store(self, n: Any, value: Any, *, alignment: int = 0) -> None:
+        for lane, one in enumerate(value.lanes if isinstance(value, Vector) else [value]):
+            self[int(n) + lane] = one
+
+
+class Layout:
+    """Extents, and by how much the position grows along each."""
+
+    def __init__(self, shape: tuple[int, ...], stride: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.stride = stride
+
+    @staticmethod
+    def row_major(*shape: int) -> Layout:
+        return Layout(shape, tuple(math.prod(shape[n + 1 :]) for n in range(len(shape))))
+
+    @staticmethod
+    def col_major(*shape: int) -> Layout:
+        return Layout(shape, tuple(math.prod(shape[:n]) for n in range(len(shape))))
+
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+def _parts(index: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", index) if isinstance(index, tuple) else (index,)
+
+
+class _Split:
+    """``t.tile[2, 4]`` and its kin: sizes in brackets, then a call."""
+
+    def __init__(self, made: Any) -> None:
+        self.made = made
+
+    def __getitem__(self, sizes: Any) -> Any:
+        given: Any = sizes if isinstance(sizes, Layout) else _parts(sizes)
+
+        def at(*where: Any) -> Any:
+            return self.made(given, where)
+
+        return at
+
+
+class Tensor:
+    """A layout over memory; ``lanes`` are the positions of a vectorized tensor's element."""
+
+    def __init__(self, ptr: Pointer, layout: Layout, lanes: list[int] | None = None) -> None:
+        self.ptr = ptr
+        self.layout = layout
+        self.lanes = lanes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.layout.shape
+
+    def dim(self, mode: int) -> int:
+        return self.layout.shape[mode]
+
+    def size(self) -> int:
+        return self.layout.size()
+
+    def offset(self, index: Any) -> int:
+        index = _parts(index)
+        if len(index) != len(self.shape):
+            raise IndexError(f"{len(index)} indices for {self.shape}")
+        for n, extent in zip(index, self.shape, strict=True):
+            if not 0 <= int(n) < extent:
+                raise IndexError(f"{index} of {self.shape}")
+        return sum(int(n) * step for n, step in zip(index, self.layout.stride, strict=True))
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = _parts(index)
+        if any(isinstance(part, slice) for part in parts):
+            return self._sliced(parts)
+        at = self.offset(index)
+        if self.lanes is None:
+            return self.ptr[at]
+        return Vector(self.ptr.array.kind, [self.ptr[at + lane] for lane in self.lanes])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        at = self.offset(index)
+        for n, lane in enumerate([0] if self.lanes is None else self.lanes):
+            self.ptr[at + lane] = value.lanes[n] if isinstance(value, Vector) else value
+
+    def _sliced(self, parts: Any) -> Tensor:
+        at, shape, stride = 0, list[int](), list[int]()
+        for part, extent, step in zip(parts, self.shape, self.layout.stride, strict=True):
+            if not isinstance(part, slice):
+                at += int(part) * step
+                continue
+            found = cast("Any", part)
+            start = 0 if found.start is None else int(found.start)
+            stop = extent if found.stop is None else int(found.stop)
+            at += start * step
+            shape.append(stop - start)
+            stride.append(step)
+        return Tensor(self.ptr + at, Layout(tuple(shape), tuple(stride)), self.lanes)
+
+    def address(self, *index: Any) -> Pointer:
+        return self.ptr + self.offset(index)
+
+    def fill(self, value: Any) -> None:
+        for index in itertools.product(*map(range, self.shape)):
+            self[index] = value
+
+    @property
+    def tile(self) -> _Split:
+        def made(sizes: tuple[int, ...], where: Any) -> Tensor:
+            steps = zip(where, sizes, self.layout.stride, strict=True)
+            at = sum(int(n) * size * step for n, size, step in steps)
+            left = [extent - int(n) * size for n, size, extent in zip(where, sizes, self.shape, strict=True)]
+            part = tuple(map(min, sizes, left))
+            return Tensor(self.ptr + at, Layout(part, self.layout.stride), self.lanes)
+
+        return _Split(made)
+
+    @property
+    def vectorize(self) -> _Split:
+        def made(sizes: tuple[int, ...], _: Any) -> Tensor:
+            shape = tuple(extent // size for extent, size in zip(self.shape, sizes, strict=True))
+            stride = tuple(step * size for step, size in zip(self.layout.stride, sizes, strict=True))
+            # the first of the sizes runs fastest, as in a layout's own order
+            lanes = [
+                sum(n * step for n, step in zip(reversed(at), self.layout.stride, strict=True))
+                for at in itertools.product(*map(range, reversed(sizes)))
+            ]
+            return Tensor(self.ptr, Layout(shape, stride), lanes)
+
+        return _Split(made)
+
+    @property
+    def distribute(self) -> _Split:
+        def made(threads: Layout, where: Any) -> Tensor:
+            number = int(where[0])
+            coordinate = [
+                number // step % extent for extent, step in zip(threads.shape, threads.stride, strict=True)
+            ]
+            at = sum(n * step for n, step in zip(coordinate, self.layout.stride, strict=True))
+            shape = tuple(extent // n for extent, n in zip(self.shape, threads.shape, strict=True))
+            stride = tuple(step * n for step, n in zip(self.layout.stride, threads.shape, strict=True))
+            return Tensor(self.ptr + at, Layout(shape, stride), self.lanes)
+
+        return _Split(made)
+
+
+class Atomic:
+    """The atomic operations: threads of the model run one after the other."""
+
+    @staticmethod
+    def _change(pointer: Any, change: Callable[[Number], Any]) -> Number:
+        at = pointer.ptr if isinstance(pointer, Tensor) else pointer
+        before = at[0]
+        at[0] = change(before)
+        return before
+
+    @staticmethod
+    def fetch_add(pointer: Any, value: Any, **_: Any) -> Number:
+        return Atomic._change(pointer, lambda x: x + value)
+
+    @staticmethod
+    def fetch_sub(pointer: Any, value: Any, **_: Any) -> Number:
+        return Atomic._change(pointer, lambda x: x - value)
+
+    @staticmethod
+    def fetch_min(pointer: Any, value: Any, **_: Any) -> Number:
+        return Atomic._change(pointer, lambda x: min(x, as_kind(value, x.kind)))
+
+    @staticmethod
+    def fetch_max(pointer: Any, value: Any, **_: Any) -> Number:
+        return Atomic._change(pointer, lambda x: max(x, as_kind(value, x.kind)))
+
+    @staticmethod
+    def fetch_and(pointer: Any, value: Any, **_: Any) -> Number:
+        return Atomic._change(pointer, lambda x: x & value)
+
+    @staticmethod
+    def fetch_or(pointer: Any, value: Any, **_: Any) -> Number:
+        return Atomic._change(pointer, lambda x: x | value)
+
+    @staticmethod
+    def fetch_xor(pointer: Any, value: Any, **_: Any) -> Number:
+        return Atomic._change(pointer, lambda x: x ^ value)

@@ -1,0 +1,165 @@
+"""A program: its text, arguments and launch; how weft is given it, and how the model is.
+
+The text is Python in which a few calls are marks. ``_Int32(x)`` says that the literals in ``x`` are ``Int32``
+there, by the language's rules: weft is given ``x``, the model converts. ``_times(x, y)`` is a product that a
+GPU must not fuse with a sum, ``_power(x, n)`` and ``_product(v)`` likewise.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tests.fuzz.kinds import KINDS
+
+__all__ = ["Argument", "Program", "model_text", "weft_text"]
+
+
+@dataclass
+class Argument:
+    """What a kernel is given: a ``pointer``, ``tensor``, ``scalar``, ``struct`` or ``comptime``."""
+
+    name: str
+    form: str
+    kind: str = ""
+    bits: list[int] = field(default_factory=list[int])
+    """The elements, as bits; of a struct its fields', in order."""
+    shape: list[int] = field(default_factory=list[int])
+    stride: list[int] = field(default_factory=list[int])
+    kinds: list[str] = field(default_factory=list[str])
+    """Of a struct: the kinds of its fields."""
+    value: Any = None
+    """What a compile-time parameter is."""
+
+
+@dataclass
+class Program:
+    """A text with a kernel ``program``, its arguments in order, and how it is launched."""
+
+    text: str
+    arguments: list[Argument]
+    launch: dict[str, Any]
+    seed: int = 0
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Program:
+        made: dict[str, Any] = json.loads(text)
+        made["arguments"] = [Argument(**argument) for argument in made["arguments"]]
+        return Program(**made)
+
+
+HEAD = """from __future__ import annotations
+from weft import *
+from weft import math
+from weft.atomic import Atomic
+from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.lang import no_contraction
+from weft.layout import Layout, LayoutTensor
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
+
+"""
+APART = """
+def _times(x, y):
+    with no_contraction():
+        return x * y
+
+def _power(x, n):
+    with no_contraction():
+        return x ** n
+
+def _product(v):
+    with no_contraction():
+        return v.reduce_mul()
+
+"""
+
+
+class _ForWeft(ast.NodeTransformer):
+    """Marks become what they mark."""
+
+    def __init__(self, apart: bool) -> None:
+        self.apart = apart
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name[:1] == "_" and name[1:] in KINDS:
+            return node.args[0]
+        if self.apart:
+            return node
+        if name == "_times":
+            return ast.BinOp(node.args[0], ast.Mult(), node.args[1])
+        if name == "_power":
+            return ast.BinOp(node.args[0], ast.Pow(), node.args[1])
+        if name == "_product":
+            return ast.Call(ast.Attribute(node.args[0], "reduce_mul", ast.Load()), [], [])
+        return node
+
+
+def weft_text(text: str, apart: bool = False) -> str:
+    """What weft is given; ``apart`` where the device fuses products and sums."""
+    body = ast.unparse(ast.fix_missing_locations(_ForWeft(apart).visit(ast.parse(text))))
+    return HEAD + (APART if apart else "") + body + "\n"
+
+
+def _named(tree: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name for n in ast.walk(tree)
+    )
+
+
+class _ForModel(ast.NodeTransformer):
+    """Structs change by value; where threads wait, a generator yields."""
+
+    def __init__(self, waiting: set[str]) -> None:
+        self.waiting = waiting
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        self.generic_visit(node)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
+            return _changed(node.targets[0], node.value)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Attribute):
+            return node
+        now = ast.parse(ast.unparse(node.target), mode="eval").body
+        return _changed(node.target, ast.BinOp(now, node.op, node.value))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name):
+            if node.func.id == "barrier":
+                return ast.Yield(None)
+            if node.func.id in self.waiting:
+                return ast.YieldFrom(node)
+        return node
+
+
+def _changed(target: ast.Attribute, value: ast.expr) -> ast.stmt:
+    """``p.q.x = v`` as ``p = p.replaced(q=p.q.replaced(x=v))``."""
+    where: ast.expr = target
+    while isinstance(where, ast.Attribute):
+        owner = ast.parse(ast.unparse(where.value), mode="eval").body
+        value = ast.Call(ast.Attribute(owner, "replaced", ast.Load()), [], [ast.keyword(where.attr, value)])
+        where = where.value
+    assert isinstance(where, ast.Name)
+    return ast.Assign([ast.Name(where.id, ast.Store())], value, lineno=0)
+
+
+def model_text(text: str) -> str:
+    """What the model runs; its kernel is a generator where threads wait for each other."""
+    tree = ast.parse(text)
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    waiting: set[str] = set()
+    for function in functions:  # those that call one come after it
+        if _named(function, "barrier") or any(_named(function, name) for name in waiting):
+            waiting.add(function.name)
+    made = ast.fix_missing_locations(_ForModel(waiting).visit(tree))
+    return "from __future__ import annotations\n" + ast.unparse(made) + "\n"

@@ -1,0 +1,284 @@
+"""Random statements: assignments to numbers, structs, vectors and memory, and control flow around them."""
+
+from __future__ import annotations
+
+from tests.fuzz.expressions import condition, expression, record, vector
+from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
+from tests.fuzz.leaves import narrower, weak
+from tests.fuzz.scope import Record, Scope
+from tests.fuzz.stores import atomic, local, pointer, store
+
+__all__ = ["Loop", "block", "simple"]
+
+ITEMS = ["unroll(range(3))", "(0, 1, 2)", "[3, 1, 2, 0]", "unroll([2, 0, 1])", "unroll(range(4, 0, -2))"]
+BOUNDS = [
+    "3",
+    "{0} & 3",
+    "1, ({0} & 3) + 2",
+    "{0} & 3, {1} & 3",
+    "{0} & 3, -2, -1",
+    "0, {0} & 3, ({1} & 1) + 1",
+    "{0} & 3, {1} & 3, ({2} & 1) * 3 - 2",
+    "{0} & 3, -3, -({1} & 1) - 1",
+]
+
+
+class Loop:
+    """The loop around; the index of an unrolled one, which decides at compile time."""
+
+    def __init__(self, unrolled: str = "") -> None:
+        self.unrolled = unrolled
+
+
+def block(s: Scope, indent: str, depth: int, loop: Loop | None, literals: bool = False) -> list[str]:
+    """Statements; what is assigned only inside stays unknown outside. ``literals``: it may end with one."""
+    mark = s.mark()
+    out: list[str] = []
+    for _ in range(s.number(1, 3)):
+        if s.budget <= 0:
+            break
+        s.budget -= 1
+        lines, ends = statement(s, indent, depth, loop)
+        out += lines
+        if ends:
+            break
+    else:
+        outer = [(n, k) for n, k in s.names[: mark[0]] if k is not BOOL]
+        if outer and literals and s.chance(4):  # of the type that the variable has
+            name, kind = s.pick(outer)
+            out.append(f"{indent}{name} = {weak(s, kind)}")
+    s.back(mark)
+    return out or [f"{indent}pass"]
+
+
+def simple(s: Scope, indent: str) -> list[str]:
+    """An assignment, a store, or a print."""
+    forms = [*_SIMPLE, "new", "old", "record", "store"]
+    return _SIMPLE[s.pick(forms)](s, indent) or _new(s, indent)
+
+
+def _new(s: Scope, indent: str) -> list[str]:
+    kind, name = s.kind(), s.fresh("v")
+    line = f"{indent}{name} = {expression(s, kind)}"
+    s.names.append((name, kind))
+    return [line]
+
+
+def _old(s: Scope, indent: str) -> list[str]:
+    if not s.names:
+        return _new(s, indent)
+    name, kind = s.pick(s.names)
+    return [f"{indent}{name} = {expression(s, kind)}"]
+
+
+def _augmented(s: Scope, indent: str) -> list[str]:
+    numbers = [(n, k) for n, k in s.names if k is not BOOL]
+    if not numbers:
+        return _new(s, indent)
+    name, kind = s.pick(numbers)
+    ops = "+= -= /= //= %=" if kind.is_float else "+= -= *= //= %= &= |= ^="
+    return [f"{indent}{name} {s.pick(ops.split())} {expression(s, kind, literals=True)}"]
+
+
+def _annotated(s: Scope, indent: str) -> list[str]:
+    kind, name = s.kind(), s.fresh("v")
+    source = kind if kind.bits == 8 or s.chance(2) else narrower(s, kind)
+    line = f"{indent}{name}: {kind.name} = _{kind.name}({expression(s, source, literals=source is kind)})"
+    s.names.append((name, kind))
+    return [line]
+
+
+def _tuple(s: Scope, indent: str) -> list[str]:
+    if len(s.names) < 2:
+        return _new(s, indent)
+    (a, first), (c, second) = s.pick(s.names), s.pick(s.names)
+    if a == c:
+        return _old(s, indent)
+    pairs = [f for f in s.functions if f.gives is first and f.form.endswith("[0]")]
+    if pairs and first is second and s.chance(2):
+        f = s.pick(pairs)
+        args = ", ".join(expression(s, k, 1, f.weak) for k in f.takes if isinstance(k, Kind))
+        return [f"{indent}{a}, {c} = {f.form.format(args)[:-3]}"]
+    value = c if first is second and s.chance(2) else expression(s, first)
+    return [f"{indent}{a}, {c} = {value}, {expression(s, second)}"]
+
+
+def _flag(s: Scope, indent: str) -> list[str]:
+    flags = [n for n, k in s.names if k is BOOL]
+    value = s.pick(["_Bool(True)", "_Bool(False)", condition(s, 1), f"_Bool({condition(s, 2)})"])
+    if flags and s.chance(2):
+        return [f"{indent}{s.pick(flags)} = {value}"]
+    name = s.fresh("f")
+    s.names.append((name, BOOL))
+    return [f"{indent}{name} = Bool({value})"]
+
+
+def _record(s: Scope, indent: str) -> list[str]:
+    if not s.types:
+        return _old(s, indent)
+    if not s.records or s.chance(3):
+        kind, name = s.pick(s.types), s.fresh("s")
+        line = f"{indent}{name} = {record(s, kind, 2)}"
+        s.records.append((name, kind))
+        return [line]
+    name, kind = s.pick(s.records)
+    if s.chance(3):
+        return [f"{indent}{name} = {record(s, kind, 2)}"]
+    place, number = s.pick(kind.places(name))
+    if number is not BOOL and s.chance(3):
+        return [f"{indent}{place} += {expression(s, number, literals=True)}"]
+    return [f"{indent}{place} = {expression(s, number, literals=True)}"]
+
+
+def _vector(s: Scope, indent: str) -> list[str]:
+    if s.vectors and s.chance(2):
+        name, kind, lanes = s.pick(s.vectors)
+        return [f"{indent}{name} = {vector(s, kind, lanes, 2)}"]
+    kind, lanes, name = s.kind(), s.pick([2, 4, 8]), s.fresh("u")
+    line = f"{indent}{name} = {vector(s, kind, lanes, 2)}"
+    s.vectors.append((name, kind, lanes))
+    return [line]
+
+
+def _weak(s: Scope, indent: str) -> list[str]:
+    """A literal in a variable, which takes the type of what a loop adds to it."""
+    kind, name, i = s.kind(), s.fresh("v"), s.fresh("i")
+    if kind is BOOL:
+        return _flag(s, indent)
+    start = f"_{kind.name}({s.pick(['0.0', '1.0', '0.1'])})" if kind.is_float else weak(s, kind)
+    lines = [f"{indent}{name} = {start}", f"{indent}for {i} in range({s.number(1, 3)}):"]
+    lines.append(f"{indent}    {name} {s.pick(['+=', '-='])} {expression(s, kind, 1)}")
+    s.names.append((name, kind))
+    return lines
+
+
+def _print(s: Scope, indent: str) -> list[str]:
+    if not s.kernel or not s.chance(3):
+        return store(s, indent)
+    numbers = [(n, k) for n, k in s.names if not k.is_float or k.bits >= 32]
+    shown = [s.pick(numbers) for _ in range(s.number(0, 2))] if numbers else []
+    specs = {
+        n: "" if k is BOOL else s.pick(["", ":.3f", ":e"] if k.is_float else ["", ":d", ":5d", ":x"])
+        for n, k in shown
+    }
+    parts = " ".join(f"{{{n}{spec}}}" for n, spec in specs.items())
+    said = s.pick([f'f"{{row}} {parts}"', f"{', '.join(['row', *specs])}"])
+    return [f"{indent}if row & 15 == {s.number(0, 15)}:", f"{indent}    print({said})"]
+
+
+def _assert(s: Scope, indent: str) -> list[str]:
+    if not s.kernel or not s.chance(6):
+        return _old(s, indent)
+    test = s.pick(["row >= 0", "row * 0 == 0", "0 <= row < 1 << 40"])
+    return [f"{indent}assert {test}, {s.pick([repr('what'), 'f' + repr('{row} is not there')])}"]
+
+
+_SIMPLE = {
+    "new": _new,
+    "old": _old,
+    "augmented": _augmented,
+    "annotated": _annotated,
+    "tuple": _tuple,
+    "flag": _flag,
+    "record": _record,
+    "vector": _vector,
+    "store": store,
+    "local": local,
+    "pointer": pointer,
+    "weak": _weak,
+    "print": _print,
+    "assert": _assert,
+    "atomic": atomic,
+}
+
+
+def statement(s: Scope, indent: str, depth: int, loop: Loop | None) -> tuple[list[str], bool]:
+    """Lines, and whether nothing may follow."""
+    form = s.pick("simple simple simple simple simple if if for for while unroll jump return".split())
+    inner = indent + "    "
+    if form == "jump" and loop is not None:
+        word = s.pick(["break", "continue"])
+        if not loop.unrolled:
+            return [f"{indent}{word}"], True
+        test = f"{loop.unrolled} == {s.number(0, 3)}"
+        return [f"{indent}if {test}:", f"{inner}{word}"], False
+    if form == "return" and s.returns and (loop is None or not loop.unrolled):
+        return [f"{indent}return{returned(s)}"], True
+    if depth == 0 or form in ("simple", "jump", "return"):
+        return simple(s, indent), False
+    if form == "if":
+        return _if(s, indent, depth, None if loop is not None and loop.unrolled else loop), False
+    if form == "while":
+        return _while(s, indent, depth), False
+    return (_unroll if form == "unroll" else _for)(s, indent, depth), False
+
+
+def returned(s: Scope) -> str:
+    """What stands behind ``return``."""
+    if s.gives is None:
+        return ""
+    if isinstance(s.gives, Record):
+        return f" {record(s, s.gives, 2)}"
+    made = expression(s, s.gives, 2, literals=True)
+    if s.returns == "pair":
+        return f" {made}, {expression(s, s.gives, 1, literals=True)}"
+    return f" {made}"
+
+
+def _if(s: Scope, indent: str, depth: int, loop: Loop | None) -> list[str]:
+    inner = indent + "    "
+    out = [f"{indent}if {condition(s)}:", *block(s, inner, depth - 1, loop)]
+    while s.chance(3):
+        out += [f"{indent}elif {condition(s)}:", *block(s, inner, depth - 1, loop)]
+    if s.chance(2):
+        out += [f"{indent}else:", *block(s, inner, depth - 1, loop)]
+    return out
+
+
+def _while(s: Scope, indent: str, depth: int) -> list[str]:
+    inner, counter = indent + "    ", s.fresh("w")
+    test = f"{counter} < {s.number(1, 5)}"
+    if s.chance(2):
+        test = s.pick([f"{test} and {condition(s, 1)}", f"not ({condition(s, 1)}) and {test}"])
+    body = [f"{inner}{counter} += 1"]
+    if s.chance(4):
+        body += [f"{inner}if {counter} > {s.number(1, 4)}:", f"{inner}    break"]
+        test = "True"
+    mark = s.mark()
+    s.fixed.append((counter, INT))
+    out = [f"{indent}{counter} = {s.pick(['Int(0)', '_Int64(0)'])}", f"{indent}while {test}:", *body]
+    out += block(s, inner, depth - 1, Loop(), True)
+    s.back(mark)
+    s.fixed.append((counter, INT))
+    return out
+
+
+def _unroll(s: Scope, indent: str, depth: int) -> list[str]:
+    name, mark = s.fresh("k"), s.mark()
+    s.constants.append(name)
+    out = [f"{indent}for {name} in {s.pick(ITEMS)}:", *block(s, indent + "    ", depth - 1, Loop(name))]
+    s.back(mark)
+    return out
+
+
+def _for(s: Scope, indent: str, depth: int) -> list[str]:
+    kind = s.pick([INT, INT, INT, *[k for k in INTEGERS if k.signed]])
+    numbers = [expression(s, kind, 1), expression(s, kind, 0), expression(s, kind, 0)]
+    bounds = s.pick(BOUNDS).format(*numbers)
+    if bounds == "3":
+        kind = INT
+    out: list[str] = []
+    known = [n for n, k in s.names if k is kind]
+    mark, name, after = s.mark(), s.fresh("i"), False
+    if known and s.chance(5):
+        name = s.pick(known)
+    else:
+        if s.chance(2):
+            out.append(f"{indent}{name} = {kind.name}(-1)")
+            after = True
+        s.fixed.append((name, kind))
+    out += [f"{indent}for {name} in range({bounds}):", *block(s, indent + "    ", depth - 1, Loop(), True)]
+    s.back(mark)
+    if after:
+        s.fixed.append((name, kind))
+    return out

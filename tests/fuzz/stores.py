@@ -1,0 +1,73 @@
+"""Random statements that write to memory, or make some."""
+
+from __future__ import annotations
+
+from tests.fuzz.expressions import expression, index, vector
+from tests.fuzz.kinds import BOOL, KINDS
+from tests.fuzz.scope import Memory, Scope
+
+__all__ = ["atomic", "local", "pointer", "store"]
+
+
+def store(s: Scope, indent: str) -> list[str]:
+    found = [m for m in s.memories if m.writable]
+    if not found:
+        return []
+    m = s.pick(found)
+    place = m.form.format(index(s, m.size))
+    if m.loads and s.chance(4):
+        lanes = s.pick([n for n in (2, 4, 8) if n <= m.size])
+        return [
+            f"{indent}{m.loads}.store({index(s, m.size // lanes)} * {lanes}, {vector(s, m.kind, lanes, 1)})"
+        ]
+    if m.kind is not BOOL and s.chance(3):
+        return [f"{indent}{place} += {expression(s, m.kind, literals=True)}"]
+    return [f"{indent}{place} = {expression(s, m.kind, literals=True)}"]
+
+
+def local(s: Scope, indent: str) -> list[str]:
+    """Memory of the thread: a tensor of one or two modes, or a pointer; filled at once."""
+    kind, name, size = s.kind(), s.fresh("m"), s.pick([2, 4, 8])
+    form, fill = s.number(0, 2), expression(s, kind, 1, literals=True)
+    if form == 0:
+        s.memories.append(Memory(f"{name}[{{0}}]", kind, size, True, f"{name}.ptr"))
+        shape = f"Layout.row_major({size})"
+        return [f"{indent}{name} = stack_allocation({kind.name}, {shape})", f"{indent}{name}.fill({fill})"]
+    if form == 1:
+        made = s.pick(["row_major", "col_major"])
+        at = index(s, size)
+        s.memories.append(Memory(f"{name}[{{0}}, {s.number(0, 3)}]", kind, size, True))
+        s.memories.append(Memory(f"{name}[{at if at.isdigit() else 0}, {{0}}]", kind, 4, True))
+        shape = f"Layout.{made}({size}, 4)"
+        return [f"{indent}{name} = stack_allocation({kind.name}, {shape})", f"{indent}{name}.fill({fill})"]
+    counter = s.fresh("i")
+    lines = [
+        f"{indent}{name} = stack_allocation({kind.name}, {size})",
+        f"{indent}for {counter} in range({size}):",
+    ]
+    lines.append(f"{indent}    {name}[{counter}] = {fill}")
+    s.memories.append(Memory(f"{name}[{{0}}]", kind, size, True, name))
+    return lines
+
+
+def pointer(s: Scope, indent: str) -> list[str]:
+    """A pointer into memory that is there."""
+    found = [m for m in s.memories if m.loads and m.size >= 16]
+    if not found:
+        return store(s, indent)
+    m, name = s.pick(found), s.fresh("p")
+    half = m.size // 2
+    line = f"{indent}{name} = {m.loads} + {index(s, half)}"
+    s.memories.append(Memory(f"{name}[{{0}}]", m.kind, half, False, name))
+    return [line]
+
+
+def atomic(s: Scope, indent: str) -> list[str]:
+    if not s.counters:
+        return []
+    at, kind, how = s.pick(s.counters)
+    value = expression(s, kind, 1, literals=True)
+    if kind.is_float:  # small whole numbers, whose sum is exact
+        value = f"{kind.name}({expression(s, KINDS['Int32'], 1)} & 15)"
+    scope = ', scope="block"' if at.startswith("count") else ""
+    return [f"{indent}Atomic.fetch_{how}({at} + {index(s, 4)}, {value}{scope})"]

@@ -1,0 +1,99 @@
+"""The fuzzer's first programs on each device; ``python -m tests.fuzz`` runs as many as one likes."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.fuzz.generate import generate
+from tests.fuzz.judge import FINE, Judge
+from tests.fuzz.kinds import INT, KINDS, bits_of, convert, literal
+from tests.fuzz.machine import run_model
+from tests.fuzz.program import Argument, Program, model_text, weft_text
+from tests.fuzz.shrink import shrunk
+
+PROGRAMS = 240
+JOBS = 2
+
+
+@pytest.mark.parametrize("api", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_first_programs(api: str) -> None:
+    def judged(first: int) -> dict[int, str]:
+        with Judge(api, 60.0) as judge:
+            found = {seed: judge.ask(seed) for seed in range(first, PROGRAMS, JOBS)}
+        return {seed: f"{v.name}: {v.detail}" for seed, v in found.items() if not v.fine}
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        failed = {seed: said for part in pool.map(judged, range(JOBS)) for seed, said in part.items()}
+    how = f"python -m tests.fuzz --device {api} --programs 1 --seed N shows and shrinks one"
+    assert not failed, how + "".join(
+        f"\n--- seed {seed} ---\n{said}" for seed, said in sorted(failed.items())
+    )
+
+
+OUT = Argument("out", "pointer", "Int64", [0] * 4)
+
+
+def written(body: str, launch: dict[str, list[int]]) -> list[int]:
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    program = Program(f"@kernel\ndef program(out: Pointer[Int64]):\n{lines}", [OUT], launch)
+    return run_model(program).arrays["out"].tolist()
+
+
+def test_the_model_waits_at_barriers() -> None:
+    body = "s = stack_allocation(Int64, 4, address_space=AddressSpace.SHARED)\n"
+    body += "s[thread_idx.x] = thread_idx.x * 7\n"
+    turned = "out[thread_idx.x] = s[(thread_idx.x + 1) % 4]"
+    four = {"grid_dim": [1], "block_dim": [4]}
+    assert written(f"{body}barrier()\n{turned}", four) == [7, 14, 21, 0]
+    with pytest.raises(TypeError):  # nothing is there yet
+        written(f"{body}{turned} + 1", four)
+
+
+def test_the_model_rounds_and_wraps_once() -> None:
+    bfloat, half = KINDS["BFloat16"], KINDS["Float16"]
+    assert bits_of(bfloat, literal(1 + 2**-8 + 2**-30, bfloat)) == 0x3F81  # by way of Float32 it would be 1
+    assert float(convert(2**53 + 1, INT, half)) == float("inf")
+    assert convert(literal(-200.5, KINDS["Float64"]), KINDS["Float64"], KINDS["Int8"]) == -128
+    assert written("out[0] = Int8(100) + 100\nout[1] = -7 // Int64(2)", {"over": [1]})[:2] == [-56, -4]
+
+
+def test_marks_are_for_the_model() -> None:
+    text = "def f(x):\n    return _times(x, _Int32(3)) + _power(x, 2)"
+    assert "return x * 3 + x ** 2" in weft_text(text)
+    assert "return _times(x, 3) + _power(x, 2)" in weft_text(text, apart=True)
+    assert "p = p.replaced(q=p.q.replaced(x=1))" in model_text("p.q.x = 1")
+
+
+def test_a_program_is_its_seed() -> None:
+    assert generate(7).to_json() == generate(7).to_json() != generate(8).to_json()
+    assert Program.from_json(generate(7).to_json()) == generate(7)
+
+
+WRONG = """
+@kernel
+def program(out: Pointer[Int64]):
+    for i in range(3):
+        out[i] = i * i
+    out[3] = 1 if out[0] == 0 else {0}
+"""
+
+
+def test_what_is_wrong_is_found_and_made_smaller() -> None:
+    """Each verdict but the good one, of programs that are told wrongly to the model or to weft."""
+    with Judge("cpu", 20.0) as judge:
+        right = Program(WRONG.format(2), [OUT], {"over": [1]})
+        assert judge.ask(right).name == FINE
+        unequal = Program(WRONG.format(2).replace("i * i", "_Int8(i * 100)"), [OUT], {"over": [1]})
+        found = judge.ask(unequal)
+        assert found.name == "different"
+        small = shrunk(unequal, lambda p: found.like(judge.ask(p)), 20.0)
+        assert "out[3]" not in small.text
+        unknown = WRONG.format(2).replace("i * i", "unknown")
+        assert judge.ask(Program(unknown, [OUT], {"over": [1]})).name == "model"
+        assert judge.ask(Program(WRONG.format("[].x"), [OUT], {"over": [0]})).name == "refused"
+        assert judge.ask(Program("import os\nos._exit(3)\n", [OUT], {"over": [1]})).name == "crash"
+        assert judge.ask(right).name == FINE
+    with Judge("cpu", 5.0) as stuck:
+        endless = "import time\ntime.sleep(100)\n"
+        assert stuck.ask(Program(endless, [OUT], {"over": [1]})).name == "hang"
