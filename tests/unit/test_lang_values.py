@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from weft import (
     Int,
     Int8,
     Int32,
+    UInt32,
     UInt64,
     func,
     struct,
@@ -326,3 +328,15 @@ def test_assert() -> None:
     assert asserts_at_compile_time((1, 2)) == 1
     with pytest.raises(CompileError, match="two items"):
         asserts_at_compile_time((1, 2, 3))
+
+
+@func
+def of_constants(x: Int) -> Any:
+    least, most = min(UInt32(4), UInt32(1), 9), max(Float32(0.5), Float32(2.5))
+    return least, most, round(Float16(70000.0)), round(Float32(-2.5)), round(Float64(math.nan)), x
+
+
+def test_extremes_and_rounding_of_typed_constants() -> None:
+    assert of_constants(1) == (1, 2.5, 2**63 - 1, -2, 0, 1)
+    assert int(round(Float64(1e300))) == 2**63 - 1
+    assert int(round(Float64(-2.5))) == -2
