@@ -271,10 +271,8 @@ class Number:
 
     def __round__(self) -> Int:
         value = self._known("round(...)", "call round in a @func")
-        if self.dtype.is_integer:
-            return self  # pyright: ignore[reportReturnType]
         whole = float(round(value)) if math.isfinite(value) else value
-        return CLASSES["int64", 1](type(self)(whole))  # pyright: ignore[reportReturnType]
+        return self if self.dtype.is_integer else CLASSES["int64", 1](type(self)(whole))  # pyright: ignore[reportReturnType]
 
     def _known(self, what: str, hint: str) -> Any:
         if isinstance(self.value, Value):
