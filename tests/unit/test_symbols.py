@@ -23,10 +23,12 @@ from weft.targets import TARGETS
 
 IN_A_PROCESS = """
     fmod fmodf sin pow memcpy memset malloc free printf main exit llvm llvm_sin __truncsfhf2 __extendhfsf2
-    __muldi3 weft weft_print weft_assert weft_take_memory entry kernel func environ Py_None PyErr_SetNone _init
+    __muldi3 weft weft_print weft_assert weft_take_memory entry kernel func environ Py_None PyErr_SetNone
+    _init
 """.split()
 IN_PTX = """
-    llvm __nvvm_reflect __assertfail malloc vprintf weft_console kernel func shared_1 dynamic_shared constant_1
+    llvm __nvvm_reflect __assertfail malloc vprintf weft_console kernel func shared_1 dynamic_shared
+    constant_1
     WARP_SZ _ __ tid reg param global double add ret main
 """.split()
 ODD = [
