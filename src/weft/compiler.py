@@ -16,6 +16,7 @@ from weft.emit.symbols import entry_symbol
 from weft.frontend.draft import Program
 from weft.frontend.elaborate import Elaborator
 from weft.frontend.over import Over
+from weft.frontend.room import with_room
 from weft.ir.core import Function, Module
 from weft.ir.effects import alone, effects_of
 from weft.ir.printer import print_module
@@ -64,10 +65,13 @@ class Compilation:
     def llvm(self) -> str:
         """The LLVM IR before optimisation."""
         start = time.perf_counter()
-        passed = run_passes(self.module, self.target)
-        text = lower_module(passed, self.target, self.program.prints, self.program.asserts)
+        text = with_room(self._lowered)
         self.times["lower"] = (time.perf_counter() - start) * 1e3
         return text
+
+    def _lowered(self) -> str:
+        passed = run_passes(self.module, self.target)
+        return lower_module(passed, self.target, self.program.prints, self.program.asserts)
 
     def emit(self, kind: EmissionKind) -> str | bytes:
         """The kernel in the given form.
@@ -141,6 +145,12 @@ def elaborate_kernel(
     memory to be nobody else's, whatever the threads wait for; so where they wait, it is told of less.
     """
     found = find_target(target)
+    return with_room(lambda: _elaborated(kernel, specs, found, over, distinct))
+
+
+def _elaborated(
+    kernel: Kernel[...], specs: Mapping[str, Spec], found: Target, over: Over | None, distinct: bool
+) -> Compilation:
     start = time.perf_counter()
     if over is not None and found.supports(Feature.THREAD_LOOPS):
         over = replace(over, per_thread=(1, 1), runner=None)

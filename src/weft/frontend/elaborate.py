@@ -32,6 +32,8 @@ from weft.targets import Target
 
 __all__ = ["Elaborator"]
 
+_DEEPEST = 1000
+"""How many functions may be under way, each called by the one before; a recursion that ends has fewer."""
 _PASSES = 1000
 _NO_RESULTS: Mapping[int, DType] = {}
 
@@ -236,6 +238,12 @@ class Elaborator:
             if found is None:
                 self._recursive(fn)
             return found
+        if len(self.under_way) > _DEEPEST:
+            refuse(
+                "recursion",
+                f"{fn.__name__} calls itself {_DEEPEST} times at compile time and comes to no end",
+                hint="end it by a condition known at compile time, or write a loop",
+            )
         self.done[key] = None
         try:
             f = Function(fn.__name__, [], inline=True)

@@ -48,14 +48,21 @@ def _stores(target: ast.expr, out: set[str]) -> None:
             out.add(name)
 
 
-def stored_names(body: Sequence[ast.stmt]) -> set[str]:
-    """Every variable that the statements assign, at any depth."""
+def stored_names(body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | None = None) -> set[str]:
+    """Every variable that the statements assign, at any depth; ``known`` keeps what was found."""
     out: set[str] = set()
     for node in body:
-        for target in _targets(node):
-            _stores(target, out)
-        for inner in ("body", "orelse"):
-            out |= stored_names(getattr(node, inner, ()))
+        found = None if known is None else known.get(node)
+        if found is None:
+            found = set[str]()
+            for target in _targets(node):
+                _stores(target, found)
+            for inner in ("body", "orelse"):
+                if nested := getattr(node, inner, None):
+                    found |= stored_names(nested, known)
+            if known is not None:
+                known[node] = found
+        out |= found
     return out
 
 
@@ -65,13 +72,17 @@ def _loads(node: ast.AST | None) -> set[str]:
     return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
-def _jumps(body: Sequence[ast.stmt], kind: type[ast.stmt]) -> bool:
+def _jumps(body: Sequence[ast.stmt], known: dict[ast.stmt, frozenset[type[ast.stmt]]]) -> set[type[ast.stmt]]:
+    """Which of ``break`` and ``continue`` leave the statements; ``known`` keeps what was found."""
+    out: set[type[ast.stmt]] = set()
     for node in body:
-        if isinstance(node, kind):
-            return True
-        if isinstance(node, ast.If) and (_jumps(node.body, kind) or _jumps(node.orelse, kind)):
-            return True
-    return False
+        if isinstance(node, (ast.Break, ast.Continue)):
+            out.add(type(node))
+        elif isinstance(node, ast.If):
+            if node not in known:
+                known[node] = frozenset(_jumps(node.body, known) | _jumps(node.orelse, known))
+            out |= known[node]
+    return out
 
 
 class Liveness:
@@ -83,6 +94,8 @@ class Liveness:
     def __init__(self, function: ast.FunctionDef) -> None:
         self.carried: dict[ast.stmt, set[str]] = {}
         self.before: dict[ast.stmt, set[str]] = {}
+        self.stored: dict[ast.stmt, set[str]] = {}
+        self._jumped: dict[ast.stmt, frozenset[type[ast.stmt]]] = {}
         self._block(function.body, _NONE, _NONE, _NONE)
         self.names: set[str] = set().union(*self.carried.values()) if self.carried else set()
 
@@ -123,13 +136,13 @@ class Liveness:
         then = self._block(node.body, live, brk, cont)
         other = self._block(node.orelse, live, brk, cont)
         after = live
-        whole = [*node.body, *node.orelse]
-        if _jumps(whole, ast.Break):
+        jumps = _jumps([node], self._jumped)
+        if ast.Break in jumps:
             after |= brk
-        if _jumps(whole, ast.Continue):
+        if ast.Continue in jumps:
             after |= cont
-        assigned_then = stored_names(node.body)
-        carried = ((assigned_then | stored_names(node.orelse)) & after) | (assigned_then & other)
+        assigned_then = stored_names(node.body, self.stored)
+        carried = ((assigned_then | stored_names(node.orelse, self.stored)) & after) | (assigned_then & other)
         self.carried[node] = self.carried.get(node, set()) | carried
         self.before[node] = self.before.get(node, set()) | then | other
         return frozenset(_loads(node.test)) | then | other
@@ -149,7 +162,7 @@ class Liveness:
             if grown == head:
                 break
             head = grown
-        assigned = stored_names(node.body) | target
+        assigned = stored_names(node.body, self.stored) | target
         self.carried[node] = assigned & (head | live)
         self.before[node] = self.before.get(node, set()) | head
         return head | (frozenset(_loads(node.iter)) if isinstance(node, ast.For) else _NONE)

@@ -10,7 +10,8 @@ from types import CodeType, FrameType, TracebackType
 
 from weft.diagnostics import CompileError, Diagnostic, Location, WeftError, frame_location, is_internal
 from weft.frontend import pybuiltins
-from weft.frontend.stage import is_staged
+from weft.frontend.room import has_room
+from weft.frontend.stage import DEEPER, is_staged
 
 __all__ = ["located", "located_here"]
 
@@ -59,10 +60,11 @@ def _chain(users: list[TracebackType]) -> tuple[str, ...]:
         at = frame_location(outer)
         if not (
             is_staged(inner.tb_frame.f_code)
-            and inner.tb_frame.f_code.co_name == "<lambda>"
+            and inner.tb_frame.f_code.co_name in ("<lambda>", DEEPER)
             and inner.tb_frame.f_code in outer.tb_frame.f_code.co_consts
         ):
-            chain.insert(0, f"{_called(inner.tb_frame)} was called from {at.file}:{at.line}")
+            chain.append(f"{_called(inner.tb_frame)} was called from {at.file}:{at.line}")
+    chain.reverse()
     if len(chain) > _LONGEST:
         half = _LONGEST // 2
         chain[half:-half] = ["... more calls ..."]
@@ -73,7 +75,12 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
     """``error`` as a CompileError whose diagnostics have places, and say how they were reached.
 
     ``name`` is that of the function under elaboration, ``file`` and ``line`` are for want of better.
+
+    Raises:
+        RecursionError: there is more room than this.
     """
+    if isinstance(error, RecursionError) and not has_room():
+        raise error
     from weft.diagnostics.wrote import resolved
     from weft.frontend.translate import refined, translated
 

@@ -133,7 +133,7 @@ def _end_of_block(lines: list[str], first: int) -> int:
 def _defined(text: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, MemoryError):
         return
     waiting: list[ast.AST] = [tree]
     while waiting:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any, cast
 
-from weft.diagnostics import CompileError
+from weft.diagnostics import CompileError, Location
 from weft.frontend.liveness import Liveness, stored_names
 from weft.frontend.lostwrites import lost_writes
 from weft.frontend.scopes import compile_as, in_scopes, no_type_parameters
@@ -29,7 +29,7 @@ from weft.frontend.source import find_function
 from weft.frontend.syntax import check_syntax
 from weft.frontend.tree import children, fill_places, place, walk
 
-__all__ = ["BUILTINS", "Staged", "is_staged", "stage"]
+__all__ = ["BUILTINS", "DEEPER", "Staged", "is_staged", "stage"]
 
 B = "__weft_b"
 _STAGED = "__weft_staged"
@@ -55,6 +55,11 @@ BUILTINS = frozenset(
 
 _CLASSES = frozenset({"int", "float", "bool"})
 """Of these, those that also name a type: only where they are called do they mean anything else."""
+
+DEEPER = "__weft_deeper"
+"""The name of functions within a staged one, where statements nest deeper than Python's loops may."""
+_BLOCKS = 12
+"""How deep loops nest in one function; Python takes 20."""
 
 _NESTED = 8
 """Of more terms than that ``and`` and ``or`` are taken by halves."""
@@ -107,6 +112,9 @@ class _Stager(ast.NodeTransformer):
         self.carried = self.liveness.names
         self.builtins = builtins
         self.count = 0
+        self.depth = 0
+        self.shared: set[str] = set()
+        """Variables that inner functions assign."""
         self.hidden: list[set[str]] = []
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
@@ -234,9 +242,9 @@ class _Stager(ast.NodeTransformer):
             if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
                 break
             if (
-                isinstance(statement, (ast.If, ast.For, ast.While))
+                n + 1 < len(body)
+                and isinstance(statement, (ast.If, ast.For, ast.While))
                 and _leaves(statement)
-                and n + 1 < len(body)
             ):
                 rest = self.block(body[n + 1 :])
                 guard = ast.If(ast.Attribute(_name(B), "live", ast.Load()), rest, [])
@@ -340,6 +348,33 @@ class _Stager(ast.NodeTransformer):
         return [ast.Assign([_tuple([_name(n, True) for n in names], True)], call)]
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        return self._nested(node, self._if)
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        return self._nested(node, self._for)
+
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        return self._nested(node, self._while)
+
+    def _nested(self, node: Any, staged: Callable[[Any], list[ast.stmt]]) -> list[ast.stmt]:
+        """A statement that becomes a loop; where it is too deep for one, in a function of its own."""
+        outer, self.depth = self.depth, self.depth + 1
+        if outer < _BLOCKS:
+            out = staged(node)
+            self.depth = outer
+            return out
+        self.depth = 1
+        assigned, body = stored_names([node], self.liveness.stored), staged(node)
+        self.depth = outer
+        self.shared |= assigned
+        if assigned:
+            body.insert(0, place(ast.Nonlocal(sorted(assigned)), node))
+        none = ast.arguments([], [], None, [], [], None, [])
+        function = ast.FunctionDef(DEEPER, none, body, [], None, **no_type_parameters())
+        call = ast.Expr(ast.Call(_name(DEEPER), [], []))
+        return [place(function, node), place(call, node)]
+
+    def _if(self, node: ast.If) -> list[ast.stmt]:
         condition, taken = self.temp("c"), self.temp("b")
         out: list[ast.stmt] = [ast.Assign([_name(condition, True)], self.condition(node.test))]
         out.extend(self._carry("carry", condition, node))
@@ -347,7 +382,7 @@ class _Stager(ast.NodeTransformer):
         out.append(ast.For(_name(taken, True), _method("branches", _name(condition)), [choice], []))
         return [place(s, node.test) for s in out]
 
-    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+    def _for(self, node: ast.For) -> list[ast.stmt]:
         items, item = self.temp("r"), self.temp("x")
         out: list[ast.stmt] = [ast.Assign([_name(items, True)], self.visit(node.iter))]
         out.extend(self._carry("carry_loop", items, node))
@@ -355,7 +390,7 @@ class _Stager(ast.NodeTransformer):
         out.append(ast.For(_name(item, True), _method("loop", _name(items)), body, []))
         return [place(s, node.iter) for s in out]
 
-    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+    def _while(self, node: ast.While) -> list[ast.stmt]:
         out: list[ast.stmt] = []
         names = self._carry("carry_while", B, node)
         out.extend(names)
@@ -442,10 +477,21 @@ def _stage(fn: Callable[..., Any], code: CodeType, builtins: frozenset[str], ker
             [_name(n, True) for n in undefined], ast.Attribute(_name(B), "UNDEFINED", ast.Load())
         )
         staged.insert(0, place(unset, tree))
+    if stager.shared:  # they are variables of the outermost function, whether or not it assigns them
+        bound = [place(ast.Assign([_name(n, True)], ast.Constant(None)), tree) for n in sorted(stager.shared)]
+        staged.insert(0, place(ast.If(ast.Constant(False), bound, []), tree))
     arguments = ast.arguments([], [ast.arg(B), *[ast.arg(p) for p in parameters]], None, [], [], None, [])
     inner = place(ast.FunctionDef(_STAGED, arguments, staged, [], None, **no_type_parameters()), tree)
     fill_places(inner, inner)
-    inner_code = _inner(compile_as(in_scopes(inner, code), code))
+    try:
+        inner_code = _inner(compile_as(in_scopes(inner, code), code))
+    except (SyntaxError, MemoryError) as error:
+        raise CompileError.at(
+            "unsupported-syntax",
+            f"{fn.__name__} is more than Python's compiler takes: {error}",
+            Location(code.co_filename, code.co_firstlineno),
+            hints=("move a part of it to a @func of its own",),
+        ) from None
     inner_code = inner_code.replace(co_name=tree.name, co_qualname=code.co_qualname)
     _register(inner_code)
     cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))

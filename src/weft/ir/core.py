@@ -44,10 +44,15 @@ class Region:
 
     def walk(self) -> Iterator[Op]:
         """Every operation in the region, outer before inner."""
-        for op in self.ops:
-            yield op
-            for region in op.regions:
-                yield from region.walk()
+        pending = [iter(self.ops)]
+        while pending:
+            for op in pending[-1]:
+                yield op
+                if op.regions:
+                    pending.extend([iter(region.ops) for region in reversed(op.regions)])
+                    break
+            else:
+                pending.pop()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
