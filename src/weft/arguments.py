@@ -6,7 +6,6 @@ found out once. That way takes only what is right; ``examine`` is the one that s
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast, get_origin
 
@@ -16,6 +15,7 @@ from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
 from weft.lang.accept import Mismatch, accept, element_dtype, note_mismatch
+from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.decorators import Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
@@ -75,7 +75,7 @@ class _Form:
             self.steps.append((p.name, kind, key, _taker(p)))
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(reads_of_signature)
 def _form(fn: Callable[..., Any], count: int, names: tuple[str, ...], bound: tuple[str, ...]) -> _Form | None:
     """The form of calls; None where no such call is right."""
     sources, problems = bind(

@@ -37,6 +37,7 @@ from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, Tupl
 from weft.lang.structs import is_struct
 from weft.lang.weak import meet
 from weft.runtime.buffers import DeviceBuffer
+from weft.variants import Variants
 
 if TYPE_CHECKING:
     from weft.launch import DeviceContext
@@ -177,7 +178,7 @@ def _plain(spec: Spec, leaves: Sequence[Any]) -> Any:
     return spec.build(leaves)
 
 
-_calls: dict[object, _Call] = {}
+_calls: Variants[_Call] = Variants()
 
 
 def host_call(
@@ -225,9 +226,9 @@ def host_call(
 
 
 def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec]) -> _Call:
-    key = (ctx.target, func.function, tuple(specs.items()))
-    call = _calls.get(key)
-    if call is None:
+    key = (func.function, ctx.target, tuple(specs.items()))
+
+    def make() -> _Call:
         call = _Call(func, specs)
         artifact = call.compile(ctx.target)
         if any(p.leaf.pointer for p in call.results):
@@ -238,8 +239,9 @@ def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec]) 
                 hints=("return numbers, tuples or structs, or write through the pointer",),
             )
         call.function = ctx.device.load(artifact)
-        _calls[key] = call
-    return call
+        return call
+
+    return (_calls.find(key) or _calls.make(key, specs.values(), make))[1]
 
 
 def _decides(annotation: Any) -> bool:

@@ -30,6 +30,7 @@ from weft.frontend.over import Over
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
 from weft.lang.problems import Problems
+from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
 from weft.layout.tensor_spec import TensorSpec
@@ -45,6 +46,7 @@ from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
 from weft.stub_asks import Launched
 from weft.stubs import AFTER, install
+from weft.variants import Variants
 
 __all__ = ["CompiledKernel", "DeviceContext", "call_on_cpu"]
 
@@ -149,7 +151,7 @@ class DeviceContext(BaseContext):
 
     def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
         super().__init__(device_id, api=api)
-        self._loaded: dict[object, _Loaded] = {}
+        self._loaded: Variants[_Loaded] = Variants()
         self._extents = Extents(self.info)
         self._launches = 0
         self._guests: dict[int, GuestStream] = {}
@@ -340,9 +342,10 @@ class DeviceContext(BaseContext):
         extents = (0, 0, 0)
         distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
         if plan is None:
-            loaded = self._load(kernel, specs, None, distinct=distinct)
+            reads, loaded = self._load(kernel, specs, None, distinct=distinct)
         else:
-            loaded = self._load(kernel, specs, describe_over(plan.rank, plan.per_thread), distinct=distinct)
+            way = describe_over(plan.rank, plan.per_thread)
+            reads, loaded = self._load(kernel, specs, way, distinct=distinct)
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
             self._extents.check_made(plan, grid, len(args))
@@ -368,6 +371,7 @@ class DeviceContext(BaseContext):
             apart=distinct,
             attributes=attributes,
             guest=guest is not None,
+            reads=reads,
         )
 
     def _examine(
@@ -414,12 +418,16 @@ class DeviceContext(BaseContext):
 
     def _load(
         self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None, *, distinct: bool
-    ) -> _Loaded:
+    ) -> tuple[Reads, _Loaded]:
         key = (kernel.function, tuple(specs.values()), over, distinct)
-        found = self._loaded.get(key)
+        found = self._loaded.find(key)
         if found is None:
-            artifact = compile_kernel(kernel, specs, self.target, over=over, distinct=distinct)
-            found = self._loaded[key] = _Loaded(self.device.load(artifact), artifact.signature)
+
+            def load() -> _Loaded:
+                artifact = compile_kernel(kernel, specs, self.target, over=over, distinct=distinct)
+                return _Loaded(self.device.load(artifact), artifact.signature)
+
+            found = self._loaded.make(key, specs.values(), load)
             if any(isinstance(spec, TensorSpec) for spec in specs.values()):
                 self._count_layouts(kernel)
         return found

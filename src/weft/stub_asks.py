@@ -18,6 +18,7 @@ from weft.foreign.exchange import exchange_of, has_interface
 from weft.foreign.read import reader_of
 from weft.lang.decorators import Func, Kernel
 from weft.lang.number import Number
+from weft.lang.reads import Reads
 from weft.lang.signature import parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, machine_leaves
 from weft.lang.structs import StructSpec
@@ -61,6 +62,8 @@ class Launched:
     attributes: LaunchAttributes | None
     guest: bool
     """Whether the stream is that of other libraries' arrays."""
+    reads: Reads
+    """What the compiled code read of the program."""
 
 
 def ask_all(

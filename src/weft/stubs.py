@@ -20,6 +20,7 @@ from weft.runtime.native_launch import Known, Launcher
 from weft.runtime.stub_entries import supported
 from weft.stub_asks import Launched, ask_all
 from weft.stub_code import stub_code
+from weft.stub_reads import native_reads
 
 if TYPE_CHECKING:
     from weft.launch import DeviceContext
@@ -74,6 +75,9 @@ def _learn(
         return
     asks, exchange = asked
     function, stream = made.function, made.stream
+    helds = native_reads(made.reads)
+    if helds is None:
+        return
     assert isinstance(function, CudaFunction)
     assert isinstance(stream, CudaStream)
     handles = (int(function.handle), int(stream.handle))
@@ -95,6 +99,7 @@ def _learn(
             made.apart,
             exchange,
             config,
+            helds,
         )
     )
     stream.add_launcher(launcher)

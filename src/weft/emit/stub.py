@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.emit.stub_arrays import ARRAYS
+from weft.emit.stub_held import HELD
 from weft.emit.stub_pack import PACK
 
 __all__ = ["ENTRY", "stub_text"]
@@ -21,7 +22,7 @@ ENTRY = "weft_enqueue"
 _TEXT = """
 %Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr], i64, i64 }}
 %Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64, ptr, i64,
-                ptr }}
+                ptr, ptr, i64 }}
 %Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
 
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
@@ -109,6 +110,7 @@ entry:
 }}
 
 {arrays}
+{held}
 {pack}
 define ptr @weft_enqueue(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{
 entry:
@@ -198,7 +200,14 @@ extents:
   %packed = call i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners,
                             ptr %ends)
   %ok = icmp ne i64 %packed, 0
-  br i1 %ok, label %place, label %miss
+  br i1 %ok, label %held, label %miss
+held:
+  %heldp = getelementptr %Site, ptr %site, i64 0, i32 18
+  %helds = load ptr, ptr %heldp
+  %held_countp = getelementptr %Site, ptr %site, i64 0, i32 19
+  %held_count = load i64, ptr %held_countp
+  %unchanged = call i1 @weft_held(ptr %helds, i64 %held_count)
+  br i1 %unchanged, label %place, label %miss
 place:
   %stream_ofp = getelementptr %Site, ptr %site, i64 0, i32 15
   %stream_of = load ptr, ptr %stream_ofp
@@ -363,5 +372,6 @@ def stub_text(
         pack=PACK.format(**offsets),
         elsewhere=" ".join(f"i32 {status}, label %python" for status in elsewhere),
         arrays=ARRAYS,
+        held=HELD,
         digits=_digits(version),
     )

@@ -20,6 +20,7 @@ from weft.ir.builder import building, current
 from weft.ir.core import Function, Global, Op, Region, Value
 from weft.lang.allocate import check_shared_memory
 from weft.lang.any_lanes import closed
+from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
 from weft.lang.lanes import vector_of
@@ -279,6 +280,7 @@ class Elaborator:
         A pass that meets the type of a literal which it took for another is given up, and of it nothing
         stays but that type.
         """
+        note(fn)
         code = fn.__code__
         place = (code.co_filename, code.co_firstlineno, fn.__qualname__)
         for _ in range(_PASSES):

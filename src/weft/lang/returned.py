@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Callable
 from typing import Any, NoReturn, cast, get_args, get_origin
 
@@ -11,6 +10,7 @@ from weft.diagnostics import CompileError, Location
 from weft.ir.builder import current
 from weft.lang.accept import element_dtype
 from weft.lang.any_lanes import closed
+from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
 from weft.lang.promote import fits
@@ -20,7 +20,7 @@ from weft.lang.spec import spec_of
 __all__ = ["ends_without", "result_annotation", "returned"]
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(reads_of_signature)
 def result_annotation(fn: Callable[..., Any]) -> Any:
     """What ``fn`` says that it returns, evaluated; MISSING where it says nothing.
 

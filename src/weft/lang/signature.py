@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.diagnostics import CompileError, Location, nearest
+from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.comptime import comptime_type
 from weft.lang.problems import Problems
 
@@ -82,7 +83,7 @@ def evaluated(fn: Callable[..., Any], text: str, of: str, place: Callable[[], Lo
         ) from None
 
 
-@functools.lru_cache(maxsize=4096)
+@remembered(reads_of_signature)
 def parameters(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
     """The parameters of ``fn``.
 

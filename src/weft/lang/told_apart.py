@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from weft.lang.number import Number
 
-__all__ = ["same", "state_of", "told_apart"]
+__all__ = ["is_array", "same", "state_of", "told_apart"]
 
 _MANY = 1024
 _PLAIN = frozenset((int, bool, str, bytes, type(None)))
@@ -130,6 +130,12 @@ def told_apart(value: object) -> tuple[object, ...]:
 def same(a: object, c: object) -> bool:
     """Whether two values lead to one code."""
     return a is c or (type(a) is type(c) and told_apart(a) == told_apart(c))
+
+
+def is_array(value: object) -> bool:
+    """Whether a value is an array of NumPy's."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray)
 
 
 def _parts(value: Any, kind: type[Any]) -> list[Any] | None:

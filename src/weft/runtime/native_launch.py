@@ -17,7 +17,7 @@ from typing import Any
 from weft.artifact import Artifact
 from weft.runtime.driver import Function
 from weft.runtime.forks import after_fork
-from weft.runtime.stub_entries import Asks, Entry, Exchange
+from weft.runtime.stub_entries import Asks, Entry, Exchange, Held, Helds
 
 __all__ = ["Known", "Launcher"]
 
@@ -27,6 +27,8 @@ _SITES = 8
 """Sites of one kernel; a call that has other objects every time must not fill the memory."""
 _RENEWED = 64
 """Where a kernel has all its sites, one of so many launches by Python takes an unused one's place."""
+_OLDER = 2
+"""Sites of a launch that stay when what its code has read changes: it may change back."""
 _ALL = 256
 """Sites after which those go that made no launch since the last synchronisation."""
 
@@ -53,6 +55,8 @@ class Site(ctypes.Structure):
         ("stream_of", ctypes.c_void_p),
         ("device", ctypes.c_int64),
         ("config", ctypes.c_void_p),
+        ("held", ctypes.c_void_p),
+        ("held_count", ctypes.c_int64),
     ]
 
 
@@ -109,11 +113,17 @@ class Known:
     """Whose current stream must be that of ``handles``."""
     config: Any = None
     """The driver's configuration of a launch with attributes; ``dims`` and ``shared`` are in it."""
+    helds: Helds | None = None
+    """What the kernel's code has read of the program, which must be what it was."""
 
     def asks_as(self, other: Known) -> bool:
         """Whether the stub would take the same calls for this launch as for another of the kernel."""
         same = (self.names, self.count, self.handles) == (other.names, other.count, other.handles)
         return same and self.apart == other.apart and self.asks.form == other.asks.form
+
+    def reads_as(self, other: Known) -> bool:
+        """Whether it was compiled of the same names and values as another."""
+        return (self.helds and self.helds.form) == (other.helds and other.helds.form)
 
 
 class Launcher:
@@ -139,6 +149,7 @@ class Launcher:
         "_sites",
         "_slow",
         "_table",
+        "_used",
         "table",
     )
 
@@ -161,6 +172,8 @@ class Launcher:
         """How many launches of a kernel were not learned, since it has all its sites."""
         self._gone: list[tuple[Site, Known]] = []
         """Forgotten sites, which a call under way may be looking at."""
+        self._used: list[Known] = []
+        """Forgotten launches that were made since the last synchronisation."""
         _launchers.add(self)
 
     def make_builtin(self) -> Callable[..., None]:
@@ -185,6 +198,8 @@ class Launcher:
             return
         entries = (Entry * max(1, len(asks.entries)))(*asks.entries)
         block = ctypes.create_string_buffer(known.constants, max(8, len(known.constants)))
+        read = [] if known.helds is None else known.helds.entries
+        helds = (Held * max(1, len(read)))(*read)
         exchange = known.exchange
         site = Site(
             None,
@@ -204,8 +219,10 @@ class Launcher:
             exchange.stream_of or None if exchange is not None else None,
             0 if exchange is None else exchange.device,
             None if known.config is None else int(known.config.getPtr()),
+            ctypes.addressof(helds),
+            len(read),
         )
-        site.keep = entries, block  # a member of the Python object, not of the struct
+        site.keep = entries, block, helds  # a member of the Python object, not of the struct
         self._sites.append((site, known))
         self._link()
 
@@ -213,28 +230,39 @@ class Launcher:
         """Whether there is to be one more site, where need be in place of one without launches."""
         kernel = known.kernel
         alike = [one for one in self._sites if one[1].kernel is kernel]
-        if any(other.asks_as(known) for _, other in alike):
+        asked = [one for one in alike if one[1].asks_as(known)]
+        if any(other.reads_as(known) for _, other in asked):
             return False  # this launch took the way through Python for another reason
-        gone: list[tuple[Site, Known]] = []
-        if len(alike) >= _SITES:
+        gone = asked[:-_OLDER]  # of code that read other values, which may have changed for good
+        if not gone and len(alike) >= _SITES:
             missed = self._missed[id(kernel)] = self._missed.get(id(kernel), 0) + 1
             gone = [one for one in alike if not one[0].used][:1]
             if missed % _RENEWED or not gone:
                 return False
-        elif len(self._sites) >= _ALL:  # kernels that are bound anew for each launch do not come again
+        elif not gone and len(self._sites) >= _ALL:
+            # kernels that are bound anew for each launch do not come again
             gone = [one for one in self._sites if not one[0].used]
             self._missed.clear()
         if gone:
             left = set(map(id, gone))
-            self._gone += gone
-            self._sites = [one for one in self._sites if id(one) not in left]
+            self._retire(lambda one: id(one) in left)
         return True
+
+    def _retire(self, which: Callable[[tuple[Site, Known]], bool]) -> None:
+        """Take sites from the list; calls under way may still look at them."""
+        sites, self._sites = self._sites, []
+        for one in sites:
+            gone = which(one)
+            (self._gone if gone else self._sites).append(one)
+            if gone and one[0].used:
+                self._used.append(one[1])
 
     def take_used(self, stream: int) -> list[Artifact]:
         """What was launched on a stream since the last call."""
         if not self._table.inside:
             self._gone.clear()
-        used: list[Artifact] = []
+        used = [known.function.artifact for known in self._used if known.handles[1] == stream]
+        self._used = [known for known in self._used if known.handles[1] != stream]
         for site, known in self._sites:
             if site.used and known.handles[1] == stream:
                 site.used = 0
@@ -243,7 +271,8 @@ class Launcher:
 
     def used_streams(self) -> set[int]:
         """The streams on which there were launches that ``take_used`` has not taken."""
-        return {known.handles[1] for site, known in self._sites if site.used}
+        used = [known for site, known in self._sites if site.used]
+        return {known.handles[1] for known in (*self._used, *used)}
 
     def pause(self) -> None:
         """Until ``resume`` all launches go to Python."""
@@ -262,6 +291,13 @@ class Launcher:
             gone = stream in (self._home, known.handles[1])
             (self._gone if gone else self._sites).append((site, known))
         self._link()
+
+    def drop(self, of: Callable[[Known], bool]) -> None:
+        """Forget the launches of which ``of`` says so."""
+        self._retire(lambda one: of(one[1]))
+        self._link()
+        if not self._table.inside:
+            self._gone.clear()
 
     def _link(self) -> None:
         """Chain the sites; the stub looks at them while it holds the interpreter's lock, as this does."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from weft.runtime.buffers import DeviceBuffer
 
-__all__ = ["OFFSETS", "Asks", "Entry", "Exchange", "member_offset", "supported"]
+__all__ = ["OFFSETS", "Asks", "Entry", "Exchange", "Held", "Helds", "member_offset", "supported"]
 
 _NOWHERE = 6
 """An axis behind those of grid and block: for ints that need only be what they were."""
@@ -36,6 +36,57 @@ class Entry(ctypes.Structure):
         ("c", ctypes.c_int64),
         ("slot", ctypes.c_int64),
     ]
+
+
+class Held(ctypes.Structure):
+    """What was read: of a dictionary the name ``key``; else bytes, or (~size) keys and values of one."""
+
+    _fields_ = [
+        ("size", ctypes.c_int64),
+        ("of", ctypes.c_void_p),
+        ("key", ctypes.c_void_p),
+        ("expected", ctypes.c_void_p),
+    ]
+
+
+class Helds:
+    """All that was read for a launch; objects are given as tuples of one, None where there is none."""
+
+    def __init__(self) -> None:
+        self.keep: list[object] = []
+        self.entries: list[Held] = []
+        self.form: list[object] = []
+        """What is compared with what: equal for two that ask the same."""
+
+    def name(self, space: dict[str, Any], name: str, value: tuple[object] | None) -> None:
+        """A name stands for an object in a namespace."""
+        expected = 0 if value is None else id(value[0])
+        self._add(Held(0, id(space), id(name), expected), expected, space, name, value)
+
+    def items(self, of: dict[Any, Any], items: Sequence[object]) -> None:
+        """A dictionary has these keys, then these values."""
+        ids = [id(item) for item in items]
+        words = (ctypes.c_int64 * max(1, len(ids)))(*ids)
+        self._add(Held(~len(of), id(of), None, ctypes.addressof(words)), tuple(ids), of, words, *items)
+
+    def pointers(self, owner: object, address: int, values: Sequence[tuple[object] | None]) -> None:
+        """There are these objects, or nulls, at an address; ``owner`` is what has it."""
+        self.words(owner, address, [0 if value is None else id(value[0]) for value in values])
+        self.keep.append(values)
+
+    def words(self, owner: object, address: int, words: Sequence[int]) -> None:
+        """There are these words of 64 bits at an address."""
+        self.memory(owner, address, bytes((ctypes.c_int64 * len(words))(*words)))
+
+    def memory(self, owner: object, address: int, data: bytes) -> None:
+        """There are these bytes at an address."""
+        held = ctypes.create_string_buffer(data, max(1, len(data)))
+        self._add(Held(len(data), address, None, ctypes.addressof(held)), data, owner, held)
+
+    def _add(self, entry: Held, means: object, *keep: object) -> None:
+        self.keep += keep
+        self.entries.append(entry)
+        self.form.append((entry.size, entry.of, entry.key, means))
 
 
 def supported() -> bool:

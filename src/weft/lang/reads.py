@@ -1,0 +1,146 @@
+"""What a compilation has read of the program around it, and whether that is still so.
+
+A name in a namespace (of a module, a class, an instance), a captured variable, a function's own parts, the
+items of a container: each is noted with the very object that was found, and compared by identity. What is
+another object counts as unchanged where it leads to the same code, as an equal number does.
+"""
+
+from __future__ import annotations
+
+from types import CellType, FunctionType
+from typing import Any, cast
+
+from weft.lang.told_apart import same, told_apart
+
+__all__ = ["NOTHING", "Held", "Reads", "annotations_of", "parts_of_function"]
+
+
+class _Nothing:
+    def __repr__(self) -> str:
+        return "<nothing>"
+
+
+NOTHING: Any = _Nothing()
+"""What a name stands for that is not there, and a captured variable that is not set."""
+
+
+class Held:
+    """A container with its items, or an array with its bytes, as they were."""
+
+    __slots__ = ("items", "key", "of")
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        self.items = _items(of)
+        self.key: tuple[object, ...] | None = None if self.items is not None else told_apart(of)
+
+    def holds(self) -> bool:
+        """Whether all is still in it, and nothing else."""
+        if self.items is None:
+            return told_apart(self.of) == self.key
+        now = _items(self.of)
+        if now is None or len(now) != len(self.items):
+            return False
+        if any(a is not c for a, c in zip(now, self.items, strict=True)):
+            if not all(same(a, c) for a, c in zip(now, self.items, strict=True)):
+                return False
+            self.items = now
+        return True
+
+
+def _items(of: Any) -> list[Any] | None:
+    """The items of one of Python's own containers, in order; None for what has to be looked into."""
+    kind = cast("type[Any]", type(of))
+    if kind is list or kind is set:
+        return list(of)
+    return [*of, *of.values()] if kind is dict else None
+
+
+class Reads:
+    """What was read; ``hold`` says whether it is the same now."""
+
+    __slots__ = ("_seen", "cells", "functions", "held", "names")
+
+    def __init__(self) -> None:
+        self.names: list[tuple[dict[str, Any], str, Any]] = []
+        self.cells: list[tuple[CellType, Any]] = []
+        self.functions: list[tuple[FunctionType, tuple[Any, ...]]] = []
+        self.held: list[Held] = []
+        self._seen: set[object] = set()
+
+    def name(self, space: dict[str, Any], name: str) -> Any:
+        """Read a name: what it stands for, or NOTHING."""
+        value = space.get(name, NOTHING)
+        if (id(space), name) not in self._seen:
+            self._seen.add((id(space), name))
+            self.names.append((space, name, value))
+        return value
+
+    def cell(self, cell: CellType) -> Any:
+        """Read a captured variable: its value, or NOTHING."""
+        value = _content(cell)
+        if id(cell) not in self._seen:
+            self._seen.add(id(cell))
+            self.cells.append((cell, value))
+        return value
+
+    def function(self, fn: FunctionType) -> None:
+        """Read a function: its code, defaults and annotations."""
+        self.functions.append((fn, parts_of_function(fn)))
+
+    def container(self, of: Any) -> None:
+        """Read all items of a container or an array."""
+        self.held.append(Held(of))
+
+    def hold(self) -> bool:
+        """Whether all of it is still what it was."""
+        for n, (space, name, value) in enumerate(self.names):
+            now = space.get(name, NOTHING)
+            if now is not value:
+                if not same(now, value):
+                    return False
+                self.names[n] = (space, name, now)
+        for n, (cell, value) in enumerate(self.cells):
+            now = _content(cell)
+            if now is not value:
+                if not same(now, value):
+                    return False
+                self.cells[n] = (cell, now)
+        for fn, parts in self.functions:
+            now = parts_of_function(fn)
+            if any(a is not c for a, c in zip(now, parts, strict=True)):
+                return False
+        return all(one.holds() for one in self.held)
+
+    def reaches(self, function: object) -> bool:
+        """Whether a function is among what was read."""
+        return any(fn is function for fn, _ in self.functions)
+
+    def unchanged(self) -> Reads:
+        """What of it is still so."""
+        left = Reads()
+        left.names = [one for one in self.names if same(one[0].get(one[1], NOTHING), one[2])]
+        left.cells = [one for one in self.cells if same(_content(one[0]), one[1])]
+        left.functions = self.functions
+        left.held = [one for one in self.held if one.holds()]
+        return left
+
+
+def parts_of_function(fn: FunctionType) -> tuple[Any, ...]:
+    """What of a function can be replaced: code, defaults, annotations."""
+    return fn.__code__, fn.__defaults__, fn.__kwdefaults__, annotations_of(fn)
+
+
+def annotations_of(fn: FunctionType) -> dict[str, Any] | None:
+    """The annotations; None where they name what is not defined yet, on Pythons that evaluate them late."""
+    try:
+        return fn.__annotations__
+    except Exception:
+        return None
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return NOTHING
