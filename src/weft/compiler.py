@@ -160,13 +160,13 @@ def _elaborated(
     try:
         verify_module(module)
     except InvalidIR as error:
-        raise _invalid(error, function) from (None if "before its definition" in str(error) else error)
+        raise _invalid(error, function) from (None if error.escaped else error)
+    effects = effects_of(module, function)
     if distinct:
-        function.alone = alone(module, function)
+        function.alone = alone(module, function, effects)
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    written = effects_of(module, function).written
-    made = Compilation(kernel.function, program, found, specs, over, written, times)
+    made = Compilation(kernel.function, program, found, specs, over, effects.written, times)
     _check_parameters(made)
     return made
 
@@ -192,7 +192,7 @@ def _invalid(error: InvalidIR, function: Function) -> CompileError:
     source = source_of(function.file)
     statement = None if source is None else source.statement(line, column)
     place = Location(function.file, line) if source is None or statement is None else source.place(statement)
-    if "before its definition" in str(error):
+    if error.escaped:
         message = "this uses a value that belongs to a kernel compiled before"
         hint = "write it to memory in that kernel; nothing else leaves one"
         return CompileError.at("escaped", message, place, hints=(hint,))

@@ -237,7 +237,7 @@ def test_verifier_finds_mixed_types() -> None:
     module, b, f = _module()
     b.value("arith.addi", (f.args[0], f.args[1]), I64)
     b.emit("weft.return")
-    with pytest.raises(InvalidIR, match=r"f, line 0: arith.addi: operands and result must have one type"):
+    with pytest.raises(InvalidIR, match=r"f, line 0: arith.addi: the operand lhs is f32, which is no int"):
         verify_module(module)
 
 
@@ -260,5 +260,5 @@ def test_verifier_wants_an_end() -> None:
 def test_verifier_finds_a_loose_break() -> None:
     module, b, _ = _module()
     b.emit("weft.break")
-    with pytest.raises(InvalidIR, match="outside a loop"):
+    with pytest.raises(InvalidIR, match="stands outside a loop"):
         verify_module(module)

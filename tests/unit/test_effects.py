@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from typing import Any
 
 import pytest
 
-from weft import Float32, Int, Int32, Pointer, func, kernel, struct
+from weft import CompileError, Float32, Int, Int32, Pointer, func, kernel, math, struct
 from weft.atomic import Atomic, fence
 from weft.compiler import elaborate_kernel
-from weft.gpu import barrier, global_idx, thread_idx
+from weft.gpu import barrier, cluster_sync, global_idx, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.decorators import Kernel
 from weft.lang.intrinsics import inline_asm, llvm_intrinsic
@@ -191,6 +192,94 @@ def fenced_by_an_intrinsic(x: Pointer[Float32], out: Pointer[Float32]):
     value = x[0]
     llvm_intrinsic("llvm.nvvm.membar.sys", None)
     out[0] = value + x[0]
+
+
+@kernel
+def met_by_its_block(x: Pointer[Float32], out: Pointer[Float32]):
+    out[thread_idx.x] = x[0]
+    llvm_intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", None, Int32(0), effects="block")
+
+
+@kernel
+def met_by_anyone(x: Pointer[Float32], out: Pointer[Float32]):
+    out[thread_idx.x] = x[0]
+    llvm_intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", None, Int32(0))
+
+
+@kernel
+def met_in_assembly(x: Pointer[Float32], out: Pointer[Float32]):
+    """Nothing in the text or the constraints says so."""
+    out[thread_idx.x] = x[0]
+    inline_asm("griddepcontrol.wait;", None, constraints="")
+
+
+@kernel
+def met_by_its_cluster(x: Pointer[Float32], out: Pointer[Float32]):
+    """Another block writes to x meanwhile."""
+    out[thread_idx.x] = x[0]
+    cluster_sync()
+    out[thread_idx.x] += x[1]
+
+
+@kernel
+def computed_in_assembly(x: Pointer[Float32], out: Pointer[Float32]):
+    out[0] = inline_asm("sqrt.approx.f32 $0, $1;", Float32, x[0], constraints="=f,f", effects="none")
+
+
+@kernel
+def read_in_assembly(x: Pointer[Float32], out: Pointer[Float32]):
+    barrier()
+    out[0] = inline_asm("ld.global.f32 $0, [$1];", Float32, x, constraints="=f,l", effects="read")
+
+
+def test_effects_are_what_the_call_declares() -> None:
+    assert alone(met_by_its_block) == ["x"]
+    assert alone(met_by_anyone) == []
+    assert alone(met_in_assembly) == []
+    assert alone(met_by_its_cluster) == []
+    assert alone(computed_in_assembly) == ["x", "out"]
+    assert alone(read_in_assembly) == ["x"]
+
+
+def test_assembly_that_touches_memory_keeps_its_place() -> None:
+    def text(made: Kernel[...]) -> str:
+        return elaborate_kernel(made, _specs(made), "sm_90").llvm()
+
+    assert '"griddepcontrol.wait;", "~{memory}"' in text(met_in_assembly)
+    assert '"=f,l,~{memory}"' in text(read_in_assembly)
+    assert "~{memory}" not in text(computed_in_assembly)
+
+
+def test_effects_have_words() -> None:
+    @kernel
+    def wrong(x: Pointer[Float32]):
+        llvm_intrinsic("llvm.trap", None, effects="some")  # pyright: ignore[reportArgumentType]
+
+    with pytest.raises(CompileError, match="effects='some' says nothing"):
+        elaborate_kernel(wrong, _specs(wrong), "sm_90")
+
+
+def _specs(made: Kernel[...]) -> dict[str, Any]:
+    return {p.name: spec_of_annotation(p.annotation) for p in parameters(made.function)}
+
+
+def test_llvm_knows_what_only_computes() -> None:
+    """Of each intrinsic that the library calls without effects LLVM says so too."""
+
+    @kernel
+    def uses(x: Pointer[Float32], out: Pointer[Float32]):
+        y = x[global_idx.x] ** 2.5
+        out[0] = math.fma(math.sqrt(y), math.floor(y), math.exp(y)) + abs(y) + math.min(y, x[1])
+        out[1] = Float32(round(y)) + math.copysign(y, x[2])
+
+    text = elaborate_kernel(uses, _specs(uses), "sm_90").llvm()
+    declared = [line for line in text.splitlines() if line.startswith("declare ") and "@llvm." in line]
+    assert len(declared) > 5
+    binding: Any = importlib.import_module("llvmlite.binding")
+    printed = str(binding.parse_assembly("\n".join(declared)))
+    groups = dict(re.findall(r"attributes (#\d+) = \{(.*)\}", printed))
+    for line in re.findall(r"^declare .*", printed, re.MULTILINE):
+        assert "memory(none)" in groups[line.split()[-1]], line
 
 
 def test_others_that_write_meanwhile() -> None:

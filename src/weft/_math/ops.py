@@ -47,7 +47,7 @@ def like(x: Number, value: Any) -> Real:
 def _intrinsic(name: str, x: Number, *others: Any) -> Real:
     suffix = _SUFFIX[x.dtype.name] if x.lanes == 1 else f"v{x.lanes}{_SUFFIX[x.dtype.name]}"
     args = (x, *(like(x, o) for o in others))
-    return llvm_intrinsic(f"llvm.{name}.{suffix}", type(x), *args, pure=True)
+    return llvm_intrinsic(f"llvm.{name}.{suffix}", type(x), *args, effects="none")
 
 
 def fma(a: Real, b: Any, c: Any) -> Real:

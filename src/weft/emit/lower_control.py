@@ -172,7 +172,7 @@ def _flag(name: str, argument: int) -> str:
 
 
 def _asm(lw: Lowering, op: Op) -> None:
-    side = "sideeffect " if op.attrs["has_side_effects"] else ""
+    side = "sideeffect " if op.attrs["effects"] != "none" else ""
     text = (
         str(op.attrs["asm_string"])
         .replace("\\", "\\5C")

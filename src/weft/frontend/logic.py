@@ -9,7 +9,8 @@ from weft.dtype import DType
 from weft.frontend.membership import contains
 from weft.frontend.pybuiltins import Builtins
 from weft.frontend.variables import UNDEFINED, Var, as_runtime
-from weft.ir.core import Op, Region, Value
+from weft.ir.core import Region, Value
+from weft.ir.effects import is_pure
 from weft.ir.types import I1
 from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type, unify
@@ -236,10 +237,4 @@ def _pairs(a: Any, c: Any) -> bool:
 
 
 def _pure(region: Region) -> bool:
-    return all(_is_pure(op) for op in region.ops)
-
-
-def _is_pure(op: Op) -> bool:
-    if op.spec.pure or op.spec.name == "weft.get":
-        return True
-    return op.spec.name == "llvm.call_intrinsic" and op.attrs["pure"] is True
+    return all(is_pure(op) or op.spec.name == "weft.get" for op in region.ops)

@@ -62,7 +62,7 @@ def _check(name: str) -> None:
 
 def _read(register: str, name: str) -> Int:
     _check(name)
-    return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{register}", UInt32, pure=True))
+    return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{register}", UInt32, effects="none"))
 
 
 class ClusterDimensions:
@@ -167,6 +167,7 @@ def map_shared_rank(memory: Any, rank: NumberLike) -> Any:
         pointer,
         number,
         constraints="=l,l,r",
+        effects="write",
     )
     if tensor is None:
         return mapped

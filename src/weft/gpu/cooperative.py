@@ -69,7 +69,7 @@ def _arrivals() -> Pointer[UInt32]:
         "{ .reg .b32 high, low; mov.u32 high, %envreg1; mov.u32 low, %envreg2; mov.b64 $0, {low, high}; }",
         PointerSpec(UInt32.dtype, AddressSpace.GENERIC),
         constraints="=l",
-        side_effects=False,
+        effects="none",
     )
     return workspace + 1
 

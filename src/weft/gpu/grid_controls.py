@@ -60,4 +60,4 @@ def wait_on_dependent_grids() -> None:
 def _control(instruction: str) -> None:
     if current_target().supports(Feature.DEPENDENT_LAUNCH):
         # not the intrinsics, which tell LLVM that no memory is concerned
-        inline_asm(f"griddepcontrol.{instruction};", None, constraints="~{memory}")
+        inline_asm(f"griddepcontrol.{instruction};", None, constraints="")

@@ -16,7 +16,7 @@ def _read(register: str, operation: str, axis: str) -> Int:
     target = current_target()
     uses_thread()
     if target.supports(Feature.NVVM):
-        return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{register}.{axis}", UInt32, pure=True))
+        return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{register}.{axis}", UInt32, effects="none"))
     if target.supports(Feature.THREAD_LOOPS):
         return grid_value(operation, axis)
     refuse("unsupported", f"{operation} is not known on {target.name}")

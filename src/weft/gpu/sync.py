@@ -18,7 +18,7 @@ def barrier() -> None:
     """
     target = current_target()
     if target.supports(Feature.NVVM):
-        llvm_intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", None, Int32(0))
+        llvm_intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", None, Int32(0), effects="block")
     elif target.supports(Feature.THREAD_LOOPS):
         block_barrier()
     else:

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from weft.ir.types import Type
 
-__all__ = ["Attribute", "Function", "Global", "Loc", "Module", "Op", "OpSpec", "Region", "Value"]
+if TYPE_CHECKING:
+    from weft.ir.sorts import AttributeSorts, RegionSort, Signature
+
+__all__ = ["Attribute", "Function", "Global", "Loc", "Module", "Op", "OpSpec", "Region", "Sync", "Value"]
 
 Attribute = bool | int | float | str | Type | tuple[int, ...] | tuple[float, ...]
 Loc = tuple[int, int] | tuple[int, int, "Function", "Loc"]
@@ -55,24 +60,39 @@ class Region:
                 pending.pop()
 
 
+class Sync(IntEnum):
+    """Which threads an operation may wait for, or hear of what they have written."""
+
+    NONE = 0
+    BLOCK = 1
+    """Those of its block, or those of the launch that use the same place."""
+    ALL = 2
+    """Any: those of other blocks, kernels and devices, and the host."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class OpSpec:
-    """The declaration of one kind of operation.
-
-    ``operands`` names its operands (a last ``*name`` takes any number), ``attrs`` its attributes,
-    ``regions`` its regions. ``pure`` operations neither touch memory nor leave the region, so they
-    may be moved, repeated and dropped. ``verify`` returns what is wrong, or None.
-    """
+    """The declaration of one kind of operation."""
 
     name: str
-    operands: tuple[str, ...] = ()
-    attrs: tuple[str, ...] = ()
-    regions: tuple[str, ...] = ()
-    results: int = 1
-    pure: bool = False
-    terminator: bool = False
-    verify: Callable[[Op], str | None] | None = None
-    doc: str = ""
+    signature: Signature
+    """Its operands and results."""
+    attributes: AttributeSorts
+    regions: tuple[RegionSort, ...]
+    verify: Callable[[Op], str | None] | None
+    """What is wrong with an operation, or None."""
+    pure: bool
+    """It neither touches memory nor leaves the region: it may be moved, repeated and dropped."""
+    terminator: bool
+    """It leaves its region."""
+    writes: bool
+    """It writes to what its first operand points to."""
+    lets_go: bool
+    """What its operands point to may be read and written elsewhere, but for what ``effects`` says."""
+    derives: bool
+    """A pointer that it gives points where its operands do."""
+    sync: Callable[[Op], Sync] | None
+    """Whom it may wait for; None for nobody."""
 
 
 class Op:

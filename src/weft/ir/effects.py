@@ -1,30 +1,17 @@
-"""What a function does to memory: through which of its arguments it writes, whether threads meet."""
+"""What a function does to memory: through which of its arguments it writes, whether threads meet.
+
+Each operation declares what it does (``weft.ir.ops``), and the library what an intrinsic or assembly does.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from weft.ir.core import Function, Module, Op
+from weft.ir.core import Function, Module, Op, Sync
 from weft.ir.types import PointerType
 
-__all__ = ["Effects", "alone", "effects_of"]
-
-_WRITES = ("llvm.store", "llvm.atomicrmw", "llvm.cmpxchg")
-"""Operations whose first operand is the address that they write to."""
-_FENCES = ("fence", "membar")
-"""Parts of the names of intrinsics that order memory, for which threads their names do not say alike."""
-_ACQUIRES = ("acquire", "acq_rel", "seq_cst")
-_HARMLESS = (
-    "llvm.getelementptr",
-    "llvm.addrspacecast",
-    "llvm.load",
-    "arith.select",
-    "arith.cmpi",
-    "weft.slot",
-    "weft.get",
-    "weft.return",
-)
-"""Operations that write through no operand, and whose result, if it is a pointer, is made of these."""
+__all__ = ["Effects", "alone", "effects_of", "is_pure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,42 +27,31 @@ class Effects:
 _NOTHING: frozenset[int] = frozenset()
 
 
-def alone(module: Module, function: Function) -> frozenset[int]:
+def is_pure(op: Op) -> bool:
+    """Whether it only computes: it may be moved, repeated and dropped."""
+    return op.spec.pure or op.attrs.get("effects") == "none"
+
+
+def alone(module: Module, function: Function, effects: Effects) -> frozenset[int]:
     """The arguments of which LLVM may think that nobody else reaches their memory, where they share none.
 
     It thinks so whatever the threads wait for. So where threads of the launch wait for each other it must
     not think so of what they write; and where they may wait for others (a kernel of another stream or of
     another GPU, the host), of nothing.
     """
-    ops = [op for f in module.functions for op in f.body.walk()]
-    if any(map(_hears_others, ops)):
-        return _NOTHING
     every = frozenset(range(len(function.args)))
-    return every - effects_of(module, function).touched if any(map(_meets, ops)) else every
+    met = _most(op for f in module.functions for op in f.body.walk())
+    return _NOTHING if met is Sync.ALL else every - effects.touched if met is Sync.BLOCK else every
 
 
-def _meets(op: Op) -> bool:
-    """Whether it may order what one thread writes with what another reads."""
-    return (
-        op.name == "gpu.barrier"
-        or (op.name == "llvm.call_intrinsic" and not op.attrs["pure"])
-        or (op.name == "llvm.inline_asm" and bool(op.attrs["has_side_effects"]))
-        or _is_shared(op)
-    )
-
-
-def _is_shared(op: Op) -> bool:
-    """Whether it is an access or a fence of memory that others change meanwhile."""
-    return "ordering" in op.attrs or bool(op.attrs.get("volatile"))
-
-
-def _hears_others(op: Op) -> bool:
-    """Whether what it has seen orders what threads outside of its block have written."""
-    if op.name == "llvm.inline_asm":
-        return bool(op.attrs["has_side_effects"]) and "{memory}" in str(op.attrs["constraints"])
-    if op.name == "llvm.call_intrinsic":
-        return any(word in str(op.attrs["intrin"]) for word in _FENCES)
-    return op.attrs.get("ordering") in _ACQUIRES and op.attrs.get("syncscope") != "block"
+def _most(ops: Iterable[Op]) -> Sync:
+    """The threads that any of these waits for."""
+    found = Sync.NONE
+    for op in ops:
+        sync = op.spec.sync
+        if sync is not None and (of := sync(op)) > found:
+            found = of
+    return found
 
 
 def effects_of(module: Module, function: Function) -> Effects:
@@ -85,7 +61,6 @@ def effects_of(module: Module, function: Function) -> Effects:
 
     def of(name: str) -> Effects:
         if name not in known:
-            known[name] = Effects(_NOTHING, _NOTHING)  # a function that calls itself
             known[name] = visit(functions[name])
         return known[name]
 
@@ -99,23 +74,27 @@ def effects_of(module: Module, function: Function) -> Effects:
             for op in ops:
                 if origins.keys().isdisjoint(op.operands):
                     continue
-                given = [origins.get(operand, _NOTHING) for operand in op.operands]
-                if op.name in _WRITES:
-                    written |= given[0]
-                    touched = touched.union(*given[1:])
-                elif op.name == "weft.set":
+                spec, given = op.spec, [origins.get(operand, _NOTHING) for operand in op.operands]
+                if op.name == "weft.set":
                     slot = op.operands[0]
                     origins[slot] = origins.get(slot, _NOTHING) | given[1]
-                elif op.name == "func.call" and op.attrs["callee"] in functions:
+                elif op.name == "func.call":
                     through = of(str(op.attrs["callee"]))
                     written = written.union(*(given[n] for n in through.written))
                     touched = touched.union(*(given[n] for n in through.touched))
-                elif op.name not in _HARMLESS or _is_shared(op):
+                elif spec.writes:
+                    written |= given[0]
+                    touched = touched.union(*given[1:])
+                elif (spec.lets_go and not _only_reads(op)) or (spec.sync is not None and spec.sync(op)):
                     touched = touched.union(*given)
-                if op.name != "llvm.load":
+                if spec.derives:
                     for result in op.results:
                         if isinstance(result.type, PointerType):
                             origins[result] = origins.get(result, _NOTHING).union(*given)
         return Effects(written, written | touched)
 
     return visit(function)
+
+
+def _only_reads(op: Op) -> bool:
+    return op.attrs["effects"] in ("none", "read")

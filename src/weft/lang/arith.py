@@ -56,7 +56,7 @@ def intrinsic(b: Builder, name: str, args: tuple[Value, ...], like: Value) -> Va
     suffix = like.type.scalar.mlir.replace("!llvm.", "")
     if like.type.lanes > 1:
         suffix = f"v{like.type.lanes}{suffix}"
-    attrs = {"intrin": f"{name}.{suffix}", "pure": True}
+    attrs = {"intrin": f"{name}.{suffix}", "effects": "none"}
     return b.emit("llvm.call_intrinsic", args, (like.type,), attrs).results[0]
 
 
@@ -281,7 +281,7 @@ def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:
         lanes = f"v{to.lanes}" if to.lanes > 1 else ""
         name = "llvm.fptosi.sat" if target.is_signed else "llvm.fptoui.sat"
         name += f".{lanes}{to.scalar.mlir}.{lanes}{x.type.scalar.mlir}"
-        return b.emit("llvm.call_intrinsic", (x,), (to,), {"intrin": name, "pure": True}).results[0]
+        return b.emit("llvm.call_intrinsic", (x,), (to,), {"intrin": name, "effects": "none"}).results[0]
     if target.kind == "bfloat" and source.bits > 24:  # targets go through float32, and would round twice
         return _cast_float(b, cast(b, _odd(b, x, source), source, DType.float64), DType.float64, target)
     if target.is_float:

@@ -119,7 +119,7 @@ def _system_rmw(name: str, op: str, pointer: Pointer[Any], value: Number) -> Any
         type(value),
         at,
         value,
-        constraints=f"={register},{target.registers['i64']},{register},~{{memory}}",
+        constraints=f"={register},{target.registers['i64']},{register}",
     )
 
 

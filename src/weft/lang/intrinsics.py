@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from weft.ir.builder import current
 from weft.ir.core import Value
@@ -12,7 +12,7 @@ from weft.lang.number import Number
 from weft.lang.spec import NumberSpec, Spec, build_each, leaves_of
 from weft.targets import Feature, Target
 
-__all__ = ["Feature", "current_target", "inline_asm", "llvm_intrinsic"]
+__all__ = ["Effects", "Feature", "current_target", "inline_asm", "llvm_intrinsic"]
 
 
 def current_target() -> Target:
@@ -47,26 +47,44 @@ def _results(values: tuple[Value, ...], specs: list[Spec]) -> Any:
     return None if not built else built[0] if len(built) == 1 else tuple(built)
 
 
-def llvm_intrinsic(name: str, result: Any, *args: Any, pure: bool = False) -> Any:
+Effects = Literal["none", "read", "write", "block", "all"]
+"""What code that the compiler does not look into does, each of them more than the one before.
+
+``none``: it only computes, so that equal calls may be merged and unused ones dropped. ``read``: it reads
+memory that its arguments point to. ``write``: it writes there, or hands the pointers on. ``block``: it orders
+memory between the threads of a block, as a barrier does. ``all``: or between any, of other blocks and
+kernels, other devices and the host.
+"""
+
+
+def _effects(effects: str) -> str:
+    known = get_args(Effects)
+    if effects not in known:
+        hint = f"write one of {', '.join(known)}"
+        refuse("intrinsic", f"effects={effects!r} says nothing", hint=hint)
+    return effects
+
+
+def llvm_intrinsic(name: str, result: Any, *args: Any, effects: Effects = "all") -> Any:
     """Call an LLVM intrinsic.
 
     Args:
         name: its full name with type suffixes, e.g. ``llvm.nvvm.read.ptx.sreg.tid.x``.
         result: the class of the result, a tuple of classes, or None.
         args: numbers and pointers; literals must be converted first (``Int32(1)``).
-        pure: whether it only computes; then equal calls may be merged and unused ones dropped.
+        effects: what it does beside giving a result; the compiler believes it.
 
     Returns:
         a number of the class, a tuple of them, or None.
 
     Raises:
-        CompileError: only another machine than the target has it.
+        CompileError: only another machine than the target has it, or ``effects`` is none of its words.
 
     Example:
         >>> from weft import Int32, func
         >>> @func
         ... def bits_set(x: Int32) -> Int32:
-        ...     return llvm_intrinsic("llvm.ctpop.i32", Int32, x, pure=True)
+        ...     return llvm_intrinsic("llvm.ctpop.i32", Int32, x, effects="none")
         >>> bits_set(255)
         8
     """
@@ -80,12 +98,11 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, pure: bool = False) -> An
     specs = _specs(result)
     types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
     operands = tuple(v for a in args for v in leaves_of(a))
-    return _results(
-        b.emit("llvm.call_intrinsic", operands, types, {"intrin": name, "pure": pure}).results, specs
-    )
+    attrs = {"intrin": name, "effects": _effects(effects)}
+    return _results(b.emit("llvm.call_intrinsic", operands, types, attrs).results, specs)
 
 
-def inline_asm(text: str, result: Any, *args: Any, constraints: str, side_effects: bool = True) -> Any:
+def inline_asm(text: str, result: Any, *args: Any, constraints: str, effects: Effects = "all") -> Any:
     """Inline assembly of the target.
 
     Args:
@@ -94,8 +111,8 @@ def inline_asm(text: str, result: Any, *args: Any, constraints: str, side_effect
         args: numbers and pointers; literals must be converted first (``Int32(1)``).
         constraints: where results and arguments are, in LLVM's words, separated by commas: on NVIDIA
             ``=r`` for a result of 32 bits, ``r`` for such an argument, ``l`` for 64 bits, ``f`` for Float32.
-        side_effects: whether it does more than compute; if not, equal calls may be merged and unused
-            ones dropped.
+        effects: what it does beside giving a result; the compiler believes it. All but ``none`` keeps its
+            place among accesses to memory (LLVM's ``~{memory}``).
 
     Returns:
         a number of the class, a tuple of them, or None.
@@ -113,5 +130,7 @@ def inline_asm(text: str, result: Any, *args: Any, constraints: str, side_effect
     specs = _specs(result)
     types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
     operands = tuple(v for a in args for v in leaves_of(a))
-    attrs = {"asm_string": text, "constraints": constraints, "has_side_effects": side_effects}
+    if effects != "none" and "~{memory}" not in constraints.split(","):
+        constraints = ",".join([*filter(None, [constraints]), "~{memory}"])
+    attrs = {"asm_string": text, "constraints": constraints, "effects": _effects(effects)}
     return _results(b.emit("llvm.inline_asm", operands, types, attrs).results, specs)

@@ -117,6 +117,11 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
     first = value_of(v, b)
     second = first if other is None else to_type(other, type(v), b)
     cls = number_class(v.dtype, len(lanes))
+    if v.lanes == 1:  # no vector to LLVM
+        picked = [(first, second)[lane] for lane in lanes]
+        return cls.of(picked[0] if cls.lanes == 1 else vector_of(b, picked, of_dtype(v.dtype, cls.lanes)))
+    if cls.lanes == 1:
+        return extract(type(v).of((first, second)[lanes[0] // v.lanes]), lanes[0] % v.lanes)
     return cls.of(
         b.value("vector.shuffle", (first, second), of_dtype(v.dtype, len(lanes)), {"mask": tuple(lanes)})
     )
@@ -161,11 +166,9 @@ def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
 def reduce(v: Number, op: str) -> Any:
     """All lanes combined by ``op``; floats are added pairwise, halves first."""
     while v.lanes > 1:
+        lanes = range(v.lanes)
         half = v.lanes // 2
-        low, high = shuffle(v, tuple(range(half)), None), shuffle(v, tuple(range(half, v.lanes)), None)
-        if half == 1:
-            low, high = extract(v, 0), extract(v, 1)
-        v = _combine(op, low, high)
+        v = _combine(op, shuffle(v, tuple(lanes[:half]), None), shuffle(v, tuple(lanes[half:]), None))
     return v
 
 

@@ -375,7 +375,9 @@ class _Segment(Rewriter):
             array, kind, count = kept
             address = self.at(array, kind, count)
             owner = v.owner
-            if isinstance(owner, Op) and owner.name in ("weft.slot", "llvm.alloca"):
+            if isinstance(owner, Op) and owner.name == "llvm.alloca":
+                return self.b.value("llvm.addrspacecast", (address,), v.type)
+            if isinstance(owner, Op) and owner.name == "weft.slot":
                 return address
             return self.b.value("weft.get", (address,), kind)
         owner = v.owner

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from weft.ir.clone import clone_op
 from weft.ir.core import Function, Module, Op, Region, Value
+from weft.ir.effects import is_pure
 
 __all__ = ["lockstep"]
 
@@ -34,9 +35,7 @@ def _straight(body: Region) -> bool:
 def _plain(op: Op) -> bool:
     if op.regions:
         return False
-    if op.name == "llvm.call_intrinsic":
-        return op.attrs["pure"] is True
-    return op.spec.pure or (op.name in _ALLOWED and not op.attrs.get("volatile", False))
+    return is_pure(op) or (op.name in _ALLOWED and not (op.spec.sync and op.spec.sync(op)))
 
 
 def _rewrite(region: Region, kernel: Function, elements: dict[str, Function]) -> None:
