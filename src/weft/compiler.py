@@ -9,9 +9,7 @@ from typing import Any, Literal
 
 from weft.artifact import Artifact, Parameter, Signature
 from weft.diagnostics import CompileError, Location, caller_location, nearest
-from weft.diagnostics.wrote import source_of
 from weft.dtype import DType
-from weft.emit.lower import lower_module
 from weft.emit.symbols import entry_symbol
 from weft.frontend.draft import Program
 from weft.frontend.elaborate import Elaborator
@@ -24,7 +22,6 @@ from weft.ir.verify import InvalidIR, verify_module
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameter_location, parameters
 from weft.lang.spec import Spec, machine_leaves
-from weft.passes.pipeline import run_passes
 from weft.targets import Feature, Target, find_target
 
 __all__ = ["EMISSION_KINDS", "Compilation", "EmissionKind", "check_emission_kind", "elaborate_kernel"]
@@ -64,6 +61,9 @@ class Compilation:
 
     def llvm(self) -> str:
         """The LLVM IR before optimisation."""
+        from weft.emit.lower import lower_module  # here, since what is in the cache needs neither
+        from weft.passes.pipeline import run_passes
+
         start = time.perf_counter()
         text = with_room(self._lowered)
         self.times["lower"] = (time.perf_counter() - start) * 1e3
@@ -111,15 +111,18 @@ class Compilation:
             arguments += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: self.over.rank]]
         return Signature(self.function.name, tuple(arguments))
 
-    def artifact(self) -> Artifact:
-        """The kernel as the runtime takes it."""
-        kind = self.target.kind
-        code = self.emit("asm" if kind == "ptx" else "object")
+    def code(self) -> bytes:
+        """What a device runs, or its driver assembles."""
+        code = self.emit("asm" if self.target.kind == "ptx" else "object")
+        return code.encode() if isinstance(code, str) else code
+
+    def artifact(self, code: bytes | None = None) -> Artifact:
+        """The kernel as the runtime takes it, with its code where that is known."""
         return Artifact(
             entry=entry_symbol(self.function.name, self.target),
             target=self.target.name,
-            kind=kind,
-            code=code.encode() if isinstance(code, str) else code,
+            kind=self.target.kind,
+            code=self.code() if code is None else code,
             signature=self.signature(),
             prints=self.program.prints,
             asserts=self.program.asserts,
@@ -188,6 +191,8 @@ def _check_parameters(made: Compilation) -> None:
 
 def _invalid(error: InvalidIR, function: Function) -> CompileError:
     """What broke the IR's rules: a value of another compilation, or a defect of weft."""
+    from weft.diagnostics.wrote import source_of
+
     line, column = (function.line, 0) if error.op is None else error.op.loc[:2]
     source = source_of(function.file)
     statement = None if source is None else source.statement(line, column)

@@ -36,12 +36,13 @@ class Settings:
     """What a user can set.
 
     ``device`` is the name of an API such as ``cpu`` or ``cuda``, or none for the best device here.
+    ``cache_dir`` is where the folder of the compilation cache is, or none where no home is known.
     ``compile`` says where LLVM works, ``compile_limit`` how many seconds it may take for a kernel in a
     process of its own.
     """
 
     device: str | None
-    cache_dir: Path
+    cache_dir: Path | None
     compile: CompileIn = "process"
     compile_limit: float = 60.0
 
@@ -86,10 +87,9 @@ def scope(
 
 
 def _from_environment() -> Settings:
-    cache_dir = os.environ.get("WEFT_CACHE_DIR")
     return Settings(
         device=os.environ.get("WEFT_DEVICE") or None,
-        cache_dir=Path(cache_dir).expanduser() if cache_dir else _user_cache_dir(),
+        cache_dir=_cache_dir(),
         compile=_compile_in(os.environ.get("WEFT_COMPILE") or "process"),
         compile_limit=_seconds(os.environ.get("WEFT_COMPILE_LIMIT") or "60"),
     )
@@ -121,6 +121,14 @@ def _seconds(text: str) -> float:
     raise CompileError.at("setting", message, None, hints=("write WEFT_COMPILE_LIMIT=300, say",))
 
 
+def _cache_dir() -> Path | None:
+    named = os.environ.get("WEFT_CACHE_DIR")
+    try:
+        return Path(named).expanduser() if named else _user_cache_dir()
+    except RuntimeError:  # of a user who is not known, or has no home
+        return None
+
+
 def _user_cache_dir() -> Path:
     """The folder for weft where this system keeps a user's caches."""
     if sys.platform == "win32":
@@ -128,4 +136,5 @@ def _user_cache_dir() -> Path:
         return Path(base) / "weft" / "cache"
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "weft"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "weft"
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "weft"

@@ -1,30 +1,44 @@
-"""The cache: hits skip the compiler, anything that matters changes the key, damage costs a compilation."""
+"""The cache: a hit spares LLVM, whatever became of a kernel is in its key, damage costs a compilation."""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import json
 import linecache
+import math
 import multiprocessing
+import os
 import re
+import subprocess
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from weft import Float32, Kernel, cache, compiler, config
+from edits import EDITS, write
+from weft import Float32, Kernel, PerformanceWarning, Pointer, cache, config, kernel
 from weft.artifact import Artifact
+from weft.cache import tools
+from weft.cache.folder import NAME
+from weft.compiler import Compilation, elaborate_kernel
 from weft.dtype import DType
 from weft.gpu.host import DeviceContext
+from weft.ir.core import Function, Global, Module, Op, Value
+from weft.ir.digest import module_bytes
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
+from weft.over import describe_over
 from weft.targets import find_target
 
 SOURCE = """
 from weft import Float32, Pointer, func, kernel, struct
 from weft.gpu import global_idx
+from weft.memory import AddressSpace, stack_allocation
 import numpy as np
 
 SCALE = 2.0
@@ -59,10 +73,16 @@ def k(p: Pointer[Float32]):
 """
 
 
+@pytest.fixture(autouse=True)
+def own_tools() -> None:
+    """What is kept of weft's files lies in the folder of all tests, so that others hold kernels alone."""
+    assert tools.toolchain() is not None
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
     with config.scope(cache_dir=tmp_path / "cache"):
-        yield tmp_path / "cache"
+        yield tmp_path / "cache" / NAME
 
 
 def kernel_of(source: str, folder: Path) -> Kernel[...]:
@@ -77,9 +97,15 @@ def kernel_of(source: str, folder: Path) -> Kernel[...]:
     return module.k
 
 
-def key(kernel: Kernel[...], target: str = "sm_90") -> str | None:
+def elaborated(kernel: Kernel[...], target: str = "sm_90") -> Compilation:
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.function)}
-    return cache.key_of(kernel, specs, find_target(target), None)
+    return elaborate_kernel(kernel, specs, target)
+
+
+def key(kernel: Kernel[...], target: str = "sm_90") -> str:
+    found = cache.key_of(elaborated(kernel, target))
+    assert found is not None
+    return found
 
 
 def compiled(kernel: Kernel[...], target: str = "sm_90") -> Artifact:
@@ -94,7 +120,8 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: object, **_named: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(compiler, "elaborate_kernel", fail)
+    for module in ("weft.passes.pipeline.run_passes", "weft.emit.lower.lower_module", "weft.emit.llvm.emit"):
+        monkeypatch.setattr(module, fail)
 
 
 def without_comments(artifact: Artifact) -> Artifact:
@@ -103,7 +130,7 @@ def without_comments(artifact: Artifact) -> Artifact:
 
 
 def entries(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*/*"))
+    return sorted(folder.glob("*.weft"))
 
 
 def test_hit(folder: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -116,14 +143,6 @@ def test_hit(folder: Path, tmp_path: Path, request: pytest.FixtureRequest) -> No
     assert first.asserts[0].pieces == ("far",)
 
 
-def test_private(folder: Path, tmp_path: Path) -> None:
-    compiled(kernel_of(SOURCE, tmp_path))
-    (entry,) = entries(folder)
-    if sys.platform != "win32":
-        assert entry.stat().st_mode & 0o077 == 0
-        assert entry.parent.stat().st_mode & 0o077 == 0
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -133,17 +152,19 @@ def test_private(folder: Path, tmp_path: Path) -> None:
         ("return x * SCALE", "return x + SCALE"),
         ("return x + TABLE[1]", "return x + TABLE[0]"),
         ("self.a + self.b", "self.a - self.b"),
-        ("b: Float32\n", "b: Float64\n"),
+        ("a: Float32\n    b: Float32\n", "b: Float32\n    a: Float32\n"),
         ("p[i] = plain", "p[i] = 1.0 + plain"),
         ('"far"', '"near"'),
-        ("p: Pointer[Float32]", "p: Pointer[Float64]"),
+        ('"far"', '"fa{p[0]}r"'),
+        (":.2f", ":.3f"),
+        ("    i = global", "\n    i = global"),
+        ("    i = global_idx.x", "    i = global_idx.y"),
     ],
 )
 def test_what_matters_is_in_the_key(old: str, new: str, tmp_path: Path) -> None:
     assert old in SOURCE
     source = SOURCE.replace("import Float32,", "import Float32, Float64,")
     before = key(kernel_of(source, tmp_path))
-    assert before is not None
     assert key(kernel_of(source.replace(old, new), tmp_path)) != before
 
 
@@ -151,25 +172,218 @@ def test_what_does_not_matter_is_not(tmp_path: Path) -> None:
     before = key(kernel_of(SOURCE, tmp_path))
     assert key(kernel_of(SOURCE, tmp_path)) == before
     assert key(kernel_of(SOURCE + "\n\ndef other():\n    return SCALE\n", tmp_path)) == before
+    assert key(kernel_of(SOURCE.replace("[1.0, 2.0]", "[7.0, 2.0]"), tmp_path)) == before
 
 
 def test_target_and_machine_are_in_the_key(tmp_path: Path) -> None:
     k = kernel_of(SOURCE, tmp_path)
     assert len({key(k, t) for t in ("sm_80", "sm_90", "native", "x86-64")}) == 4
+    own = dataclasses.replace(find_target("sm_90"), features="+ptx84")
+    specs = {"p": spec_of_annotation(Pointer[Float32])}
+    assert cache.key_of(elaborate_kernel(k, specs, own)) != key(k)
 
 
-def test_no_fingerprint_means_no_cache(folder: Path, tmp_path: Path) -> None:
-    source = SOURCE.replace("SCALE = 2.0", "class C:\n    value = 2.0\n\n\nSCALE = C()").replace(
-        "x * SCALE", "x * SCALE.value"
+def test_options_are_in_the_key(tmp_path: Path) -> None:
+    k = kernel_of(SOURCE, tmp_path)
+    specs = {"p": spec_of_annotation(Pointer[Float32])}
+    made = [
+        elaborate_kernel(k, specs, "sm_90", over=over, distinct=distinct)
+        for over in (None, describe_over(1), describe_over(1, (4, 1)), describe_over(2))
+        for distinct in (False, True)
+    ]
+    keys = [cache.key_of(m) for m in made]
+    assert len({m.llvm() for m in made}) == len(set(keys))
+
+
+def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
+    """Whatever order sets have there, and whatever was compiled before."""
+    (tmp_path / "program.py").write_text(SOURCE)
+    check = (
+        "import program; from weft.cache import key_of; from weft.compiler import elaborate_kernel\n"
+        "from weft import *; from weft.lang.accept import spec_of_annotation\n"
+        "specs = {'p': spec_of_annotation(Pointer[Float32])}\n"
+        "for t in ('sm_90', 'native', 'native'): print(key_of(elaborate_kernel(program.k, specs, t)))\n"
     )
-    k = kernel_of(source, tmp_path)
-    assert key(k) is None
-    compiled(k)
-    assert entries(folder) == []
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    found: set[tuple[str, ...]] = set()
+    for seed in ("1", "2"):
+        env = {**os.environ, "PYTHONPATH": paths, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", check], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        found.add(tuple(done.stdout.split()))
+    ((gpu, first, second),) = found
+    assert first == second != gpu
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign", "folder"])
-def test_damage_costs_a_compilation(damage: str, folder: Path, tmp_path: Path) -> None:
+# -- the module's bytes ---------------------------------------------------------------------------
+
+
+@kernel
+def sample(p: Pointer[Float32]):
+    for i in range(4):
+        if p[i] > 0.0:
+            p[i] = p[i] * 0.5 + 1.0
+
+
+def _operations(module: Module) -> list[Op]:
+    return [op for f in module.functions for op in f.body.walk()]
+
+
+def _changed(value: Any) -> Any:
+    """Another value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return value + "x"
+        case frozenset():
+            return frozenset({77})
+        case tuple():
+            return (*value, 1)
+        case _:
+            return None
+
+
+def test_every_field_of_the_ir_is_in_the_bytes() -> None:
+    """Fields that are new are in them too: this goes over all there are."""
+    made = elaborated(sample).module
+    made.globals.append(Global("g", 0, made.functions[0].args[0].type, 4, 8, b"text"))
+    before = module_bytes(made)
+    assert module_bytes(copy.deepcopy(made)) == before
+    seen = 0
+    for path in ("module", "function", "global"):
+        kind = {"module": Module, "function": Function, "global": Global}[path]
+        for field in dataclasses.fields(kind):
+            other = copy.deepcopy(made)
+            item: Any = {"module": other, "function": other.functions[0], "global": other.globals[0]}[path]
+            value = getattr(item, field.name)
+            if field.name == "args":
+                value.append(Value(value[0].type))
+            elif isinstance(value, list):
+                value.pop()
+            elif _changed(value) is not None:
+                object.__setattr__(item, field.name, _changed(value))
+            else:
+                continue
+            seen += 1
+            assert module_bytes(other) != before, field.name
+    assert seen >= 20
+
+
+@pytest.mark.parametrize("slot", Op.__slots__)
+def test_every_part_of_an_operation_is_in_the_bytes(slot: str) -> None:
+    made = elaborated(sample).module
+    before = module_bytes(made)
+    changed = 0
+    for n in range(len(_operations(made))):
+        other = copy.deepcopy(made)
+        op = _operations(other)[n]
+        value: Any = getattr(op, slot)
+        match slot:
+            case "attrs":
+                if not value:
+                    continue
+                op.attrs = {**value, "more": 1}
+            case "loc":
+                op.loc = (value[0], value[1] + 1)
+            case "operands":
+                if len(value) < 2 or value[0] is value[1]:
+                    continue
+                op.operands = value[::-1]
+            case "results":
+                if not value:
+                    continue
+                value[0].name += "x"
+            case "regions":
+                if not value or not value[-1].ops:
+                    continue
+                value[-1].ops.pop()
+            case "spec":
+                op.spec = dataclasses.replace(op.spec, name=op.spec.name + "x")
+            case _:
+                raise AssertionError(f"an operation has a part {slot} that this does not know")
+        changed += 1
+        assert module_bytes(other) != before
+    assert changed
+
+
+@pytest.mark.parametrize("slot", Value.__slots__)
+def test_every_part_of_a_value_is_known(slot: str) -> None:
+    assert slot in ("name", "owner", "type")  # the owner is where it stands
+
+
+def test_attributes_are_told_apart_by_type() -> None:
+    made = elaborated(sample).module
+    op = next(op for op in _operations(made) if op.attrs)
+    values: list[Any] = [0, 1, True, False, 0.0, -0.0, 1.0, math.nan, math.inf, "1", (1,), (1.0,), ("1",), ()]
+    values += [op.results[0].type, op.results[0].type.mlir, 2**64, -1, "", (1, 2), ((1,), 2)]
+    found: set[bytes] = set()
+    for value in values:
+        op.attrs = {"value": value}
+        found.add(module_bytes(made))
+    assert len(found) == len(values)
+    op.attrs = {"value": np.float64(1.0)}
+    assert module_bytes(made) in found
+    op.attrs = {"value": object()}  # pyright: ignore[reportAttributeAccessIssue]
+    with pytest.raises(TypeError):
+        module_bytes(made)
+
+
+# -- edits ----------------------------------------------------------------------------------------
+
+
+def test_every_way_of_reaching_a_value(tmp_path: Path) -> None:
+    """Of each program: with the first value, with the second, with the first again; each in a new process."""
+    command = [sys.executable, str(Path(__file__).parents[1] / "support" / "edits.py"), str(tmp_path)]
+    paths = os.pathsep.join(filter(None, sys.path))
+    env = {**os.environ, "PYTHONPATH": paths, "WEFT_CACHE_DIR": str(tmp_path / "cache")}
+    runs: list[list[list[Any]]] = []
+    for version in (0, 1, 0):
+        write(tmp_path, version)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        runs.append(json.loads(done.stdout))
+    wrong: list[str] = []
+    for number, name in enumerate(EDITS):
+        found = [run[number] for run in runs]
+        if any(len(each) != 2 for each in found):
+            wrong.append(f"{name}: {found}")
+        elif any(kept != fresh for kept, fresh in found):
+            wrong.append(f"{name}: stale")
+        elif found[0] == found[1]:
+            wrong.append(f"{name}: the edit changes nothing")
+    assert wrong == []
+    assert len(entries(tmp_path / "cache" / NAME)) > len(EDITS)
+
+
+def test_factories_that_capture_methods_of_containers(folder: Path) -> None:
+    """Without any edit, what one kernel captured must not become another's."""
+    ctx = DeviceContext(api="cpu")
+
+    def make(get: Callable[[int], float]) -> Kernel[...]:
+        @kernel
+        def k(p: Pointer[Float32]):
+            p[0] = get(0)
+
+        return k
+
+    for value in (1.0, 2.0, 3.0):
+        x = np.zeros(1, np.float32)
+        ctx.enqueue_function(make([value].__getitem__), x, grid_dim=1, block_dim=1)
+        ctx.synchronize()
+        assert x[0] == value
+
+
+# -- damage and limits ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign", "folder", "another's"])
+def test_damage_costs_a_compilation(
+    damage: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     k = kernel_of(SOURCE, tmp_path)
     first = compiled(k)
     (entry,) = entries(folder)
@@ -182,53 +396,38 @@ def test_damage_costs_a_compilation(damage: str, folder: Path, tmp_path: Path) -
         entry.write_bytes(b"")
     elif damage == "foreign":
         entry.write_bytes(b"PK" + data)
-    else:
+    elif damage == "folder":
         entry.unlink()
         entry.mkdir()
-    assert without_comments(compiled(k)) == without_comments(first)
-
-
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    with config.scope(cache_dir=blocked / "cache"):
-        assert compiled(kernel_of(SOURCE, tmp_path)).code
-
-
-def test_nothing_is_left_of_a_write_that_fails(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("weft.cache.os.replace", full)
-    assert compiled(kernel_of(SOURCE, tmp_path)).code
-    assert entries(folder) == []
-
-
-def test_bounded(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    artifact = compiled(kernel_of(SOURCE, tmp_path))
-    size = entries(folder)[0].stat().st_size
-    monkeypatch.setattr(cache, "_LIMIT", 10 * size)
-    for n in range(40):
-        cache.store(f"{n % 16:x}{n:063x}", artifact)
-    cache.store("0" * 64, artifact)
-    assert sum(p.stat().st_size for p in entries(folder)) <= 10 * size
+    else:  # right in itself, but of another kernel
+        compiled(kernel_of(SOURCE.replace("SCALE = 2.0", "SCALE = 9.0"), tmp_path))
+        (other,) = set(entries(folder)) - {entry}
+        other.replace(entry)
+        k = kernel_of(SOURCE, tmp_path)
+    if damage == "folder":
+        monkeypatch.setattr("weft.cache.disk._said", False)
+        with pytest.warns(PerformanceWarning, match="are not kept"):
+            again = compiled(k)
+    else:
+        again = compiled(k)
+    assert without_comments(again) == without_comments(first)
 
 
 def _in_process(arguments: tuple[str, str]) -> bytes:
     folder, work = arguments
     with config.scope(cache_dir=folder):
-        return compiled(kernel_of(SOURCE, Path(work))).code
+        return without_comments(compiled(kernel_of(SOURCE, Path(work)))).code
 
 
-def test_many_processes(folder: Path, tmp_path: Path) -> None:
+def test_many_processes(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(SOURCE)
+    folder = tmp_path / "cache"
     context = multiprocessing.get_context("spawn")
     with context.Pool(4) as pool:
         codes = pool.map(_in_process, [(str(folder), str(tmp_path))] * 8)
     assert len(set(codes)) == 1
-    assert len(entries(folder)) == 1
+    assert len(entries(folder / NAME)) == 2  # the kernel, and what weft's files hold
+    assert [p.name for p in folder.iterdir()] == [NAME]
 
 
 def test_results_through_the_cache(folder: Path, tmp_path: Path) -> None:
@@ -242,3 +441,56 @@ def test_results_through_the_cache(folder: Path, tmp_path: Path) -> None:
             x = np.arange(8, dtype=np.float32)
             np.testing.assert_array_equal(np.asarray(host), x * 2 + 2 + x + 1 + 0.5)
     assert len(entries(folder)) == 1
+
+
+# -- what makes the code --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fresh_tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str | None]]:
+    """Ask anew, as another process would."""
+    found = tools.toolchain.cache_clear
+
+    def ask() -> str | None:
+        found()
+        return tools.toolchain()
+
+    yield ask
+    found()
+
+
+def test_contents_of_weft_are_in_the_key(
+    tmp_path: Path, folder: Path, fresh_tools: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = Path(tools.__file__).parents[1]
+    copied = tmp_path / "weft"
+    for name in tools.TOOLS:
+        for path in [package / name] if name.endswith(".py") else sorted((package / name).rglob("*.py")):
+            to = copied / path.relative_to(package)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(path.read_bytes())
+    here = fresh_tools()
+    monkeypatch.setattr(tools, "__file__", str(copied / "cache" / "tools.py"))
+    assert fresh_tools() is None  # written after weft was loaded
+    monkeypatch.setattr(tools, "STARTED", 2**63)
+    assert fresh_tools() == here
+    file = copied / "passes" / "pipeline.py"
+    status = file.stat()
+    text = file.read_text()
+    file.write_text(text.replace("Module", "Modulo"))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    changed = fresh_tools()
+    assert changed not in (None, here)
+    file.write_text(text)
+    assert fresh_tools() == here
+    (copied / "passes" / "new.py").write_text("")
+    assert fresh_tools() not in (None, here, changed)
+
+
+def test_without_sources_nothing_is_kept(
+    tmp_path: Path, folder: Path, fresh_tools: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tools, "__file__", str(tmp_path / "app.zip" / "weft" / "cache" / "tools.py"))
+    assert fresh_tools() is None
+    assert compiled(kernel_of(SOURCE, tmp_path)).code
+    assert not folder.exists()

@@ -147,6 +147,7 @@ def test_a_changed_file_is_refused(text: str, module: Callable[[str], ModuleType
 CHANGES = [
     ("x * 2.0", "x * 3.0", [3.0 + float(np.float32(0.1)), 1.0]),
     ("p[1] = 1.0", "p[1] = 5.0", [RIGHT[0], 5.0]),
+    ("t: Float32", "t: Float64", [2.0 + 0.1, 1.0]),  # Python keeps nothing of such an annotation
 ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from weft.dtype import DType
 from weft.lang.promote import promote
 
@@ -20,11 +18,11 @@ class Restart(BaseException):
         self.key = key
 
 
-@dataclass(slots=True)
 class _Fact:
-    dtype: DType
-    met: bool = True
-    settled: bool = False
+    __slots__ = ("dtype", "met", "settled")
+
+    def __init__(self, dtype: DType, met: bool = True, settled: bool = False) -> None:
+        self.dtype, self.met, self.settled = dtype, met, settled
 
 
 class Facts:

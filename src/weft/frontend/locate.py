@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
-import sysconfig
 from itertools import pairwise
 from types import CodeType, FrameType, TracebackType
 
@@ -15,7 +15,6 @@ from weft.frontend.stage import DEEPER, is_staged
 
 __all__ = ["located", "located_here"]
 
-_LIBRARY = tuple({sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")})
 _LONGEST = 8
 """A longer chain of calls is cut in the middle, as recursion makes them endless."""
 
@@ -28,13 +27,21 @@ def _frames(tb: TracebackType | None) -> list[TracebackType]:
     return out
 
 
+@functools.cache
+def _library() -> tuple[str, ...]:
+    """The folders of Python's library and of installed packages."""
+    import sysconfig
+
+    return tuple({sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
 def _users(frames: list[TracebackType]) -> list[TracebackType]:
     """The frames of the user's own code from the staged function on, outermost first."""
     first = next((n for n, f in enumerate(frames) if is_staged(f.tb_frame.f_code)), len(frames))
     out: list[TracebackType] = []
     for f in frames[first:]:
         file = f.tb_frame.f_code.co_filename
-        if is_staged(f.tb_frame.f_code) or not (file.startswith(_LIBRARY) or file.startswith("<frozen")):
+        if is_staged(f.tb_frame.f_code) or not file.startswith((*_library(), "<frozen")):
             if not is_internal(file) and not _generated(f.tb_frame.f_code):
                 out.append(f)
     return out

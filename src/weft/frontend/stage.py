@@ -17,9 +17,8 @@ import ast
 import copy
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import CodeType, FunctionType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from weft.diagnostics import CompileError, Location
 from weft.frontend.liveness import Liveness, stored_names
@@ -75,8 +74,7 @@ def is_staged(code: CodeType) -> bool:
     return code in _staged_codes
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(NamedTuple):
     """A staged function: call ``run(builder, *arguments)`` to emit its body. ``text`` is for people."""
 
     run: Callable[..., Any]

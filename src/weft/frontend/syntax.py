@@ -6,8 +6,7 @@ import ast
 import builtins
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft.diagnostics import Diagnostic, Label, nearest
 from weft.frontend.hostcalls import host_call, names_of
@@ -17,8 +16,7 @@ from weft.frontend.tree import walk
 __all__ = ["HOST_ONLY", "REJECTED", "check_syntax"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rejected:
+class Rejected(NamedTuple):
     """What a construct is called, its replacement, and why it is not there."""
 
     what: str

@@ -6,7 +6,7 @@ Each operation declares what it does (``weft.ir.ops``), and the library what an 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from weft.ir.core import Function, Module, Op, Sync
 from weft.ir.types import PointerType
@@ -14,8 +14,7 @@ from weft.ir.types import PointerType
 __all__ = ["Effects", "alone", "effects_of", "is_pure"]
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(NamedTuple):
     """The positions of a function's arguments, by what happens through them."""
 
     written: frozenset[int]

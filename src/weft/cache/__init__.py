@@ -1,0 +1,88 @@
+"""Compiled code on disk, by what it was compiled from.
+
+A kernel is staged and elaborated in every process. Its key is what that gives: the module's IR with
+its places, types, options, target, weft and LLVM. So whatever a kernel reads at compile time, in
+whichever way, is in the key by what became of it; a hit spares the passes, LLVM and what follows. The
+folder is ``weft-compiled`` in ``WEFT_CACHE_DIR`` or where the system keeps a user's caches, and stays
+under 512 MiB.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import marshal
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from weft.artifact import Artifact
+from weft.cache.disk import load, store
+from weft.cache.tools import toolchain
+from weft.compiler import Compilation, elaborate_kernel
+from weft.frontend.over import Over
+from weft.ir.digest import module_bytes
+from weft.lang.decorators import Kernel
+from weft.lang.spec import Spec
+from weft.targets import Target
+
+__all__ = ["cached", "compile_kernel", "key_of"]
+
+
+def compile_kernel(
+    kernel: Kernel[...],
+    specs: Mapping[str, Spec],
+    target: str | Target,
+    *,
+    over: Over | None = None,
+    distinct: bool = False,
+) -> Artifact:
+    """A kernel compiled for a target; its code from the cache, where the same IR has been there before."""
+    made = elaborate_kernel(kernel, specs, target, over=over, distinct=distinct)
+    return made.artifact(_kept(key_of(made), made.code))
+
+
+def key_of(made: Compilation) -> str | None:
+    """The key of a kernel's code; None where it is not to be kept."""
+    sites = repr((made.program.prints, made.program.asserts))
+    places = [os.path.abspath(f.file) for f in made.module.functions]  # line tables name folders
+    return _key(made.target, module_bytes(made.module), sites, *places)
+
+
+def cached(text: str, target: Target, compile: Callable[[], bytes]) -> bytes:
+    """What ``compile`` makes of a text for a target, or made of it in another process."""
+    return _kept(_key(target, text), compile)
+
+
+def _key(target: Target, *parts: str | bytes) -> str | None:
+    tools = toolchain()
+    if tools is None:
+        return None
+    machine: tuple[str, ...] = ()
+    if target.cpu == "native":
+        from weft.emit.llvm import host_machine
+
+        machine = host_machine()
+    return hashlib.sha256(marshal.dumps((tools, _described(target), machine, parts), 2)).hexdigest()
+
+
+def _described(target: Target) -> list[str]:
+    """All of a target, in one order: it may be one that a program made."""
+    return [_in_order(getattr(target, field.name)) for field in dataclasses.fields(target)]
+
+
+def _in_order(value: Any) -> str:
+    if isinstance(value, frozenset):
+        return repr(sorted(map(str, cast("frozenset[object]", value))))
+    if isinstance(value, Mapping):
+        return repr(sorted(cast("Mapping[Any, Any]", value).items()))
+    return repr(value)
+
+
+def _kept(key: str | None, compile: Callable[[], bytes]) -> bytes:
+    found = None if key is None else load(key)
+    if found is None:
+        found = compile()
+        if key is not None:
+            store(key, found)
+    return found
