@@ -113,6 +113,9 @@ class Compilation:
 
     def code(self) -> bytes:
         """What a device runs, or its driver assembles."""
+        from weft.emit.llvm import warm
+
+        warm()  # it comes to hand while the passes run
         code = self.emit("asm" if self.target.kind == "ptx" else "object")
         return code.encode() if isinstance(code, str) else code
 
