@@ -61,15 +61,15 @@ class Compilation:
 
     def llvm(self) -> str:
         """The LLVM IR before optimisation."""
-        from weft.emit.lower import lower_module  # here, since what is in the cache needs neither
-        from weft.passes.pipeline import run_passes
-
         start = time.perf_counter()
         text = with_room(self._lowered)
         self.times["lower"] = (time.perf_counter() - start) * 1e3
         return text
 
     def _lowered(self) -> str:
+        from weft.emit.lower import lower_module  # here, since what is in the cache needs neither
+        from weft.passes.pipeline import run_passes
+
         passed = run_passes(self.module, self.target)
         return lower_module(passed, self.target, self.program.prints, self.program.asserts)
 
