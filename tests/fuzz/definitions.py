@@ -48,7 +48,8 @@ def _constant(s: Scope, kind: Kind, depth: int) -> str:
     if form == "unary":
         return s.pick(["(-{0})", "abs({0})", "(+{0})"]).format(a)
     if form == "divide":
-        return f"({a} {s.pick(['//', '%', '/' if kind.is_float else '//'])} {s.number(1, 9)})"
+        by = s.pick(["0.3", "-7.0", "1e-3", "3"]) if kind.is_float else f"{s.number(1, 9)}"
+        return f"({a} {s.pick(['//', '%', '/' if kind.is_float else '//'])} ({by}))"
     return f"({a} {s.pick('+ - *'.split())} {_constant(s, kind, depth - 1)})"
 
 

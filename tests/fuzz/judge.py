@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any
 
 from tests.fuzz.program import Program
@@ -37,6 +39,19 @@ class Verdict:
         if self.name in ("refused", "raised", "model"):
             return other.name == self.name and other.detail[:60] == self.detail[:60]
         return other.name == self.name
+
+
+def assembles(assembler: Any, program: Program) -> Verdict:
+    """Whether NVIDIA's assembler takes a program."""
+    from weft import WeftError
+
+    try:
+        said = assembler.says(program)
+    except WeftError as error:
+        return Verdict("refused", str(error))
+    except Exception:
+        return Verdict("raised", _last())
+    return Verdict("different", said) if said else Verdict(FINE)
 
 
 def judge(device: Any, program: Program) -> Verdict:
@@ -70,10 +85,16 @@ def serve(api: str, out: IO[str]) -> None:
     from tests.fuzz.generate import generate
     from tests.fuzz.weft_run import Device
 
-    device = Device(api)
+    judged: Callable[[Program], Verdict]
+    if api.startswith("sm_"):
+        from tests.fuzz.assemble import Assembler
+
+        judged = partial(assembles, Assembler(api))
+    else:
+        judged = partial(judge, Device(api))
     for line in sys.stdin:
         program = generate(int(line)) if line.strip().isdigit() else Program.from_json(line)
-        verdict = judge(device, program)
+        verdict = judged(program)
         print(json.dumps([verdict.name, verdict.detail]), file=out, flush=True)
 
 

@@ -79,16 +79,14 @@ def kernel(function: Any) -> Any:
 
 def func(function: Any) -> Any:
     """``@func``: what is annotated is converted."""
-    names, notes = list(inspect.signature(function).parameters), function.__annotations__
-    if not notes:
-        return function
-    scope = function.__globals__
-    if inspect.isgeneratorfunction(function):
+    notes, scope, signature = function.__annotations__, function.__globals__, inspect.signature(function)
+    if not notes or inspect.isgeneratorfunction(function):
         return function
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        given = {name: coerced(v, notes.get(name), scope) for name, v in given.items()}
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = {name: coerced(v, notes.get(name), scope) for name, v in bound.arguments.items()}
         return coerced(function(**given), notes.get("return"), scope)
 
     return call

@@ -103,6 +103,17 @@ def _tuple(s: Scope, indent: str) -> list[str]:
     return [f"{indent}{a}, {c} = {value}, {expression(s, second)}"]
 
 
+def _chain(s: Scope, indent: str) -> list[str]:
+    """One value to several names."""
+    kind = s.kind()
+    known = [n for n, k in s.names if k is kind]
+    if not known:
+        return _new(s, indent)
+    name, value = s.fresh("v"), expression(s, kind)
+    s.names.append((name, kind))
+    return [f"{indent}{name} = {s.pick(known)} = {value}"]
+
+
 def _flag(s: Scope, indent: str) -> list[str]:
     flags = [n for n, k in s.names if k is BOOL]
     value = s.pick(["_Bool(True)", "_Bool(False)", condition(s, 1), f"_Bool({condition(s, 2)})"])
@@ -179,6 +190,7 @@ _SIMPLE = {
     "augmented": _augmented,
     "annotated": _annotated,
     "tuple": _tuple,
+    "chain": _chain,
     "flag": _flag,
     "record": _record,
     "vector": _vector,

@@ -22,16 +22,28 @@ from weft import DeviceError
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 
-__all__ = ["Device", "elements"]
+__all__ = ["Device", "load"]
 
 _numbers = itertools.count()
 
 
-def elements(argument: Argument) -> npt.NDArray[Any]:
+def _elements(argument: Argument) -> npt.NDArray[Any]:
     """The elements of an argument, as memory holds them."""
     kind = KINDS[argument.kind]
     unsigned = np.array(argument.bits, f"uint{max(kind.bits, 8)}")
     return unsigned.view(kind.storage) if kind.bits > 1 else unsigned.astype(np.bool_)
+
+
+def load(program: Program, folder: Path, apart: bool) -> ModuleType:
+    """The module of a program, imported from a file."""
+    path = folder / f"program_{next(_numbers)}.py"
+    path.write_text(weft_text(program.text, apart), encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Device:
@@ -43,17 +55,6 @@ class Device:
         self.context = DeviceContext(api=api)
         self.count = 0
 
-    def load(self, program: Program) -> ModuleType:
-        """The module of a program, imported from a file."""
-        path = Path(self.folder.name) / f"program_{next(_numbers)}.py"
-        path.write_text(weft_text(program.text, apart=self.api != "cpu"), encoding="utf-8")
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
     def run(self, program: Program) -> Outcome:
         """What the program gives.
 
@@ -64,13 +65,13 @@ class Device:
         if self.count % 200 == 0:
             self.context.close()
             self.context = DeviceContext(api=self.api)
-        module = self.load(program)
+        module = load(program, Path(self.folder.name), self.api != "cpu")
         ctx, buffers, given, fixed = self.context, dict[str, Any](), list[Any](), dict[str, Any]()
         for argument in program.arguments:
             if argument.form == "comptime":
                 fixed[argument.name] = argument.value
             elif argument.form in ("pointer", "tensor"):
-                array = elements(argument)
+                array = _elements(argument)
                 buffer = ctx.enqueue_create_buffer(KINDS[argument.kind].name.lower(), array.size)
                 ctx.enqueue_copy(dst=buffer, src=array)
                 buffers[argument.name] = buffer
@@ -99,7 +100,7 @@ class Device:
         arrays: dict[str, npt.NDArray[Any]] = {}
         for argument in program.arguments:
             if argument.name in buffers:
-                arrays[argument.name] = np.empty_like(elements(argument))
+                arrays[argument.name] = np.empty_like(_elements(argument))
                 ctx.enqueue_copy(dst=arrays[argument.name], src=buffers[argument.name])
         ctx.synchronize()
         del sys.modules[module.__name__]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from tests.fuzz.generate import generate
 from tests.fuzz.judge import FINE, Judge
 from tests.fuzz.kinds import INT, KINDS, bits_of, convert, literal
 from tests.fuzz.machine import run_model
 from tests.fuzz.program import Argument, Program, model_text, weft_text
+from tests.fuzz.scalars import Number
 from tests.fuzz.shrink import shrunk
 
 PROGRAMS = 240
@@ -56,6 +60,19 @@ def test_the_model_rounds_and_wraps_once() -> None:
     assert float(convert(2**53 + 1, INT, half)) == float("inf")
     assert convert(literal(-200.5, KINDS["Float64"]), KINDS["Float64"], KINDS["Int8"]) == -128
     assert written("out[0] = Int8(100) + 100\nout[1] = -7 // Int64(2)", {"over": [1]})[:2] == [-56, -4]
+
+
+FLOATS = [0.5, -0.0, 3.0, -7.25, 1e-300, 1e300, 0.1, -2.5, 1e16, 7.0, float("inf"), float("nan")]
+
+
+@pytest.mark.parametrize("name", "add sub mul truediv floordiv mod".split())
+def test_the_model_of_floats_is_python(name: str) -> None:
+    kind, apply = KINDS["Float64"], getattr(operator, name)
+    with np.errstate(all="ignore"):
+        for a, c in itertools.product(FLOATS, FLOATS):
+            if c != 0:
+                found = apply(Number(kind, np.float64(a)), Number(kind, np.float64(c)))
+                assert repr(float(found.value)) == repr(apply(a, c)), (a, c)
 
 
 def test_marks_are_for_the_model() -> None:

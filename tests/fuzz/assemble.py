@@ -1,0 +1,61 @@
+"""A program as PTX, and what NVIDIA's assembler says of it; no GPU is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.program import Argument, Program
+from tests.fuzz.weft_run import load
+from tests.support.ptxas import find_ptxas
+
+from weft.compiler import elaborate_kernel
+from weft.lang.accept import spec_of_annotation
+from weft.lang.signature import parameters
+from weft.lang.spec import Spec, StaticSpec
+from weft.layout import Layout
+from weft.over import describe_over
+
+__all__ = ["Assembler"]
+
+
+class Assembler:
+    """Takes programs for one architecture, such as ``sm_90``."""
+
+    def __init__(self, arch: str) -> None:
+        found = find_ptxas()
+        if found is None:
+            raise SystemExit("no ptxas: it comes with the test dependencies")
+        self.arch, self.ptxas = arch, found
+        self.folder = tempfile.TemporaryDirectory(prefix="weft-fuzz-")
+
+    def says(self, program: Program) -> str:
+        """What the assembler says: nothing, where it takes the program.
+
+        Raises:
+            WeftError: it is refused.
+        """
+        folder = Path(self.folder.name)
+        kernel = load(program, folder, apart=True).program
+        given = {a.name: a for a in program.arguments}
+        specs: dict[str, Spec] = {
+            p.name: _spec(p.annotation, given[p.name]) for p in parameters(kernel.function)
+        }
+        over = describe_over(len(program.launch["over"]), (4, 1)) if "over" in program.launch else None
+        ptx = elaborate_kernel(kernel, specs, self.arch, over=over, distinct=True).emit("asm")
+        assert isinstance(ptx, str)
+        command = [self.ptxas, "-arch", self.arch, "-o", str(folder / "kernel.cubin"), "-"]
+        done = subprocess.run(command, input=ptx.encode(), capture_output=True)
+        said = done.stderr.decode().strip()
+        return said or (f"exit status {done.returncode}, and no reason" if done.returncode else "")
+
+
+def _spec(annotation: Any, given: Argument) -> Spec:
+    if given.form == "comptime":
+        return StaticSpec(given.value)
+    if given.form != "tensor":
+        return spec_of_annotation(annotation)
+    layout = Layout(tuple(given.shape), tuple(given.stride))
+    return spec_of_annotation(annotation, layout.dynamic() if given.value else layout)
