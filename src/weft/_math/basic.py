@@ -61,8 +61,8 @@ def min(x: PlainT, y: PlainT, *more: PlainT) -> PlainT: ...
 def min(x: Any, y: Any, *more: Any) -> Any:
     """The least of two or more numbers, lane by lane.
 
-    Where one of two floats is nan the result is the other, as with C's ``fmin`` and in CUDA. Of -0 and
-    +0, either may come. Python's builtin ``min``, which kernels may use as well, compares with ``<``.
+    Where one of two floats is nan the result is the other, as with C's ``fmin`` and in CUDA; -0 is less
+    than 0. Python's builtin ``min``, which kernels may use as well, compares with ``<``.
 
     Example:
         >>> min(3, 2), min(float("nan"), 1.0)

@@ -8,7 +8,7 @@ from typing import Any, cast
 from weft.dtype import DType
 from weft.lang import no_contraction
 from weft.lang.errors import refuse
-from weft.lang.number import Number, number_class, unify
+from weft.lang.number import Number, unify
 
 __all__ = ["floating", "is_plain", "meet"]
 
@@ -57,11 +57,6 @@ def floating(
             f"{name} takes floats, not {cls.__name__}",
             hint=f"write {name}(Float32(x))" if cls.lanes == 1 else f"write {name}(x.cast(Float32))",
         )
-    if all(isinstance(n.value, (int, float)) for n in numbers):
-        try:
-            return _each(cls, plain(*(n.value for n in numbers)))
-        except (ValueError, OverflowError):  # an infinity or nan, which the code below gives
-            pass
     weak = next((n.weak for n in numbers if n.weak is not None), None)
     narrow = wide and cls.dtype.bits < 32
     if narrow:
@@ -78,9 +73,3 @@ def _finished(result: Any, cls: type[Number], narrow: bool, weak: object) -> Any
         result = result.cast(cls.dtype) if narrow else result
         result.weak = weak
     return result
-
-
-def _each(cls: type[Number], result: Any) -> Any:
-    if isinstance(result, tuple):
-        return tuple(_each(cls, r) for r in cast("tuple[Any, ...]", result))
-    return number_class(DType.bool, cls.lanes)(result) if isinstance(result, bool) else cls(result)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.dtype import DType
+from weft.lang.fold import fold_intrinsic
 from weft.lang.intrinsics import llvm_intrinsic
 from weft.lang.number import Number, number_class
 
@@ -45,14 +46,16 @@ def like(x: Number, value: Any) -> Real:
 
 
 def _intrinsic(name: str, x: Number, *others: Any) -> Real:
-    suffix = _SUFFIX[x.dtype.name] if x.lanes == 1 else f"v{x.lanes}{_SUFFIX[x.dtype.name]}"
     args = (x, *(like(x, o) for o in others))
+    if all(isinstance(a.value, (int, float, tuple)) for a in args):
+        return type(x)(fold_intrinsic(name, x.dtype, *(a.value for a in args)))
+    suffix = _SUFFIX[x.dtype.name] if x.lanes == 1 else f"v{x.lanes}{_SUFFIX[x.dtype.name]}"
     return llvm_intrinsic(f"llvm.{name}.{suffix}", type(x), *args, effects="none")
 
 
 def fma(a: Real, b: Any, c: Any) -> Real:
     """``a * b + c``, rounded once; ``b`` and ``c`` may be Python numbers."""
-    return _intrinsic("fma", a, b, c)
+    return a.fma(like(a, b), like(a, c))
 
 
 def sqrt(x: Real) -> Real:
@@ -91,13 +94,13 @@ def copysign(x: Real, sign: Any) -> Real:
 
 
 def minimum(x: Real, y: Any) -> Real:
-    """The smaller; where one is nan, the other."""
-    return _intrinsic("minnum", x, y)
+    """The smaller; where one is nan, the other; -0 is less than 0."""
+    return _intrinsic("minimumnum", x, y)
 
 
 def maximum(x: Real, y: Any) -> Real:
-    """The larger; where one is nan, the other."""
-    return _intrinsic("maxnum", x, y)
+    """The larger; where one is nan, the other; 0 is greater than -0."""
+    return _intrinsic("maximumnum", x, y)
 
 
 def rsqrt(x: Real) -> Real:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+
+from weft.dtype import DType
+from weft.lang.fold import fold_intrinsic
 
 __all__ = [
     "ceil",
@@ -53,10 +55,7 @@ def rint(x: float) -> float:
 
 def fma(a: float, b: float, c: float) -> float:
     """``a * b + c``, rounded once."""
-    if not all(map(math.isfinite, (a, b, c))):
-        return a * b + c
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    return float(exact) if exact else a * b + c
+    return fold_intrinsic("fma", DType.float64, a, b, c)
 
 
 def rsqrt(x: float) -> float:
@@ -70,12 +69,16 @@ def sincos(x: float) -> tuple[float, float]:
 
 
 def minimum(x: float, y: float) -> float:
-    """The smaller; where one is nan, the other."""
+    """The smaller; where one is nan, the other; -0 is less than 0."""
+    if x == y == 0:
+        return y if math.copysign(1.0, y) < 0 else x
     return y if x != x or y < x else x
 
 
 def maximum(x: float, y: float) -> float:
-    """The larger; where one is nan, the other."""
+    """The larger; where one is nan, the other; 0 is greater than -0."""
+    if x == y == 0:
+        return y if math.copysign(1.0, x) < 0 else x
     return y if x != x or y > x else x
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from weft._math.exponential import nearest
 from weft._math.formats import Format, format_of
@@ -35,6 +35,8 @@ def reduce_angle(a: Real) -> tuple[Any, Real, Real]:
     ``q`` is right in its two lowest bits; ``|r|`` is at most ``pi/4``, barely more; ``low`` is below the
     last bits of ``r``. For inf and nan, ``r`` is nan.
     """
+    if isinstance(a.value, float):
+        return cast("tuple[Any, Real, Real]", _reduced.function(a))
     return _reduced(a)
 
 

@@ -135,7 +135,7 @@ class Builtins(Builder):
 
     def py_round(self, value: Any, *digits: Any) -> Any:
         """``round``: of a float, to the nearest integer, ties to even, as Int."""
-        if not _runtime((value,)):
+        if not isinstance(value, Number):
             return round(value, *digits)
         if digits:
             refuse(
@@ -143,6 +143,8 @@ class Builtins(Builder):
                 "round(x, digits) has no meaning in compiled code",
                 hint="scale, round and scale back: round(x * 100.0) / 100.0",
             )
+        if not isinstance(value.value, Value):
+            return round(value)
         if not value.dtype.is_float:
             return value
         from weft.lang import arith

@@ -11,9 +11,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from weft.dtype import DType
+from weft.formats import wrap
 from weft.ir.builder import Builder, maybe_current
 from weft.ir.core import Attribute, Op, Value
 from weft.ir.types import F32, I1, IntType, of_dtype, vector
+from weft.targets import Feature
 
 __all__ = [
     "BINARY",
@@ -22,6 +24,7 @@ __all__ = [
     "cast",
     "compare",
     "constant_of",
+    "fma",
     "intrinsic",
     "negate",
     "no_contraction",
@@ -60,12 +63,15 @@ def intrinsic(b: Builder, name: str, args: tuple[Value, ...], like: Value) -> Va
     return b.emit("llvm.call_intrinsic", args, (like.type,), attrs).results[0]
 
 
-def constant_of(value: Value) -> int | float | bool | None:
-    """The number that an IR value is known to be, or None."""
+def constant_of(d: DType, value: Value) -> int | float | bool | None:
+    """The number of the format ``d`` that an IR value is known to be, or None.
+
+    The IR's integers have no sign, so a constant may have been written as one of another format.
+    """
     owner = value.owner
     if isinstance(owner, Op) and owner.spec.name == "arith.constant":
         found = owner.attrs["value"]
-        return found if isinstance(found, (bool, int, float)) else None
+        return wrap(d, found) if isinstance(found, (bool, int, float)) else None
     return None
 
 
@@ -98,7 +104,7 @@ def _simple(int_op: str, float_op: str | None = None) -> Callable[[Builder, DTyp
 
 def _safe_divisor(b: Builder, d: DType, y: Value) -> tuple[Value, Value | None, Value | None]:
     """A divisor that cannot trap, and where it was 0 and (signed) -1."""
-    known = constant_of(y)
+    known = constant_of(d, y)
     if known is not None and known not in (0, -1):
         return y, None, None
     one = b.constant(1, y.type)
@@ -110,15 +116,15 @@ def _safe_divisor(b: Builder, d: DType, y: Value) -> tuple[Value, Value | None, 
     return select(b, odd, one, y), zero, minus
 
 
-def _power_of_two(y: Value) -> int | None:
-    known = constant_of(y)
-    if isinstance(known, int) and not isinstance(known, bool) and known > 0 and known & (known - 1) == 0:
+def _power_of_two(d: DType, y: Value) -> int | None:
+    known = constant_of(d, y)
+    if isinstance(known, int) and known > 0 and known & (known - 1) == 0:
         return known.bit_length() - 1
     return None
 
 
 def _int_floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
-    shift = _power_of_two(y)
+    shift = _power_of_two(d, y)
     if shift is not None:
         name = "arith.shrsi" if d.is_signed else "arith.shrui"
         return b.value(name, (x, b.constant(shift, x.type)), x.type) if shift else x
@@ -141,7 +147,7 @@ def _one_where(b: Builder, c: Value, like: Value) -> Value:
 def _signs_differ(b: Builder, d: DType, r: Value, y: Value) -> Value:
     """Where a non-zero remainder has the other sign than the divisor."""
     zero = b.constant(0, r.type)
-    known = constant_of(y)
+    known = constant_of(d, y)
     if known is not None:
         return compare(b, "lt" if known > 0 else "gt", d, r, zero)
     mixed = compare(b, "lt", d, b.value("arith.xori", (r, y), r.type), zero)
@@ -149,7 +155,7 @@ def _signs_differ(b: Builder, d: DType, r: Value, y: Value) -> Value:
 
 
 def _int_mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
-    shift = _power_of_two(y)
+    shift = _power_of_two(d, y)
     if shift is not None:
         return b.value("arith.andi", (x, b.constant((1 << shift) - 1, x.type)), x.type)
     safe, zero, minus = _safe_divisor(b, d, y)
@@ -165,11 +171,14 @@ def _int_mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
 
 
 def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Value]:
-    """CPython's float_divmod, on lanes (Objects/floatobject.c); of 16 bits as NumPy: in single precision."""
+    """CPython's float_divmod, on lanes (Objects/floatobject.c); a quotient by 0 is that of ``/``, as NumPy's.
+
+    Of 16 bits it is computed in single precision and rounded once, likewise.
+    """
     if d.bits == 16:
-        single = DType.float32
-        both = _float_divmod(b, single, cast(b, x, d, single), cast(b, y, d, single))
-        return cast(b, both[0], single, d), cast(b, both[1], single, d)
+        single = [_cast_float(b, v, d, DType.float32) for v in (x, y)]
+        quotient, rest = _float_divmod(b, DType.float32, *single)
+        return _cast_float(b, quotient, DType.float32, d), _cast_float(b, rest, DType.float32, d)
     zero = b.constant(0.0, x.type)
     if b.target is None or b.target.exact_remainder:
         mod = b.value("arith.remf", (x, y), x.type, _EXACT)
@@ -187,9 +196,10 @@ def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Valu
     floor = intrinsic(b, "llvm.floor", (div2,), x)
     more = compare(b, "gt", d, b.value("arith.subf", (div2, floor), x.type, _EXACT), b.constant(0.5, x.type))
     floor = select(b, more, b.value("arith.addf", (floor, b.constant(1.0, x.type)), x.type, _EXACT), floor)
-    small = intrinsic(b, "llvm.copysign", (zero, b.value("arith.divf", (x, y), x.type, _EXACT)), x)
+    ratio = b.value("arith.divf", (x, y), x.type, _EXACT)
+    small = intrinsic(b, "llvm.copysign", (zero, ratio), x)
     div3 = select(b, compare(b, "ne", d, div2, zero), floor, small)
-    return div3, mod3
+    return select(b, compare(b, "eq", d, y, zero), ratio, div3), mod3
 
 
 def _floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
@@ -201,7 +211,7 @@ def _mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
 
 
 def _in_width(b: Builder, d: DType, y: Value) -> Value | None:
-    known = constant_of(y)
+    known = constant_of(d, y)
     if isinstance(known, int) and 0 <= known < d.bits:
         return None
     return b.value("arith.cmpi", (y, b.constant(d.bits, y.type)), _i1_like(y), {"predicate": "ult"})
@@ -263,6 +273,40 @@ def absolute(b: Builder, d: DType, x: Value) -> Value:
         return x
     negative = compare(b, "lt", d, x, b.constant(0, x.type))
     return select(b, negative, negate(b, d, x), x)
+
+
+def fma(b: Builder, d: DType, x: Value, y: Value, z: Value) -> Value:
+    """``x * y + z``, rounded once, also where the target has it in longer formats only."""
+    if d.bits > 16 or b.target.supports(Feature.SMALL_FMA):
+        return intrinsic(b, "llvm.fma", (x, y, z), x)
+    wide = DType.float64
+    x, y, z = (_cast_float(b, v, d, wide) for v in (x, y, z))
+    product = b.value("arith.mulf", (x, y), x.type, _EXACT)
+    total = b.value("arith.addf", (product, z), x.type, _EXACT)
+    if d.kind == "bfloat":  # whose range is so wide that a double may be rounded here
+        total = _to_odd(b, product, z, total)
+    return _cast_float(b, total, wide, d)
+
+
+def _to_odd(b: Builder, x: Value, y: Value, total: Value) -> Value:
+    """The sum of two doubles for rounding again: where not exact, the neighbour with an odd last digit."""
+
+    def step(name: str, one: Value, other: Value) -> Value:
+        return b.value(name, (one, other), one.type, _EXACT if name[-1] == "f" else {})
+
+    d, bits = DType.float64, DType.int64
+    back = step("arith.subf", total, x)
+    first, second = step("arith.subf", x, step("arith.subf", total, back)), step("arith.subf", y, back)
+    error = step("arith.addf", first, second)
+    zero, raw = b.constant(0.0, total.type), bitcast(b, total, bits)
+    one, none = b.constant(1, raw.type), b.constant(0, raw.type)
+    more = compare(b, "gt", d, error, zero)
+    inexact = step("arith.ori", more, compare(b, "lt", d, error, zero))
+    even = compare(b, "eq", bits, step("arith.andi", raw, one), none)
+    outward = compare(b, "eq", DType.bool, more, compare(b, "gt", d, total, zero))
+    moved = select(b, outward, step("arith.addi", raw, one), step("arith.subi", raw, one))
+    odd = select(b, step("arith.andi", inexact, even), moved, raw)
+    return bitcast(b, odd, d)
 
 
 def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:

@@ -1,21 +1,35 @@
-"""Arithmetic on constants, outside of any kernel: Python's own, then cut to the type."""
+"""Arithmetic on constants, on the host and while compiling: the same bits as run-time code gives.
+
+Operands and results are numbers as ``weft.formats.wrap`` holds them. A float operation is done in double
+precision and rounded, which for ``+ - * /`` and square roots of shorter formats is the same as rounding once.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from weft.dtype import DType
+from weft.formats import rounded, wrap
 
-__all__ = ["compare", "fold", "has_lanes", "lanewise"]
+__all__ = [
+    "compare",
+    "exactly",
+    "fold",
+    "fold_intrinsic",
+    "has_lanes",
+    "lanewise",
+    "round_to_even",
+    "selected",
+]
 
 _NAMES = {
     "+": "add",
     "-": "sub",
     "*": "mul",
-    "/": "truediv",
     "//": "floordiv",
     "%": "mod",
     "&": "and_",
@@ -23,7 +37,6 @@ _NAMES = {
     "^": "xor",
     "<<": "lshift",
     ">>": "rshift",
-    "**": "pow",
 }
 _FOLDS: dict[str, Callable[[Any, Any], Any]] = {op: getattr(operator, n) for op, n in _NAMES.items()}
 _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
@@ -31,10 +44,12 @@ _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def fold(op: str, dtype: DType, a: Any, c: Any) -> Any:
-    """``a op c`` computed by Python; the caller wraps it to ``dtype``. Tuples are lanes."""
-    if has_lanes(a) or has_lanes(c):
-        return lanewise(functools.partial(fold, op, dtype), a, c)
+def exactly(op: str, dtype: DType, a: Any, c: Any) -> bool | int | float:
+    """``a op c`` as Python computes it, in no format.
+
+    Raises:
+        ArithmeticError, ValueError, TypeError: Python refuses it.
+    """
     if op == "<<" and c >= dtype.bits:
         return 0
     return _FOLDS[op](a, c)
@@ -63,3 +78,130 @@ def compare(op: str, a: Any, c: Any) -> Any:
     if has_lanes(a) or has_lanes(c):
         return lanewise(_COMPARES[op], a, c)
     return _COMPARES[op](a, c)
+
+
+def selected(mask: Any, true: Any, false: Any) -> Any:
+    """``true`` where the mask holds, else ``false``. Tuples are lanes."""
+
+    def one(m: bool, x: Any, y: Any) -> Any:
+        return x if m else y
+
+    return lanewise(one, mask, true, false)
+
+
+def fold(op: str, d: DType, a: Any, c: Any) -> Any:
+    """``a op c`` of two numbers of the format ``d``. Tuples are lanes."""
+    if has_lanes(a) or has_lanes(c):
+        return lanewise(functools.partial(fold, op, d), a, c)
+    if d.is_float:
+        return _of_floats(op, d, a, c)
+    if op in ("//", "%") and c == 0:
+        return wrap(d, 0)
+    if op in ("<<", ">>") and not 0 <= c < d.bits:
+        return wrap(d, -1 if op == ">>" and a < 0 else 0)
+    if op == "**":
+        return _int_power(d, a, c)
+    return wrap(d, _FOLDS[op](a, c))
+
+
+def _int_power(d: DType, a: int, n: int) -> bool | int | float:
+    if n < 0:
+        return wrap(d, a if n & 1 else 1) if a in (1, -1) else wrap(d, 0)
+    return wrap(d, pow(a, n, 1 << d.bits))
+
+
+def _of_floats(op: str, d: DType, a: float, c: float) -> bool | int | float:
+    if op == "/":
+        return wrap(d, _quotient(a, c))
+    if op in ("//", "%"):
+        wide = DType.float32 if d.bits == 16 else d
+        quotient, rest = _divmod(wide, a, c)
+        return wrap(d, quotient if op == "//" else rest)
+    return wrap(d, _FOLDS[op](a, c))
+
+
+def _quotient(a: float, c: float) -> float:
+    if c != 0:
+        return a / c
+    return math.nan if a == 0 or a != a else math.inf * math.copysign(1.0, a) * math.copysign(1.0, c)
+
+
+def _divmod(d: DType, a: float, c: float) -> tuple[float, float]:
+    """CPython's float_divmod in the format ``d``, as ``weft.lang.arith`` emits it."""
+
+    def cut(value: float) -> float:
+        return float(wrap(d, value))
+
+    ratio = cut(_quotient(a, c))
+    rest = math.nan if c == 0 or math.isinf(a) else math.fmod(a, c)
+    if c == 0:
+        return ratio, rest
+    whole = cut(_quotient(cut(a - rest), c))
+    if rest != 0:
+        if (c < 0) != (rest < 0):
+            rest, whole = cut(rest + c), cut(whole - 1.0)
+    else:
+        rest = math.copysign(0.0, c)
+    if whole == 0:
+        return math.copysign(0.0, ratio), rest
+    floor = _floor(whole)
+    return (cut(floor + 1.0) if cut(whole - floor) > 0.5 else floor), rest
+
+
+def _floor(x: float) -> float:
+    return math.copysign(math.floor(x), x) if math.isfinite(x) else x
+
+
+def _ceil(x: float) -> float:
+    return math.copysign(math.ceil(x), x) if math.isfinite(x) else x
+
+
+def _trunc(x: float) -> float:
+    return math.copysign(math.trunc(x), x) if math.isfinite(x) else x
+
+
+def round_to_even(x: float) -> float:
+    """The nearest integer, ties to even; infinities and nan stay."""
+    return math.copysign(round(x), x) if math.isfinite(x) else x
+
+
+def _sqrt(x: float) -> float:
+    return math.nan if x < 0 or x != x else math.sqrt(x)
+
+
+def _least(a: float, c: float) -> float:
+    return c if a != a or c < a or (c == a and math.copysign(1.0, c) < 0) else a
+
+
+def _greatest(a: float, c: float) -> float:
+    return c if a != a or c > a or (c == a and math.copysign(1.0, a) < 0) else a
+
+
+_INTRINSICS: dict[str, Callable[..., float]] = {
+    "sqrt": _sqrt,
+    "floor": _floor,
+    "ceil": _ceil,
+    "trunc": _trunc,
+    "roundeven": round_to_even,
+    "fabs": math.fabs,
+    "copysign": math.copysign,
+    "minimumnum": _least,
+    "maximumnum": _greatest,
+}
+
+
+def fold_intrinsic(name: str, d: DType, *args: Any) -> Any:
+    """What one of LLVM's intrinsics of floats, such as ``fma``, gives for constants. Tuples are lanes."""
+    if any(map(has_lanes, args)):
+        return lanewise(functools.partial(fold_intrinsic, name, d), *args)
+    if name != "fma":
+        return float(wrap(d, _INTRINSICS[name](*args)))
+    a, b, c = args
+    if not (math.isfinite(a) and math.isfinite(b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    from fractions import Fraction  # it takes milliseconds to load
+
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    return rounded(d, exact) if exact else a * b + c

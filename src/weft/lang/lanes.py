@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.dtype import DType
-from weft.ir.builder import Builder, current, maybe_current
+from weft.ir.builder import Builder, current
 from weft.ir.core import Value
 from weft.ir.types import I32, Type, of_dtype
 from weft.lang import arith
 from weft.lang.errors import INDEX, OBJECT, a_, refuse
-from weft.lang.fold import has_lanes
-from weft.lang.number import CLASSES, Number, number_class, to_type, unify, value_of
+from weft.lang.fold import has_lanes, selected
+from weft.lang.number import CLASSES, Number, constant, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number
 from weft.lang.weak import assumed_type, literals_of
 
@@ -27,16 +27,18 @@ def select(mask: Number, true: Any, false: Any) -> Any:
             f"select chooses by a Bool, not by {a_(type(mask).__name__)}",
             hint=f"compare it first: ({OBJECT} != 0).select(...)",
         )
-    if not isinstance(mask.value, Value) and not has_lanes(mask.value):
-        return true if mask.value else false
-    b = current()
     true, false = python_number(true), python_number(false)
+    late = isinstance(mask.value, Value)
+    typed = isinstance(true, Number) or isinstance(false, Number)
+    numbers = all(isinstance(v, (Number, bool, int, float)) for v in (true, false))
+    if not late and not has_lanes(mask.value) and not (numbers and typed):
+        return true if mask.value else false
     mark: object = None
-    if isinstance(true, (bool, int, float)) and isinstance(false, (bool, int, float)):
+    if not typed and numbers:
         dtype = assumed_type((true, false))
         if dtype.kind != "bool":
-            mark = b.elaborator.new_mark()
-            dtype = b.elaborator.type_of(mark, dtype)
+            mark = current().elaborator.new_mark()
+            dtype = current().elaborator.type_of(mark, dtype)
         cls = number_class(dtype, mask.lanes)
     else:
         cls, mark = unify("select", true, false)
@@ -48,7 +50,14 @@ def select(mask: Number, true: Any, false: Any) -> Any:
             f"a mask of {mask.lanes} lanes cannot choose between values of type {cls.__name__}",
             hint=f"make the values {mask.lanes} lanes wide, or compare what has {cls.lanes}",
         )
+    if not late and mark is None:
+        known = constant(true, cls), constant(false, cls)
+        if None not in known:
+            return cls(selected(mask.value, *known))
+    b = current()
     literals = None if mark is None else literals_of(true, false)
+    if not late and not has_lanes(mask.value):
+        return cls.of(to_type(true if mask.value else false, cls, b), mark, literals)
     return cls.of(
         arith.select(b, value_of(mask, b), to_type(true, cls, b), to_type(false, cls, b)), mark, literals
     )
@@ -84,7 +93,7 @@ def extract(v: Number, lane: Any) -> Any:
             f"{a_(type(v).__name__)} is one number and cannot be indexed",
             hint=f"leave out the index: write {OBJECT}",
         )
-    if maybe_current() is None:
+    if not isinstance(v.value, Value) and isinstance(lane, int) and -v.lanes <= lane < v.lanes:
         return scalar(v.value[lane] if has_lanes(v.value) else v.value)
     b = current()
     args = (value_of(v, b), _position(lane, v.lanes))

@@ -12,28 +12,29 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast, overload
 
+from weft.diagnostics import CompileError
 from weft.dtype import DType, DTypeLike, as_dtype
-from weft.formats import wrap
+from weft.formats import bits_of, from_bits, wrap
 from weft.ir.builder import Builder, current, maybe_current
 from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith, weak
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
-from weft.lang.fold import compare, fold, has_lanes, lanewise
+from weft.lang.fold import compare, fold, fold_intrinsic, has_lanes, lanewise, round_to_even
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
+from weft.lang.operators import Operators
 from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
 from weft.lang.weak import Literals
 
 if TYPE_CHECKING:
-    from weft.lang.scalars import Bool, Int, Int8, Int16, Int32, UInt, UInt8, UInt16, UInt32
-
-    # What a number combines with and stays of its type, on its right; another float says itself.
-    Integers = Bool | Int8 | Int16 | Int32 | Int | UInt8 | UInt16 | UInt32 | UInt
+    from weft.lang.operators import Integers
+    from weft.lang.scalars import Int
 
 __all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of"]
 
 N = TypeVar("N", bound="Number")
+_BITWISE = frozenset("&|^")
 CLASSES: dict[tuple[str, int], type[Number]] = {}
 """The class of every (element type, lanes) met so far; ``weft.lang.scalars`` enters the scalars."""
 
@@ -48,7 +49,7 @@ def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
     return found
 
 
-class Number:
+class Number(Operators):
     """One or more lanes of one number format.
 
     Calling the class converts: ``Float32(x)`` of another number, ``Int(x)`` truncates a float. The
@@ -118,73 +119,7 @@ class Number:
 
         def __set__(self, instance: object, value: Self | int | float) -> None: ...
 
-    # -- arithmetic -------------------------------------------------------------------------
-    def __add__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("+", self, other)
-
-    def __radd__(self, other: NumberLike) -> Self:
-        return _binary("+", other, self)
-
-    def __sub__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("-", self, other)
-
-    def __rsub__(self, other: NumberLike) -> Self:
-        return _binary("-", other, self)
-
-    def __mul__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("*", self, other)
-
-    def __rmul__(self, other: NumberLike) -> Self:
-        return _binary("*", other, self)
-
-    def __truediv__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("/", self, other)
-
-    def __rtruediv__(self, other: NumberLike) -> Self:
-        return _binary("/", other, self)
-
-    def __floordiv__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("//", self, other)
-
-    def __rfloordiv__(self, other: NumberLike) -> Self:
-        return _binary("//", other, self)
-
-    def __mod__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("%", self, other)
-
-    def __rmod__(self, other: NumberLike) -> Self:
-        return _binary("%", other, self)
-
-    def __and__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("&", self, other)
-
-    def __rand__(self, other: NumberLike) -> Self:
-        return _binary("&", other, self)
-
-    def __or__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("|", self, other)
-
-    def __ror__(self, other: NumberLike) -> Self:
-        return _binary("|", other, self)
-
-    def __xor__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("^", self, other)
-
-    def __rxor__(self, other: NumberLike) -> Self:
-        return _binary("^", other, self)
-
-    def __lshift__(self, other: Self | Integers | int | float) -> Self:
-        return _binary("<<", self, other)
-
-    def __rlshift__(self, other: NumberLike) -> Self:
-        return _binary("<<", other, self)
-
-    def __rshift__(self, other: Self | Integers | int | float) -> Self:
-        return _binary(">>", self, other)
-
-    def __rrshift__(self, other: NumberLike) -> Self:
-        return _binary(">>", other, self)
-
+    # -- operators ----------------------------------------------------------------------------
     def __pow__(self, other: Self | Integers | int | float) -> Self:
         from weft.lang.power import power
 
@@ -226,24 +161,70 @@ class Number:
             return type(self).of(emit(current(), self.dtype, self.value), self.weak, known)
         return type(self)(lanewise(fold, self.value))
 
-    # -- comparison -------------------------------------------------------------------------
-    def __eq__(self, other: object) -> Bool:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _compare("eq", self, other)
+    def _binary(self, op: str, a: object, c: object) -> Any:
+        a, c = python_number(a), python_number(c)
+        if not isinstance(a, (Number, bool, int, float)) or not isinstance(c, (Number, bool, int, float)):
+            return NotImplemented
+        cls, mark = unify(op, a, c)
+        d = cls.dtype
+        if d.is_float:
+            if op in "&|^<<>>":
+                refuse(
+                    "operator",
+                    f"`{op}` takes integers, not {a_(cls.__name__)}",
+                    hint="convert with Int(...), or read the bits by x.bitcast(...)"
+                    if op in _BITWISE
+                    else "multiply or divide by a power of two",
+                )
+        elif op == "/":
+            refuse(
+                "int-division",
+                f"`/` of integers (here {cls.__name__}) is a float in Python, and weft does not choose which",
+                hint=f"write {LEFT} // {RIGHT} for the integer quotient, "
+                f"or Float32({LEFT}) / Float32({RIGHT})",
+            )
+        elif d.kind == "bool" and op not in _BITWISE:
+            cls, d = number_class(DType.int64, cls.lanes), DType.int64
+        if op in _BITWISE:
+            a, c = as_mask(a, d), as_mask(c, d)
+        left, right = constant(a, cls), constant(c, cls)
+        if left is not None and right is not None:
+            return cls(fold(op, d, left, right))
+        b = current()
+        known = None if mark is None else weak.of_operation(op, d, a, c)
+        return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), mark, known)
 
-    def __ne__(self, other: object) -> Bool:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _compare("ne", self, other)
-
-    def __lt__(self, other: NumberLike) -> Bool:
-        return _compare("lt", self, other)
-
-    def __le__(self, other: NumberLike) -> Bool:
-        return _compare("le", self, other)
-
-    def __gt__(self, other: NumberLike) -> Bool:
-        return _compare("gt", self, other)
-
-    def __ge__(self, other: NumberLike) -> Bool:
-        return _compare("ge", self, other)
+    def _compare(self, op: str, other: object) -> Any:
+        a: Number = self
+        c = python_number(other)
+        if not isinstance(c, (Number, bool, int, float)):
+            if op in ("eq", "ne") and (maybe_current() is None or not isinstance(a.value, Value)):
+                return NotImplemented
+            refuse(
+                "operand",
+                f"cannot compare {a_(type(a).__name__)} with {kind_of(c)}",
+                hint="a number is never None: leave the test out"
+                if c is None
+                else "compare with a number; an IntEnum names numbers",
+            )
+        signs = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+        b = maybe_current()
+        try:
+            cls, _ = unify(signs[op], a, c)
+            left, right = constant(a, cls), constant(c, cls)
+        except CompileError:
+            left, right = a.value, c.value if isinstance(c, Number) else c
+            wide = c if isinstance(c, Number) and c.lanes > a.lanes else a
+            if b is not None or isinstance(left, Value) or isinstance(right, Value):
+                raise
+            if isinstance(c, Number) and wide.lanes not in (min(a.lanes, c.lanes), a.lanes * c.lanes):
+                raise
+            cls = type(wide)  # of the host's numbers, what does not meet is compared exactly, as by Python
+        mask = number_class(DType.bool, cls.lanes)
+        if left is not None and right is not None:
+            return mask(compare(op, left, right))
+        b = current()
+        return mask.of(arith.compare(b, op, cls.dtype, to_type(a, cls, b), to_type(c, cls, b)))
 
     def __hash__(self) -> int:
         return hash(self._known("a key", "compare it with the keys, as `in` does, or unroll over them"))
@@ -271,8 +252,10 @@ class Number:
 
     def __round__(self) -> Int:
         value = self._known("round(...)", "call round in a @func")
-        whole = float(round(value)) if math.isfinite(value) else value
-        return self if self.dtype.is_integer else CLASSES["int64", 1](type(self)(whole))  # pyright: ignore[reportReturnType]
+        wide: Any = number_class(DType.int64, self.lanes)
+        if not self.dtype.is_float:
+            return cast("Any", self)
+        return wide(lanewise(functools.partial(wrap, wide.dtype), lanewise(round_to_even, value)))
 
     def _known(self, what: str, hint: str) -> Any:
         if isinstance(self.value, Value):
@@ -328,8 +311,11 @@ class Number:
                 "a bitcast needs equal widths",
                 hint=f"convert by {OBJECT}.cast(...), or bitcast to a type of {self.dtype.bits} bits",
             )
-        b = current()
-        return number_class(target, self.lanes).of(arith.bitcast(b, value_of(self, b), target))
+        cls = number_class(target, self.lanes)
+        if not isinstance(self.value, Value):
+            bits = lanewise(functools.partial(bits_of, self.dtype), self.value)
+            return cls(lanewise(functools.partial(from_bits, target), bits))
+        return cls.of(arith.bitcast(current(), self.value, target))
 
     @classmethod
     def splat(cls, lanes: int, value: NumberLike = 0) -> Self:
@@ -406,9 +392,16 @@ class Number:
 
     def fma(self, by: NumberLike, plus: NumberLike) -> Self:
         """``self * by + plus``, rounded once."""
-        cls, b = type(self), current()
+        cls = type(self)
+        if not self.dtype.is_float:
+            hint = f"write {OBJECT} * a + b"
+            refuse("operator", f"fma is of floats, not of {a_(cls.__name__)}", hint=hint)
+        known = [constant(x, cls) for x in (self, by, plus)]
+        if None not in known:
+            return cls(fold_intrinsic("fma", self.dtype, *known))
+        b = current()
         args = (value_of(self, b), to_type(by, cls, b), to_type(plus, cls, b))
-        return cls.of(arith.intrinsic(b, "llvm.fma", args, args[0]))
+        return cls.of(arith.fma(b, self.dtype, *args))
 
 
 NumberLike = Number | int | float
@@ -446,6 +439,18 @@ def _converted(number: Number, to: type[Number]) -> Any:
     if number.lanes != to.lanes:
         value = b.value("vector.splat", (value,), of_dtype(to.dtype, to.lanes))
     return value
+
+
+def constant(x: Any, cls: type[Number]) -> Any:
+    """What a constant is as ``cls``, which takes it; None of what exists only at run time."""
+    if not isinstance(x, Number):
+        fits(x, cls)
+        return wrap(cls.dtype, x)
+    if not isinstance(x.value, Value):
+        return lanewise(functools.partial(wrap, cls.dtype), x.value)
+    if maybe_current() is None:
+        _refuse_escaped(x)
+    return None
 
 
 def to_type(x: object, cls: type[Number], b: Builder) -> Value:
@@ -535,66 +540,3 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
         return number_class(DType.int64, number.lanes), None
     weak.grow(number, literal)
     return type(number), number.weak
-
-
-_BITWISE = frozenset("&|^")
-
-
-def _binary(op: str, a: object, c: object) -> Any:
-    a, c = python_number(a), python_number(c)
-    if not isinstance(a, (Number, bool, int, float)) or not isinstance(c, (Number, bool, int, float)):
-        return NotImplemented
-    cls, mark = unify(op, a, c)
-    d = cls.dtype
-    if d.is_float:
-        if op in "&|^<<>>":
-            refuse(
-                "operator",
-                f"`{op}` takes integers, not {a_(cls.__name__)}",
-                hint="convert with Int(...), or read the bits by x.bitcast(...)"
-                if op in _BITWISE
-                else "multiply or divide by a power of two",
-            )
-    elif op == "/":
-        refuse(
-            "int-division",
-            f"`/` of integers (here {cls.__name__}) is a float in Python, and weft does not choose which",
-            hint=f"write {LEFT} // {RIGHT} for the integer quotient, or Float32({LEFT}) / Float32({RIGHT})",
-        )
-    elif d.kind == "bool" and op not in _BITWISE:
-        cls, d = number_class(DType.int64, cls.lanes), DType.int64
-    b = maybe_current()
-    if b is None:
-        return cls(fold(op, d, _payload(a), _payload(c)))
-    if op in _BITWISE:
-        a, c = as_mask(a, d), as_mask(c, d)
-    known = None if mark is None else weak.of_operation(op, d, a, c)
-    return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), mark, known)
-
-
-def _payload(x: Any) -> Any:
-    if isinstance(x, Number) and isinstance(x.value, Value):
-        _refuse_escaped(x)
-    return x.value if isinstance(x, Number) else x
-
-
-def _compare(op: str, a: Number, c: object) -> Any:
-    c = python_number(c)
-    if not isinstance(c, (Number, bool, int, float)):
-        if op in ("eq", "ne") and (maybe_current() is None or not isinstance(a.value, Value)):
-            return NotImplemented
-        refuse(
-            "operand",
-            f"cannot compare {a_(type(a).__name__)} with {kind_of(c)}",
-            hint="a number is never None: leave the test out"
-            if c is None
-            else "compare with a number; an IntEnum names numbers",
-        )
-    signs = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-    b = maybe_current()
-    if b is None:
-        found = compare(op, a.value, _payload(c))
-        return number_class(DType.bool, len(found) if has_lanes(found) else 1)(found)
-    cls, _ = unify(signs[op], a, c)
-    mask = number_class(DType.bool, cls.lanes)
-    return mask.of(arith.compare(b, op, cls.dtype, to_type(a, cls, b), to_type(c, cls, b)))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from weft.ir.builder import current, maybe_current
+from weft.ir.builder import current
 from weft.ir.core import Region
 from weft.ir.types import pointer
 from weft.lang import arith
 from weft.lang.errors import LEFT, RIGHT, refuse
-from weft.lang.number import Number, to_type, unify
+from weft.lang.fold import fold
+from weft.lang.number import Number, constant, to_type, unify
 from weft.lang.python_number import python_number
 
 __all__ = ["power"]
@@ -30,12 +31,6 @@ def power(base: Any, exponent: Any) -> Any:
         exponent, (Number, bool, int, float)
     ):
         return NotImplemented
-    if maybe_current() is None:
-        cls, _ = unify("**", base, exponent)
-        plain: list[Any] = [x.value if isinstance(x, Number) else x for x in (base, exponent)]
-        value, raised = plain
-        wraps = cls.dtype.is_integer and raised >= 0
-        return cls(pow(int(value), int(raised), 1 << cls.dtype.bits) if wraps else value**raised)
     if isinstance(base, Number) and isinstance(exponent, int):
         if exponent >= 0:
             return _squaring(base, exponent)
@@ -48,17 +43,20 @@ def power(base: Any, exponent: Any) -> Any:
         if exponent >= -64:
             return 1.0 / _squaring(base, -exponent)
     cls, _ = unify("**", base, exponent)
+    left, right = constant(base, cls), constant(exponent, cls)
     if cls.dtype.is_float:
         module, name = _FLOAT_POWER
-        b = current()
-        return getattr(importlib.import_module(module), name)(
-            cls.of(to_type(base, cls, b)), cls.of(to_type(exponent, cls, b))
-        )
+        numbers = [
+            cls(known) if known is not None else cls.of(to_type(x, cls, current()))
+            for x, known in ((base, left), (exponent, right))
+        ]
+        return getattr(importlib.import_module(module), name)(*numbers)
+    if left is not None and right is not None:
+        return cls(fold("**", cls.dtype, left, right))
     return _integer_loop(base, exponent, cls)
 
 
 def _squaring(base: Number, exponent: int) -> Any:
-    b = current()
     result: Any = None
     square: Any = base
     while exponent:
@@ -67,7 +65,7 @@ def _squaring(base: Number, exponent: int) -> Any:
         exponent >>= 1
         if exponent:
             square = square * square
-    return type(base).of(to_type(1, type(base), b)) if result is None else result
+    return type(base)(1) if result is None else result
 
 
 def _integer_loop(base: Any, exponent: Any, cls: type[Number]) -> Any:

@@ -14,7 +14,7 @@ from weft.diagnostics import CompileError
 from weft.dtype import DType
 from weft.ir.builder import current, maybe_current
 from weft.lang.errors import STORED
-from weft.lang.fold import fold
+from weft.lang.fold import exactly
 from weft.lang.promote import fits, promote
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def of_operation(op: str, dtype: DType, a: Any, c: Any) -> Literals | None:
     if left is None or right is None or len(left) * len(right) > _MOST:
         return None
     try:
-        made = [fold(op, dtype, x, y) for x in left for y in right]
+        made = [exactly(op, dtype, x, y) for x in left for y in right]
     except (ArithmeticError, ValueError, TypeError):
         return None
     return literals_of(*made) if all(isinstance(v, int) for v in made) else None

@@ -63,7 +63,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         version = max(version, 80)
     supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE}
     if capability >= 80:
-        supported.add(Feature.ASYNC_COPY)
+        supported |= {Feature.ASYNC_COPY, Feature.SMALL_FMA}
     if capability >= 90:
         supported |= {Feature.BF16_ARITHMETIC, Feature.TENSOR_MEMORY_ACCESS}
         supported |= {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}

@@ -22,6 +22,7 @@ class Feature(Enum):
     THREAD_LOOPS = "threads are loops around the kernel's body, made by the compiler"
     ASSEMBLER = "inline assembly"
     BF16_ARITHMETIC = "native bfloat16 arithmetic"
+    SMALL_FMA = "fma of Float16 and BFloat16, rounded once"
     ASYNC_COPY = "asynchronous copies to shared memory"
     COOPERATIVE = "launches whose blocks all run at once, and wait for each other"
     CLUSTERS = "thread block clusters"
