@@ -38,6 +38,13 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
         for member in members:
             found = b.either(found, lambda member=member: _equal(b, value, member))
         return found
+    if isinstance(items, Number):
+        same = f"{RIGHT} == {LEFT}"
+        refuse(
+            "operand",
+            f"`in` searches a tuple, list, set, dict or range, but `{RIGHT}` is {a_(type(items).__name__)}",
+            hint=f"write ({same}).reduce_or()" if items.lanes > 1 else f"write {same}",
+        )
     if _late(value):
         refuse(
             "not-compile-time",

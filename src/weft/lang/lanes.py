@@ -112,8 +112,10 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
     """The lanes picked by number."""
     reach = v.lanes * (1 if other is None else 2)
     for lane in lanes:
-        if not isinstance(lane, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if type(lane) is not int:
             hint = "pick lanes known at compile time; v[i] takes one of a run-time number"
+            if type(lane) is bool:
+                hint = f"write their numbers: {OBJECT}.shuffle(1, 0), say"
             refuse("lane", f"shuffle picks lanes by integers, not by {a_(type(lane).__name__)}", hint=hint)
         if not 0 <= lane < reach:
             refuse(

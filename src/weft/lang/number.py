@@ -35,6 +35,8 @@ __all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of"]
 
 N = TypeVar("N", bound="Number")
 _BITWISE = frozenset("&|^")
+MOST_LANES = 4096
+"""More would be a loop, which LLVM would write out."""
 CLASSES: dict[tuple[str, int], type[Number]] = {}
 """The class of every (element type, lanes) met so far; ``weft.lang.scalars`` enters the scalars."""
 
@@ -43,6 +45,9 @@ def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
     """The value class of ``lanes`` elements of ``dtype``."""
     found = CLASSES.get((dtype.name, lanes))
     if found is None:
+        if lanes > MOST_LANES:
+            message = f"a SIMD value has at most {MOST_LANES} lanes, not {lanes}"
+            refuse("simd", message, hint="loop over parts of so many lanes")
         name = f"SIMD[{CLASSES[dtype.name, 1].__name__}, {lanes}]"
         found = type(name, (Number,), {"dtype": dtype, "lanes": lanes, "__slots__": ()})
         CLASSES[dtype.name, lanes] = found

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import llvmlite.binding as _binding  # pyright: ignore[reportMissingTypeStubs]
 
-__all__ = ["Job", "compile", "host_machine", "link"]
+__all__ = ["Job", "compile", "host_machine", "link", "without_flushing"]
 
 llvm: Any = _binding  # it has no types
 
@@ -45,10 +45,21 @@ def _initialise() -> None:
 
 @functools.cache
 def host_machine() -> tuple[str, str, str]:
-    """Triple, CPU and features of this machine."""
+    """Triple, CPU and features of this machine, as far as code may use them."""
     _initialise()
-    features = llvm.get_host_cpu_features().flatten()
+    features = without_flushing(llvm.get_host_cpu_features().flatten())
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
+
+
+def without_flushing(features: str) -> str:
+    """Features of a processor without those whose conversions to bfloat16 make subnormal numbers 0.
+
+    >>> without_flushing("+avx512f,+avx512bf16")
+    '+avx512f,-avx512bf16'
+    """
+    for name in ("avx512bf16", "avxneconvert"):
+        features = features.replace(f"+{name}", f"-{name}")
+    return features
 
 
 @functools.cache
