@@ -91,11 +91,16 @@ class Compilation:
         text = self.llvm()
         if kind == "llvm":
             return text
-        from weft.emit.llvm import emit
+        from weft.emit.llvm import LLVMError, emit
 
         start = time.perf_counter()
         place = Location(self.function.file, self.function.line)
-        made = emit(text, self.target, kind, name=self.source.__name__, place=place)
+        try:
+            made = emit(text, self.target, kind, name=self.source.__name__, place=place)
+        except LLVMError as error:
+            from weft.emit.blame import blamed
+
+            raise blamed(self.module, self.target) or error from None
         self.times["llvm"] = (time.perf_counter() - start) * 1e3
         return made.data if kind == "object" else made.text
 

@@ -145,7 +145,11 @@ def test_every_lesser_way_computes_the_same(
 
 
 def test_what_fails_always_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*job: Any) -> Any:
+    run = workers.run
+
+    def fails(job: Any, *rest: Any) -> Any:
+        if "@kernel$scaled" not in job[0]:  # what is asked about parts of it
+            return run(job, *rest)
         raise workers.Ended("make code of", "ended by SIGABRT", "LLVM ERROR: Cannot select: played")
 
     monkeypatch.setattr(workers, "run", fails)

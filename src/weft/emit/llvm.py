@@ -109,16 +109,16 @@ def emit(
     raise _error(f"LLVM cannot compile {name}", place, "\n".join(dict.fromkeys(failed)))
 
 
-def check(text: str, target: Target, kind: Literal["check", "asm"]) -> str | None:
-    """Why LLVM does not take a module (``check``) or makes no code of it (``asm``); None where it does."""
+def check(text: str, target: Target, kind: Literal["check", "asm", "object"]) -> str | None:
+    """Why LLVM does not take a module (``check``) or makes no code of it; None where it says nothing."""
     try:
         _run(text, target, kind, _Step("", 0, passes=False))
     except workers.Refused as error:
         return str(error)
-    except workers.Late as late:
-        return f"it did not {late.args[0]} it in time"
+    except workers.Late:
+        return None
     except workers.Ended as ended:
-        return ended.told or ended.how
+        return ended.told or None
     return None
 
 
@@ -135,7 +135,7 @@ def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
         kind,
         target.triple,
         target.cpu,
-        target.features,
+        target.features_for(text),
         step.level,
         step.vectors,
         step.passes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.emit.constants import number_text
+from weft.emit.constants import number_text, string_text
 from weft.emit.lowering import Loop, Lowering, LoweringTable
 from weft.emit.symbols import function_symbol
 from weft.ir.core import Op, Value
@@ -173,14 +173,8 @@ def _flag(name: str, argument: int) -> str:
 
 def _asm(lw: Lowering, op: Op) -> None:
     side = "sideeffect " if op.attrs["effects"] != "none" else ""
-    text = (
-        str(op.attrs["asm_string"])
-        .replace("\\", "\\5C")
-        .replace('"', "\\22")
-        .replace("\n", "\\0A")
-        .replace("\t", "\\09")
-    )
-    lw.calls(op, f'asm {side}"{text}", "{op.attrs["constraints"]}"', lw.args(op))
+    text, constraints = (string_text(str(op.attrs[a]).encode()) for a in ("asm_string", "constraints"))
+    lw.calls(op, f"asm {side}{text}, {constraints}", lw.args(op))
 
 
 LOWER: LoweringTable = {

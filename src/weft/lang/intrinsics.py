@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast, get_args
 
+from weft.diagnostics import a_
 from weft.ir.builder import current
 from weft.ir.core import Value
 from weft.ir.types import Type
+from weft.lang.assembly import check_operands
 from weft.lang.errors import refuse
 from weft.lang.number import Number
 from weft.lang.spec import NumberSpec, Spec, build_each, leaves_of
@@ -38,8 +40,37 @@ def _specs(result: Any) -> list[Spec]:
     return [_spec(result)]
 
 
-def _spec(cls: type[Number] | Spec) -> Spec:
-    return NumberSpec(cls.dtype, cls.lanes) if isinstance(cls, type) else cls
+def _spec(cls: Any) -> Spec:
+    found: str = getattr(cls, "__name__", None) or repr(cls)
+    if hasattr(cls, "leaves"):
+        return cls
+    if isinstance(cls, type) and issubclass(cls, Number) and hasattr(cls, "dtype"):
+        return NumberSpec(cls.dtype, cls.lanes)
+    refuse(
+        "intrinsic",
+        f"{found} is no class of a result",
+        hint="write Int32, say, SIMD[Float32, 4], a tuple of such, or None",
+    )
+
+
+def _operands(args: tuple[Any, ...]) -> tuple[Value, ...]:
+    """The arguments as the machine takes them."""
+    for n, argument in enumerate(args, 1):
+        if not leaves_of(argument):
+            refuse(
+                "intrinsic",
+                f"argument {n} is {a_(type(argument).__name__)}, which has no type of the machine",
+                hint=f"convert it: Int32({argument!r}), say",
+            )
+    return tuple(v for a in args for v in leaves_of(a))
+
+
+def _text(what: str, value: object) -> str:
+    if not isinstance(value, str):
+        refuse("intrinsic", f"{what} is a str, not {a_(type(value).__name__)}", hint="write it in quotes")
+    if "\0" in value:
+        refuse("intrinsic", f"{what} holds a character NUL", hint="leave it out")
+    return value
 
 
 def _results(values: tuple[Value, ...], specs: list[Spec]) -> Any:
@@ -78,7 +109,8 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, effects: Effects = "all")
         a number of the class, a tuple of them, or None.
 
     Raises:
-        CompileError: only another machine than the target has it, or ``effects`` is none of its words.
+        CompileError: only another machine than the target has it, LLVM has none of this form (which is seen
+            when the kernel is compiled to machine code), or ``effects`` is none of its words.
 
     Example:
         >>> from weft import Int32, func
@@ -89,6 +121,18 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, effects: Effects = "all")
         8
     """
     b = current()
+    stem, _, rest = _text("the name of an intrinsic", name).partition(".")
+    if (
+        stem != "llvm"
+        or not rest
+        or not name.replace(".", "").replace("_", "").isalnum()
+        or not name.isascii()
+    ):
+        refuse(
+            "intrinsic",
+            f"{name!r} is no name of an intrinsic",
+            hint='write it as LLVM does, with the suffix for its types: "llvm.ctpop.i32"',
+        )
     if not b.target.has_intrinsic(name):
         refuse(
             "intrinsic",
@@ -97,7 +141,7 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, effects: Effects = "all")
         )
     specs = _specs(result)
     types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
-    operands = tuple(v for a in args for v in leaves_of(a))
+    operands = _operands(args)
     attrs = {"intrin": name, "effects": _effects(effects)}
     return _results(b.emit("llvm.call_intrinsic", operands, types, attrs).results, specs)
 
@@ -117,6 +161,10 @@ def inline_asm(text: str, result: Any, *args: Any, constraints: str, effects: Ef
     Returns:
         a number of the class, a tuple of them, or None.
 
+    Raises:
+        CompileError: the text names a place that the constraints do not have, or a register is of another
+            width than what it holds. What LLVM takes is seen when the kernel is compiled to machine code.
+
     Example:
         >>> from weft import Pointer, UInt32, kernel
         >>> from weft.compile import compile_info
@@ -129,7 +177,10 @@ def inline_asm(text: str, result: Any, *args: Any, constraints: str, effects: Ef
     b = current()
     specs = _specs(result)
     types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
-    operands = tuple(v for a in args for v in leaves_of(a))
+    operands = _operands(args)
+    check_operands(
+        _text("assembly", text), _text("a constraint", constraints), types, operands, b.target.registers_bits
+    )
     if effects != "none" and "~{memory}" not in constraints.split(","):
         constraints = ",".join([*filter(None, [constraints]), "~{memory}"])
     attrs = {"asm_string": text, "constraints": constraints, "effects": _effects(effects)}

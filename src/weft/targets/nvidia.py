@@ -53,6 +53,42 @@ _SYSTEM_RMW = {
         "umax": "max.u",
     }.items()
 }
+_WIDTHS = {"h": 16, "r": 32, "l": 64, "q": 128, "f": 32, "d": 64}
+_VERSIONS = {
+    "activemask": 62,
+    "nanosleep": 63,
+    "ldmatrix": 65,
+    "cp.async": 70,
+    "redux.sync": 70,
+    "createpolicy": 74,
+    "getctarank": 78,
+    "griddepcontrol": 78,
+    "mapa": 78,
+    "stmatrix": 78,
+    "movmatrix": 78,
+    "barrier.cluster": 78,
+    "barrier.cluster.arrive.relaxed": 80,
+    "barrier.cluster.arrive.release": 80,
+    "barrier.cluster.wait.acquire": 80,
+    "cp.async.bulk": 80,
+    "cp.reduce.async.bulk": 80,
+    "elect.sync": 80,
+    "fence.mbarrier_init": 80,
+    "fence.proxy.async": 80,
+    "mbarrier.arrive.expect_tx": 80,
+    "mbarrier.expect_tx": 80,
+    "setmaxnreg": 80,
+    "wgmma": 80,
+    "multimem": 81,
+    "red.async": 81,
+    "st.async": 81,
+    "fence.proxy.tensormap": 83,
+    "tensormap.replace": 83,
+    "clusterlaunchcontrol": 86,
+    "st.bulk": 86,
+    "tcgen05": 86,
+}
+"""The version of PTX that a word came with, in names of LLVM's intrinsics and in assembly, by the PTX ISA."""
 _REGISTERS = {"i32": "r", "i64": "l", "float": "f", "double": "d"}
 _THREAD_IDS = tuple(f"llvm.nvvm.read.ptx.sreg.{what}.{axis}" for what in ("ctaid", "tid") for axis in "xyz")
 
@@ -74,7 +110,11 @@ def _target(capability: int, suffix: str = "") -> Target:
         name=name,
         triple="nvptx64-nvidia-cuda",
         cpu=name,
-        features=f"+ptx{version}",
+        features="",
+        isa=version,
+        isa_of=_VERSIONS,
+        isa_feature="+ptx",
+        registers_bits=_WIDTHS,
         kind="ptx",
         kernel_convention="ptx_kernel",
         spaces={5: 0},

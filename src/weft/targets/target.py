@@ -50,6 +50,9 @@ class Target:
     ``atomicrmw``; where it makes all of them relaxed and of device scope, fences order them, and
     ``system_rmw`` has the instruction for the whole system of each operation that has one, ``{bits}`` being
     its width. ``registers`` has the letter that inline assembly wants for a value of an LLVM type.
+    ``registers_bits`` has the width of each of these letters and of others. ``isa`` is the version of the
+    target's language that its code is made of, by LLVM's ``isa_feature``; where it uses a word of ``isa_of``,
+    the version that this one came with.
     ``words`` are names that the target's assembler gives a meaning of its own.
     ``family`` is the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
@@ -76,9 +79,20 @@ class Target:
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
     registers: Mapping[str, str] = field(default_factory=dict[str, str])
+    isa: int = 0
+    isa_of: Mapping[str, int] = field(default_factory=dict[str, int])
+    isa_feature: str = ""
+    registers_bits: Mapping[str, int] = field(default_factory=dict[str, int])
     family: str = ""
     words: frozenset[str] = frozenset()
     aliases: tuple[str, ...] = ()
+
+    def features_for(self, text: str) -> str:
+        """LLVM's features for a module of that text."""
+        if not self.isa:
+            return self.features
+        isa = max([self.isa, *(isa for word, isa in self.isa_of.items() if word in text)])
+        return f"{self.features}{self.isa_feature}{isa}"
 
     def has_intrinsic(self, name: str) -> bool:
         """Whether LLVM can make code of an intrinsic here: it is nobody's, or of this family."""

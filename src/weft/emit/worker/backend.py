@@ -87,6 +87,7 @@ def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
         module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     module.verify()
+    _check_names(module, job.text)
     if job.kind == "check":
         return str(module)
     stage("optimise")
@@ -105,6 +106,21 @@ def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
         return str(module)
     stage("make code of")
     return machine.emit_assembly(module) if job.kind == "asm" else machine.emit_object(module)
+
+
+def _check_names(module: Any, text: str) -> None:
+    """LLVM takes an intrinsic that it does not know for a function elsewhere, and mends wrong suffixes.
+
+    Raises:
+        RuntimeError: there is such a name.
+    """
+    for function in module.functions:
+        name = function.name
+        if name.startswith("llvm.") and function.is_declaration:
+            if not any(True for _ in function.attributes):
+                raise RuntimeError(f"unknown intrinsic {name}")
+            if f"@{name}(" not in text:
+                raise RuntimeError(f"for these types the name is {name}")
 
 
 class _Linker:
