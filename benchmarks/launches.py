@@ -129,7 +129,7 @@ def first_launches(rounds: int) -> None:
     )
     for name, why in missing.items():
         print(f"{name}: {why}")
-    for name, limit in (("weft, cold", 60), ("weft, from its cache", 15)):
+    for name, limit in (("weft, cold", 60), ("weft, from its cache", 10)):
         if name in medians:
             print(Target(f"first launch, {name}", medians[name]["launch"], limit))
     print()

@@ -28,7 +28,7 @@ from weft.cache.folder import NAME
 from weft.compiler import Compilation, elaborate_kernel
 from weft.dtype import DType
 from weft.gpu.host import DeviceContext
-from weft.ir.core import Function, Global, Module, Op, Value
+from weft.ir.core import Function, Global, Loc, Module, Op, Region, Value
 from weft.ir.digest import module_bytes
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
@@ -313,6 +313,21 @@ def test_every_part_of_an_operation_is_in_the_bytes(slot: str) -> None:
 @pytest.mark.parametrize("slot", Value.__slots__)
 def test_every_part_of_a_value_is_known(slot: str) -> None:
     assert slot in ("name", "owner", "type")  # the owner is where it stands
+
+
+def test_nesting_of_any_depth_has_bytes() -> None:
+    made = elaborated(sample).module
+    before = module_bytes(made)
+    loop = next(op for op in _operations(made) if op.name == "weft.for")
+    region = loop.regions[0]
+    loc: Loc = loop.loc
+    for _ in range(5000):
+        region.ops = [Op(loop.spec, (), {}, (Region([], region.ops),), (), loop.loc)]
+        loc = (loc[0], loc[1], made.functions[0], loc)
+    deep = module_bytes(made)
+    assert deep != before
+    loop.loc = loc
+    assert module_bytes(made) != deep
 
 
 def test_attributes_are_told_apart_by_type() -> None:

@@ -118,5 +118,7 @@ def _rewritten(tree: ast.Module, text: str, fn: Callable[..., Any]) -> Iterator[
             yield compile_as(changed, code)
         elif own is not None and own is not SourceFileLoader.source_to_code:
             yield loader.source_to_code(text.encode(), code.co_filename)
+    except RecursionError:  # here is too little room
+        raise
     except Exception:
         return  # it cannot be asked: then the code is not known to be that of the text
