@@ -79,7 +79,7 @@ def _for(lw: Lowering, op: Op) -> None:
     lw.put(f"br i1 {go}, label %{body}, label %{end}")
     lw.start(body)
     lw.names[op.regions[0].args[0]] = index
-    loop = Loop(latch, end, thread)
+    loop = Loop(latch, end, thread=thread)
     tail = ""
     if thread:
         loop.group = lw.meta("distinct !{}")
@@ -105,7 +105,7 @@ def _while(lw: Lowering, op: Op) -> None:
     lw.region(type(region)(region.args, region.ops[:-1]))
     lw.put(f"br i1 {lw.ref(condition.operands[0])}, label %{body}, label %{end}")
     lw.start(body)
-    lw.loops.append(Loop(head, end, False))
+    lw.loops.append(Loop(head, end, block="blocks" in op.attrs))
     lw.region(op.regions[1])
     lw.loops.pop()
     lw.jump(head)
@@ -122,6 +122,10 @@ def _continue(lw: Lowering, op: Op) -> None:
 
 def _exit_thread(lw: Lowering, op: Op) -> None:
     lw.jump(next(loop for loop in reversed(lw.loops) if loop.thread).latch)
+
+
+def _exit_block(lw: Lowering, op: Op) -> None:
+    lw.jump(next(loop for loop in reversed(lw.loops) if loop.block).latch)
 
 
 def _return(lw: Lowering, op: Op) -> None:
@@ -189,6 +193,7 @@ LOWER: LoweringTable = {
     "weft.break": _break,
     "weft.continue": _continue,
     "weft.exit_thread": _exit_thread,
+    "weft.exit_block": _exit_block,
     "weft.return": _return,
     "llvm.unreachable": _unreachable,
     "func.call": _call,

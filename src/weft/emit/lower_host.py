@@ -73,13 +73,10 @@ def _assert(lw: Lowering, op: Op) -> None:
     console_assert(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
 
 
-def _host_assert(lw: Lowering, op: Op) -> None:
-    condition, state, *rest = op.operands
+def _host_failed(lw: Lowering, op: Op) -> None:
+    state, *rest = op.operands
     ids, values = rest[:_IDS], rest[_IDS:]
-    fails, end = lw.new_label("fails"), lw.new_label("holds")
     block = lw.scratch(3)
-    lw.put(f"br i1 {lw.ref(condition)}, label %{end}, label %{fails}")
-    lw.start(fails)
     for n, v in enumerate(ids):
         at, narrow = lw.new(), lw.new()
         lw.put(f"{narrow} = trunc {lw.typed(v)} to i32")
@@ -92,12 +89,13 @@ def _host_assert(lw: Lowering, op: Op) -> None:
     lw.declare("weft$assert", "void", "i64, i32, ptr, ptr, ptr")
     where = f"ptr {block}, ptr {half}, ptr {told}"
     lw.put(f"call void @weft$assert({lw.typed(state)}, i32 {number}, {where})")
-    thread = next((loop for loop in reversed(lw.loops) if loop.thread), None)
-    if thread is not None:  # the thread ends here; in a helper the helper returns zeros
-        lw.jump(thread.latch)
-    else:
-        lw.leave_function()
-    lw.start(end)
+
+
+def _host_parted(lw: Lowering, op: Op) -> None:
+    place = lw.string(str(op.attrs["place"]).encode())
+    flag = "true" if op.attrs["flag"] else "false"
+    lw.declare("weft$parted", "void", "i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i1, ptr")
+    lw.put(f"call void @weft$parted({lw.args(op)}, i1 {flag}, ptr {place})")
 
 
 def _take_memory(lw: Lowering, op: Op) -> None:
@@ -131,7 +129,8 @@ LOWER: LoweringTable = {
     "weft.print": _print,
     "weft.assert": _assert,
     "weft.host_print": _host_print,
-    "weft.host_assert": _host_assert,
+    "weft.host_failed": _host_failed,
+    "weft.host_parted": _host_parted,
     "weft.take_memory": _take_memory,
     "weft.give_memory": _give_memory,
 }

@@ -41,15 +41,17 @@ _BINARY = {
 class Loop:
     """A loop around the code at hand: where ``break`` and ``continue`` go.
 
-    ``group`` is the access group of a thread loop, whose iterations may run in any order.
+    ``thread`` is whether each round is a thread, ``block`` whether it is a block. ``group`` is the access
+    group of a thread loop, whose iterations may run in any order.
     """
 
-    __slots__ = ("exit", "group", "latch", "thread")
+    __slots__ = ("block", "exit", "group", "latch", "thread")
 
-    def __init__(self, latch: str, exit: str, thread: bool) -> None:
+    def __init__(self, latch: str, exit: str, *, thread: bool = False, block: bool = False) -> None:
         self.latch = latch
         self.exit = exit
         self.thread = thread
+        self.block = block
         self.group = ""
 
 
@@ -275,11 +277,6 @@ class Lowering:
         name = self.new()
         self.out.insert(1, f"  {name} = alloca i64, i64 {slots}, align 8")
         return name
-
-    def leave_function(self) -> None:
-        """Return at once, with zeros."""
-        self.put("ret void" if self.result == "void" else f"ret {self.result} zeroinitializer")
-        self.done = True
 
     def args(self, op: Op) -> str:
         """An operation's operands with their types, as a list of arguments."""

@@ -129,6 +129,7 @@ class Staging(Logic):
             yield known
             return
         containers = held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        place = self.loc
         regions = Region(), Region()
         set_before = [(v, v.defined) for v in self.open_vars]
         reached: list[bool] = []
@@ -143,6 +144,7 @@ class Staging(Logic):
                 var.defined = was
         for var in set_after[1]:
             var.defined = all(s.get(var, False) or not r for s, r in zip(set_after, reached, strict=True))
+        self.loc = place
         self.emit("weft.if", (known,), (), {}, regions)
         self.live = self.live and any(reached)
 
@@ -191,6 +193,7 @@ class Staging(Logic):
 
     def _counted(self, items: Range) -> Iterator[Number]:
         bounds, index_of = items.bounds(self)
+        place = self.loc
         index = Value(bounds[0].type, None, "i")
         body = Region([index])
         index.owner = body
@@ -206,11 +209,13 @@ class Staging(Logic):
             var.defined = was
         for var in self.open_vars[len(set_before) :]:
             var.defined = False
+        self.loc = place
         self.emit("weft.for", bounds, (), {"parallel": False}, (body,))
 
     def while_(self, test: Callable[[], Any]) -> Iterator[None]:
         """The one iteration that stands for all of a ``while``."""
         containers = held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        place = self.loc
         condition, body = Region(), Region()
         set_before = [(v, v.defined) for v in self.open_vars]
         before = self._enter(condition)
@@ -231,6 +236,7 @@ class Staging(Logic):
                 var.defined = was
             for var in self.open_vars[len(set_before) :]:
                 var.defined = False
+        self.loc = place
         self.emit("weft.while", (), (), {}, (condition, body))
         if known is True and not loop.breaks:
             self.live = False

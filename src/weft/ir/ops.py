@@ -163,7 +163,7 @@ _declare("weft.get", "slot:ptr", "any", verify=rules.slot_holds)
 _declare("weft.set", "slot:ptr value:any", verify=rules.slot_holds)
 _declare("weft.if", "condition:i1", inner="then else")
 _declare("weft.for", "lower:index upper:lower step:lower", "", "parallel:bool", "body(lower)")
-_declare("weft.while", inner="condition!weft.condition body")
+_declare("weft.while", "", "", "blocks?:bool", inner="condition!weft.condition body")
 _declare("weft.condition", "condition:i1", terminator=True)
 _declare("weft.break", terminator=True)
 _declare("weft.continue", terminator=True)
@@ -174,11 +174,15 @@ _declare("llvm.unreachable", terminator=True)
 _declare("weft.print", "*values", "", "site:count")
 _declare("weft.assert", "condition:i1 *values", "", "site:count")
 
-# Where threads are loops: on to the next thread, prints and assertions that call the runtime (the rest: block
-# and thread, then the values), and ``llvm.alloca`` from the heap.
+# Where threads are loops: assertions that have failed; on to the next thread and the next block; prints and
+# assertions that call the runtime (the rest: block and thread, then the values), a thread that decides
+# otherwise than the first (then that one's number, and both decisions), and ``llvm.alloca`` from the heap.
+_declare("weft.failed", "*values", "", "site:count")
 _declare("weft.exit_thread", terminator=True)
+_declare("weft.exit_block", terminator=True)
 _declare("weft.host_print", "state:i64 *values", "", "site:count")
-_declare("weft.host_assert", "condition:i1 state:i64 *rest", "", "site:count")
+_declare("weft.host_failed", "state:i64 *rest", "", "site:count")
+_declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
 _declare("weft.give_memory", "memory:ptr", writes=True)
 

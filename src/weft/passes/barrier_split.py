@@ -12,17 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from weft.diagnostics.parted import Parting
 from weft.ir.builder import Builder
 from weft.ir.core import Attribute, Function, Op, Region, Value
 from weft.ir.ops import SPECS
 from weft.ir.types import I1, I8, I64, Type, pointer
 from weft.passes.loop_nest import loop_nest
+from weft.passes.meeting import Decisions, disagree, find_barrier, report, tally
 from weft.passes.thread_context import Context, Rewriter, SharedLayout
 
 __all__ = ["BarrierBody"]
 
 _P = pointer(0)
 _JUMPS = frozenset({"weft.break", "weft.continue"})
+_LOOPS = frozenset({"weft.for", "weft.while"})
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +36,11 @@ class _Node:
     ops: list[Op] = field(default_factory=list[Op])
     parts: list[list[_Node]] = field(default_factory=list["list[_Node]"])
     in_loop: bool = False
+    asked: list[Value] = field(default_factory=list[Value])
+    """What of the control flow's operands all threads must agree on, and are asked for."""
+    asking: _Node | None = None
+    """The segment that asks."""
+    parting: Parting | None = None
 
     def copy_into(self, segment: _Segment) -> None:
         """The segment's operations, for the thread at hand."""
@@ -63,9 +71,11 @@ class BarrierBody:
         head: list[Op],
         parameters: list[Value],
         bounds: list[Value],
+        decisions: Decisions,
     ) -> None:
         self.b = b
         self.kernel = kernel
+        self.decisions = decisions
         self.context = context
         self.layout = layout
         self.users = users
@@ -77,14 +87,16 @@ class BarrierBody:
         self.arrays: dict[Value, tuple[Value, Type, int]] = {}
         self.cells: dict[Value, Value] = {}
         self.scalars: dict[Value, Value] = {}
+        self.met: dict[Value, tuple[Value, Value]] = {}
+        """Of what threads are asked for: variables with the bits that some have, and that all have."""
         returns = [op for op in kernel.body.walk() if op.name == "weft.return"]
         self.returns_early = returns != [kernel.body.ops[-1]]
         self.alive: Value | None = None
         self.left: Value | None = None
 
     # -- analysis -----------------------------------------------------------------------------
-    def nodes(self, ops: list[Op], in_loop: bool) -> list[_Node]:
-        """The pieces of a list of operations."""
+    def nodes(self, ops: list[Op], in_loop: bool, barrier: Op | None = None) -> list[_Node]:
+        """The pieces of a list of operations; ``barrier`` is that of the loop around them."""
         out: list[_Node] = []
         segment: list[Op] = []
 
@@ -98,13 +110,16 @@ class BarrierBody:
                 segment.append(op)
                 continue
             flush()
-            node = _Node(op)
-            loops = in_loop or op.name in ("weft.for", "weft.while")
+            node = _Node(op, asked=self.decisions.asked(op, barrier))
+            if node.asked:
+                node.asking, node.parting = _Node(None), self.decisions.parting(op, barrier)
+            loops = in_loop or op.name in _LOOPS
+            around = (find_barrier(op.regions[-1]) or barrier) if op.name in _LOOPS else barrier
             for n, region in enumerate(op.regions):
                 inner = region.ops
                 if op.name == "weft.while" and n == 0:
                     inner = inner[:-1]
-                node.parts.append(self.nodes(inner, loops))
+                node.parts.append(self.nodes(inner, loops, around))
             out.append(node)
         flush()
         return out
@@ -114,6 +129,9 @@ class BarrierBody:
         for node in nodes:
             for part in node.parts:
                 self.survey(part)
+            for v in node.asked:
+                assert node.asking is not None
+                self.used_in.setdefault(v, set()).add(node.asking)
             for op in Region([], node.ops).walk():
                 for v in op.results:
                     self.home[v] = node
@@ -128,9 +146,7 @@ class BarrierBody:
         out: list[Value] = []
         for node in nodes:
             if node.op is not None:
-                out.extend(node.op.operands)
-                if node.op.name == "weft.while":
-                    out.extend(node.op.regions[0].ops[-1].operands)
+                out.extend(v for v in _decides(node.op) if v not in node.asked)
             for part in node.parts:
                 out.extend(self.uniform_uses(part))
         return out
@@ -163,11 +179,11 @@ class BarrierBody:
 
     def allocate(self, nodes: list[_Node]) -> None:
         """Decide for every value how it gets from where it is made to where it is used."""
+        for v in self.asked(nodes):
+            self.met[v] = self.variable(v.type, "some"), self.variable(v.type, "all")
         for v in self.uniform_uses(nodes):
             if v in self.home and not self.again(v, True):
-                self.cells[v] = _hoisted(
-                    self.head, "weft.slot", (), pointer(5), {"elem_type": v.type, "name": v.name}
-                )
+                self.cells[v] = self.variable(v.type, v.name)
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
@@ -185,6 +201,14 @@ class BarrierBody:
             elif users - {home} and not self.again(v, False):
                 self.arrays[v] = (self.array(v.type), v.type, 1)
 
+    def asked(self, nodes: list[_Node]) -> list[Value]:
+        """What threads are asked for anywhere."""
+        return [v for n in nodes for v in (*n.asked, *(v for part in n.parts for v in self.asked(part)))]
+
+    def variable(self, kind: Type, name: str) -> Value:
+        """A variable of the block."""
+        return _hoisted(self.head, "weft.slot", (), pointer(5), {"elem_type": kind, "name": name})
+
     # -- emission -----------------------------------------------------------------------------
     def emit(self) -> None:
         """The whole block."""
@@ -193,7 +217,7 @@ class BarrierBody:
         self.allocate(nodes)
         if self.returns_early:
             self.alive = self.array(I8)
-            self.left = _hoisted(self.head, "weft.slot", (), pointer(5), {"elem_type": I64, "name": "left"})
+            self.left = self.variable(I64, "left")
             b = self.b
             count = b.value(
                 "arith.muli",
@@ -217,7 +241,7 @@ class BarrierBody:
         found = self.uniform.get(v)
         if found is not None:
             return found
-        cell = self.cells.get(v)
+        cell = self.met[v][0] if v in self.met else self.cells.get(v)
         if cell is not None:
             return self.b.value("weft.get", (cell,), v.type)
         owner = v.owner
@@ -236,6 +260,8 @@ class BarrierBody:
         if op.name in _JUMPS:
             b.emit(op.name)
             return
+        if op.name != "weft.while":
+            self.meet(node)
         operands = tuple([self.uniform_value(v) for v in op.operands])
         regions: list[Region] = []
         for n, (old, part) in enumerate(zip(op.regions, node.parts, strict=True)):
@@ -250,9 +276,35 @@ class BarrierBody:
                     self.stop_when_all_left()
                 self.sequence(part)
                 if is_condition:
+                    self.meet(node)
                     b.emit("weft.condition", (self.uniform_value(old.ops[-1].operands[0]),))
             regions.append(made)
         b.emit(op.name, operands, (), dict(op.attrs), tuple(regions))
+
+    def meet(self, node: _Node) -> None:
+        """Ask all threads for a decision; where they disagree, end the block."""
+        b = self.b
+        for v in node.asked:
+            some, all_ = self.met[v]
+            b.emit("weft.set", (some, b.constant(0, v.type)))
+            b.emit("weft.set", (all_, b.constant(-1, v.type)))
+            self.threads(lambda s, v=v, met=(some, all_): tally(s.b, s.lookup(v), *met), home=node.asking)
+            stop = Region()
+            with b.into(stop):
+                b.live = True
+                self.report(node, v)
+                b.emit("weft.exit_block")
+            b.emit("weft.if", (disagree(b, some, all_, v.type),), (), {}, (stop, Region()))
+
+    def report(self, node: _Node, v: Value) -> None:
+        """Tell the runtime which threads disagree."""
+        parting = node.parting
+        assert parting is not None
+        first = self.variable(I64, "first"), self.variable(I64, "first_value")
+        self.b.emit("weft.set", (first[0], self.b.constant(-1, I64)))
+        self.threads(
+            lambda s: report(s.b, s.context, s.thread(), s.lookup(v), first, parting), home=node.asking
+        )
 
     def stop_when_all_left(self) -> None:
         """Leave a loop that no thread is in any more."""
@@ -292,6 +344,11 @@ class BarrierBody:
             else:
                 body(segment)
         loop_nest(b, regions, self.bounds)
+
+
+def _decides(op: Op) -> tuple[Value, ...]:
+    """What control flow goes by."""
+    return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
 
 
 def _padded(count: int, size: int, alignment: int) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from weft.diagnostics import CompileError, Location
 from weft.ir.builder import Builder
 from weft.ir.clone import clone_region
-from weft.ir.core import Function, Module, Op, Region, Value
+from weft.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.ir.types import I1, pointer
+from weft.passes.first_threads import differs
 
 __all__ = ["has_barrier", "inline_barriers"]
 
@@ -34,12 +35,11 @@ def inline_barriers(module: Module) -> None:
             return
 
 
-def _by_thread(v: Value, seen: set[Value]) -> bool:
-    """Whether a value is computed, or loaded from an address computed, from which thread this is."""
-    if v in seen or not isinstance(v.owner, Op):
-        return False
-    seen.add(v)
-    return v.owner.name == "gpu.thread_id" or any(_by_thread(o, seen) for o in v.owner.operands)
+def _called_from(loc: Loc, call: Op, callee: Function) -> Loc:
+    """A place in a function, for its code where it was called."""
+    if len(loc) == 2:
+        return loc[0], loc[1], callee, call.loc
+    return loc[0], loc[1], loc[2], _called_from(loc[3], call, callee)
 
 
 class _Inliner:
@@ -85,6 +85,8 @@ class _Inliner:
         """The callee's operations in place of a call of it."""
         mapping: dict[Value, Value] = dict(zip(callee.args, call.operands, strict=True))
         made = clone_region(callee.body, mapping)
+        for op in made.walk():
+            op.loc = _called_from(op.loc, call, callee)
         self.head.extend(op for op in made.ops if op.name in _HOISTED)
         ops = [op for op in made.ops if op.name not in _HOISTED]
         last = ops[-1]
@@ -101,8 +103,9 @@ class _Inliner:
 class _Leaving:
     """A body that returns from within, as one that runs to its end.
 
-    What it returns is kept in slots, and a flag says that it has returned: loops are left by it, and what
-    follows is skipped. All threads skip a barrier or none does, as the language has it.
+    What it returns is kept in slots, and flags say that it has returned: loops are left by them, and what
+    follows is skipped. Each operation that may return has its own, so that what is the same for all
+    threads is told from what is not. All threads skip a barrier or none does, as the language has it.
     """
 
     def __init__(self, call: Op, callee: Function) -> None:
@@ -111,7 +114,8 @@ class _Leaving:
         self.b.loc = call.loc
         self.slots: list[Op] = []
         self.kept = [self.slot(r) for r in call.results]
-        self.flag = self.slot(Value(I1, None, "returned"))
+        self.flags: list[Value] = []
+        """Of the operations around that ask for them."""
         self.results: list[Value] = []
 
     def slot(self, like: Value) -> Value:
@@ -125,7 +129,6 @@ class _Leaving:
         """The operations, and after them the values that were returned."""
         b = self.b
         with b.into(Region()) as made:
-            b.emit("weft.set", (self.flag, b.constant(False, I1)))
             self.sequence(ops, in_loop=False, waits=False)
             self.results = [
                 b.value("weft.get", (s,), r.type) for s, r in zip(self.kept, self.call.results, strict=True)
@@ -143,18 +146,23 @@ class _Leaving:
             if op.name == "weft.return":
                 for slot, value in zip(self.kept, op.operands, strict=True):
                     b.emit("weft.set", (slot, value))
-                b.emit("weft.set", (self.flag, b.constant(True, I1)))
+                for flag in self.flags:
+                    b.emit("weft.set", (flag, b.constant(True, I1)))
                 if in_loop:
                     b.emit("weft.break")
                 return
             if op.name == "llvm.unreachable":  # behind the last return
                 return
-            b.region.ops.append(op)
             if not _returns([op]):
+                b.region.ops.append(op)
                 continue
+            flag = self.slot(Value(I1, None, "returned"))
+            b.emit("weft.set", (flag, b.constant(False, I1)))
+            b.region.ops.append(op)
+            self.flags.append(flag)
             is_loop, rest = op.name in _LOOPS, Region([], ops[n + 1 :])
             still = waits or has_barrier(rest)
-            if still and not is_loop and _by_thread(op.operands[0], set()):
+            if still and not is_loop and differs(op.operands[0], lambda _: False):
                 self.refuse(op)
             for region in op.regions:
                 inner = region.ops[:]
@@ -162,21 +170,23 @@ class _Leaving:
                 with b.into(region):
                     waiting = still or (is_loop and has_barrier(Region([], [op])))
                     self.sequence(inner, in_loop=in_loop or is_loop, waits=waiting)
+            self.flags.pop()
+            b.loc = op.loc
             if is_loop and in_loop:
                 with b.into(Region()) as leave:
                     b.emit("weft.break")
-                b.emit("weft.if", (b.value("weft.get", (self.flag,), I1),), (), {}, (leave, Region()))
+                b.emit("weft.if", (b.value("weft.get", (flag,), I1),), (), {}, (leave, Region()))
             elif not in_loop:
-                self.unless_returned(rest, waits)
+                self.unless_returned(flag, rest, waits)
                 return
 
-    def unless_returned(self, rest: Region, waits: bool) -> None:
+    def unless_returned(self, flag: Value, rest: Region, waits: bool) -> None:
         """Emit what follows an operation that may have returned."""
         b = self.b
         with b.into(Region()) as following:
             self.sequence(rest.ops, in_loop=False, waits=waits)
         if following.ops:
-            gone = b.value("weft.get", (self.flag,), I1)
+            gone = b.value("weft.get", (flag,), I1)
             b.emit("weft.if", (gone,), (), {}, (Region(), following))
 
     def refuse(self, branch: Op) -> None:

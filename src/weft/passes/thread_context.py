@@ -24,7 +24,7 @@ _OPS = frozenset(
         "gpu.grid_dim",
         "gpu.dynamic_shared_memory",
         "weft.print",
-        "weft.assert",
+        "weft.failed",
     }
 )
 _SHARED = 3
@@ -145,10 +145,9 @@ class Rewriter:
             self.head.append(made)
         elif name == "weft.print":
             b.emit("weft.host_print", (c.state, *self.lookups(op.operands)), (), {"site": op.attrs["site"]})
-        elif name == "weft.assert":
-            condition, *values = self.lookups(op.operands)
-            operands = (condition, c.state, *c.block_id, *c.thread_id, *values)
-            b.emit("weft.host_assert", operands, (), {"site": op.attrs["site"]})
+        elif name == "weft.failed":
+            operands = (c.state, *c.block_id, *c.thread_id, *self.lookups(op.operands))
+            b.emit("weft.host_failed", operands, (), {"site": op.attrs["site"]})
         elif name == "llvm.mlir.addressof" and op.attrs["global_name"] in self.layout.offsets:
             offset = self.layout.offsets[str(op.attrs["global_name"])]
             self.mapping[op.result] = self.shared(b.constant(offset, I64), op.result.type)

@@ -12,8 +12,10 @@ from weft.ir.builder import Builder
 from weft.ir.core import Function, Module, Op, Region, Value
 from weft.ir.types import I1, I8, I32, I64, Type, pointer
 from weft.passes.barrier_split import BarrierBody
+from weft.passes.end_threads import branch_at_assertions, return_ends
 from weft.passes.guard_bounds import Bound, take_guards
 from weft.passes.inline_barriers import has_barrier, inline_barriers
+from weft.passes.meeting import Decisions
 from weft.passes.thread_context import Context, Rewriter, SharedLayout, add_context_parameters, needs_context
 
 __all__ = ["thread_loops"]
@@ -24,7 +26,9 @@ _GRID, _BLOCK, _NEXT, _TOTAL, _CHUNK, _STATE, _DYNAMIC, _OVER = 0, 12, 24, 32, 4
 
 def thread_loops(module: Module) -> None:
     """Rewrite every kernel of the module, in place."""
+    branch_at_assertions(module)
     inline_barriers(module)
+    return_ends(module)
     users = needs_context(module)
     layout = SharedLayout.of(module)
     made: list[Function] = []
@@ -100,7 +104,7 @@ class _Entry:
         with b.into(body):
             first = b.value("weft.get", (start,), I64)
             end = self.smaller(b.value("arith.addi", (first, chunk), I64), total)
-            b.emit("weft.while", (), (), {}, (self.more(start, end), blocks))
+            b.emit("weft.while", (), (), {"blocks": True}, (self.more(start, end), blocks))
         with b.into(blocks):
             linear = b.value("weft.get", (start,), I64)
             ids = self.block_ids(linear, grid)
@@ -165,7 +169,8 @@ class _Entry:
         b, k = self.b, self.kernel
         if has_barrier(k.body):
             bounds = [self.bound(axis, context) for axis in range(3)]
-            BarrierBody(b, k, context, self.layout, self.users, head, parameters, bounds).emit()
+            decisions = Decisions(k, {f.name: f for f in self.module.functions})
+            BarrierBody(b, k, context, self.layout, self.users, head, parameters, bounds, decisions).emit()
             return
         guards = take_guards(k)
         regions = [Region([]) for _ in range(4)]

@@ -18,6 +18,7 @@ from typing import Any
 
 from weft.artifact import Artifact
 from weft.diagnostics import Diagnostic
+from weft.diagnostics.parted import Parting
 from weft.runtime.cpu_pool import pool, processors
 from weft.runtime.driver import Extents
 from weft.runtime.printing import Console, assertion_failed, format_print, value_count
@@ -67,6 +68,7 @@ _ASSERT = ctypes.CFUNCTYPE(
     ctypes.POINTER(ctypes.c_int32),
     ctypes.POINTER(ctypes.c_uint64),
 )
+_PARTED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, *[ctypes.c_int64] * 9, ctypes.c_bool, ctypes.c_char_p)
 
 
 class CpuFunction:
@@ -86,8 +88,9 @@ class CpuFunction:
 class _Running:
     """What the callbacks of one launch need, and what they found."""
 
-    def __init__(self, function: CpuFunction, console: Console) -> None:
+    def __init__(self, function: CpuFunction, console: Console, block: Extents) -> None:
         self.function = function
+        self.block = block
         self.console = console
         self.failures: list[Diagnostic] = []
 
@@ -112,6 +115,25 @@ def _on_assert(state: int, site: int, block: Any, thread: Any, values: Any) -> N
     running.failures.append(assertion_failed(artifact, site, block, thread, slots))
 
 
+def _on_parted(state: int, *what: Any) -> None:
+    """A thread takes a decision before a barrier otherwise than the block's first one."""
+    running = _running[state]
+    if running.failures:
+        return
+    x, y, _ = running.block
+    *ids, first, one, other, flag, place = what
+    block, thread = tuple(ids[:3]), tuple(ids[3:])
+    begin = (first % x, first // x % y, first // (x * y))
+    if flag:
+        yes, no = (begin, thread) if one else (thread, begin)
+        where = f"in block {block} it holds for thread {yes} and not for thread {no}"
+    else:
+        where = f"in block {block} it is {one} for thread {begin} and {other} for thread {thread}"
+    parting = Parting.of(place.decode())
+    running.failures.append(parting.happened(running.function.artifact.signature.name, where))
+
+
+_parted_callback = _PARTED(_on_parted)
 _print_callback = _PRINT(_on_print)
 _assert_callback = _ASSERT(_on_assert)
 
@@ -126,6 +148,7 @@ def externals() -> dict[str, int]:
     return {
         "weft$print": address(_print_callback),
         "weft$assert": address(_assert_callback),
+        "weft$parted": address(_parted_callback),
         "weft$take_memory": address(ctypes.pythonapi.PyMem_RawMalloc),
         "weft$give_memory": address(ctypes.pythonapi.PyMem_RawFree),
     }
@@ -160,11 +183,7 @@ def run_launch(
     )
     packed = ctypes.create_string_buffer(arguments, max(8, len(arguments)))
     first, second = ctypes.addressof(packed), ctypes.addressof(launch)
-    artifact = function.artifact
-    calls_back = bool(artifact.prints or artifact.asserts)
-    running = _Running(function, console)
-    if calls_back:
-        _running[state] = running
+    running = _running[state] = _Running(function, console, block)
     start = time.perf_counter()
     try:
         if workers == 1:
@@ -174,6 +193,5 @@ def run_launch(
             pool().run(lambda: entry(first, second), workers - 1)
         function.thread_seconds = (time.perf_counter() - start) * workers / threads
     finally:
-        if calls_back:
-            del _running[state]
+        del _running[state]
     return running.failures[0] if running.failures else None

@@ -1,0 +1,73 @@
+"""Threads of a block that part before a barrier: where, and what is said of it.
+
+Compiled code carries the place as text, and gives it to the runtime where it happens.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from weft.diagnostics.diagnostic import Diagnostic, Label
+from weft.diagnostics.location import Location, character_column
+
+__all__ = ["Parting"]
+
+_CODE = "barrier-diverged"
+_NOTE = "all threads of a block come to a barrier, or none; those that have returned are not waited for"
+_HINT = "move the barrier out, or decide by something that all threads of the block share"
+
+Place = tuple[str, int, int]
+"""File, line, and column in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """A decision that all threads of a block must take alike, and the barrier that follows."""
+
+    decision: Place
+    barrier: Place
+
+    def text(self) -> str:
+        """All of it."""
+        return "\n".join(str(part) for place in (self.decision, self.barrier) for part in place)
+
+    @staticmethod
+    def of(text: str) -> Parting:
+        """What ``text`` gave."""
+        one, line, column, two, line2, column2 = text.split("\n")
+        return Parting((one, int(line), int(column)), (two, int(line2), int(column2)))
+
+    def certain(self) -> Diagnostic:
+        """What is said at compile time."""
+        return Diagnostic(
+            _CODE,
+            "not all threads of a block come to this barrier",
+            (Label(_place(self.barrier)), Label(_place(self.decision), "threads of a block part here")),
+            (_NOTE,),
+            (_HINT,),
+        )
+
+    def happened(self, kernel: str, where: str) -> Diagnostic:
+        """What is said of a launch in which it happened."""
+        return Diagnostic(
+            _CODE,
+            f"threads of a block part before a barrier of kernel {kernel!r}",
+            (Label(_place(self.decision), where), Label(_place(self.barrier), "the barrier")),
+            (_NOTE,),
+            (_HINT,),
+        )
+
+
+def _place(at: Place) -> Location:
+    """The condition or the range of a statement, or what else stands there."""
+    from weft.diagnostics.wrote import source_of
+
+    file, line, column = at
+    source = source_of(file)
+    statement = None if source is None else source.statement(line, column)
+    if source is not None and statement is not None:
+        if isinstance(statement, (ast.If, ast.While)):
+            return source.place(statement.test)
+        return source.place(statement.iter if isinstance(statement, ast.For) else statement)
+    return Location(file, line, character_column(file, line, column))
