@@ -339,7 +339,7 @@ def nested(x: X, out: X):
 def in_loops(x: X, out: X):
     t = thread_idx.x
     for _ in range(3):
-        out[t] = in_a_loop(x + t, 1)
+        out[t] = in_a_loop(x + t, Int(1))
         i = Int32(0)
         while i < positive(x[t]):
             i += 1

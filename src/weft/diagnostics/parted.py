@@ -13,7 +13,6 @@ from weft.diagnostics.location import Location, character_column
 
 __all__ = ["Parting"]
 
-_CODE = "barrier-diverged"
 _NOTE = "all threads of a block come to a barrier, or none; those that have returned are not waited for"
 _HINT = "move the barrier out, or decide by something that all threads of the block share"
 
@@ -41,7 +40,7 @@ class Parting:
     def certain(self) -> Diagnostic:
         """What is said at compile time."""
         return Diagnostic(
-            _CODE,
+            "barrier-diverged",
             "not all threads of a block come to this barrier",
             (Label(_place(self.barrier)), Label(_place(self.decision), "threads of a block part here")),
             (_NOTE,),
@@ -51,7 +50,7 @@ class Parting:
     def happened(self, kernel: str, where: str) -> Diagnostic:
         """What is said of a launch in which it happened."""
         return Diagnostic(
-            _CODE,
+            "barrier-diverged",
             f"threads of a block part before a barrier of kernel {kernel!r}",
             (Label(_place(self.decision), where), Label(_place(self.barrier), "the barrier")),
             (_NOTE,),
