@@ -73,7 +73,8 @@ class Artifact:
     object file). ``entry`` is the symbol to call. ``over_rank`` and ``per_thread`` are those of a launch
     over a range: its extents, and how many elements each thread does along x and y. ``uses`` names what
     the library does in it that a launch must know of, such as ``grid_sync``. ``dynamic_shared`` is how many
-    bytes of shared memory it takes at least of those that the launch gives.
+    bytes of shared memory it takes at least of those that the launch gives. ``place`` is the file and the
+    line of the kernel.
     """
 
     entry: str
@@ -88,4 +89,5 @@ class Artifact:
     per_thread: tuple[int, int] = (1, 1)
     uses: frozenset[str] = frozenset()
     dynamic_shared: int = 0
+    place: tuple[str, int] = ("", 0)
     notes: dict[str, str] = field(default_factory=dict[str, str])

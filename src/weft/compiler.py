@@ -136,6 +136,7 @@ class Compilation:
             asserts=self.program.asserts,
             over_rank=0 if self.over is None else self.over.rank,
             per_thread=(1, 1) if self.over is None else self.over.per_thread,
+            place=(self.function.file, self.function.line),
             uses=self.program.uses,
             dynamic_shared=self.program.dynamic_shared,
         )

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.runtime.cpu import CpuStream
 from weft.runtime.cpu_queue import MOST_TASKS, Lane
-from weft.runtime.cpu_threads import STACK
 
 N = 1 << 19
 
@@ -325,18 +325,104 @@ def test_multiprocessing(method: str) -> None:
 
 # -- stacks -------------------------------------------------------------------------------------
 
+STACKS = """
+import threading, sys
+import numpy as np
+from weft import Float32, Int, Pointer, func, kernel
+from weft.memory import stack_allocation
+from weft.gpu import barrier, thread_idx
+from weft.gpu.host import DeviceContext
 
-def test_kernels_have_stacks_of_their_own() -> None:
-    text = (
-        "import threading\n"
-        "from weft.runtime.context import BaseContext\n"
-        "threading.stack_size(131072)\n"
-        "ctx = BaseContext(api='cpu')\n"
-        "def deep(n): return 0 if n == 0 else 1 + max([deep(n - 1)])\n"
-        "import sys; sys.setrecursionlimit(10000)\n"
-        "ctx.enqueue_host_call(lambda: print(deep(3000)))\n"
-        "ctx.synchronize(); print(threading.stack_size())\n"
+{functions}
+
+@kernel
+def deep(x: Pointer[Float32], n: Int):
+    own = stack_allocation(Float32, {own})
+    for i in range(n):
+        own[i] = x[i]
+    x[thread_idx.x] = f{last}(own, n) + own[n - 1]
+
+if {small}:
+    threading.stack_size(131072)
+ctx = DeviceContext(api="cpu")
+x = np.arange(64, dtype=np.float32)
+ctx.enqueue_function(deep, x, 64, grid_dim=1, block_dim=1)
+ctx.synchronize()
+print(x[0])
+"""
+FUNCTION = """
+@func
+def f{n}(x: Pointer[Float32], n: Int) -> Float32:
+    mine = stack_allocation(Float32, {size})
+    for i in range(n):
+        mine[i] = x[n - 1 - i] + 1.0
+    return mine[0] + {inner}
+"""
+
+
+def nested_arrays(count: int, size: int) -> tuple[str, float]:
+    """So many functions that call each other, each with an array of so many floats, and what they give."""
+    text = ""
+    first, last = 0.0, 63.0
+    total = 0.0
+    for n in range(count):
+        inner = f"f{n - 1}(mine, n)" if n else "0.0"
+        text += FUNCTION.format(n=n, size=size, inner=inner)
+        first, last = last + 1, first + 1
+        total += first
+    return text, total + 63.0
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "own", "small"),
+    [(34, 62_500, 64, False), (1, 50_000, 50_000, True), (12, 20_000, 64, True)],
+)
+def test_kernels_run_on_stacks_that_are_large_enough(
+    tmp_path: Path, count: int, size: int, own: int, small: bool
+) -> None:
+    functions, expected = nested_arrays(count, size)
+    program = tmp_path / "program.py"
+    program.write_text(STACKS.format(functions=functions, own=own, last=count - 1, small=small))
+    ended = run_python(f"import runpy; runpy.run_path({str(program)!r})")
+    assert (ended.returncode, ended.stdout) == (0, f"{expected}\n"), ended.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_a_small_limit_of_the_system_does_not_matter(tmp_path: Path) -> None:
+    functions, expected = nested_arrays(3, 50_000)
+    program = tmp_path / "program.py"
+    program.write_text(STACKS.format(functions=functions, own=50_000, last=2, small=False))
+    ended = subprocess.run(
+        ["sh", "-c", f"ulimit -s 256; exec {sys.executable} {program}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    ended = run_python(text)
-    assert (ended.returncode, ended.stdout) == (0, "3000\n131072\n"), ended.stderr
-    assert STACK >= 8 << 20
+    assert (ended.returncode, ended.stdout) == (0, f"{expected}\n"), ended.stderr
+
+
+WILD = """
+import faulthandler; faulthandler.enable()
+import numpy as np
+from weft import Float32, Pointer, kernel
+from weft.gpu.host import DeviceContext
+
+@kernel
+def wild(x: Pointer[Float32]):
+    x[1 << 44] = 1.0
+
+ctx = DeviceContext(api="cpu")
+ctx.enqueue_function(wild, np.zeros(1, np.float32), grid_dim=1, block_dim=1)
+ctx.synchronize()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_a_crash_names_its_kernel(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(WILD)
+    ended = run_python(f"import runpy; runpy.run_path({str(program)!r})")
+    assert ended.returncode == -signal.SIGSEGV
+    assert f'File "{program}", line 7 in wild' in ended.stderr

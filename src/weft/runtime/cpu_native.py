@@ -78,11 +78,27 @@ class CpuFunction:
 
     def __init__(self, artifact: Artifact, code: LoadedCode) -> None:
         self.artifact = artifact
-        self.entry: Callable[[int, int], None] = _ENTRY(code.address)
+        self.entry = _named(artifact, _ENTRY(code.address))
         self.print_counts = tuple(value_count(site) for site in artifact.prints)
         self.thread_seconds: float | None = None
         """What one thread of the last launch took; it decides whether the next is shared."""
         self._keep = code.keep
+
+
+def _named(artifact: Artifact, entry: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """The entry, called by a function that has the kernel's name and place.
+
+    Where a kernel ends the process by a wild access, the stacks that Python shows name it.
+    """
+    file, line = artifact.place
+
+    def call(first: int, second: int) -> None:
+        entry(first, second)
+
+    call.__code__ = call.__code__.replace(
+        co_name=artifact.signature.name, co_filename=file or "<kernel>", co_firstlineno=max(0, line - 1)
+    )
+    return call
 
 
 class _Running:
