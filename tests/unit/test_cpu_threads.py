@@ -167,6 +167,7 @@ def test_queued_functions_may_queue_more_than_there_is_room_for() -> None:
             two.enqueue_host_call(lambda n=n: seen.append(n))
 
     one.enqueue_host_call(inside)
+    one.synchronize()  # what that queues comes behind
     one.synchronize()
     two.synchronize()
     assert len(seen) == 4 * MOST_TASKS

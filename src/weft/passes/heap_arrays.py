@@ -78,8 +78,8 @@ def _needs(module: Module) -> dict[str, int]:
 def _refuse(kernel: Function, nbytes: int) -> None:
     raise CompileError.at(
         "stack",
-        f"{kernel.source_name or kernel.name} takes {nbytes} bytes of stack on a CPU, with the functions that it "
-        f"calls; there are {_WHOLE}",
+        f"{kernel.source_name or kernel.name} takes {nbytes} bytes of stack on a CPU, "
+        f"with the functions that it calls; there are {_WHOLE}",
         Location(kernel.file, kernel.line),
         hints=("call fewer functions, or loop over one call",),
     )
