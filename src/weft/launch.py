@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import struct
 import warnings
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.formats import bits_of
 from weft.frontend.over import Over
+from weft.lang import captured
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
 from weft.lang.problems import Problems
@@ -46,7 +48,7 @@ from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
 from weft.stub_asks import Launched
 from weft.stubs import AFTER, install
-from weft.variants import Variants
+from weft.variants import Variants, forget_variants
 
 __all__ = ["CompiledKernel", "DeviceContext", "call_on_cpu"]
 
@@ -159,6 +161,7 @@ class DeviceContext(BaseContext):
         self._waiting: set[int] = set()
         """Those that ``synchronize`` has to wait for."""
         self._native: Launcher | None = None
+        _contexts.add(self)
         self._layouts: dict[Callable[..., Any], int] = {}
 
     @property
@@ -492,6 +495,18 @@ def _check_kernel(kernel: object) -> None:
 
 
 _cpu: DeviceContext | None = None
+
+
+def forget(function: Callable[..., Any]) -> None:
+    """Drop what was compiled of a function, in all contexts."""
+    gone = {id(made.function) for made in forget_variants(function)}
+    captured.forget(function)
+    for context in list(_contexts):
+        if context._native is not None:  # pyright: ignore[reportPrivateUsage]
+            context._native.drop(lambda known: id(known.function) in gone)  # pyright: ignore[reportPrivateUsage]
+
+
+_contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
 
 
 def call_on_cpu(func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -48,23 +48,25 @@ class Variants(Generic[T]):
     def __len__(self) -> int:
         return sum(map(len, self._made.values()))
 
-    def forget(self, function: Callable[..., Any]) -> None:
+    def forget(self, function: Callable[..., Any]) -> list[T]:
         """Drop what was made for a function, or of its code."""
+        gone: list[T] = []
         for key, variants in list(self._made.items()):
             left = [one for one in variants if key[0] is not function and not one[0].reaches(function)]
+            gone += [made for reads, made in variants if (reads, made) not in left]
             if left:
                 self._made[key] = left
             else:
                 self._made.pop(key, None)
+        return gone
 
 
 _all: weakref.WeakSet[Variants[Any]] = weakref.WeakSet()
 
 
-def forget_variants(function: Callable[..., Any]) -> None:
-    """Drop all that was made for a function, or of its code."""
-    for variants in list(_all):
-        variants.forget(function)
+def forget_variants(function: Callable[..., Any]) -> list[Any]:
+    """Drop all that was made for a function, or of its code; what that was."""
+    return [made for variants in list(_all) for made in variants.forget(function)]
 
 
 def _known(spec: Spec) -> list[Any]:

@@ -21,9 +21,11 @@ import pytest
 
 from driver_played import Gpu
 from weft.compile import compile_info
+from weft.diagnostics import LaunchError
 from weft.gpu.host import DeviceContext
 from weft.runtime.stub_entries import supported
 from weft.stubs import AFTER
+from weft.variants import Variants
 
 HEAD = """
 import dataclasses, enum, functools, math, types
@@ -276,14 +278,7 @@ def test_natively(program: Any, gpu: Gpu, way: str) -> None:
     module = program(text, 7)
     gpu.slots = 1
     ctx = DeviceContext(api="cuda")
-    loaded: list[bytes] = []
-    load = gpu.on_ModuleLoadDataEx
-
-    def note(code: bytes, *rest: Any) -> tuple[int, int]:
-        loaded.append(code)
-        return load(code, *rest)
-
-    gpu.returns["cuModuleLoadDataEx"] = note
+    loaded = _loads(gpu)
     buffer = ctx.enqueue_create_buffer("float32", 1)
 
     def launch() -> str:
@@ -317,3 +312,159 @@ def constant_in(ptx: bytes) -> float:
             .strip(" ;\t")
         )
     return struct.unpack("<f", struct.pack("<I", int(word)))[0]
+
+
+def _loads(gpu: Gpu) -> list[bytes]:
+    """The code that the played driver is given from now on."""
+    loaded: list[bytes] = []
+    load = gpu.on_ModuleLoadDataEx
+
+    def note(code: bytes, *rest: Any) -> tuple[int, int]:
+        loaded.append(code)
+        return load(code, *rest)
+
+    gpu.returns["cuModuleLoadDataEx"] = note
+    return loaded
+
+
+@pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
+def test_values_that_change_back(program: Any, gpu: Gpu) -> None:
+    """Each is compiled for once, and launched natively from its third launch on."""
+    module = program("N = 1\ndef value(): return N", 7)
+    gpu.slots = 1
+    ctx = DeviceContext(api="cuda")
+    loaded = _loads(gpu)
+    buffer = ctx.enqueue_create_buffer("float32", 1)
+    for _ in range(AFTER + 1):
+        ctx.enqueue_function(module.by_value, buffer, over=1)
+    for n in (2, 1, 2, 1, 2):
+        module.N = n
+        ctx.enqueue_function(module.by_value, buffer, over=1)
+    assert len(loaded) == 2
+    assert [who for who, *_ in gpu.launches[-4:]] == ["native"] * 4
+    module.N = int("2000")
+    ctx.enqueue_function(module.by_value, buffer, over=1)
+    module.N = int("2000")  # another object, and the same code
+    for _ in range(3):
+        ctx.enqueue_function(module.by_value, buffer, over=1)
+    assert len(loaded) == 3
+    assert [who for who, *_ in gpu.launches[-3:]] == ["python", "native", "native"]
+
+
+def test_values_that_never_come_back_are_dropped(program: Any) -> None:
+    module = program("N = 1\ndef value(): return N", 7)
+    variants: Variants[object] = Variants()
+    for n in range(100):
+        module.N = n
+        assert variants.find((module.value,)) is None
+        _, made = variants.make((module.value,), (), object)
+        assert (variants.find((module.value,)) or (0, 0))[1] is made
+    assert len(variants) <= 8
+
+
+def test_what_is_made_meanwhile_is_made_again(program: Any) -> None:
+    """Another thread may rebind a name while a kernel is compiled."""
+    module = program("N = 1\ndef value(): return N", 7)
+    variants: Variants[int] = Variants()
+
+    def make() -> int:
+        found = module.N
+        module.N = 2
+        return found
+
+    assert variants.make((module.value,), (), make)[1] == 2
+    assert (variants.find((module.value,)) or (0, 0))[1] == 2
+
+
+def test_what_the_compilation_changes_itself(program: Any) -> None:
+    """A counter is never the same; what remembers is, the second time."""
+    ctx = DeviceContext(api="cpu")
+    out = np.zeros(1, np.float32)
+    for text in (
+        "N = 0\ndef value():\n    global N\n    N += 1\n    return 5",
+        "D = {}\ndef value():\n    if 1 not in D: D[1] = 5\n    return D[1]",
+    ):
+        module = program(text, 7)
+        for _ in range(3):
+            ctx.enqueue_function(module.by_value, out, over=1)
+        ctx.synchronize()
+        assert out[0] == 5
+        assert len(ctx._loaded) == 1  # pyright: ignore[reportPrivateUsage]
+        ctx = DeviceContext(api="cpu")
+
+
+def test_annotations_that_name_another_type(program: Any) -> None:
+    kernel = "@kernel\ndef write(o: Pointer[Float32], x: 'T'):\n    o[0] = Float32(x)\n"
+    module = program("T = Float32\ndef value(): return 1\n" + kernel, 7)
+    ctx = DeviceContext(api="cpu")
+    out = np.zeros(1, np.float32)
+
+    def launch(x: float) -> float:
+        ctx.enqueue_function(module.write, out, x, over=1)
+        ctx.synchronize()
+        return float(out[0])
+
+    assert launch(1.5) == 1.5
+    module.T = module.Int
+    with pytest.raises(LaunchError, match="takes Int, not the float"):
+        launch(1.5)
+
+
+def test_the_kernel_itself(program: Any) -> None:
+    text = (
+        "def value(): return 1\n@kernel\ndef write(o: Pointer[Float32], x: Int = 1):\n    o[0] = Float32(x)\n"
+    )
+    module = program(text + "@kernel\ndef other(o: Pointer[Float32], x: Int = 1):\n    o[0] = 9.0\n", 7)
+    ctx = DeviceContext(api="cpu")
+    out = np.zeros(1, np.float32)
+
+    def launch() -> float:
+        ctx.enqueue_function(module.write, out, over=1)
+        ctx.synchronize()
+        return float(out[0])
+
+    assert launch() == 1.0
+    module.write.function.__defaults__ = (4,)
+    assert launch() == 4.0
+    module.write.function.__code__ = module.other.function.__code__
+    assert launch() == 9.0
+
+
+@pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
+def test_forgotten_in_all_contexts(program: Any, gpu: Gpu, tmp_path: Path) -> None:
+    file = tmp_path / "factor"
+    module = program(f"import pathlib\ndef value(): return float(pathlib.Path({str(file)!r}).read_text())", 7)
+    file.write_text("1.0")
+    gpu.slots = 1
+    loaded = _loads(gpu)
+    contexts = [DeviceContext(api="cuda") for _ in range(2)]
+    buffers = [ctx.enqueue_create_buffer("float32", 1) for ctx in contexts]
+
+    def launch() -> list[str]:
+        for ctx, buffer in zip(contexts, buffers, strict=True):
+            ctx.enqueue_function(module.by_value, buffer, over=1)
+        return [who for who, *_ in gpu.launches[-2:]]
+
+    for _ in range(AFTER + 2):
+        launch()
+    assert launch() == ["native", "native"]
+    file.write_text("5.0")
+    assert launch() == ["native", "native"]
+    module.by_value.forget()
+    assert launch() == ["python", "python"]
+    assert [constant_in(code) for code in loaded] == [1.0, 1.0, 5.0, 5.0]
+    launch()
+    assert launch() == ["native", "native"]
+
+
+def test_a_forgotten_function_takes_its_kernels_along(program: Any, tmp_path: Path) -> None:
+    file = tmp_path / "factor"
+    module = program(f"import pathlib\ndef value(): return float(pathlib.Path({str(file)!r}).read_text())", 7)
+    ctx = DeviceContext(api="cpu")
+    out = np.zeros(1, np.float32)
+    for text in ("1.0", "5.0"):
+        file.write_text(text)
+        module.in_function.forget()
+        ctx.enqueue_function(module.by_function, out, over=1)
+        ctx.synchronize()
+        assert (out[0], module.in_function()) == (float(text), float(text))

@@ -19,8 +19,8 @@ _MARKER = _ComptimeMarker()
 Comptime = Annotated[T, _MARKER]
 """``Comptime[int]`` annotates a keyword-only parameter whose value is known at compile time.
 
-The value is given by name, at the launch or before by ``kernel.bind(...)``: a Python object that can be
-hashed. Each value is compiled for once.
+The value is given by name, at the launch or before by ``kernel.bind(...)``: any Python object. Each value is
+compiled for once; containers and arrays count by what is in them, other objects by identity.
 
 Example:
     >>> from weft import Float32, func

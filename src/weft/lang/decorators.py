@@ -31,6 +31,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _HOST_CALL = ("weft.launch", "call_on_cpu")
+_FORGET = ("weft.launch", "forget")
 _PLAIN: frozenset[type] = frozenset((bool, int, float, str))
 """Types of values that ``bind`` remembers."""
 _VARIANTS = 256
@@ -49,6 +50,30 @@ class Compiled:
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
         self.__wrapped__ = function
+
+    def forget(self) -> None:
+        """Drop all that was compiled of it, in every context: the next launch or call compiles it anew.
+
+        That is needed where it has read what weft cannot follow, such as a file; the guide's page on
+        variants lists that. Of a @func the kernels that call it are dropped too. What bound values were
+        given does not matter, and graphs keep what they have recorded.
+
+        Example:
+            >>> import os
+            >>> from weft import Float32, func
+            >>> @func
+            ... def factor() -> Float32:
+            ...     return Float32(float(os.environ["FACTOR"]))
+            >>> os.environ["FACTOR"] = "2"
+            >>> factor()
+            2.0
+            >>> os.environ["FACTOR"] = "3"
+            >>> factor.forget()
+            >>> factor()
+            3.0
+        """
+        module, name = _FORGET
+        getattr(importlib.import_module(module), name)(self.function)
 
     def __weft_parts__(self) -> list[Any]:
         return [self.function, dict(sorted(self.bound.items()))]

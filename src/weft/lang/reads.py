@@ -7,6 +7,7 @@ another object counts as unchanged where it leads to the same code, as an equal 
 
 from __future__ import annotations
 
+from operator import is_
 from types import CellType, FunctionType
 from typing import Any, cast
 
@@ -41,8 +42,8 @@ class Held:
         now = _items(self.of)
         if now is None or len(now) != len(self.items):
             return False
-        if any(a is not c for a, c in zip(now, self.items, strict=True)):
-            if not all(same(a, c) for a, c in zip(now, self.items, strict=True)):
+        if not all(map(is_, now, self.items)):
+            if not all(map(same, now, self.items)):
                 return False
             self.items = now
         return True
@@ -107,8 +108,10 @@ class Reads:
                     return False
                 self.cells[n] = (cell, now)
         for fn, parts in self.functions:
-            now = parts_of_function(fn)
-            if any(a is not c for a, c in zip(now, parts, strict=True)):
+            code, defaults, kwdefaults, annotations = parts
+            if fn.__code__ is not code or fn.__defaults__ is not defaults:
+                return False
+            if fn.__kwdefaults__ is not kwdefaults or annotations_of(fn) is not annotations:
                 return False
         return all(one.holds() for one in self.held)
 
