@@ -41,6 +41,7 @@ from weft.dtype import DType
 from weft.formats import bits_of, from_bits
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.lang import iota
 from weft.lang.number import Number
 
 FLOATS: list[Any] = [Float16, BFloat16, Float32, Float64]
@@ -137,7 +138,7 @@ def test_conversions(source: Any) -> None:
     def run(x: Any) -> Any:
         return converted(x)
 
-    for value in samples(source, 60, random.Random(source.__name__)):
+    for value in samples(source, 20, random.Random(source.__name__)):
         wanted = [_cast(cls, value) for cls in TYPES]
         assert all(map(same, run(source(value)), wanted)), (value, run(source(value)), wanted)
         assert all(map(same, constants(converted(source(value))), wanted)), (value, wanted)
@@ -186,7 +187,7 @@ def _meet(a: Any, c: Any) -> bool:
 
 def _pairs() -> list[tuple[Any, Any]]:
     mixed = [(a, c) for a in TYPES for c in TYPES if a is not c and _meet(a, c)]
-    return [*((cls, cls) for cls in TYPES[1:]), *random.Random(6).sample(mixed, 14)]
+    return [*((cls, cls) for cls in TYPES[1:]), *random.Random(6).sample(mixed, 8)]
 
 
 @pytest.mark.parametrize(("a", "c"), _pairs())
@@ -197,7 +198,7 @@ def test_operators(a: Any, c: Any) -> None:
 
     draw = random.Random(f"{a.__name__} {c.__name__}")
     xs, ys = samples(a, 30, draw), samples(c, 30, draw)
-    for _ in range(150):
+    for _ in range(60):
         x, y = draw.choice(xs), draw.choice(ys)
         host = constants(arithmetic(a(x), c(y)))
         assert all(map(same, run(a(x), c(y)), host)), (x, y, run(a(x), c(y)), host)
@@ -237,7 +238,7 @@ def test_operators_of_one_number(cls: Any) -> None:
     def run(x: Any) -> Any:
         return round(x), bool(x), *unary(x)
 
-    for value in samples(cls, 60, random.Random(cls.__name__)):
+    for value in samples(cls, 15, random.Random(cls.__name__)):
         x = cls(value)
         host = constants((round(x), Bool(x), *unary(x)))
         last = -1 if value != value else None  # the bits of nan are its own
@@ -338,6 +339,20 @@ def test_a_known_mask_gives_the_type_that_any_mask_gives() -> None:
     assert chosen(5) == (200, float(np.float32(0.1)), 3, 5)
 
 
+@func
+def counted(start: Int) -> Any:
+    return (
+        iota(BFloat16, 512)[Int(257) + start],
+        iota(BFloat16, 512)[Int(259) + start],
+        iota(Int8, 512)[Int(300) + start],
+        iota(UInt8, 512)[Int(300) + start],
+    )
+
+
+def test_lanes_that_count_past_what_the_type_holds() -> None:
+    assert counted(0) == (256.0, 260.0, 44, 44)
+
+
 def _fused(name: str, a: float, b: float, c: float) -> float:
     if not (math.isfinite(a) and math.isfinite(b)):
         return float(np.float64(a) * np.float64(b) + np.float64(c))
@@ -360,7 +375,7 @@ def test_fma_is_rounded_once(cls: Any) -> None:
         for v in (1 + 2.0**-4, 1 + 2.0**-5, 1 + 2.0**-6, 1 + 2.0**-7, 2.0**-100, -(2.0**-120), 2.0**-24)
     ]
     with np.errstate(all="ignore"):
-        for _ in range(600):
+        for _ in range(200):
             a, b, c = (draw.choice(draw.choice([every, close])) for _ in range(3))
             wanted = _fused(cls.dtype.name, a, b, c)
             found = [*run(cls(a), cls(b), cls(c)), cls(a).fma(cls(b), cls(c)).value]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.dtype import DType
+from weft.formats import wrap
 from weft.ir.builder import Builder, current
 from weft.ir.core import Value
 from weft.ir.types import I32, Type, of_dtype
@@ -168,7 +169,7 @@ def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
     value = wide(cls(0) if isinstance(start, Number) else cls(start))
     out = value_of(value, b)
     for lane in range(1, lanes):
-        one = b.constant(float(lane) if cls.dtype.is_float else lane, of_dtype(cls.dtype))
+        one = b.constant(wrap(cls.dtype, lane), of_dtype(cls.dtype))
         out = b.value("vector.insertelement", (one, out, b.constant(lane, I32)), out.type)
     counted = wide.of(out) if isinstance(step, int) and step == 1 else wide.of(out) * step
     return counted if not isinstance(start, Number) and start == 0 else counted + start
