@@ -5,7 +5,7 @@ Compiler and runtime share these types and nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from weft.dtype import DType
@@ -84,10 +84,8 @@ class Artifact:
     signature: Signature
     prints: tuple[PrintSite, ...] = ()
     asserts: tuple[AssertSite, ...] = ()
-    shared_bytes: int = 0
     over_rank: int = 0
     per_thread: tuple[int, int] = (1, 1)
     uses: frozenset[str] = frozenset()
     dynamic_shared: int = 0
     place: tuple[str, int] = ("", 0)
-    notes: dict[str, str] = field(default_factory=dict[str, str])

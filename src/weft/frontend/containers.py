@@ -7,30 +7,36 @@ compared, item by item, when it is left.
 
 from __future__ import annotations
 
+from operator import is_
 from types import FrameType
 from typing import Any, cast
 
 from weft.lang.errors import refuse
 
-__all__ = ["Held", "check", "held"]
+__all__ = ["Held", "check", "check_large", "held"]
 
 Held = list[tuple[str, Any, Any]]
 """The name, the container and a copy of it."""
 
+_KINDS: frozenset[Any] = frozenset({list, dict, set})
+_MOST = 1 << 12
+"""A container of more items, or an array of more bytes, is large: copied once, and not at each branch."""
+_LARGEST = 1 << 24
+"""An array of more bytes is not copied to see whether it changes."""
 
-def held(frame: FrameType | None) -> Held:
-    """The containers that the variables of ``frame`` hold."""
+
+def held(frame: FrameType | None, large: Held) -> Held:
+    """The containers that the variables of ``frame`` hold; those that are large are entered in ``large``."""
     out: Held = []
     if frame is not None:
         for name, value in frame.f_locals.items():
             if type(value) in _KINDS or _is_array(value):
-                _note(name, value, out)
+                noted: Held = []
+                if _note(name, value, noted, _MOST) >= 0:
+                    out += noted
+                elif all(known is not value for _, known, _ in large):
+                    _note(name, value, large, _LARGEST)
     return out
-
-
-_KINDS: frozenset[Any] = frozenset({list, dict, set})
-_LARGEST = 1 << 16
-"""An array of more bytes than this is not copied to see whether it changes."""
 
 
 def _is_array(value: Any) -> bool:
@@ -38,14 +44,36 @@ def _is_array(value: Any) -> bool:
     return kind.__name__ == "ndarray" and kind.__module__ == "numpy" and value.nbytes <= _LARGEST
 
 
-def _note(name: str, value: Any, out: Held) -> None:
+def _note(name: str, value: Any, out: Held, left: int) -> int:
+    """Copy a container and those in it; gives how many more items may be copied, or less than 0."""
+    is_array = type(value) not in _KINDS
+    left -= value.nbytes // 16 if is_array else len(value)
+    if left < 0:
+        return left
     out.append((name, value, value.copy()))
-    if type(value) not in _KINDS:
-        return
+    if is_array:
+        return left
     items = cast("dict[Any, Any]", value).values() if isinstance(value, dict) else value
     for item in items:
         if type(item) in _KINDS or _is_array(item):
-            _note(name, item, out)
+            left = _note(name, item, out, left)
+            if left < 0:
+                break
+    return left
+
+
+def check_large(large: Held) -> None:
+    """Refuse the first large container that has changed since code that runs first branched beside it."""
+    for name, now, then in large:
+        if _changed(now, then):
+            shown = "a container" if name.startswith("__weft") else f"`{name}`"
+            kind = "a NumPy array" if _is_array(now) else f"a {type(now).__name__}"
+            refuse(
+                "compile-time-container",
+                f"{shown}, {kind} of {len(then)} items, changes after a run-time branch or loop has begun",
+                notes=("so large a container must stay as it was at the first of them",),
+                hint="make it before them, or make a tuple of it",
+            )
 
 
 def check(before: Held, what: str) -> None:
@@ -71,6 +99,5 @@ def _changed(now: Any, then: Any) -> bool:
         table = cast("dict[Any, Any]", now)
         return any(key not in then or value is not then[key] for key, value in table.items())
     if isinstance(now, list):
-        items = cast("list[Any]", now)
-        return any(a is not c for a, c in zip(items, then, strict=True))
+        return not all(map(is_, cast("list[Any]", now), then))
     return bool(now ^ then)

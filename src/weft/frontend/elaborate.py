@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from weft.artifact import AssertSite, Piece, PrintSite
 from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location
 from weft.dtype import DType
+from weft.frontend.containers import check_large
 from weft.frontend.draft import Draft, Program, assemble, memory_of, reached, shared_memory
 from weft.frontend.facts import Facts, Restart
 from weft.frontend.locate import located, located_here
@@ -296,6 +297,7 @@ class Elaborator:
             try:
                 with building(b):
                     body(b, *values)
+                    check_large(b.large)
                     draft.result, draft.open = finish(b, draft.function, fn, f.kernel)
             except Restart:
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.dtype import DType
+from weft.frontend.containers import Held
 from weft.frontend.ranges import Range
 from weft.ir.builder import Builder
 from weft.ir.core import Op, Region, Value
@@ -38,6 +39,7 @@ class Builtins(Builder):
         self.regions: list[Region] = []
         self.scope_count = 0
         self.loops: list[Any] = []
+        self.large: Held = []
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []
         self.mark_count = 0

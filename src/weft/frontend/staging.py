@@ -128,7 +128,7 @@ class Staging(Logic):
         if isinstance(known, bool):
             yield known
             return
-        containers = held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
         place = self.loc
         regions = Region(), Region()
         set_before = [(v, v.defined) for v in self.open_vars]
@@ -151,7 +151,7 @@ class Staging(Logic):
     def loop(self, items: Any) -> Iterator[Any]:
         """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
         if isinstance(items, Range):
-            containers = held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+            containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
             yield from self._counted(items)
             check(containers, "loop")
             return
@@ -214,7 +214,7 @@ class Staging(Logic):
 
     def while_(self, test: Callable[[], Any]) -> Iterator[None]:
         """The one iteration that stands for all of a ``while``."""
-        containers = held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
         place = self.loc
         condition, body = Region(), Region()
         set_before = [(v, v.defined) for v in self.open_vars]

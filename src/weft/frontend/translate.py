@@ -22,7 +22,7 @@ from weft.lang.errors import INDEX, OBJECT, VALUE, a_
 from weft.lang.number import Number
 from weft.lang.spec import is_composite
 
-__all__ = ["MATH", "refined", "translated"]
+__all__ = ["BRACKETS", "MATH", "refined", "translated"]
 
 _Found = tuple[Diagnostic, object]
 _BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
@@ -44,6 +44,12 @@ MATH = frozenset(
     " isfinite isinf isnan log log10 log1p log2 max min pow sin sinh sqrt tan tanh trunc".split()
 )
 """What ``weft.math`` has under the name that Python's modules use."""
+BRACKETS = {
+    "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
+    "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
+    "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
+}
+"""What to write, by the name of what ``tensor.tile`` and its kin give."""
 _RENAMED = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "power": "pow"}
 _SHOWN = 12
 """A list of more names than this is not printed."""
@@ -206,8 +212,7 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
     if verb == "is not callable":
         attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
         hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
-        if kind in ("Tiling", "Distribution"):
-            hint = "give the sizes in brackets, then the place: t.tile[16, 16](i, j)"
+        hint = BRACKETS.get(kind, hint)
         shown = (
             f"`{ast.unparse(node.func)}` is {_article(kind)}"
             if isinstance(node, ast.Call)
