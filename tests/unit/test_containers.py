@@ -117,3 +117,17 @@ def test_a_large_container_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> No
     compiled(looks_up, size=50_000)
     assert max(copied) == 50_000
     assert copied.count(50_000) <= 4  # the table, the rows
+
+
+NAMED: list[int] = []
+
+
+def test_a_global_is_looked_at_too() -> None:
+    @kernel
+    def appends(x: Pointer[Float32], n: Int):
+        if n > 1:
+            NAMED.append(1)
+        x[0] = float(len(NAMED))
+
+    with pytest.raises(CompileError, match="changes `NAMED`, a list that exists at compile time only"):
+        compiled(appends)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from weft import (
@@ -266,3 +267,37 @@ def test_there_are_only_so_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiled(many, made=Float64).ir()
     with pytest.raises(CompileError, match="many has more than 3 literals in variables whose type only"):
         compiled(many, made=weak)
+
+
+LOG: list[str] = []
+
+
+@func
+def logged(x: Any) -> Any:
+    LOG.append(type(x).__name__)
+    return x
+
+
+@pytest.mark.parametrize("made", [weak, Float64])
+def test_lists_around_are_as_if_there_had_been_one_pass(made: Any) -> None:
+    seen: dict[str, list[str]] = {"kernel": []}
+    kinds: set[str] = set()
+    table = np.zeros(4)
+
+    def writes(out: Pointer[Float64], *, made: Comptime[Any]):
+        LOG.append("kernel")
+        factor = made(0.5)
+        if thread_idx.x < 2:
+            factor = made(0.25)
+        seen["kernel"].append(type(factor).__name__)
+        kinds.add(type(factor).__name__)
+        table[len(LOG)] += 1.0
+        logged(Int(1))
+        logged(factor)
+        out[0] = factor * out[1] + Float64(len(LOG))
+
+    LOG.clear()
+    made_ir = compiled(writes, made=made).ir()
+    assert LOG == ["kernel", "Int", "Float64"]
+    assert (seen, kinds, table.tolist()) == ({"kernel": ["Float64"]}, {"Float64"}, [0.0, 1.0, 0.0, 0.0])
+    assert '"value" = 3.0 : f64' in made_ir

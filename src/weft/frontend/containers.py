@@ -7,13 +7,14 @@ compared, item by item, when it is left.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from operator import is_
-from types import FrameType
+from types import CellType, CodeType, FrameType
 from typing import Any, cast
 
 from weft.lang.errors import refuse
 
-__all__ = ["Held", "check", "check_large", "held"]
+__all__ = ["Held", "captured", "check", "check_large", "held", "restored"]
 
 Held = list[tuple[str, Any, Any]]
 """The name, the container and a copy of it."""
@@ -26,10 +27,13 @@ _LARGEST = 1 << 24
 
 
 def held(frame: FrameType | None, large: Held) -> Held:
-    """The containers that the variables of ``frame`` hold; those that are large are entered in ``large``."""
+    """The containers that ``frame``'s variables and the globals that it names hold.
+
+    Those that are large are entered in ``large``.
+    """
     out: Held = []
     if frame is not None:
-        for name, value in frame.f_locals.items():
+        for name, value in (*frame.f_locals.items(), *_globals(frame.f_code, frame.f_globals)):
             if type(value) in _KINDS or _is_array(value):
                 noted: Held = []
                 if _note(name, value, noted, _MOST) >= 0:
@@ -37,6 +41,43 @@ def held(frame: FrameType | None, large: Held) -> Held:
                 elif all(known is not value for _, known, _ in large):
                     _note(name, value, large, _LARGEST)
     return out
+
+
+def captured(fn: Callable[..., Any]) -> Held:
+    """The containers of the program around it that a function names, but for large ones."""
+    cells: tuple[CellType, ...] = getattr(fn, "__closure__", None) or ()
+    named = zip(fn.__code__.co_freevars, [_content(c) for c in cells], strict=False)
+    out: Held = []
+    for name, value in (*named, *_globals(fn.__code__, fn.__globals__)):
+        if type(value) in _KINDS or _is_array(value):
+            noted: Held = []
+            if _note(name, value, noted, _MOST) >= 0:
+                out += noted
+    return out
+
+
+def restored(before: Held) -> bool:
+    """Make containers what they were; tells whether any was something else."""
+    changed = [(now, then) for _, now, then in before if _changed(now, then)]
+    for now, then in changed:
+        if type(now) is dict or type(now) is set:
+            now.clear()
+            now.update(then)
+        else:
+            now[:] = then
+    return bool(changed)
+
+
+def _globals(code: CodeType, scope: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The names of globals in a code, or of attributes that are called the same, with their values."""
+    return [(name, scope[name]) for name in code.co_names if name in scope]
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not assigned yet
+        return None
 
 
 def _is_array(value: Any) -> bool:

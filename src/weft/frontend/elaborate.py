@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from weft.artifact import AssertSite, Piece, PrintSite
-from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location
+from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location, is_internal
 from weft.dtype import DType
-from weft.frontend.containers import check_large
+from weft.frontend.containers import captured, check_large, restored
 from weft.frontend.draft import Draft, Program, assemble, memory_of, reached, shared_memory
 from weft.frontend.facts import Facts, Restart
 from weft.frontend.locate import located, located_here
@@ -284,6 +284,7 @@ class Elaborator:
         note(fn)
         code = fn.__code__
         place = (code.co_filename, code.co_firstlineno, fn.__qualname__)
+        library = is_internal(place[0])
         for _ in range(_PASSES):
             draft = Draft(
                 replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2])
@@ -294,12 +295,15 @@ class Elaborator:
             b.annotation, b.result_of, b.results = annotation, fn.__name__, results
             values = [_parameter(b, draft.function, name, spec) for name, spec in order]
             self.under_way.append(draft)
+            done, around = len(self.done), [] if library else captured(fn)
             try:
                 with building(b):
                     body(b, *values)
                     check_large(b.large)
                     draft.result, draft.open = finish(b, draft.function, fn, f.kernel)
             except Restart:
+                if restored(around):  # by a helper, perhaps, which then is no more done than they are
+                    self.done = dict(list(self.done.items())[:done])
                 continue
             except (CompileError, Exception) as error:
                 found = located(error, *place[:2], fn.__name__)
