@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import mmap
 import multiprocessing
 import os
 import signal
@@ -17,9 +19,11 @@ import numpy as np
 import pytest
 
 from weft import Float32, Pointer, kernel
+from weft.compiler import elaborate_kernel
 from weft.diagnostics import LaunchError
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.lang.accept import spec_of_annotation
 from weft.runtime.cpu import CpuStream
 from weft.runtime.cpu_queue import MOST_TASKS, Lane
 
@@ -427,3 +431,24 @@ def test_a_crash_names_its_kernel(tmp_path: Path) -> None:
     ended = run_python(f"import runpy; runpy.run_path({str(program)!r})")
     assert ended.returncode == -signal.SIGSEGV
     assert f'File "{program}", line 7 in wild' in ended.stderr
+
+
+# -- memory -------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not say it so")
+def test_dropped_kernels_give_their_memory_back() -> None:
+    specs = {"x": spec_of_annotation(Pointer[Float32])}
+    artifact = elaborate_kernel(relax, specs, "native").artifact()
+    device = DeviceContext(api="cpu").device
+
+    def resident() -> int:
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+    for _ in range(50):
+        device.load(artifact)
+    before = resident()
+    for _ in range(500):
+        device.load(artifact)
+    assert resident() - before < 6 << 20

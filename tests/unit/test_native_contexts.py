@@ -244,3 +244,40 @@ def test_forgotten_sites_stay_while_calls_are_under_way(gpu: Gpu) -> None:
     assert seen == [4]  # all, since the played driver's streams have one handle
     ctx.synchronize()
     assert not gone
+
+
+def test_closing_while_other_threads_launch(gpu: Gpu) -> None:
+    """Each launch is made or refused, natively or by Python, and what it uses outlives it."""
+    codes: set[str] = set()
+
+    def use(ctx: DeviceContext, buffer: Any, started: threading.Event) -> None:
+        for n in range(100_000):
+            own = ctx.enqueue_create_buffer(Float32, 8) if n % 3 == 0 and not ctx.closed else buffer
+            try:
+                ctx.enqueue_function(scale, own, 3, grid_dim=4, block_dim=32)
+            except LaunchError as error:
+                codes.add(error.diagnostics[0].code)
+                return
+            started.set()
+
+    def use_safely(*args: Any) -> None:
+        try:
+            use(*args)
+        except LaunchError as error:  # of the allocation
+            codes.add(error.diagnostics[0].code)
+
+    for _ in range(5):
+        gpu.launches.clear()
+        ctx, buffer = warmed(gpu)
+        begun = [threading.Event() for _ in range(3)]
+        threads = [threading.Thread(target=use_safely, args=(ctx, buffer, one)) for one in begun]
+        for thread in threads:
+            thread.start()
+        for one in begun:
+            one.wait(10)
+        ctx.close()
+        for thread in threads:
+            thread.join(20)
+            assert not thread.is_alive()
+    assert codes
+    assert codes <= {"context-closed", "stream-closed"}
