@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast, get_origin
 
 from weft.artifact import Artifact
-from weft.compiler import elaborate_kernel
+from weft.cache import compile_kernel
 from weft.diagnostics import LaunchError, a_, caller_location
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
@@ -122,7 +122,7 @@ class _Call:
             "memory": PointerSpec(DType.uint8, AddressSpace.GLOBAL),
             "call": StaticSpec(self),
         }
-        artifact = elaborate_kernel(Kernel(_host_call, {}), specs, target).artifact()
+        artifact = compile_kernel(Kernel(_host_call, {}), specs, target)
         return replace(artifact, signature=replace(artifact.signature, name=self.func.__name__))
 
     def pack(self, values: Sequence[Any]) -> ctypes.Array[ctypes.c_char]:

@@ -143,6 +143,16 @@ def test_hit(folder: Path, tmp_path: Path, request: pytest.FixtureRequest) -> No
     assert first.asserts[0].pieces == ("far",)
 
 
+def test_calls_from_python_are_kept_too(folder: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    source = "from weft import *\n@func\ndef k(x: Float32, y):\n    return x * 2.0, y, 'known'\n"
+    call: Any = kernel_of(source, tmp_path)
+    assert call(1.5, 7) == (3.0, 7, "known")
+    assert len(entries(folder)) == 1
+    request.getfixturevalue("no_compiler")
+    again: Any = kernel_of(source, tmp_path)
+    assert again(2.5, 8) == (5.0, 8, "known")
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
