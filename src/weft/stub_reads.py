@@ -19,13 +19,16 @@ _WORD = 8
 
 def native_reads(reads: Reads) -> Helds | None:
     """What the stub must compare; None where it cannot."""
+    if not (_cell_offsets() and _function_offsets()):
+        return None
     helds = Helds()
     for space, name, value in reads.names:
         if type(space) is not dict:
             return None
         helds.name(space, sys.intern(name), None if value is NOTHING else (value,))
     for cell, value in reads.cells:
-        helds.pointers(cell, id(cell) + _cell_offset(), [None if value is NOTHING else (value,)])
+        for offset in _cell_offsets():
+            helds.pointers(cell, id(cell) + offset, [None if value is NOTHING else (value,)])
     for fn, parts in reads.functions:
         for offset, part in zip(_function_offsets(), parts, strict=True):
             helds.pointers(fn, id(fn) + offset, [None if part is None else (part,)])
@@ -70,10 +73,10 @@ def _add_array(helds: Helds, of: Any) -> bool:
 
 
 @functools.cache
-def _cell_offset() -> int:
+def _cell_offsets() -> list[int]:
     """Where a captured variable has its value."""
     held = object()
-    return _found(CellType(held), [held])[0]
+    return _found(CellType(held), [held])
 
 
 @functools.cache
@@ -96,7 +99,9 @@ def _list_offsets() -> tuple[int, int]:
 
 
 def _found(of: Any, parts: Any) -> list[int]:
-    """Where an object has pointers to these."""
+    """Where an object has pointers to these; nowhere on a Python whose objects have another form."""
     size = cast("type[Any]", type(of)).__basicsize__
     words = [ctypes.c_int64.from_address(id(of) + at).value for at in range(0, size, _WORD)]
+    if not {*map(id, parts)} <= {*words}:
+        return []
     return [words.index(id(part)) * _WORD for part in parts]

@@ -248,8 +248,8 @@ def launches(module: types.ModuleType) -> Iterator[Callable[[], float]]:
         return launch
 
     yield form(ctx, module.by_value, over=1)
-    yield form(other, other.compile_function(module.by_value), grid_dim=1, block_dim=1)
     yield module.in_function
+    yield form(other, other.compile_function(module.by_value), grid_dim=1, block_dim=1)
     yield form(ctx, module.by_value, grid_dim=1, block_dim=1)
     yield form(ctx, module.by_function, grid_dim=1, block_dim=1)
 
@@ -258,7 +258,7 @@ def launches(module: types.ModuleType) -> Iterator[Callable[[], float]]:
 def test_on_the_cpu(program: Any, way: str) -> None:
     text, change = WAYS[way]
     module = program(text, 7)
-    few = None if way in ("global", "class attribute", "closure") else 3
+    few = None if way in ("global", "class attribute", "closure") else 2
     forms = list(itertools.islice(launches(module), few))
     first = float(module.value())
     assert [launch() for launch in forms] == [first] * len(forms)

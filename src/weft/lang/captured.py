@@ -178,7 +178,7 @@ class _Walk:
                 self.holders.append(value)
         elif isinstance(value, type):
             self.cls(value)
-        elif isinstance(value, (*_OPEN, dict, MappingProxyType)):
+        elif issubclass(kind, (*_OPEN, dict, MappingProxyType)):
             self.container(value, inside)
         elif is_array(value):
             if inside and value.nbytes <= _MOST:
@@ -247,9 +247,9 @@ class _Walk:
         if kind is not type and self.open(kind.__module__):
             self.value(kind)
 
-    def open(self, module: str) -> bool:
+    def open(self, module: object) -> bool:
         """Whether the code of a module is looked into."""
-        return not _is_own(module) and (_package(module) in self.homes or not _is_library(module))
+        return not _is_own(module) and (_package(module) in self.homes or not _is_library(_package(module)))
 
     # -- functions ------------------------------------------------------------------------------
     def function(self, fn: FunctionType) -> None:
@@ -332,8 +332,8 @@ class _Walk:
         kind = cast("type[Any]", type(holder))
         if _is_own(kind.__module__) and not isinstance(holder, type):
             return _UNKNOWN
-        if isinstance(holder, enum.EnumMeta):
-            return holder.__members__.get(name, _UNKNOWN)
+        if isinstance(holder, enum.EnumMeta) and name in holder.__members__:
+            return holder.__members__[name]
         found = self.of_class(cast("type[Any]", holder) if isinstance(holder, type) else kind, name)
         if isinstance(found, MemberDescriptorType) or not isinstance(holder, type):
             space = getattr(holder, "__dict__", None)
@@ -385,19 +385,21 @@ def _builtins_of(fn: FunctionType) -> dict[str, Any]:
     return cast("Any", fn).__builtins__
 
 
-def _package(module: str | None) -> str:
-    return (module or "").partition(".")[0]
+def _package(module: object) -> str:
+    """The package of a module's name, which a class may have set to anything."""
+    return module.partition(".")[0] if isinstance(module, str) else ""
 
 
-def _is_own(module: str | None) -> bool:
+def _is_own(module: object) -> bool:
     return _package(module) == "weft"
 
 
 @functools.lru_cache(maxsize=1024)
-def _is_library(module: str) -> bool:
-    """Whether a module is Python's own or an installed one."""
-    top = _package(module)
-    if top in sys.stdlib_module_names and top != "__main__":
+def _is_library(top: str) -> bool:
+    """Whether a package is Python's own or an installed one."""
+    if top == "__main__":  # a file of its own, or a notebook
+        return False
+    if top in sys.stdlib_module_names:
         return True
     found = sys.modules.get(top)
     places = [getattr(found, "__file__", None), *getattr(found, "__path__", ())]

@@ -153,7 +153,7 @@ def _parts(value: Any, kind: type[Any]) -> list[Any] | None:
         if found is not None:
             return found
     for cls, content in _CONTENTS.items():
-        if isinstance(value, cls):
+        if issubclass(kind, cls):
             return [*content(value), state_of(value)]
     if (kind.__module__, kind.__name__) in _BY_TEXT:
         return [str(value)]
