@@ -59,7 +59,7 @@ def judge(device: Any, program: Program) -> Verdict:
     from tests.fuzz.compare import difference
     from tests.fuzz.machine import run_model
 
-    from weft import WeftError
+    from weft import DeviceError, WeftError
 
     try:
         wanted = run_model(program)
@@ -67,6 +67,8 @@ def judge(device: Any, program: Program) -> Verdict:
         return Verdict("model", _last())
     try:
         got = device.run(program)
+    except DeviceError:
+        return Verdict("raised", _last())
     except WeftError as error:
         return Verdict("refused", str(error))
     except Exception:
@@ -137,7 +139,10 @@ class Judge:
         except BrokenPipeError:
             line = ""
         if line:
-            return Verdict(*json.loads(line))
+            verdict = Verdict(*json.loads(line))
+            if verdict.name == "raised":  # a device that failed may fail from then on
+                self._end()
+            return verdict
         if line is None:
             self._end()
             return Verdict("hang", f"no end in {self.timeout:g} seconds")
