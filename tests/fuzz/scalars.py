@@ -6,7 +6,6 @@ Nothing of weft is used. Integers are Python's, cut to their width; floats are N
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -203,21 +202,13 @@ INTEGER: dict[str, Callable[[Kind, int, int], int]] = {
 }
 
 
-def _floor_divide(a: Any, c: Any) -> Any:
-    return type(a)(math.nan) if c == 0 else np.floor_divide(a, c)
-
-
-def _remainder(a: Any, c: Any) -> Any:
-    return type(a)(math.nan) if c == 0 else np.remainder(a, c)
-
-
 FLOAT: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "truediv": np.divide,
-    "floordiv": _floor_divide,
-    "mod": _remainder,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
 }
 
 
