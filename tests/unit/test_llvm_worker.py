@@ -100,6 +100,15 @@ def up(pool: Any) -> None:
     assert pool.idle
 
 
+def test_what_is_in_the_cache_starts_no_worker(pool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert scales()
+    assert pool.idle
+    other: Any = workers._Pool()  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(workers, "_pool", other)
+    assert scales()
+    assert not other.idle
+
+
 def test_an_abort_of_llvm_costs_a_warning() -> None:
     with pytest.warns(PerformanceWarning, match=r"fails to optimise stumbles: .*LoopVectorize") as told:
         code = compile_info(stumbles, target="x86-64", emission_kind="object").code

@@ -24,7 +24,7 @@ from weft.frontend.over import Over
 from weft.ir.digest import module_bytes
 from weft.lang.decorators import Kernel
 from weft.lang.spec import Spec
-from weft.targets import Target
+from weft.targets import Target, find_target
 
 __all__ = ["cached", "compile_kernel", "key_of"]
 
@@ -38,8 +38,24 @@ def compile_kernel(
     distinct: bool = False,
 ) -> Artifact:
     """A kernel compiled for a target; its code from the cache, where the same IR has been there before."""
-    made = elaborate_kernel(kernel, specs, target, over=over, distinct=distinct)
-    return made.artifact(_kept(key_of(made), made.code))
+    found = find_target(target)
+    seen = _hint(kernel, found)
+    known = load(seen) is not None
+    if not known:
+        from weft.emit.llvm import warm
+
+        warm()  # while Python elaborates
+    made = elaborate_kernel(kernel, specs, found, over=over, distinct=distinct)
+    key = key_of(made)
+    artifact = made.artifact(_kept(key, made.code))
+    if key is not None and not known:
+        store(seen, b"")
+    return artifact
+
+
+def _hint(kernel: Kernel[...], target: Target) -> str:
+    """A key that says whether LLVM is likely to be needed: has this code ever been compiled?"""
+    return hashlib.sha256(marshal.dumps((kernel.function.__code__, target.name))).hexdigest()
 
 
 def key_of(made: Compilation) -> str | None:
