@@ -60,7 +60,7 @@ def restored(before: Held) -> bool:
     """Make containers what they were; tells whether any was something else."""
     changed = [(now, then) for _, now, then in before if _changed(now, then)]
     for now, then in changed:
-        if type(now) is dict or type(now) is set:
+        if type(now) in (dict, set):
             now.clear()
             now.update(then)
         else:
