@@ -15,6 +15,7 @@ from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, number_class, unify
 from weft.lang.printing import kernel_print, text_of
 from weft.lang.signature import MISSING
+from weft.lang.text import RunTimeText, marked
 
 if TYPE_CHECKING:
     from weft.frontend.variables import Var
@@ -64,6 +65,31 @@ class Builtins(Builder):
     py_range = Range
     py_print = staticmethod(kernel_print)
     text = staticmethod(text_of)
+    marked = staticmethod(marked)
+
+    def py_str(self, value: Any = "", *args: Any) -> Any:
+        """``str``: of what holds run-time numbers, text that can be printed."""
+        return str(value, *args) if args else self.py_format(value)
+
+    def py_repr(self, value: Any) -> Any:
+        """``repr``: likewise."""
+        return marked(format(text_of(value, ord("r"))))
+
+    py_ascii = py_repr
+
+    def py_format(self, value: Any, spec: str = "") -> Any:
+        """``format``: likewise."""
+        return marked(format(text_of(value, -1 if spec else ord("s")), spec))
+
+    def format_text(self, text: str, *args: Any, **named: Any) -> Any:
+        """``"...".format(...)`` of a literal."""
+        values = {name: text_of(value, -1) for name, value in named.items()}
+        return marked(text.format(*[text_of(value, -1) for value in args], **values))
+
+    def join_text(self, text: str, items: Any) -> Any:
+        """``"...".join(items)`` of a literal."""
+        parts = [item.text if isinstance(item, RunTimeText) else item for item in items]
+        return marked(text.join(parts))
 
     def py_min(self, *args: Any, **kwargs: Any) -> Any:
         """``min``: of run-time numbers, pairwise from the left; nan loses if it stands first."""

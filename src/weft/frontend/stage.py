@@ -48,11 +48,15 @@ BUILTINS = frozenset(
         "pow",
         "divmod",
         "sum",
+        "str",
+        "repr",
+        "ascii",
+        "format",
     }
 )
 """Builtins with a meaning of their own on run-time values: ``b.py_<name>``."""
 
-_CLASSES = frozenset({"int", "float", "bool"})
+_CLASSES = frozenset({"int", "float", "bool", "str"})
 """Of these, those that also name a type: only where they are called do they mean anything else."""
 
 DEEPER = "__weft_deeper"
@@ -65,6 +69,9 @@ _NESTED = 8
 
 _COMPARED: dict[type[ast.cmpop], str] = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}
 """Comparisons that Python does not let a value overload."""
+
+_TEXTS = frozenset({"format", "join"})
+"""Methods of a literal text that make a text of others."""
 
 _staged_codes: set[CodeType] = set()
 
@@ -140,6 +147,10 @@ class _Stager(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in _TEXTS and _is_text(func.value):
+            node.func = place(ast.Attribute(_name(B), f"{func.attr}_text", ast.Load()), func)
+            node.args.insert(0, func.value)
+            func = node.func
         self.generic_visit(node)
         if node.func is func and isinstance(func, ast.Name) and func.id in _CLASSES & self.builtins:
             if not any(func.id in names for names in self.hidden) and func.id not in self.carried:
@@ -193,9 +204,14 @@ class _Stager(ast.NodeTransformer):
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
-        self.generic_visit(node)
-        value = place(_method("text", node.value, ast.Constant(node.conversion)), node)
+        value = place(_method("text", self.visit(node.value), ast.Constant(node.conversion)), node)
+        if isinstance(node.format_spec, ast.JoinedStr):
+            self.generic_visit(node.format_spec)
         return place(ast.FormattedValue(value, -1, node.format_spec), node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        self.generic_visit(node)
+        return place(_method("marked", node), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         yes, no = _thunk(self.visit(node.body)), _thunk(self.visit(node.orelse))
@@ -252,7 +268,7 @@ class _Stager(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         named = isinstance(node.value, (ast.Name, ast.Attribute))
-        self.generic_visit(node)
+        node.value = self.condition(node.value)  # `a and f()` is a statement for what f does
         if named:
             node.value = place(_method("unused", node.value), node.value)
         return node
@@ -429,6 +445,10 @@ def _as_store(node: ast.expr) -> Any:
     fields: dict[str, Any] = {f: getattr(node, f) for f in node._fields}
     fields["ctx"] = ast.Store()
     return ast.copy_location(type(node)(**fields), node)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _leaves(node: ast.stmt) -> bool:

@@ -22,6 +22,7 @@ from weft.lang.returned import returned
 from weft.lang.signature import MISSING
 from weft.lang.spec import is_composite, leaves_of
 from weft.lang.structs import lost_field, replace_field
+from weft.lang.text import RunTimeText
 
 __all__ = ["Staging"]
 
@@ -109,9 +110,14 @@ class Staging(Logic):
         return value
 
     def unused(self, value: Any) -> None:
-        """A statement that is only a name: refused where a call is meant."""
+        """A statement that is only a name."""
         if callable(value) and not isinstance(value, type):
             refuse("call", f"`{VALUE}` is named here, but not called", hint=f"write {VALUE}()")
+        refuse(
+            "no-effect",
+            "this names a value and does nothing with it",
+            hint="assign it to a variable, or leave it out",
+        )
 
     def set_field(self, held: Any, name: str, value: Any) -> Any:
         """``held.name = value`` as a new value of ``held``."""
@@ -271,6 +277,8 @@ class Staging(Logic):
         if not self.live:
             return
         value = python_number(value)
+        if isinstance(value, RunTimeText):
+            spec_of(value)  # refuses it, here and not at the function's end
         if self.annotation is not MISSING:
             value = returned(self.result_of, self.annotation, value)
         op = self.emit("weft.return")

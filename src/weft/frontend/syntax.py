@@ -115,6 +115,9 @@ class _Checker:
                     f"the kernel {self.name} returns a value, but nobody receives it",
                     "write the result to a buffer that the kernel takes as a parameter",
                 )
+        elif isinstance(node, ast.Expr) and _is_idle(node.value):
+            text = ast.unparse(node.value)
+            self.problem(node.value, "no-effect", f"`{text}` is computed and not used", _instead(node.value))
         elif isinstance(node, (ast.For, ast.While)) and node.orelse:
             self.problem(
                 node.orelse[0],
@@ -122,6 +125,30 @@ class _Checker:
                 "`else` of a loop cannot be compiled",
                 "set a flag before `break` and test it after the loop",
             )
+
+
+def _is_idle(node: ast.expr) -> bool:
+    """Whether a statement of this expression does nothing; of names, what they stand for decides."""
+    if isinstance(node, (ast.Name, ast.Attribute)) or type(node) in REJECTED:
+        return False
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float, complex)) and not isinstance(node.value, bool)
+    return not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await)) for n in walk(node))
+
+
+def _instead(node: ast.expr) -> str:
+    """What a statement that does nothing may have been meant to be."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.UnaryOp):
+        inner, plus = node.operand, isinstance(node.op, ast.UAdd)
+        same = type(inner.op) is type(node.op) and not isinstance(inner.operand, ast.Constant)
+        if same and isinstance(node.op, (ast.UAdd, ast.USub)):
+            return f"write {ast.unparse(inner.operand)} {'+' if plus else '-'}= 1"
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
+        return f"write {ast.unparse(node.left)} = {ast.unparse(node.comparators[0])} to assign"
+    if isinstance(node, ast.BinOp) and isinstance(node.left, (ast.Name, ast.Subscript)):
+        changed = ast.AugAssign(node.left, node.op, node.right)
+        return f"write {ast.unparse(changed)} to change {ast.unparse(node.left)}"
+    return "assign it to a variable, or leave it out"
 
 
 def _is_none(node: ast.expr) -> bool:

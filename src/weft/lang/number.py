@@ -283,7 +283,7 @@ class Number(Operators):
     def __format__(self, spec: str) -> str:
         from weft.lang.printing import format_number
 
-        return format_number(self, spec)
+        return format_number(self, spec, within=True)
 
     # -- conversion and lanes -----------------------------------------------------------------
     @overload

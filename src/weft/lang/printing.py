@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from collections.abc import Callable
 from typing import Any, cast
 
 from weft.artifact import Piece, PrintSite
+from weft.diagnostics import is_internal
 from weft.dtype import DType
 from weft.ir.builder import current, maybe_current
 from weft.ir.core import Value
@@ -15,17 +16,26 @@ from weft.lang.host import host_object
 from weft.lang.number import Number, value_of
 from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
+from weft.lang.text import TOKEN, RunTimeText
 
 __all__ = ["assertion", "format_number", "kernel_print", "text_of", "text_pieces"]
 
-_TOKEN = re.compile("\x00(\\d+)\x01")
 
+def format_number(number: Number, spec: str, *, within: bool = False) -> str:
+    """``format(number, spec)``: inside a kernel a mark that ``kernel_print`` resolves.
 
-def format_number(number: Number, spec: str) -> str:
-    """``format(number, spec)``: inside a kernel a mark that ``kernel_print`` resolves."""
+    ``within`` says that Python asks, which takes the mark for text: of a user's own code that is refused.
+    """
     b = maybe_current()
-    if b is None:
+    if b is None or (not isinstance(number.value, Value) and number.lanes == 1):
         return format(number.value, spec)
+    caller = sys._getframe(2).f_code.co_filename  # pyright: ignore[reportPrivateUsage]
+    if within and not is_internal(caller):
+        refuse(
+            "not-compile-time",
+            f"ordinary Python makes a text of this {type(number).__name__}, which exists only at run time",
+            hint="write the text where it is printed",
+        )
     try:
         format(0.5 if number.dtype.is_float else 1, spec)
     except ValueError as error:
@@ -40,12 +50,29 @@ def text_of(value: Any, conversion: int) -> Any:
     """A value in an f-string: what holds run-time numbers becomes text with their marks."""
     _check(value)
     if isinstance(value, Number):
-        return value
+        return Formatted(value)
+    if isinstance(value, RunTimeText):
+        return repr(value) if conversion == ord("r") else value
     if conversion == ord("r") or _holds_numbers(value):
         return _text(value)
     if conversion == ord("s"):
         return str(value)
     return ascii(value) if conversion == ord("a") else value
+
+
+class Formatted:
+    """A number in an f-string."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: Number) -> None:
+        self.number = number
+
+    def __format__(self, spec: str) -> str:
+        return format_number(self.number, spec)
+
+    def __str__(self) -> str:
+        return format_number(self.number, "")
 
 
 def _holds_numbers(value: Any) -> bool:
@@ -63,7 +90,7 @@ def _text(value: Any) -> str:
         return f"[{items}]" if kind is list else f"({items},)" if len(value) == 1 else f"({items})"
     if is_struct(kind):
         return f"{kind.__name__}({', '.join(f'{n}={_text(getattr(value, n))}' for n in struct_fields(kind))})"
-    return repr(value)
+    return value.text if isinstance(value, RunTimeText) else repr(value)
 
 
 def _check(value: object) -> None:
@@ -88,9 +115,13 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
             return
         values.append(value_of(argument, b))
         pieces.append((argument.dtype, spec) if spec else argument.dtype)
+    elif isinstance(argument, Formatted):
+        _pieces(argument.number, pieces, values)
+    elif isinstance(argument, RunTimeText):
+        _pieces(argument.text, pieces, values)
     elif isinstance(argument, str):
         start = 0
-        for found in _TOKEN.finditer(argument):
+        for found in TOKEN.finditer(argument):
             pieces.append(argument[start : found.start()])
             number, spec = b.elaborator.formatted[int(found.group(1))]
             _pieces(number, pieces, values, spec)
@@ -144,7 +175,7 @@ def assertion(condition: Any, message: Callable[[], Any]) -> Value | None:
             hint = "compare something of it with a number; a pointer is never empty"
             refuse("condition", f"{a_(type(condition).__name__)} is not a condition", hint=hint)
         if not condition:
-            text = _TOKEN.sub("…", str(text_of(message(), ord("s"))))
+            text = TOKEN.sub("…", str(text_of(message(), ord("s"))))
             refuse(
                 "assert",
                 f"this assertion is false at compile time{': ' + text if text else ''}",

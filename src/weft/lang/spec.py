@@ -16,6 +16,7 @@ from weft.ir.core import Value
 from weft.ir.types import Type, of_dtype, pointer
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, value_of
+from weft.lang.text import RunTimeText
 from weft.lang.told_apart import told_apart
 
 __all__ = [
@@ -211,6 +212,9 @@ def spec_of(value: Any) -> Spec:
     if type(value) is tuple:
         items = cast("tuple[Any, ...]", value)
         return TupleSpec(tuple(spec_of(v) for v in items))
+    if isinstance(value, RunTimeText):
+        hint = "print it here, or pass the numbers themselves"
+        refuse("text", "a text with run-time numbers stays where it is made", hint=hint)
     if type(value) in (list, dict, set) and _holds_values(value):
         kind = type(value).__name__
         refuse(

@@ -1,0 +1,82 @@
+"""Text with run-time numbers: what is printed is what Python would print, all else is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from weft import CompileError, Float32, Int, func, struct
+
+
+@struct
+class Pair:
+    x: Float32
+    n: Int
+
+
+@func
+def printed(a: Int, x: Float32) -> Any:
+    text = f"{a}:{x:.2f}" + "!"
+    print("<" + text, f"[{text}]", str(a), repr(x), format(x, ".1f"), sep="|")
+    print("{} {:.1f} {n}".format(a, x, n=a), ", ".join([str(a), "b", f"{x}"]))  # noqa: UP032
+    print(f"{(a, 1)!r} {a=} {x:>{8}.2f}", f"{Pair(x, a)}")
+    a > 2 and print("more than 2")
+    return str(3) == "3", "x".join(["a", "b"]), format(7, "03d"), f"{3}" == "3"
+
+
+def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(3, 2.5) == (True, "axb", "007", True)
+    wanted = (
+        "<3:2.50!|[3:2.50!]|3|2.5|2.5\n3 2.5 3 3, b, 2.5\n(3, 1) a=3     2.50 Pair(x=2.5, n=3)\nmore than 2\n"
+    )
+    assert capsys.readouterr().out == wanted
+
+
+USES: dict[str, Callable[[Any], Any]] = {
+    "equal": lambda t: t == "2",
+    "unequal": lambda t: "2" != t,
+    "order": lambda t: t < "3",
+    "length": lambda t: len(t),
+    "item": lambda t: t[0],
+    "slice": lambda t: t[:1],
+    "method": lambda t: t.upper(),
+    "repeated": lambda t: t * 2,
+    "number added": lambda t: t + 1,
+    "iteration": lambda t: [c for c in t],
+    "key": lambda t: {t: 1},
+    "looked up": lambda t: {"2": 1}[t],
+    "number": lambda t: int(t),
+    "condition": lambda t: 1 if t else 2,
+    "inside": lambda t: "1" in t,
+    "among": lambda t: t in ("1", "2"),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("made", ["f-string", "str", "format", "join"])
+def test_what_else_is_done_with_it_is_refused(use: str, made: str) -> None:
+    text = {"f-string": by_f_string, "str": by_str, "format": by_format, "join": by_join}[made]
+    with pytest.raises(CompileError, match="holds numbers that exist only at run time"):
+        text(2, USES[use])
+
+
+@func
+def by_f_string(a: Int, f: Any) -> Any:
+    return f(f"{a}")
+
+
+@func
+def by_str(a: Int, f: Any) -> Any:
+    return f(str(a))
+
+
+@func
+def by_format(a: Int, f: Any) -> Any:
+    return f("{}".format(a))  # noqa: UP032
+
+
+@func
+def by_join(a: Int, f: Any) -> Any:
+    return f(", ".join([str(a), "x"]))
