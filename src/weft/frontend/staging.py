@@ -20,7 +20,7 @@ from weft.lang.printing import assertion, text_of, text_pieces
 from weft.lang.python_number import python_number
 from weft.lang.returned import returned
 from weft.lang.signature import MISSING
-from weft.lang.spec import is_composite, leaves_of
+from weft.lang.spec import is_composite, leaves_of, spec_of
 from weft.lang.structs import lost_field, replace_field
 from weft.lang.text import RunTimeText
 
