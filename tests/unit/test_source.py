@@ -185,6 +185,42 @@ def test_a_file_that_is_gone_or_left(
     assert run(made.k) == RIGHT
 
 
+FACTORY = """from weft import Float32, Float64, Pointer, kernel
+
+
+@kernel
+def known(p: Pointer[Float64]):
+    p[0] = 0.0
+
+
+def make():
+    @kernel
+    def k(p: Pointer[Float64]):
+        t: Float32 = 0.1
+        p[0] = t.cast(Float64) * 2.0
+        p[1] = 1.0
+
+    return k
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("p[1] = 1.0", "p[1] = 5.0"), ("t: Float32", "t: Float64"), ("* 2.0", "* 3.0")]
+)
+def test_a_kernel_that_is_defined_after_an_edit(
+    old: str, new: str, module: Callable[[str], ModuleType]
+) -> None:
+    """Its code is of the text that was imported, and so is what runs; or it is refused."""
+    made = module(FACTORY)
+    file_of(made).write_text(FACTORY.replace(old, new))
+    if old == "t: Float32":
+        with pytest.raises(CompileError, match="has changed since it was imported"):
+            run(made.make())
+    else:
+        assert run(made.make()) == [2.0 * float(np.float32(0.1)), 1.0]
+        assert run(module(FACTORY).make()) == [2.0 * float(np.float32(0.1)), 1.0]
+
+
 def cell(text: str, name: str) -> dict[str, Any]:
     """Run a cell as a notebook does."""
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)

@@ -15,11 +15,13 @@ from typing import Any
 
 from weft.diagnostics import CompileError, Location, caller_location
 from weft.frontend.recompile import is_source_of
-from weft.lang.written import text_when_defined
+from weft.lang.written import texts_kept
 
 __all__ = ["find_function"]
 
 _Function = Callable[..., Any]
+_NESTED = 0x10
+"""The flag of code within a function, which may be defined long after its file was read."""
 _BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
@@ -31,12 +33,31 @@ def find_function(fn: _Function) -> ast.FunctionDef:
     """
     linecache.checkcache(fn.__code__.co_filename)  # messages quote from there
     known = False
-    for text in _texts(fn):
+    kept = [*filter(None, map(_decoded, texts_kept(fn)))]
+    found: ast.FunctionDef | None = None
+    for text in kept:
         known = True
-        found = next((node for node in _definitions(text, fn.__code__) if is_source_of(node, text, fn)), None)
-        if found is not None:
+        node = _matching(text, fn)
+        if found is not None and node is not None and ast.dump(node) != ast.dump(found):
+            raise _changed(fn)  # in what leaves no trace in code, such as the annotation of a local
+        found = found or node
+        if found is not None and not fn.__code__.co_flags & _NESTED:
             return found
+    if found is not None:
+        return found
+    for read in (_from_linecache, _from_file):
+        text = read(fn, fn.__code__.co_filename)
+        if text and text not in kept:
+            known = True
+            kept.append(text)
+            found = _matching(text, fn)
+            if found is not None:
+                return found
     raise _changed(fn) if known else _missing(fn)
+
+
+def _matching(text: str, fn: _Function) -> ast.FunctionDef | None:
+    return next((node for node in _definitions(text, fn.__code__) if is_source_of(node, text, fn)), None)
 
 
 def _missing(fn: _Function) -> CompileError:
@@ -60,21 +81,6 @@ def _changed(fn: _Function) -> CompileError:
         notes=("weft compiles functions from their source text, which must be that of the code Python runs",),
         hints=("restart, or reload the module; leave out tools that rewrite the code of functions",),
     )
-
-
-def _texts(fn: _Function) -> Iterator[str]:
-    """What the source may be in, likeliest first."""
-    file = fn.__code__.co_filename
-    seen: list[str] = []
-    for read in (_when_defined, _from_linecache, _from_file):
-        text = read(fn, file)
-        if text and text not in seen:
-            seen.append(text)
-            yield text
-
-
-def _when_defined(fn: _Function, file: str) -> str:
-    return _decoded(text_when_defined(fn))
 
 
 def _from_linecache(fn: _Function, file: str) -> str:

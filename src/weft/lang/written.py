@@ -14,13 +14,16 @@ from typing import Any
 
 from weft.diagnostics import is_internal
 
-__all__ = ["keep_text", "text_when_defined"]
+__all__ = ["keep_text", "texts_kept"]
 
 _Stamp = tuple[int, int, int, int]
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a file's times tell it from what is written next."""
 
-_files: dict[str, tuple[_Stamp, bytes]] = {}
+_TEXTS = 8
+"""So many texts of one file are remembered."""
+
+_files: dict[str, tuple[_Stamp, list[bytes]]] = {}
 _kept: weakref.WeakKeyDictionary[Callable[..., Any], bytes] = weakref.WeakKeyDictionary()
 
 
@@ -36,12 +39,18 @@ def keep_text(fn: Callable[..., Any]) -> None:
         if found is None or found[0] != stamp or time.time_ns() - max(stamp[1], stamp[3]) < _SETTLED:
             with open(file, "rb") as opened:
                 data = opened.read()
-            found = _files[file] = (stamp, data if found is None or found[1] != data else found[1])
-        _kept[fn] = found[1]
+            before = [] if found is None else found[1]
+            texts = before if before[:1] == [data] else [data, *(t for t in before if t != data)][:_TEXTS]
+            found = _files[file] = (stamp, texts)
+        _kept[fn] = found[1][0]
     except (OSError, ValueError):
         return  # no file, as in a notebook
 
 
-def text_when_defined(fn: Callable[..., Any]) -> bytes | None:
-    """What the file of a function held as the function was defined, where that was kept."""
-    return _kept.get(fn)
+def texts_kept(fn: Callable[..., Any]) -> list[bytes]:
+    """What the file of a function held as the function was defined, then what it held at other times."""
+    own = _kept.get(fn)
+    if own is None:
+        return []
+    known = _files.get(fn.__code__.co_filename)
+    return [own, *(text for text in (known[1] if known else ()) if text != own)]
