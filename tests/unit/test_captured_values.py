@@ -134,6 +134,21 @@ WAYS: dict[str, tuple[str, str]] = {
         "class C:\n    def __call__(self): return 1\nc = C()\ndef value(): return c()",
         "m.C.__call__ = lambda self: {n}",
     ),
+    "method of a base by super()": (
+        "class A:\n    def f(self): return 1\nclass B(A):\n    def f(self): return super().f()\n"
+        "c = B()\ndef value(): return c.f()",
+        "m.A.f = lambda self: {n}",
+    ),
+    "attrgetter": (
+        "import operator\nget = operator.attrgetter('N')\nc = types.SimpleNamespace(N=1)\n"
+        "def value(): return get(c)",
+        "m.c.N = {n}",
+    ),
+    "descriptor": (
+        "N = 1\nclass D:\n    def __get__(self, *of): return N\nclass C: d = D()\ndef value(): return C.d",
+        "m.N = {n}",
+    ),
+    "generator": ("N = 1\ndef items(): yield N\ndef value(): return sum(items())", "m.N = {n}"),
     "property": (
         "N = 1\nclass C:\n    @property\n    def p(self): return N\nc = C()\ndef value(): return c.p",
         "m.N = {n}",

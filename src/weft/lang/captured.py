@@ -15,6 +15,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from operator import attrgetter, methodcaller
 from types import (
     BuiltinMethodType,
     FunctionType,
@@ -160,6 +161,14 @@ class _Walk:
                 done.add((id(holder), name))
                 if any(name in space for space in _spaces(holder)):
                     self.value(self.attribute(holder, name))
+                    self.of_bases(holder, name)
+
+    def of_bases(self, holder: Any, name: str) -> None:
+        """Read an attribute of all classes of a holder: by super() another than the first may be meant."""
+        cls = cast("type[Any]", holder if isinstance(holder, type) else type(holder))
+        for base in cls.__mro__:
+            if _is_settable(base) and not _is_own(base.__module__) and name in base.__dict__:
+                self.value(self.reads.name(_dict_of(base), name))
 
     # -- values ---------------------------------------------------------------------------------
     def value(self, value: Any, *, inside: bool = True) -> None:
@@ -219,6 +228,9 @@ class _Walk:
             self.every((value.fget, value.fset))
         elif kind is functools.partial:
             self.every((value.func, value.args, value.keywords))
+        elif kind in (attrgetter, methodcaller):
+            texts = [text for text in value.__reduce__()[1] if isinstance(text, str)]
+            self.loose.update(name for text in texts for name in text.split("."))
         elif kind is functools.cached_property:
             self.value(value.func)
         elif isinstance(value, (functools._lru_cache_wrapper)):  # pyright: ignore[reportPrivateUsage]
