@@ -334,3 +334,28 @@ def test_settings_that_say_nothing(name: str, value: str, monkeypatch: pytest.Mo
     monkeypatch.setenv(name, value)
     with pytest.raises(CompileError, match=f"{name}={value}"):
         config._from_environment()  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no way to see how much memory is taken")
+def test_compilations_keep_no_memory() -> None:
+    program = """
+import gc
+from pathlib import Path
+from weft.emit.llvm import emit, load_object
+from weft.targets import TARGETS
+
+def kept(times):
+    for n in range(times):
+        code = emit(f"define i64 @number(ptr %p) {{ ret i64 {n} }}", TARGETS["native"], "object").data
+        for _ in range(4):
+            load_object(code, "number", {})
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+before = kept(60)
+print((kept(150) - before) * 4096 // 150)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path(llvm.__file__).parents[2])}
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+    assert made.stderr == ""
+    assert int(made.stdout) < 6000  # bytes of each: it was 120,000; 10,000 may keep 20 MB
