@@ -408,6 +408,26 @@ def test_a_small_limit_of_the_system_does_not_matter(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout) == (0, f"{expected}\n"), ended.stderr
 
 
+def test_more_variables_than_a_stack_holds_are_refused(tmp_path: Path) -> None:
+    """A function that calls one twice, which calls one twice: a million variables, put into the kernel."""
+    text = "from weft import Float32, Int, Pointer, func, kernel\nfrom weft.gpu.host import DeviceContext\n"
+    for n in range(20):
+        inner = f"f{n - 1}(x, i) + f{n - 1}(x, i + 1)" if n else "x[i]"
+        text += (
+            f"@func\ndef f{n}(x: Pointer[Float32], i: Int) -> Float32:\n    v = {inner}\n"
+            "    if i > 3:\n        v = x[0]\n    return v\n"
+        )
+    text += "@kernel\ndef wide(x: Pointer[Float32]):\n    x[0] = f19(x, Int(0))\n"
+    text += "ctx = DeviceContext(api='cpu')\nbuffer = ctx.enqueue_create_buffer(Float32, 8)\n"
+    text += "ctx.enqueue_function(wide, buffer, grid_dim=1, block_dim=1)\n"
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    ended = run_python(f"import runpy; runpy.run_path({str(program)!r})")
+    assert ended.returncode == 1
+    assert "error[stack]: wide takes " in ended.stderr
+    assert "bytes of stack on a CPU, with the functions that it calls; there are 4194304" in ended.stderr
+
+
 WILD = """
 import faulthandler; faulthandler.enable()
 import numpy as np
