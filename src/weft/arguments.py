@@ -22,6 +22,7 @@ from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec
+from weft.lang.type_variables import agree, note_clashes
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
@@ -108,7 +109,7 @@ def take(
             specs[name] = taker(context, value, values, memory)
     except (Mismatch, LaunchError):
         return None
-    return Taken(specs, values, memory)
+    return Taken(specs, values, memory) if agree(kernel.function, specs) else None
 
 
 def examine(
@@ -128,6 +129,7 @@ def examine(
             note_mismatch(problems, kernel.function, p, found, at)
         except LaunchError as error:  # a closed buffer, or one of another context
             problems.extend(error.diagnostics, at)
+    note_clashes(problems, kernel.function, specs, len(args), named)
     return taken._replace(specs=specs), problems
 
 

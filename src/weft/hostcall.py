@@ -35,6 +35,7 @@ from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
 from weft.lang.structs import is_struct
+from weft.lang.type_variables import note_clashes
 from weft.lang.weak import meet
 from weft.runtime.buffers import DeviceBuffer
 from weft.variants import Variants
@@ -211,6 +212,7 @@ def host_call(
         specs[p.name] = spec
         for leaf, value in zip(spec.leaves(), leaves, strict=True):
             machine.append(_address(value, p.name, problems) if leaf.pointer else value)
+    note_clashes(problems, func.function, specs, len(args), kwargs)
     if problems:
         raise LaunchError(problems.placed(caller_location(), len(args)))
     call = _compiled(ctx, func, specs)

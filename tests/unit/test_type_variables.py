@@ -1,0 +1,54 @@
+"""One TypeVar means one element type."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+
+from weft import Float32, Float64, LaunchError, Pointer, func, kernel
+from weft.gpu.host import DeviceContext
+from weft.layout import LayoutTensor
+
+T = TypeVar("T")
+U = TypeVar("U", Float32, Float64)
+
+
+@kernel
+def copied(x: Pointer[T], y: Pointer[T], z: LayoutTensor[T]) -> None:
+    y[0] = x[0]
+    z[0] = x[0]
+
+
+@kernel
+def constrained(x: Pointer[U]) -> None:
+    x[0] = x[0] * 2
+
+
+@func
+def first(x: Pointer[T], y: Pointer[T]) -> Any:
+    a: Any = x[0]
+    return a + y[0]
+
+
+def test_one_variable_is_one_type() -> None:
+    ctx = DeviceContext(api="cpu")
+    launch: Any = ctx.enqueue_function
+    for kind in (np.float32, np.int32):
+        x, y, z = np.ones(1, kind) * 7, np.zeros(1, kind), np.zeros(1, kind)
+        launch(copied, x, y, z, grid_dim=1, block_dim=1)
+        ctx.synchronize()
+        assert (y[0], z[0], first(x, y)) == (7, 7, 14)
+    a, c = np.ones(1, np.float32), np.ones(1, np.int32)
+    for given, name in [((a, c, a), "y"), ((a, a, c), "z"), ((c, a, c), "y")]:
+        with pytest.raises(LaunchError, match=rf"argument `{name}` of copied has elements of .*, but `T` is"):
+            launch(copied, *given, grid_dim=1, block_dim=1)
+    with pytest.raises(
+        LaunchError, match="argument `y` of first has elements of Int32, but `T` is Float32 by `x`"
+    ):
+        first(a, c)
+    with pytest.raises(
+        LaunchError, match="argument `x` of constrained has elements of Int32, but `U` is one of"
+    ):
+        launch(constrained, c, grid_dim=1, block_dim=1)
