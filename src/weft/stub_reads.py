@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from weft.lang.reads import NOTHING, Reads, parts_of_function
 from weft.lang.told_apart import is_array
-from weft.runtime.stub_entries import Helds
+from weft.runtime.stub_entries import Helds, member_offset
 
 __all__ = ["native_reads"]
 
@@ -29,6 +29,8 @@ def native_reads(reads: Reads) -> Helds | None:
     for cell, value in reads.cells:
         for offset in _cell_offsets():
             helds.pointers(cell, id(cell) + offset, [None if value is NOTHING else (value,)])
+    for of, member, value in reads.slots:
+        helds.pointers(of, id(of) + member_offset(member), [None if value is NOTHING else (value,)])
     for fn, parts in reads.functions:
         for offset, part in zip(_function_offsets(), parts, strict=True):
             helds.pointers(fn, id(fn) + offset, [None if part is None else (part,)])

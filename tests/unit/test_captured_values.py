@@ -149,6 +149,10 @@ WAYS: dict[str, tuple[str, str]] = {
         "m.N = {n}",
     ),
     "generator": ("N = 1\ndef items(): yield N\ndef value(): return sum(items())", "m.N = {n}"),
+    "slot": (
+        "class C: __slots__ = ('N',)\nc = C()\nc.N = 1\ndef value(): return c.N",
+        "m.c.N = {n}",
+    ),
     "property": (
         "N = 1\nclass C:\n    @property\n    def p(self): return N\nc = C()\ndef value(): return c.p",
         "m.N = {n}",

@@ -347,7 +347,10 @@ class _Walk:
         if isinstance(holder, enum.EnumMeta) and name in holder.__members__:
             return holder.__members__[name]
         found = self.of_class(cast("type[Any]", holder) if isinstance(holder, type) else kind, name)
-        if isinstance(found, MemberDescriptorType) or not isinstance(holder, type):
+        if isinstance(found, MemberDescriptorType) and not isinstance(holder, type):
+            found = self.reads.slot(holder, found)
+            return _UNKNOWN if found is NOTHING else found
+        if not isinstance(holder, type):
             space = getattr(holder, "__dict__", None)
             if type(space) is dict and not isinstance(found, property):
                 own = self.reads.name(cast("dict[str, Any]", space), name)

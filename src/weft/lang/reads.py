@@ -8,7 +8,7 @@ another object counts as unchanged where it leads to the same code, as an equal 
 from __future__ import annotations
 
 from operator import is_
-from types import CellType, FunctionType
+from types import CellType, FunctionType, MemberDescriptorType
 from typing import Any, cast
 
 from weft.lang.told_apart import same, told_apart
@@ -60,13 +60,14 @@ def _items(of: Any) -> list[Any] | None:
 class Reads:
     """What was read; ``hold`` says whether it is the same now."""
 
-    __slots__ = ("_seen", "cells", "functions", "held", "names")
+    __slots__ = ("_seen", "cells", "functions", "held", "names", "slots")
 
     def __init__(self) -> None:
         self.names: list[tuple[dict[str, Any], str, Any]] = []
         self.cells: list[tuple[CellType, Any]] = []
         self.functions: list[tuple[FunctionType, tuple[Any, ...]]] = []
         self.held: list[Held] = []
+        self.slots: list[tuple[Any, MemberDescriptorType, Any]] = []
         self._seen: set[object] = set()
 
     def name(self, space: dict[str, Any], name: str) -> Any:
@@ -83,6 +84,14 @@ class Reads:
         if id(cell) not in self._seen:
             self._seen.add(id(cell))
             self.cells.append((cell, value))
+        return value
+
+    def slot(self, of: Any, member: MemberDescriptorType) -> Any:
+        """Read what an instance has in a place of ``__slots__``, or NOTHING."""
+        value = _in_slot(of, member)
+        if (id(of), id(member)) not in self._seen:
+            self._seen.add((id(of), id(member)))
+            self.slots.append((of, member, value))
         return value
 
     def function(self, fn: FunctionType) -> None:
@@ -107,6 +116,12 @@ class Reads:
                 if not same(now, value):
                     return False
                 self.cells[n] = (cell, now)
+        for n, (of, member, value) in enumerate(self.slots):
+            now = _in_slot(of, member)
+            if now is not value:
+                if not same(now, value):
+                    return False
+                self.slots[n] = (of, member, now)
         for fn, parts in self.functions:
             code, defaults, kwdefaults, annotations = parts
             if fn.__code__ is not code or fn.__defaults__ is not defaults:
@@ -124,6 +139,7 @@ class Reads:
         left = Reads()
         left.names = [one for one in self.names if same(one[0].get(one[1], NOTHING), one[2])]
         left.cells = [one for one in self.cells if same(_content(one[0]), one[1])]
+        left.slots = [one for one in self.slots if same(_in_slot(one[0], one[1]), one[2])]
         left.functions = self.functions
         left.held = [one for one in self.held if one.holds()]
         return left
@@ -140,6 +156,13 @@ def annotations_of(fn: FunctionType) -> dict[str, Any] | None:
         return fn.__annotations__
     except Exception:
         return None
+
+
+def _in_slot(of: Any, member: MemberDescriptorType) -> Any:
+    try:
+        return member.__get__(of)
+    except AttributeError:
+        return NOTHING
 
 
 def _content(cell: CellType) -> Any:
