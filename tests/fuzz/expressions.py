@@ -84,7 +84,7 @@ def _cast(s: Scope, kind: Kind, depth: int) -> str:
 
 
 def _choose(s: Scope, kind: Kind, depth: int) -> str:
-    a, c = _pair(s, kind, depth)
+    a, c = expression(s, kind, depth), expression(s, kind, depth)  # a known test would leave a literal alone
     test = condition(s, depth)
     return f"Bool({test}).select({a}, {c})" if s.chance(4) else f"({a} if {test} else {c})"
 
