@@ -25,7 +25,7 @@ def check_operands(
     """Refuse assembly that names operands that there are not, or registers that are too wide or narrow."""
     parts = [part.strip() for part in constraints.split(",")] if constraints else []
     places = [part for part in parts if not part.startswith("~")]
-    out = [part for part in places if part.startswith("=")]
+    out = [part for part in places if part.startswith("=") and "*" not in part]  # a starred one is an address
     if len(out) != len(results) or len(places) - len(out) != len(arguments):
         refuse(
             "assembly",
