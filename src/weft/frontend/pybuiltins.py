@@ -131,6 +131,10 @@ class Builtins(Builder):
 
     def py_int(self, value: Any = 0, *args: Any) -> Any:
         """``int``: of a run-time number, Int."""
+        if args and _runtime((value,)):
+            refuse(
+                "builtin", "int(text, base) reads a text, and this is a number", hint=f"write int({VALUE})"
+            )
         return number_class(DType.int64, value.lanes)(value) if _runtime((value,)) else int(value, *args)
 
     def py_float(self, value: Any = 0.0) -> Any:

@@ -73,6 +73,7 @@ HOST_ONLY: dict[str, str] = {
     "exit": "write `return`",
     "globals": "name the variable",
     "help": "ask on the host",
+    "id": "compare the values themselves",
     "input": "read it on the host and pass it as an argument",
     "locals": "name the variable",
     "open": "read it on the host and pass a buffer",
