@@ -234,3 +234,38 @@ def test_layout_of_a_histogram(launch: Launch) -> None:
 def count(x: LayoutTensor[Int32], counts: LayoutTensor[Int32]):
     value = Int(x[global_idx.x])
     Atomic.fetch_add(counts.address(value // 4, value % 4), 1)
+
+
+def contended(dtype: str) -> Any:
+    element = number_class(as_dtype(dtype))
+
+    @kernel
+    def counters(out: LayoutTensor[Any], n: Int, *, how: Comptime[str]):
+        """All threads of a block at one counter, in a loop that does nothing else."""
+        counts = stack_allocation(element, 64, address_space=AddressSpace.SHARED)
+        if thread_idx.x == 0:
+            for i in range(64):
+                counts[i] = 99
+        barrier()
+        for i in range((n & 1) + 1):
+            getattr(Atomic, how)(counts + (i & 3), 19)
+        barrier()
+        for i in range(thread_idx.x, 64, 32):
+            out[i] = counts[i]
+
+    return counters
+
+
+@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize(
+    ("dtype", "how"),
+    [(d, how) for d in ("int32", "uint32", "int64", "uint64") for how in COMBINED]
+    + [(d, how) for d in ("float32", "float64") for how in ("fetch_add", "fetch_sub")],
+)
+def test_contended_in_shared_memory(launch: Launch, ptx: Ptx, dtype: str, how: str, n: int) -> None:
+    """NVIDIA's assembler lets threads that try again pass on to the next round of such a loop."""
+    kern = contended(dtype)
+    found = launch(kern, np.zeros(64, dtype), n, how=how, grid_dim=1, block_dim=32)[0]
+    expected = np.array([COMBINED[how](np.full(32, 19), 99)] * (n + 1) + [99] * (63 - n)).astype(dtype)
+    assert found.tolist() == expected.tolist()
+    ptx(kern, np.zeros(64, dtype), n, how=how)

@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from weft.dtype import DType, as_dtype
 from weft.ir.builder import current
-from weft.ir.core import Value
+from weft.ir.core import Region, Value
 from weft.ir.types import I1, of_dtype
+from weft.ir.types import pointer as pointer_to
 from weft.lang import arith
 from weft.lang.errors import a_, refuse
 from weft.lang.intrinsics import inline_asm
@@ -86,7 +87,10 @@ def atomic_rmw(name: str, op: str, pointer: Any, value: Any, ordering: str, scop
     if order in ("release", "acq_rel", "seq_cst"):
         before = "acq_rel" if order == "release" else order
         b.emit("llvm.fence", (), (), {"ordering": before, "syncscope": sync})
-    if scope == "system":
+    looped = f"{op}.{operand.type.llvm}" in b.target.looped_rmw
+    if looped and p.space in (AddressSpace.SHARED, AddressSpace.GENERIC):
+        made = cls.of(_looped_rmw(op, p, operand, d, sync))
+    elif scope == "system":
         made = _system_rmw(name, op, p, cls.of(operand))
     else:
         made = _rmw(op, p, operand, cls, "monotonic", sync)
@@ -98,6 +102,36 @@ def atomic_rmw(name: str, op: str, pointer: Any, value: Any, ordering: str, scop
 def _rmw(op: str, pointer: Pointer[Any], operand: Value, cls: type[Number], order: str, sync: str) -> Any:
     attrs = {"bin_op": op, "ordering": order, "syncscope": sync}
     return cls.of(current().value("llvm.atomicrmw", (pointer.value, operand), operand.type, attrs))
+
+
+_COMBINED = {"and": "arith.andi", "or": "arith.ori", "xor": "arith.xori", "fadd": "arith.addf"}
+_BETTER = {"min": "lt", "umin": "lt", "max": "gt", "umax": "gt"}
+
+
+def _looped_rmw(op: str, pointer: Pointer[Any], operand: Value, d: DType, sync: str) -> Value:
+    """The operation as a loop of compare and exchange, until nobody else came in between."""
+    b, kind = current(), operand.type
+    bits = of_dtype(as_dtype(f"int{d.bits}"))
+    now = b.prologue("weft.slot", pointer_to(5), {"elem_type": bits, "name": "now"})
+    relaxed = {"ordering": "monotonic", "syncscope": sync}
+    loaded = {"alignment": d.itemsize, "invariant": False, "volatile": False, **relaxed}
+    b.emit("weft.set", (now, b.value("llvm.load", (pointer.value,), bits, loaded)))
+    again = Region()
+    with b.into(again):
+        found = b.value("weft.get", (now,), bits)
+        value = found if kind is bits else b.value("arith.bitcast", (found,), kind)
+        if op in _BETTER:
+            made = arith.select(b, arith.compare(b, _BETTER[op], d, operand, value), operand, value)
+        else:
+            exact = {"fastmath": "none"} if d.is_float else {}
+            made = b.value(_COMBINED[op], (value, operand), kind, exact)
+        desired = made if kind is bits else b.value("arith.bitcast", (made,), bits)
+        old, done = b.emit("llvm.cmpxchg", (pointer.value, found, desired), (bits, I1), relaxed).results
+        b.emit("weft.set", (now, old))
+        b.emit("weft.condition", (b.value("arith.xori", (done, b.constant(True, I1)), I1),))
+    b.emit("weft.while", (), (), {}, (again, Region()))
+    last = b.value("weft.get", (now,), bits)
+    return last if kind is bits else b.value("arith.bitcast", (last,), kind)
 
 
 def _system_rmw(name: str, op: str, pointer: Pointer[Any], value: Number) -> Any:

@@ -53,6 +53,11 @@ _SYSTEM_RMW = {
         "umax": "max.u",
     }.items()
 }
+_LOOPED_RMW = frozenset(
+    [f"{op}.i64" for op in ("and", "or", "xor", "min", "max", "umin", "umax")] + ["fadd.float", "fadd.double"]
+)
+"""The hardware has none of these in shared memory. The assembler makes a loop of each, and where that is all
+that an outer loop does, a thread that has to try again goes on with the next round (CUDA 13.0, C++ alike)."""
 _WIDTHS = {"h": 16, "r": 32, "l": 64, "q": 128, "f": 32, "d": 64}
 _VERSIONS = {
     "activemask": 62,
@@ -133,6 +138,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         sync_scopes=_SYNC_SCOPES,
         rmw_orders=False,
         system_rmw=_SYSTEM_RMW,
+        looped_rmw=_LOOPED_RMW,
         registers=_REGISTERS,
         aliases=() if suffix else _ALIASES.get(capability, ()),
     )

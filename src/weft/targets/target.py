@@ -49,7 +49,9 @@ class Target:
     tells none apart). ``rmw_orders`` says that LLVM's backend keeps the ordering and the scope of an
     ``atomicrmw``; where it makes all of them relaxed and of device scope, fences order them, and
     ``system_rmw`` has the instruction for the whole system of each operation that has one, ``{bits}`` being
-    its width. ``registers`` has the letter that inline assembly wants for a value of an LLVM type.
+    its width. ``looped_rmw`` names those, by operation and type, that are made of compare and exchange in a
+    block's shared memory, because the target's own are wrong there. ``registers`` has the letter that inline
+    assembly wants for a value of an LLVM type.
     ``registers_bits`` has the width of each of these letters and of others. ``isa`` is the version of the
     target's language that its code is made of, by LLVM's ``isa_feature``; where it uses a word of ``isa_of``,
     the version that this one came with.
@@ -78,6 +80,7 @@ class Target:
     sync_scopes: Mapping[str, str] = field(default_factory=dict[str, str])
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
+    looped_rmw: frozenset[str] = frozenset()
     registers: Mapping[str, str] = field(default_factory=dict[str, str])
     isa: int = 0
     isa_of: Mapping[str, int] = field(default_factory=dict[str, int])
