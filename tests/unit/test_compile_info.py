@@ -65,7 +65,7 @@ def test_an_empty_kernel_as_llvm_ir() -> None:
     assert "define dso_local ptx_kernel void @kernel$hello()" in before
     assert "memory(none)" not in before
     after = str(compile_info(hello, emission_kind="llvm-opt", target="sm_80"))
-    assert "define dso_local ptx_kernel void @kernel$hello()" in after
+    assert 'define dso_local ptx_kernel void @"kernel$hello"()' in after
     assert "memory(none)" in after
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
+SUPPORT = CONFTEST.parent / "support"
 
 
 def run(folder: Path, *options: str) -> tuple[int, str]:
@@ -17,7 +18,7 @@ def run(folder: Path, *options: str) -> tuple[int, str]:
 
 def test_golden(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST.read_text(encoding="utf-8"))
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\nmarkers = gpu\npythonpath = {SUPPORT}\n")
     test = tmp_path / "test_it.py"
     test.write_text("def test_it(golden): golden('a.txt', 'grün\\n')\n", encoding="utf-8")
     code, text = run(tmp_path)
@@ -36,7 +37,7 @@ def test_golden(tmp_path: Path) -> None:
 def test_gpu_tests_are_skipped_with_a_reason(tmp_path: Path) -> None:
     hidden = "\nmissing_gpu = lambda: 'no NVIDIA driver here'\n"
     (tmp_path / "conftest.py").write_text(CONFTEST.read_text(encoding="utf-8") + hidden)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu\n")
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\nmarkers = gpu\npythonpath = {SUPPORT}\n")
     (tmp_path / "test_it.py").write_text(
         "import pytest\n@pytest.mark.gpu\ndef test_gpu(): assert False\ndef test_other(): pass\n"
     )

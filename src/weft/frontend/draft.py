@@ -109,7 +109,7 @@ def assemble(kernel: Draft, target: Target) -> Program:
             if isinstance(what, Draft):
                 op.attrs = {"callee": what.function.name}
             elif isinstance(what, Global):
-                name = memory.get(what) or _place(what, module.globals)
+                name = memory.get(what) or _place(what, module.globals, names)
                 memory[what] = name
                 op.attrs = {"global_name": name}
             else:
@@ -135,15 +135,15 @@ def _unique(name: str, taken: set[str]) -> str:
     return found
 
 
-def _place(memory: Global, known: list[Global]) -> str:
+def _place(memory: Global, known: list[Global], names: set[str]) -> str:
     """Enter memory into a module's; all that is sized from outside is one, aligned as any of it asks."""
     if memory.external:
         for n, other in enumerate(known):
             if other.external and other.space == memory.space:
                 known[n] = replace(other, align=max(other.align, memory.align))
                 return other.name
-        known.append(memory)
-        return memory.name
-    made = replace(memory, name=f"{memory.name}_{1 + sum(not g.external for g in known)}")
+        made = replace(memory, name=_unique(memory.name, names))
+    else:
+        made = replace(memory, name=_unique(f"{memory.name}_{1 + sum(not g.external for g in known)}", names))
     known.append(made)
     return made.name

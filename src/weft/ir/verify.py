@@ -77,10 +77,8 @@ class _Verifier:
     def run(self) -> set[str]:
         """Check it; gives the names of the functions that it calls."""
         f, ops = self.function, self.function.body.ops
-        if not f.name or f.body.args or (f.kernel and f.results) or any(a.owner for a in f.args):
-            raise InvalidIR(
-                f"{f.name!r}: a function has a name, arguments of its own, and a kernel no results"
-            )
+        if f.body.args or (f.kernel and f.results) or any(a.owner for a in f.args):
+            raise InvalidIR(f"{f.name!r}: a function has arguments of its own, and a kernel no results")
         self.region(f.body, loop=False, thread=False, end="")
         if not ops or ops[-1].name not in ("weft.return", "llvm.unreachable"):
             raise InvalidIR(f"{f.name}: the body ends neither in weft.return nor in llvm.unreachable")
