@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,6 +23,12 @@ hypothesis.settings.register_profile("weft", deadline=None)
 hypothesis.settings.load_profile("weft")
 
 Golden = Callable[[str, str], None]
+
+
+def pytest_configure() -> None:
+    """Interrupts are tested: a shell lets what it starts in the background ignore them."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
