@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Float32, Int, Int8, Int32, Pointer, WeftError, kernel
+from weft import DType, Float32, Int, Int8, Int32, Pointer, WeftError, kernel
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.decorators import Kernel
+from weft.lang.number import number_class
 from weft.layout import Layout
 
 
@@ -92,6 +93,12 @@ def test_odd_arguments(use: str, odd: str) -> None:
 def test_arrays_as_extents(dim: Any) -> None:
     with pytest.raises(WeftError, match=r"grid_dim=array.* is not made of ints: array"):
         CTX.enqueue_function(ones, BUFFER, 0, grid_dim=dim, block_dim=1)
+
+
+def test_a_number_is_not_searched() -> None:
+    for searched in (number_class(DType.float32, 4)(1.0), Float32(1.0)):
+        with pytest.raises(WeftError, match="`in` searches a tuple, list, set, dict or range, but this is a"):
+            assert 1.0 in searched
 
 
 def test_integers_of_other_kinds() -> None:

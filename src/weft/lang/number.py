@@ -236,6 +236,13 @@ class Number(Operators):
 
     __iter__ = None  # else Python would try v[0], v[1], ... without end
 
+    def __contains__(self, value: object) -> bool:
+        refuse(
+            "operand",
+            f"`in` searches a tuple, list, set, dict or range, but this is {a_(type(self).__name__)}",
+            hint="write (v == x).reduce_or()" if self.lanes > 1 else "write v == x",
+        )
+
     # -- what only a constant can do ----------------------------------------------------------
     def __bool__(self) -> bool:
         return bool(self._known("a condition", "decorate the function with @func to branch on it"))
