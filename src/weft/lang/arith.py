@@ -14,7 +14,7 @@ from weft.dtype import DType
 from weft.formats import wrap
 from weft.ir.builder import Builder, maybe_current
 from weft.ir.core import Attribute, Op, Value
-from weft.ir.types import F32, I1, I32, IntType, of_dtype, vector
+from weft.ir.types import F32, I1, IntType, of_dtype, vector
 from weft.targets import Feature
 
 __all__ = [
@@ -136,7 +136,7 @@ def _int_floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
         r = b.value("arith.subi", (x, b.value("arith.muli", (q, safe), x.type)), x.type)
         q = b.value("arith.subi", (q, _one_where(b, _signs_differ(b, d, r, safe), x)), x.type)
         if minus is not None:
-            q = select(b, minus, negate(b, d, x), q)
+            q = select(b, minus, b.value("arith.subi", (b.constant(0, x.type), x), x.type), q)
     return q if zero is None else select(b, zero, b.constant(0, x.type), q)
 
 
@@ -202,23 +202,6 @@ def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Valu
     return select(b, compare(b, "eq", d, y, zero), ratio, div3), mod3
 
 
-_DIFFERENCE = _simple("arith.subi", "arith.subf")
-_PRODUCT = _simple("arith.muli", "arith.mulf")
-
-
-def _sub(b: Builder, d: DType, x: Value, y: Value) -> Value:
-    if _is_assembled(b, d, y) and constant_of(d, x) == 0:
-        return negate(b, d, y)
-    return _DIFFERENCE(b, d, x, y)
-
-
-def _mul(b: Builder, d: DType, x: Value, y: Value) -> Value:
-    for one, other in ((x, y), (y, x)):
-        if _is_assembled(b, d, one) and constant_of(d, other) == (-1 if d.is_signed else d.greatest):
-            return negate(b, d, one)
-    return _PRODUCT(b, d, x, y)
-
-
 def _floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
     return _float_divmod(b, d, x, y)[0] if d.is_float else _int_floordiv(b, d, x, y)
 
@@ -262,8 +245,8 @@ def _shr(b: Builder, d: DType, x: Value, y: Value) -> Value:
 
 BINARY: dict[str, Callable[[Builder, DType, Value, Value], Value]] = {
     "+": _simple("arith.addi", "arith.addf"),
-    "-": _sub,
-    "*": _mul,
+    "-": _simple("arith.subi", "arith.subf"),
+    "*": _simple("arith.muli", "arith.mulf"),
     "/": _simple("arith.divf", "arith.divf"),
     "//": _floordiv,
     "%": _mod,
@@ -279,8 +262,6 @@ def negate(b: Builder, d: DType, x: Value) -> Value:
     """``-x``."""
     if d.is_float:
         return b.value("arith.negf", (x,), x.type)
-    if _is_assembled(b, d, x):
-        return _assembled(b, "neg", x)
     return b.value("arith.subi", (b.constant(0, x.type), x), x.type)
 
 
@@ -290,36 +271,8 @@ def absolute(b: Builder, d: DType, x: Value) -> Value:
         return intrinsic(b, "llvm.fabs", (x,), x)
     if not d.is_signed:
         return x
-    if _is_assembled(b, d, x):
-        return _assembled(b, "abs", x)
     negative = compare(b, "lt", d, x, b.constant(0, x.type))
     return select(b, negative, negate(b, d, x), x)
-
-
-def _is_assembled(b: Builder, d: DType, x: Value) -> bool:
-    """Whether the target's own instruction for integers of 16 bits does not wrap around."""
-    return (
-        d.bits == 16
-        and d.is_integer
-        and b.target is not None
-        and bool(b.target.wrapping)
-        and constant_of(d, x) is None
-    )
-
-
-def _assembled(b: Builder, name: str, x: Value) -> Value:
-    """The target's assembly for a sign's operation, lane by lane."""
-    text, constraints = b.target.wrapping[name], "=h,h"
-    attrs: dict[str, Attribute] = {"asm_string": text, "constraints": constraints, "effects": "none"}
-    if x.type.lanes == 1:
-        return b.value("llvm.inline_asm", (x,), x.type, attrs)
-    out = x
-    for lane in range(x.type.lanes):
-        at = b.constant(lane, I32)
-        one = b.value("vector.extractelement", (x, at), x.type.scalar)
-        made = b.value("llvm.inline_asm", (one,), one.type, attrs)
-        out = b.value("vector.insertelement", (made, out, at), x.type)
-    return out
 
 
 def fma(b: Builder, d: DType, x: Value, y: Value, z: Value) -> Value:

@@ -58,11 +58,6 @@ _LOOPED_RMW = frozenset(
 )
 """The hardware has none of these in shared memory. The assembler makes a loop of each, and where that is all
 that an outer loop does, a thread that has to try again goes on with the next round (CUDA 13.0, C++ alike)."""
-_WRAPPING = {
-    name: f"{{ .reg .b32 t; cvt.s32.s16 t, $1; {name}.s32 t, t; cvt.u16.u32 $0, t; }}"
-    for name in ("neg", "abs")
-}
-"""The assembler takes ``neg.s16``, ``abs.s16`` and ``sub.s16 d, 0, a`` of -32768 for 32768 in comparisons."""
 _WIDTHS = {"h": 16, "r": 32, "l": 64, "q": 128, "f": 32, "d": 64}
 _VERSIONS = {
     "activemask": 62,
@@ -144,7 +139,6 @@ def _target(capability: int, suffix: str = "") -> Target:
         rmw_orders=False,
         system_rmw=_SYSTEM_RMW,
         looped_rmw=_LOOPED_RMW,
-        wrapping=_WRAPPING,
         registers=_REGISTERS,
         aliases=() if suffix else _ALIASES.get(capability, ()),
     )

@@ -52,10 +52,9 @@ class Target:
     its width. ``looped_rmw`` names those, by operation and type, that are made of compare and exchange in a
     block's shared memory, because the target's own are wrong there. ``registers`` has the letter that inline
     assembly wants for a value of an LLVM type.
-    ``wrapping`` has the assembly of ``neg`` and ``abs`` of integers of 16 bits, where the target's own
-    instructions do not wrap around. ``registers_bits`` has the width of each of these letters and of others.
-    ``isa`` is the version of the target's language that its code is made of, by LLVM's ``isa_feature``; where
-    it uses a word of ``isa_of``, the version that this one came with.
+    ``registers_bits`` has the width of each of these letters and of others. ``isa`` is the version of the
+    target's language that its code is made of, by LLVM's ``isa_feature``; where it uses a word of ``isa_of``,
+    the version that this one came with.
     ``words`` are names that the target's assembler gives a meaning of its own.
     ``family`` is the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
@@ -82,7 +81,6 @@ class Target:
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
     looped_rmw: frozenset[str] = frozenset()
-    wrapping: Mapping[str, str] = field(default_factory=dict[str, str])
     registers: Mapping[str, str] = field(default_factory=dict[str, str])
     isa: int = 0
     isa_of: Mapping[str, int] = field(default_factory=dict[str, int])
