@@ -139,6 +139,7 @@ def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
         step.level,
         step.vectors,
         step.passes,
+        tuple(target.narrow.items()),
     )
     if settings().compile == "process":
         try:

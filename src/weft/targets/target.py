@@ -52,9 +52,10 @@ class Target:
     its width. ``looped_rmw`` names those, by operation and type, that are made of compare and exchange in a
     block's shared memory, because the target's own are wrong there. ``registers`` has the letter that inline
     assembly wants for a value of an LLVM type.
-    ``registers_bits`` has the width of each of these letters and of others. ``isa`` is the version of the
-    target's language that its code is made of, by LLVM's ``isa_feature``; where it uses a word of ``isa_of``,
-    the version that this one came with.
+    ``narrow`` has, by LLVM's names, the assembly of operations on integers of 16 bits of which the target's
+    assembler makes wrong code. ``registers_bits`` has the width of each of these letters and of others.
+    ``isa`` is the version of the target's language that its code is made of, by LLVM's ``isa_feature``; where
+    it uses a word of ``isa_of``, the version that this one came with.
     ``words`` are names that the target's assembler gives a meaning of its own.
     ``family`` is the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
@@ -81,6 +82,7 @@ class Target:
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
     looped_rmw: frozenset[str] = frozenset()
+    narrow: Mapping[str, str] = field(default_factory=dict[str, str])
     registers: Mapping[str, str] = field(default_factory=dict[str, str])
     isa: int = 0
     isa_of: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -34,6 +35,8 @@ class Job(NamedTuple):
     level: int = 3
     vectors: bool = False
     passes: bool = True
+    narrow: tuple[tuple[str, str], ...] = ()
+    """Assembly of operations on 16 bits, by LLVM's names, that the target's own assembler makes wrong."""
 
 
 @functools.cache
@@ -102,10 +105,47 @@ def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
         manager = llvm.create_new_module_pass_manager()
         manager.add_always_inliner_pass()
     manager.run(module, builder)
+    if job.narrow and ("i16" in job.text or "i8" in job.text):
+        replaced = _in_assembly(str(module), dict(job.narrow))
+        module = llvm.parse_assembly(replaced, llvm.create_context())
+        module.verify()
     if job.kind == "llvm-opt":
         return str(module)
     stage("make code of")
     return machine.emit_assembly(module) if job.kind == "asm" else machine.emit_object(module)
+
+
+_CALL = r"(?:tail )?call (?:noundef |range\(.*?\) )*(?P<type>i8|i16) @llvm\.(?P<op>[su]m(?:ax|in)|abs)\.i\d+"
+_NEGATION = r"(?P<neg>sub) (?:n[us]w )*(?P<bits>i8|i16) 0, (?P<of>%\S+?)(?=,|$)"
+_OPERATION = re.compile(
+    rf"^  (?P<name>%\S+) = (?:{_CALL}\((?P<args>.*?)\)|{_NEGATION})(?P<rest>.*)$", re.MULTILINE
+)
+
+
+def _in_assembly(text: str, assembly: dict[str, str]) -> str:
+    """A module in which operations on 8 and 16 bits are given to the assembler as text."""
+    numbers = itertools.count()
+
+    def replace(found: re.Match[str]) -> str:
+        kind = found["type"] or found["bits"]
+        op = "neg" if found["neg"] else found["op"]
+        given = [found["of"]] if found["neg"] else [part.split()[-1] for part in found["args"].split(", ")]
+        given = given[: 1 if op in ("neg", "abs") else 2]
+        debug = re.search(r", !dbg !\d+", found["rest"])
+        after, lines, made = debug[0] if debug else "", list[str](), found["name"]
+        if kind == "i8":
+            for n, value in enumerate(given):
+                given[n] = f"%narrow{next(numbers)}"
+                lines.append(f"  {given[n]} = {'z' if op[0] == 'u' else 's'}ext i8 {value} to i16")
+            made = f"%narrow{next(numbers)}"
+        constraints = ",".join(["=h", *["h"] * len(given)])
+        operands = ", ".join(f"i16 {value}" for value in given)
+        lines.append(f'  {made} = call i16 asm "{assembly[op]}", "{constraints}"({operands}){after}')
+        if kind == "i8":
+            lines.append(f"  {found['name']} = trunc i16 {made} to i8")
+        return "\n".join(lines)
+
+    return _OPERATION.sub(replace, text)
 
 
 def _check_names(module: Any, text: str) -> None:
