@@ -1,4 +1,4 @@
-"""Signs, extremes and powers of integers at their ends, compared right behind: there assemblers are tempted."""
+"""Signs, extremes and powers of integers at their ends, where assemblers are tempted."""
 
 from __future__ import annotations
 
