@@ -16,9 +16,7 @@ import signal
 import sys
 import threading
 import types
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager
-from typing import Any, BinaryIO
+from typing import Any
 
 __all__ = ["HEAD", "main", "packed"]
 
@@ -36,7 +34,8 @@ def main() -> None:
     _quietly()
     out = os.dup(1)
     os.dup2(2, 1)  # what LLVM prints is no message
-    take, at_work = _alone() if sys.platform == "linux" else _listened()
+    jobs: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(jobs,), daemon=True).start()
     Job, compile = _llvm()
 
     def begin(stage: str) -> None:
@@ -49,10 +48,9 @@ def main() -> None:
 
     say("ready")
     while True:
-        job: Any = Job(*take())
+        job: Any = Job(*jobs.get())
         try:
-            with at_work():
-                made = compile(job, begin)
+            made = compile(job, begin)
         except Exception as error:
             say("refused", f"{error}")
         else:
@@ -98,52 +96,15 @@ class _Beside(str):
         return os.path.join(self, name)
 
 
-def _read(source: BinaryIO) -> tuple[Any, ...]:
-    """The next job; the process ends with its input."""
-    head = source.read(HEAD)
-    data = source.read(int.from_bytes(head, "little"))
-    if len(head) < HEAD or not data:
-        os._exit(0)
-    return marshal.loads(data)
-
-
-def _alone() -> tuple[Callable[[], tuple[Any, ...]], Callable[[], AbstractContextManager[None]]]:
-    """How to take a job, and to work on it, in a process of one thread, where LLVM's memory costs no locks.
-
-    While it works Linux signals what happens to the input, of which nothing can come then but its end.
-    """
-    import fcntl
-    import select
-
-    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
-    flags = fcntl.fcntl(0, fcntl.F_GETFL)
-    source, ended = open(0, "rb", buffering=1 << 16, closefd=False), select.poll()  # noqa: SIM115
-    ended.register(0, select.POLLIN)
-
-    @contextlib.contextmanager
-    def at_work() -> Generator[None]:
-        fcntl.fcntl(0, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO, which ends the process
-        try:
-            if ended.poll(0):
-                os._exit(0)
-            yield
-        finally:
-            fcntl.fcntl(0, fcntl.F_SETFL, flags)
-
-    return lambda: _read(source), at_work
-
-
-def _listened() -> tuple[Callable[[], tuple[Any, ...]], Callable[[], AbstractContextManager[None]]]:
-    """The same by a thread, which takes the jobs in and sees the end of the input at once."""
-    jobs: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-
-    def listen() -> None:
-        source = open(0, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115
-        while True:
-            jobs.put(_read(source))
-
-    threading.Thread(target=listen, daemon=True).start()
-    return jobs.get, contextlib.nullcontext
+def _listen(jobs: queue.SimpleQueue[tuple[Any, ...]]) -> None:
+    """Take in jobs; end the process with the input, also in the middle of one."""
+    source = open(0, "rb", buffering=1 << 16, closefd=False)  # noqa: SIM115
+    while True:
+        head = source.read(HEAD)
+        data = source.read(int.from_bytes(head, "little"))
+        if len(head) < HEAD or not data:
+            os._exit(0)
+        jobs.put(marshal.loads(data))
 
 
 def _quietly() -> None:
