@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from weft import Comptime, Float32, Float64, Int, Pointer, func, kernel
@@ -121,7 +121,9 @@ def test_apart_where_type_or_content_differs(a: Any, c: Any) -> None:
 
 @given(_VALUES)
 def test_a_copy_is_the_same(value: Any) -> None:
-    assert told_apart(copy.deepcopy(value)) == told_apart(value)
+    copied = copy.deepcopy(value)
+    assume(strictly_same(copied, value))  # a set may come to lie in another order
+    assert told_apart(copied) == told_apart(value)
 
 
 def _changed(value: Any) -> Any:
