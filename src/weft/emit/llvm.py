@@ -105,6 +105,8 @@ def emit(
                 _warn(name, failed, step.without, place)
             if kind == "object":
                 return Emission(data=made)
+            if kind == "asm":
+                made = target.mended(made)
             return Emission(text=plain_entries(made) if kind == "asm" and target.kind == "ptx" else made)
     raise _error(f"LLVM cannot compile {name}", place, "\n".join(dict.fromkeys(failed)))
 
@@ -139,7 +141,7 @@ def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
         step.level,
         step.vectors,
         step.passes,
-        tuple(target.narrow.items()),
+        target.orders_zeros,
     )
     if settings().compile == "process":
         try:

@@ -246,15 +246,25 @@ class Lowering:
                 continue
             if binary is not None:
                 a, c = op.operands
-                if contract and op.attrs.get("fastmath") == "contract":
-                    binary += " contract"
-                self.set(op, f"{binary} {a.type.llvm} {self.names[a]}, {self.names[c]}")
+                kept = contract and op.attrs.get("fastmath") == "contract"
+                text = f"{binary}{' contract' if kept else ''} {a.type.llvm} {self.names[a]}, {self.names[c]}"
+                if contract and name == "arith.mulf" and not kept:
+                    text = self.fenced(text, a.type)
+                self.set(op, text)
                 continue
             cast = CASTS.get(name)
             if cast is not None:
                 self.set(op, f"{cast} {self.typed(op.operands[0])} to {self.type(op.result.type)}")
                 continue
             table[name](self, op)
+
+    def fenced(self, product: str, type: Type) -> str:
+        """A product kept apart: of ``z - x * y`` LLVM makes an fma where only the difference allows it."""
+        name = self.new()
+        self.put(f"{name} = {product}")
+        fence = f"llvm.arithmetic.fence.{type.suffix}"
+        self.declare(fence, type.llvm, type.llvm)
+        return f"call {type.llvm} @{fence}({type.llvm} {name})"
 
     def calls(self, op: Op, callee: str, args: str, tail: str = "") -> None:
         """A call whose several results come back in a struct."""

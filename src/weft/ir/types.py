@@ -52,6 +52,12 @@ class Type:
         """How many lanes a value of the type has."""
         return 1
 
+    @property
+    def suffix(self) -> str:
+        """What LLVM's intrinsics on numbers of the type end with: ``f32``, ``v4f16``."""
+        name = self.scalar.mlir.replace("!llvm.", "")
+        return name if self.lanes == 1 else f"v{self.lanes}{name}"
+
 
 class IntType(Type):
     """An integer of some width; operations, not types, know about signs."""

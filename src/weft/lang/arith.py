@@ -56,10 +56,7 @@ def no_contraction() -> Generator[None]:
 
 def intrinsic(b: Builder, name: str, args: tuple[Value, ...], like: Value) -> Value:
     """A pure LLVM intrinsic whose result has the type of ``like``; its suffix is added."""
-    suffix = like.type.scalar.mlir.replace("!llvm.", "")
-    if like.type.lanes > 1:
-        suffix = f"v{like.type.lanes}{suffix}"
-    attrs = {"intrin": f"{name}.{suffix}", "effects": "none"}
+    attrs = {"intrin": f"{name}.{like.type.suffix}", "effects": "none"}
     return b.emit("llvm.call_intrinsic", args, (like.type,), attrs).results[0]
 
 

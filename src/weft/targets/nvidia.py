@@ -6,6 +6,7 @@ shut out older drivers. Shared memory is the opt-in limit per block of the CUDA 
 
 from __future__ import annotations
 
+from weft.targets.ptxas import mended
 from weft.targets.target import Feature, Target
 
 __all__ = ["TARGETS"]
@@ -58,17 +59,6 @@ _LOOPED_RMW = frozenset(
 )
 """The hardware has none of these in shared memory. The assembler makes a loop of each, and where that is all
 that an outer loop does, a thread that has to try again goes on with the next round (CUDA 13.0, C++ alike)."""
-_NARROW = {
-    name: f"{{ .reg .b32 t; cvt.s32.s16 t, $1; {name}.s32 t, t; cvt.u16.u32 $0, t; }}"
-    for name in ("neg", "abs")
-} | {
-    f"{sign}{op}": f"{{ .reg .b32 t, u; cvt.{sign}32.{sign}16 t, $1; cvt.{sign}32.{sign}16 u, $2; "
-    f"{op}.{sign}32 t, t, u; cvt.u16.u32 $0, t; }}"
-    for sign in "su"
-    for op in ("min", "max")
-}
-"""The assembler compares ``neg.s16`` and ``abs.s16`` of -32768 as 32768. For sm_90 it takes the upper half of
-``max.s16`` for the answer where its result is compared with an operand (CUDA 12.9 and 13.0)."""
 _WIDTHS = {"h": 16, "r": 32, "l": 64, "q": 128, "f": 32, "d": 64}
 _VERSIONS = {
     "activemask": 62,
@@ -150,7 +140,8 @@ def _target(capability: int, suffix: str = "") -> Target:
         rmw_orders=False,
         system_rmw=_SYSTEM_RMW,
         looped_rmw=_LOOPED_RMW,
-        narrow=_NARROW,
+        mended=mended,
+        orders_zeros=True,
         registers=_REGISTERS,
         aliases=() if suffix else _ALIASES.get(capability, ()),
     )

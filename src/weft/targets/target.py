@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
@@ -52,8 +52,10 @@ class Target:
     its width. ``looped_rmw`` names those, by operation and type, that are made of compare and exchange in a
     block's shared memory, because the target's own are wrong there. ``registers`` has the letter that inline
     assembly wants for a value of an LLVM type.
-    ``narrow`` has, by LLVM's names, the assembly of operations on integers of 16 bits of which the target's
-    assembler makes wrong code. ``registers_bits`` has the width of each of these letters and of others.
+    ``registers_bits`` has the width of each of these letters and of others. ``mended`` makes of the target's
+    assembly one that means the same, where the target's assembler makes wrong code of what LLVM writes.
+    ``orders_zeros`` says that its instructions for the lesser and the greater number take -0 for less than 0,
+    which Python's ``min`` and ``max`` do not.
     ``isa`` is the version of the target's language that its code is made of, by LLVM's ``isa_feature``; where
     it uses a word of ``isa_of``, the version that this one came with.
     ``words`` are names that the target's assembler gives a meaning of its own.
@@ -82,7 +84,8 @@ class Target:
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])
     looped_rmw: frozenset[str] = frozenset()
-    narrow: Mapping[str, str] = field(default_factory=dict[str, str])
+    mended: Callable[[str], str] = str
+    orders_zeros: bool = False
     registers: Mapping[str, str] = field(default_factory=dict[str, str])
     isa: int = 0
     isa_of: Mapping[str, int] = field(default_factory=dict[str, int])

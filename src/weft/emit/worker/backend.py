@@ -35,8 +35,8 @@ class Job(NamedTuple):
     level: int = 3
     vectors: bool = False
     passes: bool = True
-    narrow: tuple[tuple[str, str], ...] = ()
-    """Assembly of operations on 16 bits, by LLVM's names, that the target's own assembler makes wrong."""
+    orders_zeros: bool = False
+    """Whether the machine's extremes of floats tell -0 from 0; comparisons and Python's do not."""
 
 
 @functools.cache
@@ -105,47 +105,48 @@ def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
         manager = llvm.create_new_module_pass_manager()
         manager.add_always_inliner_pass()
     manager.run(module, builder)
-    if job.narrow and ("i16" in job.text or "i8" in job.text):
-        replaced = _in_assembly(str(module), dict(job.narrow))
-        module = llvm.parse_assembly(replaced, llvm.create_context())
-        module.verify()
+    if job.orders_zeros and "fcmp" in job.text:
+        text = str(module)
+        apart = _with_zeros_apart(text)
+        if apart != text:
+            module = llvm.parse_assembly(apart, llvm.create_context())
+            module.verify()
     if job.kind == "llvm-opt":
         return str(module)
     stage("make code of")
     return machine.emit_assembly(module) if job.kind == "asm" else machine.emit_object(module)
 
 
-_CALL = r"(?:tail )?call (?:noundef |range\(.*?\) )*(?P<type>i8|i16) @llvm\.(?P<op>[su]m(?:ax|in)|abs)\.i\d+"
-_NEGATION = r"(?P<neg>sub) (?:n[us]w )*(?P<bits>i8|i16) 0, (?P<of>%\S+?)(?=,|$)"
-_OPERATION = re.compile(
-    rf"^  (?P<name>%\S+) = (?:{_CALL}\((?P<args>.*?)\)|{_NEGATION})(?P<rest>.*)$", re.MULTILINE
+_LESS = re.compile(r"^  (%\S+) = fcmp (?:\w+ )*?olt ", re.MULTILINE)
+_SELECT = re.compile(
+    r"^(  %\S+ = select (?:\w+ )*?(?:i1|<\d+ x i1>) (%\S+), (.+?) %\S+, \3 )"
+    r"((?:splat \(\w+ )?(?:-?0\.0*e\+00|0x[HR][08]000)\)?|zeroinitializer)(?=,|$)",
+    re.MULTILINE,
 )
+_FLOATS = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 
 
-def _in_assembly(text: str, assembly: dict[str, str]) -> str:
-    """A module in which operations on 8 and 16 bits are given to the assembler as text."""
-    numbers = itertools.count()
+def _with_zeros_apart(text: str) -> str:
+    """A module whose ``x if x < 0.0 else 0.0`` is not taken for a minimum, for which -0 is less than 0.
 
-    def replace(found: re.Match[str]) -> str:
-        kind = found["type"] or found["bits"]
-        op = "neg" if found["neg"] else found["op"]
-        given = [found["of"]] if found["neg"] else [part.split()[-1] for part in found["args"].split(", ")]
-        given = given[: 1 if op in ("neg", "abs") else 2]
-        debug = re.search(r", !dbg !\d+", found["rest"])
-        after, lines, made = debug[0] if debug else "", list[str](), found["name"]
-        if kind == "i8":
-            for n, value in enumerate(given):
-                given[n] = f"%narrow{next(numbers)}"
-                lines.append(f"  {given[n]} = {'z' if op[0] == 'u' else 's'}ext i8 {value} to i16")
-            made = f"%narrow{next(numbers)}"
-        constraints = ",".join(["=h", *["h"] * len(given)])
-        operands = ", ".join(f"i16 {value}" for value in given)
-        lines.append(f'  {made} = call i16 asm "{assembly[op]}", "{constraints}"({operands}){after}')
-        if kind == "i8":
-            lines.append(f"  {found['name']} = trunc i16 {made} to i8")
-        return "\n".join(lines)
+    LLVM's code generator does that, and with ``x if x > -0.0 else -0.0``; of other numbers there is no doubt.
+    """
+    less = set(_LESS.findall(text))
+    needed: dict[str, str] = {}
 
-    return _OPERATION.sub(replace, text)
+    def apart(found: re.Match[str]) -> str:
+        head, condition, kind, zero = found.groups()
+        lanes, _, scalar = kind.strip("<>").rpartition(" x ")
+        negative = "-0.0" in zero or "8000" in zero
+        if scalar not in _FLOATS or negative == (condition in less):
+            return found[0]
+        suffix = f"{'v' if lanes else ''}{lanes}{_FLOATS[scalar]}"
+        needed[f"declare {kind} @llvm.arithmetic.fence.{suffix}({kind})"] = suffix
+        name = f"%weft.zero.{found.start()}"
+        return f"  {name} = call {kind} @llvm.arithmetic.fence.{suffix}({kind} {zero})\n{head}{name}"
+
+    made = _SELECT.sub(apart, text)
+    return "\n".join([made, *(line for line in needed if line not in made)])
 
 
 def _check_names(module: Any, text: str) -> None:

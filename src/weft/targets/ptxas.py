@@ -1,0 +1,76 @@
+"""What NVIDIA's assembler makes wrong code of, in words that it makes right code of.
+
+Each rule was found by random programs whose results were compared with NumPy's, with the assembler of CUDA
+12.9 and that of driver 580, for sm_90. Machine code says what goes wrong:
+
+- ``neg.s16`` and ``abs.s16`` of -32768 are taken for 32768 by what shifts, widens or compares them.
+- The upper half of ``max.s16`` and its kin is taken for the answer where that is compared with an operand.
+- ``neg.s32`` as an operand of two ``max.s32`` in a row (``VIMNMX3``) is lost, as in a shift and a sum
+  (``LEA.HI``). It folds whatever else is minus one times a number.
+- ``abs.s32`` and ``abs.s64`` of the least number, itself, is taken to be at least 0.
+- A store of the low bits of what a float's instruction made converts the float to an integer first.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["mended"]
+
+_WIDENED = "{{ .reg .b32 %weft<3>; cvt.{0}32.{0}16 %weft1, {{2}}; {1} cvt.u16.u32 {{1}}, %weft1; }}"
+_SIZE = (
+    "{{ .reg .b{0} %weft<2>; shr.s{0} %weft0, {{2}}, {1}; xor.b{0} %weft1, {{2}}, %weft0; "
+    "sub.s{0} {{1}}, %weft1, %weft0; }}"
+)
+_INSTEAD = {
+    "neg.s16": _WIDENED.format("s", "neg.s32 %weft1, %weft1;"),
+    "abs.s16": _WIDENED.format("s", "abs.s32 %weft1, %weft1;"),
+    "neg.s32": "{ .reg .b32 %weft; add.s32 %weft, {2}, -1; not.b32 {1}, %weft; }",
+    "abs.s32": _SIZE.format(32, 31),
+    "abs.s64": _SIZE.format(64, 63),
+} | {
+    f"{op}.{sign}16": _WIDENED.format(
+        sign, f"cvt.{sign}32.{sign}16 %weft2, {{3}}; {op}.{sign}32 %weft1, %weft1, %weft2;"
+    )
+    for op in ("min", "max")
+    for sign in "su"
+}
+"""Of an instruction: what to write; 1 is its result, 2 and 3 are its operands."""
+_OPERATION = re.compile(
+    rf"^(\s*)({'|'.join(map(re.escape, _INSTEAD))})\s+([^,;]+),\s*([^,;]+)(?:,\s*([^,;]+))?;", re.MULTILINE
+)
+_STORE = re.compile(r"^(\s*)(st\.\S*b(8|16|32)\s+\[[^]]*\],\s*)(%r[sd]?\d+|\{[^}]*\});", re.MULTILINE)
+_REGISTER = re.compile(r"%r([sd]?)\d+")
+_BITS = {"s": 16, "": 32, "d": 64}
+
+
+def _operation(found: re.Match[str]) -> str:
+    text = _INSTEAD[found[2]]
+    for number in (1, 2, 3):
+        text = text.replace(f"{{{number}}}", (found[number + 2] or "").strip())
+    return found[1] + text
+
+
+def _store(found: re.Match[str]) -> str:
+    moves: dict[str, str] = {}
+    for register in _REGISTER.finditer(found[4]):
+        bits = _BITS[register[1]]
+        if bits > int(found[3]):
+            name = f"%weft{len(moves)}"
+            moves.setdefault(register[0], f".reg .b{bits} {name}; mov.b{bits} {name}, {register[0]};")
+    if not moves:
+        return found[0]
+    names = {register: f"%weft{n}" for n, register in enumerate(moves)}
+    stored = _REGISTER.sub(lambda register: names.get(register[0], register[0]), found[4])
+    return f"{found[1]}{{ {' '.join(moves.values())} {found[2]}{stored}; }}"
+
+
+def mended(text: str) -> str:
+    """PTX that means the same and that the assembler makes right code of.
+
+    >>> print(mended("neg.s32 %r1, %r2;"))
+    { .reg .b32 %weft; add.s32 %weft, %r2, -1; not.b32 %r1, %weft; }
+    >>> print(mended("st.global.b16 [%rd1], %r2;"))
+    { .reg .b32 %weft0; mov.b32 %weft0, %r2; st.global.b16 [%rd1], %weft0; }
+    """
+    return _STORE.sub(_store, _OPERATION.sub(_operation, text))

@@ -1,0 +1,179 @@
+"""What assemblers and code generators take for something else: bits of floats, signs, zeros, products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from weft import SIMD, Float32, Float64, Int32, kernel
+from weft.dtype import as_dtype
+from weft.gpu import global_idx
+from weft.lang import no_contraction
+from weft.lang.number import number_class
+from weft.layout import LayoutTensor
+from weft.targets.ptxas import mended
+
+Launch = Callable[..., list[npt.NDArray[Any]]]
+Ptx = Callable[..., str]
+
+
+def low_bits(float_type: str, bits: int, kept: int) -> Any:
+    element: Any = number_class(as_dtype(float_type))
+    whole: Any = number_class(as_dtype(f"uint{bits}"))
+    part: Any = number_class(as_dtype(f"uint{kept}"))
+    two: Any = SIMD[element, 2]
+
+    def stored(x: Any, out: Any) -> None:
+        i = global_idx.x
+        out[0, i] = (x[i] + x[i]).bitcast(whole).cast(part)
+        out[1, i] = (-x[i]).bitcast(whole).cast(part)
+        out[2, i] = (x[i] if x[i] == x[i] else element(1.5)).bitcast(whole).cast(part)
+        pair: Any = (two(x[i]) + x[0]).bitcast(whole).cast(part)
+        out[3, i], out[4, i] = pair[0], pair[1]
+
+    stored.__annotations__ = {"x": LayoutTensor[element], "out": LayoutTensor[part]}
+    return kernel(stored)
+
+
+@pytest.mark.parametrize(
+    ("float_type", "bits", "kept"),
+    [
+        ("float64", 64, 32),
+        ("float64", 64, 16),
+        ("float64", 64, 8),
+        ("float32", 32, 16),
+        ("float32", 32, 8),
+        ("float16", 16, 8),
+    ],
+)
+def test_low_bits_of_a_float(launch: Launch, float_type: str, bits: int, kept: int) -> None:
+    x = np.array([4.0, -4.0, 0.1, -0.3, 1e3, 7.7, float("nan"), 2.5], float_type)
+    with np.errstate(invalid="ignore"):
+        y = np.where(np.isnan(x), np.array(1.5, float_type), x)
+        values = np.stack([x + x, -x, y, x + x[0], x + x[0]])
+    wanted = values.view(f"uint{bits}").astype(f"uint{kept}")
+    out = np.zeros((5, x.size), f"uint{kept}")
+    found = launch(low_bits(float_type, bits, kept), x, out, grid_dim=1, block_dim=x.size)[1]
+    numbers = ~np.isnan(values)  # which nan there is, is open
+    assert found[numbers].tolist() == wanted[numbers].tolist()
+
+
+@kernel
+def chains(x: LayoutTensor[Int32], out: LayoutTensor[Int32]) -> None:
+    i = global_idx.x
+    a, b, c = x[3 * i], x[3 * i + 1], x[3 * i + 2]
+    out[i, 0] = max(max(a, -b), c)
+    out[i, 1] = min(min(-a, b), -c)
+    out[i, 2] = max(max(-a, -b), -c)
+    out[i, 3] = min(abs(a), 0)
+    out[i, 4] = (-a >> 4) + ~a
+    out[i, 5] = 1 if abs(a) < 0 else 0
+
+
+def test_signs_within_extremes(launch: Launch) -> None:
+    rng = np.random.default_rng(5)
+    x = rng.choice(np.array([-(2**31), 2**31 - 1, 0, 1, -1, 7, -100, 12345, -99999], np.int32), 3 * 64)
+    a, b, c = x.reshape(-1, 3).T
+    with np.errstate(over="ignore"):
+        wanted = [
+            np.maximum(np.maximum(a, -b), c),
+            np.minimum(np.minimum(-a, b), -c),
+            np.maximum(np.maximum(-a, -b), -c),
+            np.minimum(np.abs(a), 0),
+            (-a >> 4) + ~a,
+            (np.abs(a) < 0).astype(np.int32),
+        ]
+    found = launch(chains, x, np.zeros((64, 6), np.int32), grid_dim=1, block_dim=64)[1]
+    assert found.tolist() == np.stack(wanted, axis=1).tolist()
+
+
+def zeros(dtype: str) -> Any:
+    element: Any = number_class(as_dtype(dtype))
+    two: Any = SIMD[element, 2]
+
+    def extremes(x: Any, out: Any) -> None:
+        i = global_idx.x
+        v = x[i]
+        out[0, i], out[1, i] = max(-0.0, v), max(0.0, v)
+        out[2, i], out[3, i] = min(-0.0, v), min(0.0, v)
+        out[4, i], out[5, i] = max(v, -0.0), min(v, 0.0)
+        least, most = element(0.0), element(-0.0)
+        if v < least:
+            least = v
+        if v > most:
+            most = v
+        out[6, i], out[7, i] = least, most
+        pair: Any = two(v)
+        most_of: Any = (pair > -0.0).select(pair, -0.0)
+        out[8, i], out[9, i] = most_of[0], (pair < 0.0).select(pair, 0.0)[1]
+
+    extremes.__annotations__ = {"x": LayoutTensor[element], "out": LayoutTensor[element]}
+    return kernel(extremes)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_extremes_of_zeros_are_the_first(launch: Launch, dtype: str) -> None:
+    x = np.array([0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf")], dtype)
+    wanted = [
+        [max(-0.0, v), max(0.0, v), min(-0.0, v), min(0.0, v), max(v, -0.0), min(v, 0.0)]
+        + [min(0.0, v), max(-0.0, v), max(-0.0, v), min(0.0, v)]
+        for v in x.tolist()
+    ]
+    found = launch(zeros(dtype), x, np.zeros((10, x.size), dtype), grid_dim=1, block_dim=x.size)[1]
+    assert [[str(v) for v in row] for row in found.T.tolist()] == [[str(v) for v in row] for row in wanted]
+
+
+def rounded(x: Any, y: Any) -> Any:
+    with no_contraction():
+        return x * y
+
+
+@kernel
+def rounded_products(x: LayoutTensor[Float32], y: LayoutTensor[Float64], out: LayoutTensor[Float64]) -> None:
+    i = global_idx.x
+    single, double = rounded(x[i], x[i + 1]), rounded(y[i], y[i + 1])
+    out[i, 0] = Float64(x[i + 2] + -single)
+    out[i, 1] = Float64(x[i + 2] - single)
+    out[i, 2] = y[i + 2] + -double
+    out[i, 3] = -double - y[i + 2]
+
+
+def test_products_stay_apart_behind_a_sign(launch: Launch) -> None:
+    rng = np.random.default_rng(7)
+    x, y = rng.standard_normal(66).astype(np.float32), rng.standard_normal(66)
+    single, double = x[:64] * x[1:65], y[:64] * y[1:65]
+    wanted = [x[2:] - single, x[2:] - single, y[2:] - double, -double - y[2:]]
+    out = np.zeros((64, 4))
+    found = launch(rounded_products, x, y, out, grid_dim=1, block_dim=64)[2]
+    assert found.tolist() == np.stack([w.astype(np.float64) for w in wanted], axis=1).tolist()
+
+
+def test_an_accumulating_product_is_one_fma_where_it_may(ptx: Ptx) -> None:
+    @kernel
+    def fused(x: LayoutTensor[Float32], out: LayoutTensor[Float32]) -> None:
+        i = global_idx.x
+        out[i] += x[i] * x[i + 1]
+
+    assert "fma.rn.f32" in ptx(fused, np.zeros(8, np.float32), np.zeros(8, np.float32))
+
+
+@pytest.mark.parametrize(
+    ("line", "made"),
+    [
+        ("\tst.global.b32 \t[%rd1], %r1;", None),
+        ("\tst.global.b32 \t[%rd1], 7;", None),
+        ("\tneg.s64 \t%rd1, %rd2;", None),
+        ("\tst.param.b32 \t[out], %rd5;", "st.param.b32 \t[out], %weft0;"),
+        ("\tst.v2.b8 \t[%rd1], {%rs1, %r2};", "st.v2.b8 \t[%rd1], {%weft0, %weft1};"),
+        ("\tmax.u16 \t%rs1, %rs2, 3;", "max.u32 %weft1, %weft1, %weft2;"),
+    ],
+)
+def test_what_is_written_instead(line: str, made: str | None) -> None:
+    if made is None:
+        assert mended(line) == line
+    else:
+        assert made in mended(line)
