@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.arguments import Taken, check_writes, examine, take
 from weft.artifact import Signature
-from weft.cache import compile_kernel
+from weft.cache import compile_kernel, prepare
 from weft.diagnostics import (
     CompileError,
     Diagnostic,
@@ -150,6 +150,7 @@ class DeviceContext(BaseContext):
     """
 
     load_object = staticmethod(_load_object)
+    _prepare = staticmethod(prepare)
 
     def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
         super().__init__(device_id, api=api)

@@ -9,10 +9,12 @@ under 512 MiB.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import marshal
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -26,7 +28,29 @@ from weft.lang.decorators import Kernel
 from weft.lang.spec import Spec
 from weft.targets import Target, find_target
 
-__all__ = ["cached", "compile_kernel", "key_of"]
+__all__ = ["cached", "compile_kernel", "key_of", "prepare"]
+
+_new = ""
+"""The key of this program, while nothing of it is known to have been compiled before."""
+
+
+def prepare() -> None:
+    """Begin to have LLVM at hand, without waiting for it, if this program was never seen to compile anything.
+
+    A device takes longer to open than LLVM to come up. That the code is in the cache can be known only
+    when it was elaborated; that this program, as its file is now, has filled the cache is known before.
+    """
+    global _new
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    if file is not None:
+        with contextlib.suppress(OSError):
+            status = os.stat(file)
+            program = os.path.abspath(file), status.st_size, status.st_mtime_ns
+            key = hashlib.sha256(marshal.dumps(program)).hexdigest()
+            if load(key) is not None:
+                return
+            _new = key
+    _warm()
 
 
 def compile_kernel(
@@ -38,19 +62,27 @@ def compile_kernel(
     distinct: bool = False,
 ) -> Artifact:
     """A kernel compiled for a target; its code from the cache, where the same IR has been there before."""
+    global _new
     found = find_target(target)
     seen = _hint(kernel, found)
     known = load(seen) is not None
     if not known:
-        from weft.emit.llvm import warm
-
-        warm()  # while Python elaborates
+        _warm()  # while Python elaborates
     made = elaborate_kernel(kernel, specs, found, over=over, distinct=distinct)
     key = key_of(made)
     artifact = made.artifact(_kept(key, made.code))
     if key is not None and not known:
         store(seen, b"")
+    if key is not None and _new:
+        program, _new = _new, ""
+        store(program, b"")
     return artifact
+
+
+def _warm() -> None:
+    from weft.emit.llvm import warm
+
+    warm()
 
 
 def _hint(kernel: Kernel[...], target: Target) -> str:
@@ -92,6 +124,8 @@ def _in_order(value: Any) -> str:
         return repr(sorted(map(str, cast("frozenset[object]", value))))
     if isinstance(value, Mapping):
         return repr(sorted(cast("Mapping[Any, Any]", value).items()))
+    if callable(value):  # whose repr is another one in each process
+        return f"{value.__module__}.{value.__qualname__}"
     return repr(value)
 
 

@@ -79,6 +79,7 @@ class BaseContext(PeerAccess):
                 at=("device_id", 0),
             )
         device_id = number
+        self._prepare()
         if driver is None:
             driver = drivers.find_driver(
                 drivers.default_api() if api is None else api, type(self).load_object
@@ -101,6 +102,9 @@ class BaseContext(PeerAccess):
         self.capturing: DeviceGraph | None = None
         self._keys: dict[DType, object] = {}
         self._keeping = _Keeping()
+
+    def _prepare(self) -> None:
+        """What is worth beginning before the device is opened, which takes its time."""
 
     @staticmethod
     def number_of_devices(*, api: str | None = None) -> int:
