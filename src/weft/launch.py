@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.arguments import Taken, check_writes, examine, take
 from weft.artifact import Signature
-from weft.cache import compile_kernel, prepare
+from weft.cache import compile_kernel, kept, prepare
 from weft.diagnostics import (
     CompileError,
     Diagnostic,
@@ -429,7 +429,7 @@ class DeviceContext(BaseContext):
 
             def load() -> _Loaded:
                 artifact = compile_kernel(kernel, specs, self.target, over=over, distinct=distinct)
-                return _Loaded(self.device.load(artifact), artifact.signature)
+                return _Loaded(self.device.load(artifact, kept), artifact.signature)
 
             found = self._loaded.make(key, specs.values(), load)
             if any(isinstance(spec, TensorSpec) for spec in specs.values()):

@@ -64,6 +64,7 @@ class Binding:
             "stream_flags",
             "event_flags",
             "jit_option",
+            "jitInputType",
             "memAllocationType",
             "streamWaitValue_flags",
         ):
@@ -109,6 +110,18 @@ class Binding:
 
     def on_CtxGetStreamPriorityRange(self) -> tuple[int, int, int]:
         return 0, 0, -5
+
+    def on_LinkCreate(self, count: int, options: Any, values: Any) -> tuple[int, int]:
+        self.log = values[0]
+        return 0, 8
+
+    def on_LinkAddData(self, linker: int, kind: Any, text: bytes, *_: Any) -> tuple[int]:
+        self.text = ctypes.create_string_buffer(text)
+        return (0,)
+
+    def on_LinkComplete(self, linker: int) -> tuple[int, int, int]:
+        """The text itself stands for what is made of it."""
+        return 0, ctypes.addressof(self.text), len(self.text)
 
     def on_StreamCreate(self, flags: Any) -> tuple[int, int]:
         return 0, 1

@@ -520,3 +520,41 @@ def test_without_sources_nothing_is_kept(
     assert fresh_tools() is None
     assert compiled(kernel_of(SOURCE, tmp_path)).code
     assert not folder.exists()
+
+
+OPENS = """
+import sys
+from weft.emit import llvm
+asked = []
+llvm.warm = lambda: asked.append(1)
+from weft import *
+from weft.gpu.host import DeviceContext
+ctx = DeviceContext(api="cpu")
+print(len(asked))
+
+@kernel
+def k(p: Pointer[Float32]):
+    p[0] = 1.0
+
+if "run" in sys.argv:
+    ctx.enqueue_function(k, ctx.enqueue_create_buffer(Float32, 1), grid_dim=1, block_dim=1)
+    ctx.synchronize()
+"""
+
+
+def test_llvm_comes_up_with_the_device_until_a_program_has_compiled(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(OPENS)
+    env = {
+        **os.environ,
+        "WEFT_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+
+    def asked(*arguments: str) -> str:
+        command = [sys.executable, str(program), *arguments]
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert [asked(), asked("run"), asked("run"), asked()] == ["1", "1", "0", "0"]
+    program.write_text(OPENS + "\n# another program\n")
+    assert asked() == "1"

@@ -6,13 +6,17 @@ import gc
 import threading
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from driver_played import Binding, always
+from weft import config
 from weft.artifact import Artifact, Parameter, Signature
+from weft.cache import kept
+from weft.cache.folder import NAME
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
 from weft.runtime.context import BaseContext
@@ -105,19 +109,21 @@ def test_driver_too_old_for_ptx() -> None:
         "the one here is of CUDA 12.2 and takes PTX up to 8.2"
     )
     assert found.hints == ("install a newer NVIDIA driver: PTX 8.6 came with CUDA 12.7, driver 565",)
-    newer = Binding(cuModuleLoadDataEx=always(222, None))
+    newer = Binding(cuLinkAddData=always(222))
     newer.version = 14000
     assert failed(lambda: context(newer).device.load(artifact("9.9"))).code == "driver-too-old"
     assert ptx_of_driver(13000) == 90
 
 
 def test_log_of_the_assembler() -> None:
-    def refuse(image: Any, count: int, options: list[Any], values: list[Any]) -> tuple[int, None]:
+    def refuse(*_: Any) -> tuple[int]:
         text = b"ptxas fatal: line 7; unknown symbol"
-        values[0][: len(text)] = text
-        return 218, None
+        binding.log[: len(text)] = text
+        return (218,)
 
-    found = failed(lambda: context(Binding(cuModuleLoadDataEx=refuse)).device.load(artifact()))
+    binding = Binding(cuLinkAddData=refuse)
+    found = failed(lambda: context(binding).device.load(artifact()))
+    assert binding.calls[-1] == "cuLinkDestroy"
     assert found.message.startswith("the NVIDIA driver cannot assemble kernel 'scale' for NVIDIA H200")
     assert found.notes == ("it says: ptxas fatal: line 7; unknown symbol",)
 
@@ -420,3 +426,15 @@ def test_threads_that_order_their_work_with_one_stream() -> None:
     threads[0].join()
     order = [call for call in binding.calls if call in ("cuEventRecord", "cuStreamWaitEvent")]
     assert order == ["cuEventRecord", "cuStreamWaitEvent"] * 2
+
+
+def test_what_the_assembler_made_is_kept(tmp_path: Path) -> None:
+    with config.scope(cache_dir=tmp_path):
+        for count, (version, code) in enumerate([(13000, "8.2"), (13010, "8.2"), (13010, "8.3")], 1):
+            for again in (False, True):
+                binding = Binding()
+                binding.version = version
+                context(binding).device.load(artifact(code), kept)
+                assert ("cuLinkComplete" in binding.calls) is not again
+                assert "cuModuleLoadDataEx" in binding.calls
+            assert len(list((tmp_path / NAME).glob("*.weft"))) == count

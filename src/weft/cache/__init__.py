@@ -15,7 +15,7 @@ import hashlib
 import marshal
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from weft.artifact import Artifact
@@ -28,7 +28,7 @@ from weft.lang.decorators import Kernel
 from weft.lang.spec import Spec
 from weft.targets import Target, find_target
 
-__all__ = ["cached", "compile_kernel", "key_of", "prepare"]
+__all__ = ["cached", "compile_kernel", "kept", "key_of", "prepare"]
 
 _new = ""
 """The key of this program, while nothing of it is known to have been compiled before."""
@@ -47,7 +47,7 @@ def prepare() -> None:
             status = os.stat(file)
             program = os.path.abspath(file), status.st_size, status.st_mtime_ns
             key = hashlib.sha256(marshal.dumps(program)).hexdigest()
-            if load(key) is not None:
+            if load(key, quiet=True) is not None:
                 return
             _new = key
     _warm()
@@ -95,6 +95,11 @@ def key_of(made: Compilation) -> str | None:
     sites = repr((made.program.prints, made.program.asserts))
     places = [os.path.abspath(f.file) for f in made.module.functions]  # line tables name folders
     return _key(made.target, module_bytes(made.module), sites, *places)
+
+
+def kept(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
+    """What ``make`` makes of what ``key`` says all of, or made of it in another process."""
+    return _kept(hashlib.sha256(marshal.dumps(tuple(key), 2)).hexdigest(), make)
 
 
 def cached(text: str, target: Target, compile: Callable[[], bytes]) -> bytes:

@@ -21,13 +21,17 @@ _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 _said = False
 
 
-def load(key: str) -> bytes | None:
-    """What is kept under a key (64 hexadecimal digits), or None: nothing, or not what was written."""
+def load(key: str, *, quiet: bool = False) -> bytes | None:
+    """What is kept under a key (64 hexadecimal digits), or None: nothing, or not what was written.
+
+    ``quiet``: whether that there is no folder to use is left for others to say.
+    """
     try:
         with opened(_parent(), create=False) as folder:
             found = None if folder is None else folder.read(key)
     except Unusable as problem:
-        _say(problem)
+        if not quiet:
+            _say(problem)
         return None
     if found is None or found[:_HEAD] != _head(key, found[_HEAD:]):
         return None

@@ -103,7 +103,8 @@ class BaseContext(PeerAccess):
         self._keys: dict[DType, object] = {}
         self._keeping = _Keeping()
 
-    def _prepare(self) -> None:
+    @staticmethod
+    def _prepare() -> None:
         """What is worth beginning before the device is opened, which takes its time."""
 
     @staticmethod

@@ -28,9 +28,11 @@ from weft.runtime.driver import (
     Event,
     Extents,
     Function,
+    Kept,
     LaunchAttributes,
     OutOfMemory,
     Stream,
+    anew,
 )
 from weft.runtime.forks import after_fork
 from weft.runtime.host_event import HostEvent
@@ -163,7 +165,7 @@ class CpuDevice:
         """Record work from now on."""
         return RecordedCapture()
 
-    def load(self, artifact: Artifact) -> CpuFunction:
+    def load(self, artifact: Artifact, kept: Kept = anew) -> CpuFunction:
         """Load an object file."""
         if artifact.kind != "object":
             raise ValueError(f"the CPU runs object files, not {artifact.kind}")

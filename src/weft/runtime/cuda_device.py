@@ -10,7 +10,7 @@ from weft.runtime.cuda_errors import Cuda, CudaFailure
 from weft.runtime.cuda_graph import CudaCapture
 from weft.runtime.cuda_module import CudaFunction, load_function
 from weft.runtime.cuda_stream import CudaStream
-from weft.runtime.driver import Device, DeviceInfo, DriverMissing, Stream
+from weft.runtime.driver import Device, DeviceInfo, DriverMissing, Kept, Stream, anew
 from weft.targets import TARGETS
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ class CudaDevice:
         assert isinstance(stream, CudaStream)
         return CudaCapture(self.primary, stream)
 
-    def load(self, artifact: Artifact) -> CudaFunction:
+    def load(self, artifact: Artifact, kept: Kept = anew) -> CudaFunction:
         """Assemble PTX and load it."""
-        return load_function(self.primary, artifact)
+        return load_function(self.primary, artifact, kept)
 
     def close(self) -> None:
         """Close the streams, and give the system back what is unused."""

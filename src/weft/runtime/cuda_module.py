@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import re
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.artifact import Artifact
 from weft.diagnostics import DeviceError, caller_location
 from weft.runtime.cuda_errors import CudaFailure, version_text
+from weft.runtime.driver import Kept, anew
 from weft.runtime.refuse import missing
 
 if TYPE_CHECKING:
@@ -76,8 +80,8 @@ class CudaFunction:
             self._dynamic = dynamic
 
 
-def load_function(primary: Primary, artifact: Artifact) -> CudaFunction:
-    """Have the driver assemble PTX and load it.
+def load_function(primary: Primary, artifact: Artifact, kept: Kept = anew) -> CudaFunction:
+    """Have the driver assemble PTX, or take what it once made of it, and load that.
 
     Raises:
         DeviceError: the driver is too old for this PTX, or cannot assemble it; the message holds
@@ -87,6 +91,25 @@ def load_function(primary: Primary, artifact: Artifact) -> CudaFunction:
         raise ValueError(f"NVIDIA's driver takes PTX, not {artifact.kind}")
     primary.enter()
     _check_version(primary, artifact, certain=False)
+    key = [artifact.code, primary.info.name, primary.info.target, str(primary.cuda.version), _build()]
+    code = kept(key, lambda: _assembled(primary, artifact))
+    module = primary.call(primary.cu.cuModuleLoadDataEx, code, 0, [], [])
+    if artifact.prints or artifact.asserts:
+        primary.console().connect(module, artifact)
+    handle = primary.call(primary.cu.cuModuleGetFunction, module, artifact.entry.encode())
+    return CudaFunction(primary, artifact, module, handle)
+
+
+@functools.cache
+def _build() -> str:
+    """Which build of the driver this is, where the system tells: two of a version may assemble otherwise."""
+    try:
+        return Path("/proc/driver/nvidia/version").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _assembled(primary: Primary, artifact: Artifact) -> bytes:
     cu = primary.cu
     option = cu.CUjit_option
     log = bytearray(_LOG_BYTES)
@@ -94,25 +117,22 @@ def load_function(primary: Primary, artifact: Artifact) -> CudaFunction:
         option.CU_JIT_ERROR_LOG_BUFFER: log,
         option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
     }
+    linker = primary.call(cu.cuLinkCreate, len(options), list(options), list(options.values()))
+    text = artifact.code + b"\0"
+    kind = cu.CUjitInputType.CU_JIT_INPUT_PTX
     try:
-        module = primary.cuda(
-            cu.cuModuleLoadDataEx,
-            artifact.code + b"\0",
-            len(options),
-            list(options),
-            list(options.values()),
-        )
+        primary.cuda(cu.cuLinkAddData, linker, kind, text, len(text), artifact.entry.encode(), 0, [], [])
+        address, size = primary.cuda(cu.cuLinkComplete, linker)
+        return ctypes.string_at(address, size)
     except CudaFailure as failure:
         if failure.status == _UNSUPPORTED_PTX:
             _check_version(primary, artifact, certain=True)
-        text = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
-        if not text:
+        said = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
+        if not said:
             raise primary.error(failure) from None
-        raise _refused(primary, artifact, failure, text) from None
-    if artifact.prints or artifact.asserts:
-        primary.console().connect(module, artifact)
-    handle = primary.call(cu.cuModuleGetFunction, module, artifact.entry.encode())
-    return CudaFunction(primary, artifact, module, handle)
+        raise _refused(primary, artifact, failure, said) from None
+    finally:
+        primary.cuda(cu.cuLinkDestroy, linker)
 
 
 def _refused(primary: Primary, artifact: Artifact, failure: CudaFailure, log: str) -> DeviceError:

@@ -6,7 +6,7 @@ business of the room above it. Nothing here checks what a user wrote: that happe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -23,9 +23,11 @@ __all__ = [
     "Extents",
     "Function",
     "Graph",
+    "Kept",
     "LaunchAttributes",
     "OutOfMemory",
     "Stream",
+    "anew",
 ]
 
 CopyKind = Literal["h2d", "d2h", "d2d", "h2h"]
@@ -241,6 +243,15 @@ class Capture(Protocol):
         ...
 
 
+Kept = Callable[[Sequence[str | bytes], Callable[[], bytes]], bytes]
+"""What a function makes of something, or made of it in another process."""
+
+
+def anew(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
+    """Nothing is kept."""
+    return make()
+
+
 class Device(Protocol):
     """One opened device."""
 
@@ -308,8 +319,8 @@ class Device(Protocol):
         """Record work from now on, in place of what would go to this stream first of all."""
         ...
 
-    def load(self, artifact: Artifact) -> Function:
-        """Load compiled code."""
+    def load(self, artifact: Artifact, kept: Kept = anew) -> Function:
+        """Load compiled code; what is still made of it here comes from ``kept``."""
         ...
 
     def close(self) -> None:
