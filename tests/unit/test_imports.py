@@ -14,12 +14,13 @@ from weft.cache.tools import TOOLS
 PACKAGE = Path(weft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-BOTTOM = {"diagnostics", "dtype", "formats", "artifact"}
+BOTTOM = {"abi", "diagnostics", "dtype", "formats", "artifact"}
 LIBRARY = {"_math", "algorithm", "atomic", "gpu", "kernels", "layout", "math", "memory"}
 ANYTHING: set[str] | None = None
 
 # What each room may import besides itself. A module directly under the package is a room.
 ROOMS: dict[str, set[str] | None] = {
+    "abi": set(),
     "diagnostics": set(),
     "dtype": {"diagnostics"},
     "formats": {"dtype"},

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from weft.abi.cpu_launch import Launch
 from weft.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
 from weft.runtime.context import BaseContext
 from weft.runtime.cpu import CpuDevice, CpuDriver
-from weft.runtime.cpu_native import LaunchBlock, LoadedCode
+from weft.runtime.cpu_native import LoadedCode
 from weft.runtime.cpu_pool import Pool
 from weft.runtime.driver import Extents
 
@@ -38,7 +39,7 @@ class Fake:
 
     def load(self, code: bytes, entry: str, externals: dict[str, int]) -> LoadedCode:
         def native(arguments: int, launch: int) -> None:
-            pointer = ctypes.cast(launch, ctypes.POINTER(LaunchBlock))
+            pointer = ctypes.cast(launch, ctypes.POINTER(Launch))
             self.body(ctypes.cast(arguments, ctypes.POINTER(ctypes.c_uint64)), pointer.contents, externals)
 
         callback = ENTRY(native)

@@ -20,6 +20,7 @@ _COARSE = 100_000_000
 
 
 TOOLS = (
+    "abi",
     "artifact.py",
     "cache",
     "compiler.py",

@@ -2,31 +2,28 @@
 
 The runtime gives the module the console's address, reads it when it waits for the device, and
 formats with Python, so that text is the same on all devices. An assertion that fails is noted and
-ends its thread; nothing else is lost.
-
-The console is an array of 64-bit words: what is reserved, what the runtime has read, the capacity
-(a power of two), how many records found no room, whether an assertion has failed; records start at
-the eighth word and wrap around. A record is one word that says whose it is, written last, and its
-values. Words of a record: bit 63 set, bit 62 for assertions, the kernel's number from bit 32, the
-site. An assertion's values are the thread's place in six words, then those of its message.
+ends its thread; nothing else is lost. ``abi/console.py`` has its form.
 """
 
 from __future__ import annotations
 
+import ctypes
+
+from weft.abi.console import ASSERTION, KERNEL, WORD, WRITTEN, Connection, Head
+from weft.abi.records import Fields
 from weft.emit.lowering import Lowering
 from weft.ir.core import Op, Value
 from weft.ir.types import FloatType
 
 __all__ = ["console_assert", "console_print"]
 
-# {g}: the address space of global memory. @weft$console holds the console, a word of the host's that
-# says that there is something to read, and the kernel's number.
+# {g}: the address space of global memory.
 _RUNTIME = """
 %weft.console = type {{ ptr addrspace({g}), ptr addrspace({g}), i64 }}
 @weft$console = dso_local addrspace({g}) externally_initialized global %weft.console zeroinitializer, align 8
 define internal i64 @weft.reserve(ptr addrspace({g}) %c, i64 %n) noinline nounwind {{
-  %readp = getelementptr i64, ptr addrspace({g}) %c, i64 1
-  %sizep = getelementptr i64, ptr addrspace({g}) %c, i64 2
+  %readp = getelementptr i64, ptr addrspace({g}) %c, i64 {head.read}
+  %sizep = getelementptr i64, ptr addrspace({g}) %c, i64 {head.size}
   %read = load volatile i64, ptr addrspace({g}) %readp, align 8
   %size = load i64, ptr addrspace({g}) %sizep, align 8
   %start = load volatile i64, ptr addrspace({g}) %c, align 8
@@ -43,30 +40,30 @@ take:
   %won = extractvalue {{ i64, i1 }} %pair, 1
   br i1 %won, label %done, label %try
 full:
-  %lostp = getelementptr i64, ptr addrspace({g}) %c, i64 3
+  %lostp = getelementptr i64, ptr addrspace({g}) %c, i64 {head.lost}
   %lost = atomicrmw add ptr addrspace({g}) %lostp, i64 1 syncscope("device") monotonic
   ret i64 -1
 done:
   ret i64 %at
 }}
 define internal ptr addrspace({g}) @weft.word(ptr addrspace({g}) %c, i64 %at) alwaysinline nounwind {{
-  %sizep = getelementptr i64, ptr addrspace({g}) %c, i64 2
+  %sizep = getelementptr i64, ptr addrspace({g}) %c, i64 {head.size}
   %size = load i64, ptr addrspace({g}) %sizep, align 8
   %mask = sub i64 %size, 1
   %wrapped = and i64 %at, %mask
-  %n = add i64 %wrapped, 8
+  %n = add i64 %wrapped, {first}
   %p = getelementptr i64, ptr addrspace({g}) %c, i64 %n
   ret ptr addrspace({g}) %p
 }}
 define internal void @weft.commit(ptr addrspace({g}) %c, i64 %at, i64 %what) noinline nounwind {{
-  %numberp = getelementptr %weft.console, ptr addrspace({g}) @weft$console, i64 0, i32 2
+  %numberp = getelementptr %weft.console, ptr addrspace({g}) @weft$console, i64 0, i32 {connection.kernel}
   %number = load i64, ptr addrspace({g}) %numberp, align 8
-  %high = shl i64 %number, 32
+  %high = shl i64 %number, {kernel}
   %mine = or i64 %what, %high
-  %word = or i64 %mine, -9223372036854775808
+  %word = or i64 %mine, {written}
   %p = call ptr addrspace({g}) @weft.word(ptr addrspace({g}) %c, i64 %at)
   store atomic i64 %word, ptr addrspace({g}) %p syncscope("device") release, align 8
-  %bellp = getelementptr %weft.console, ptr addrspace({g}) @weft$console, i64 0, i32 1
+  %bellp = getelementptr %weft.console, ptr addrspace({g}) @weft$console, i64 0, i32 {connection.bell}
   %bell = load ptr addrspace({g}), ptr addrspace({g}) %bellp, align 8
   store volatile i64 1, ptr addrspace({g}) %bell, align 8
   ret void
@@ -75,7 +72,7 @@ define internal void @weft.commit(ptr addrspace({g}) %c, i64 %at, i64 %what) noi
 _FAILED = """
 define internal void @weft.failed{count}(i64 %site{parameters}) noinline nounwind {{
   %c = load ptr addrspace({g}), ptr addrspace({g}) @weft$console, align 8
-  %flag = getelementptr i64, ptr addrspace({g}) %c, i64 4
+  %flag = getelementptr i64, ptr addrspace({g}) %c, i64 {head.failed}
   %before = atomicrmw xchg ptr addrspace({g}) %flag, i64 1 syncscope("device") monotonic
   %first = icmp eq i64 %before, 0
   br i1 %first, label %note, label %done
@@ -84,7 +81,7 @@ note:
   %room = icmp sge i64 %at, 0
   br i1 %room, label %write, label %done
 write:{stores}
-  %what = or i64 %site, 4611686018427387904
+  %what = or i64 %site, {assertion}
   call void @weft.commit(ptr addrspace({g}) %c, i64 %at, i64 %what)
   br label %done
 done:
@@ -97,10 +94,20 @@ _STORE = """
   store i64 %v{n}, ptr addrspace({g}) %p{n}, align 8"""
 
 
+_FACTS = {
+    "head": Fields(Head),
+    "connection": Fields(Connection),
+    "first": ctypes.sizeof(Head) // WORD,
+    "kernel": KERNEL,
+    "written": WRITTEN,
+    "assertion": ASSERTION,
+}
+
+
 def _space(lw: Lowering) -> str:
     """The number of global memory's address space; brings the console's functions into the module."""
     g = str(lw.target.space(1))
-    lw.declared.setdefault("weft.console", _RUNTIME.format(g=g).strip())
+    lw.declared.setdefault("weft.console", _RUNTIME.format(g=g, **_FACTS).strip())
     return g
 
 
@@ -152,7 +159,9 @@ def console_assert(lw: Lowering, op: Op, signed: list[bool]) -> None:
     name = f"weft.failed{len(values)}"
     parameters = "".join(f", i64 %v{n}" for n in range(count))
     stores = "".join(_STORE.format(g=g, n=n, m=n + 1) for n in range(count))
-    text = _FAILED.format(g=g, count=len(values), parameters=parameters, stores=stores, words=count + 1)
+    text = _FAILED.format(
+        g=g, **_FACTS, count=len(values), parameters=parameters, stores=stores, words=count + 1
+    )
     lw.declared.setdefault(name, text.strip())
     fails, end = lw.new_label("fails"), lw.new_label("holds")
     lw.put(f"br i1 {lw.ref(op.operands[0])}, label %{end}, label %{fails}")

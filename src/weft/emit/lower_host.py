@@ -6,6 +6,9 @@ values are stored in 8-byte slots and the runtime is called, which formats with 
 
 from __future__ import annotations
 
+from weft.abi.console import IDS
+from weft.abi.cpu_launch import CALLS
+from weft.abi.records import llvm_arguments
 from weft.artifact import AssertSite, PrintSite
 from weft.dtype import DType
 from weft.emit.lower_console import console_assert, console_print
@@ -14,9 +17,6 @@ from weft.ir.core import Op, Value
 from weft.ir.types import FloatType
 
 __all__ = ["LOWER"]
-
-_IDS = 6
-"""Where a thread is: its block's place, and its own in the block."""
 
 
 def _widened(lw: Lowering, v: Value, dtype: DType) -> tuple[str, str]:
@@ -39,11 +39,15 @@ def _dtypes(site: PrintSite | AssertSite) -> list[DType]:
     return [p[0] if isinstance(p, tuple) else p for p in site.pieces if not isinstance(p, str)]
 
 
+def _declare(lw: Lowering, name: str) -> None:
+    lw.declare(name, "void", llvm_arguments(CALLS[name]))
+
+
 def _host_print(lw: Lowering, op: Op) -> None:
     number = op.int_attr("site")
     state, *values = op.operands
     block = _packed(lw, values, lw.prints[number])
-    lw.declare("weft$print", "void", "i64, i32, ptr")
+    _declare(lw, "weft$print")
     lw.put(f"call void @weft$print({lw.typed(state)}, i32 {number}, ptr {block})")
 
 
@@ -75,7 +79,7 @@ def _assert(lw: Lowering, op: Op) -> None:
 
 def _host_failed(lw: Lowering, op: Op) -> None:
     state, *rest = op.operands
-    ids, values = rest[:_IDS], rest[_IDS:]
+    ids, values = rest[:IDS], rest[IDS:]
     block = lw.scratch(3)
     for n, v in enumerate(ids):
         at, narrow = lw.new(), lw.new()
@@ -86,7 +90,7 @@ def _host_failed(lw: Lowering, op: Op) -> None:
     lw.put(f"{half} = getelementptr inbounds i32, ptr {block}, i64 3")
     number = op.int_attr("site")
     told = _packed(lw, values, lw.asserts[number])
-    lw.declare("weft$assert", "void", "i64, i32, ptr, ptr, ptr")
+    _declare(lw, "weft$assert")
     where = f"ptr {block}, ptr {half}, ptr {told}"
     lw.put(f"call void @weft$assert({lw.typed(state)}, i32 {number}, {where})")
 
@@ -94,7 +98,7 @@ def _host_failed(lw: Lowering, op: Op) -> None:
 def _host_parted(lw: Lowering, op: Op) -> None:
     place = lw.string(str(op.attrs["place"]).encode())
     flag = "true" if op.attrs["flag"] else "false"
-    lw.declare("weft$parted", "void", "i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i1, ptr")
+    _declare(lw, "weft$parted")
     lw.put(f"call void @weft$parted({lw.args(op)}, i1 {flag}, ptr {place})")
 
 

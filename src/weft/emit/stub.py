@@ -3,14 +3,16 @@
 Python calls it as a builtin in place of ``enqueue_function``. It looks for a launch that the caller
 has made before: the same kernel, keywords and types of arguments. Then it checks the values, packs
 them and calls the driver; anything else goes on to Python. Arrays of other libraries are read through
-DLPack's exchange API, whose functions their types name. What it looks through are structs that
-``runtime/native_launch.py`` fills.
+DLPack's exchange API, whose functions their types name. What it looks through are the structs of
+``abi/sites.py``, which ``runtime/native_launch.py`` fills.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weft.abi.records import Fields, llvm_record
+from weft.abi.sites import BUCKETS, MOST_INTS, MOST_SLOTS, STAYS, Ask, Entry, Held, Site, Table
 from weft.emit.stub_arrays import ARRAYS
 from weft.emit.stub_held import HELD
 from weft.emit.stub_pack import PACK
@@ -20,10 +22,7 @@ __all__ = ["ENTRY", "stub_text"]
 ENTRY = "weft_enqueue"
 
 _TEXT = """
-%Table = type {{ ptr, ptr, ptr, ptr, ptr, [32 x ptr], i64, i64 }}
-%Site = type {{ ptr, ptr, ptr, i64, i64, ptr, i64, ptr, ptr, ptr, i64, i64, [6 x i64], i64, i64, ptr, i64,
-                ptr, ptr, i64 }}
-%Entry = type {{ i64, ptr, i64, i64, i64, i64 }}
+{records}
 
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare ptr @PyLong_FromLong(i64)
@@ -110,7 +109,7 @@ entry:
 }}
 
 {arrays}
-{held}
+{held_code}
 {pack}
 define ptr @weft_enqueue(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{
 entry:
@@ -120,7 +119,7 @@ entry:
   %tablei = call i64 @weft_int(ptr %tableo, ptr %overflow)
   %table = inttoptr i64 %tablei to ptr
   ; while calls are under way, sites that are forgotten stay in memory
-  %insidep = getelementptr %Table, ptr %table, i64 0, i32 6
+  %insidep = getelementptr %Table, ptr %table, i64 0, i32 {table.inside}
   %before = load i64, ptr %insidep
   %more = add i64 %before, 1
   store i64 %more, ptr %insidep
@@ -133,11 +132,11 @@ entry:
 
 define internal ptr @weft_find(ptr %table, ptr %args, i64 %count, ptr %names) alwaysinline nounwind {{
 entry:
-  %slots = alloca [32 x i64], align 16
-  %params = alloca [32 x ptr], align 16
-  %dims = alloca [22 x i64], align 16  ; behind the extents, ints that need only be the same
-  %owners = alloca [32 x ptr], align 16
-  %ends = alloca [32 x i64], align 16
+  %slots = alloca [{most_slots} x i64], align 16
+  %params = alloca [{most_slots} x ptr], align 16
+  %dims = alloca [{most_dims} x i64], align 16  ; behind the extents, ints that need only be the same
+  %owners = alloca [{most_slots} x ptr], align 16
+  %ends = alloca [{most_slots} x i64], align 16
   %current_stream = alloca ptr
   %overflow = alloca i32
   %any = icmp sgt i64 %count, 0
@@ -146,9 +145,9 @@ find:
   %kernel = load ptr, ptr %args
   %bits = ptrtoint ptr %kernel to i64
   %shifted = lshr i64 %bits, 4
-  %bucket = and i64 %shifted, 31
-  %first = getelementptr %Table, ptr %table, i64 0, i32 5, i64 %bucket
-  %changesp = getelementptr %Table, ptr %table, i64 0, i32 7
+  %bucket = urem i64 %shifted, {buckets}
+  %first = getelementptr %Table, ptr %table, i64 0, i32 {table.buckets}, i64 %bucket
+  %changesp = getelementptr %Table, ptr %table, i64 0, i32 {table.changes}
   %changes = load i64, ptr %changesp
   br label %next
 next:
@@ -157,11 +156,11 @@ next:
   %end = icmp eq ptr %site, null
   br i1 %end, label %python, label %compare
 compare:
-  %kp = getelementptr %Site, ptr %site, i64 0, i32 1
+  %kp = getelementptr %Site, ptr %site, i64 0, i32 {site.kernel}
   %k = load ptr, ptr %kp
-  %namesp = getelementptr %Site, ptr %site, i64 0, i32 2
+  %namesp = getelementptr %Site, ptr %site, i64 0, i32 {site.names}
   %ns = load ptr, ptr %namesp
-  %countp = getelementptr %Site, ptr %site, i64 0, i32 3
+  %countp = getelementptr %Site, ptr %site, i64 0, i32 {site.count}
   %cn = load i64, ptr %countp
   %c0 = icmp eq ptr %k, %kernel
   %c1 = icmp eq i64 %cn, %count
@@ -176,9 +175,9 @@ tuples:
 miss:
   br label %next
 pack:
-  %constp = getelementptr %Site, ptr %site, i64 0, i32 7
+  %constp = getelementptr %Site, ptr %site, i64 0, i32 {site.constants}
   %const = load ptr, ptr %constp
-  %slotsn = getelementptr %Site, ptr %site, i64 0, i32 6
+  %slotsn = getelementptr %Site, ptr %site, i64 0, i32 {site.slots}
   %nslots = load i64, ptr %slotsn
   br label %prepare
 prepare:
@@ -195,26 +194,26 @@ put:
   %j1 = add i64 %j, 1
   br label %prepare
 extents:
-  %dimsp = getelementptr %Site, ptr %site, i64 0, i32 12
+  %dimsp = getelementptr %Site, ptr %site, i64 0, i32 {site.dims}
   call void @llvm.memcpy.inline.p0.p0.i64(ptr %dims, ptr %dimsp, i64 48, i1 false)
   %packed = call i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners,
                             ptr %ends)
   %ok = icmp ne i64 %packed, 0
   br i1 %ok, label %held, label %miss
 held:
-  %heldp = getelementptr %Site, ptr %site, i64 0, i32 18
+  %heldp = getelementptr %Site, ptr %site, i64 0, i32 {site.held}
   %helds = load ptr, ptr %heldp
-  %held_countp = getelementptr %Site, ptr %site, i64 0, i32 19
+  %held_countp = getelementptr %Site, ptr %site, i64 0, i32 {site.held_count}
   %held_count = load i64, ptr %held_countp
   %unchanged = call i1 @weft_held(ptr %helds, i64 %held_count)
   br i1 %unchanged, label %place, label %miss
 place:
-  %stream_ofp = getelementptr %Site, ptr %site, i64 0, i32 15
+  %stream_ofp = getelementptr %Site, ptr %site, i64 0, i32 {site.stream_of}
   %stream_of = load ptr, ptr %stream_ofp
   %own = icmp eq ptr %stream_of, null
   br i1 %own, label %threads, label %guest
 guest:
-  %devicep = getelementptr %Site, ptr %site, i64 0, i32 16
+  %devicep = getelementptr %Site, ptr %site, i64 0, i32 {site.device}
   %device = load i64, ptr %devicep
   %device_kind = trunc i64 %device to i32
   %device_high = lshr i64 %device, 32
@@ -229,7 +228,7 @@ compare_streams:
   %raw = load ptr, ptr %current_stream
   %default = icmp eq ptr %raw, null
   %used_stream = select i1 %default, ptr inttoptr (i64 1 to ptr), ptr %raw
-  %its_streamp = getelementptr %Site, ptr %site, i64 0, i32 9
+  %its_streamp = getelementptr %Site, ptr %site, i64 0, i32 {site.stream}
   %its_stream = load ptr, ptr %its_streamp
   %the_stream = icmp eq ptr %used_stream, %its_stream
   br i1 %the_stream, label %threads, label %miss
@@ -242,7 +241,7 @@ threads:
   %bz = load i64, ptr %bzp
   %bxy = mul i64 %bx, %by
   %bxyz = mul i64 %bxy, %bz
-  %mostp = getelementptr %Site, ptr %site, i64 0, i32 13
+  %mostp = getelementptr %Site, ptr %site, i64 0, i32 {site.max_threads}
   %most = load i64, ptr %mostp
   %few = icmp ule i64 %bxyz, %most
   ; reading an array may have run code of Python, which may have closed what the site is for
@@ -262,22 +261,22 @@ launch:
   %bx32 = trunc i64 %bx to i32
   %by32 = trunc i64 %by to i32
   %bz32 = trunc i64 %bz to i32
-  %usedp = getelementptr %Site, ptr %site, i64 0, i32 11
+  %usedp = getelementptr %Site, ptr %site, i64 0, i32 {site.used}
   store i64 1, ptr %usedp
-  %functionp = getelementptr %Site, ptr %site, i64 0, i32 8
+  %functionp = getelementptr %Site, ptr %site, i64 0, i32 {site.function}
   %function = load ptr, ptr %functionp
-  %streamp = getelementptr %Site, ptr %site, i64 0, i32 9
+  %streamp = getelementptr %Site, ptr %site, i64 0, i32 {site.stream}
   %stream = load ptr, ptr %streamp
-  %sharedp = getelementptr %Site, ptr %site, i64 0, i32 10
+  %sharedp = getelementptr %Site, ptr %site, i64 0, i32 {site.shared}
   %shared = load i64, ptr %sharedp
   %shared32 = trunc i64 %shared to i32
-  %configp = getelementptr %Site, ptr %site, i64 0, i32 17
+  %configp = getelementptr %Site, ptr %site, i64 0, i32 {site.config}
   %config = load ptr, ptr %configp
   %plain = icmp eq ptr %config, null
   %state = call ptr @PyEval_SaveThread()
   br i1 %plain, label %simple, label %extended
 extended:
-  %call_exp = getelementptr %Table, ptr %table, i64 0, i32 1
+  %call_exp = getelementptr %Table, ptr %table, i64 0, i32 {table.launch_ex}
   %call_ex = load ptr, ptr %call_exp
   %rc1 = call i32 %call_ex(ptr %config, ptr %function, ptr %params, ptr null)
   br label %launched
@@ -299,25 +298,27 @@ failed:
 raise:
   %rc64 = sext i32 %rc to i64
   %number = call ptr @PyLong_FromLong(i64 %rc64)
-  %failp = getelementptr %Table, ptr %table, i64 0, i32 3
+  %failp = getelementptr %Table, ptr %table, i64 0, i32 {table.failed}
   %fail = load ptr, ptr %failp
   %raised = call ptr @PyObject_CallOneArg(ptr %fail, ptr %number)
   call void @Py_DecRef(ptr %number)
   ret ptr %raised
 python:
   ; kept, since another thread may look for its own keywords by then; both may be null
-  %lastp = getelementptr %Table, ptr %table, i64 0, i32 4
+  %lastp = getelementptr %Table, ptr %table, i64 0, i32 {table.names}
   %last = load ptr, ptr %lastp
   call void @Py_IncRef(ptr %names)
   store ptr %names, ptr %lastp
   call void @Py_DecRef(ptr %last)
-  %slowp = getelementptr %Table, ptr %table, i64 0, i32 2
+  %slowp = getelementptr %Table, ptr %table, i64 0, i32 {table.slow}
   %slow = load ptr, ptr %slowp
   %result = call ptr @PyObject_Vectorcall(ptr %slow, ptr %args, i64 %count, ptr %names)
   ret ptr %result
 }}
 """
 
+
+_RECORDS = (Table, Site, Entry, Held)
 
 # How an int has its number of digits, of 30 bits each, and its sign. Python's C API has no such access.
 _DIGITS = """  %n = lshr i64 %head, 3
@@ -360,18 +361,25 @@ def stub_text(
         owner_offset: where a buffer has the owner of its memory.
         elsewhere: the driver's statuses with which Python tries again.
     """
-    offsets = {
+    facts = {
         "type_offset": type_offset,
         "size_offset": type_offset + 8,
         "table_offset": table_offset,
         "address_offset": address_offset,
         "owner_offset": owner_offset,
+        "most_slots": MOST_SLOTS,
+        "most_dims": Site.dims.size // 8 + MOST_INTS,
+        "buckets": BUCKETS,
+        "stays": STAYS,
+        "ask": Ask,
+        **{record.__name__.lower(): Fields(record) for record in _RECORDS},
     }
     return _TEXT.format(
-        **offsets,
-        pack=PACK.format(**offsets),
+        **facts,
+        records="\n".join(map(llvm_record, _RECORDS)),
+        pack=PACK.format(**facts),
         elsewhere=" ".join(f"i32 {status}, label %python" for status in elsewhere),
         arrays=ARRAYS,
-        held=HELD,
+        held_code=HELD.format(**facts),
         digits=_digits(version),
     )

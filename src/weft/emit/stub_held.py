@@ -1,7 +1,7 @@
 """The part of the launch stub that looks whether what a kernel has read is still what it was, as LLVM IR.
 
 What is read are names in dictionaries, all items of one in order, or memory: a captured variable, the items
-of a list, the bytes of an array. ``runtime/stub_entries.py`` has the struct.
+of a list, the bytes of an array. ``abi/sites.py`` has the struct.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 __all__ = ["HELD"]
 
 HELD = """
-%Held = type { i64, ptr, ptr, ptr }
-
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
 declare i64 @PyDict_Size(ptr)
 declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
 
 ; Whether so many bytes are the same.
-define i1 @weft_alike(ptr %x, ptr %y, i64 %size) nounwind {
+define i1 @weft_alike(ptr %x, ptr %y, i64 %size) nounwind {{
 entry:
   %words = and i64 %size, -8
   br label %word
@@ -48,10 +46,10 @@ yes:
   ret i1 true
 no:
   ret i1 false
-}
+}}
 
 ; Whether a dictionary has these keys and values, in this order.
-define i1 @weft_items(ptr %dict, ptr %expected, i64 %count) nounwind {
+define i1 @weft_items(ptr %dict, ptr %expected, i64 %count) nounwind {{
 entry:
   %at = alloca i64
   %key = alloca ptr
@@ -86,10 +84,10 @@ yes:
   ret i1 true
 no:
   ret i1 false
-}
+}}
 
 ; Whether all that was read is what it was.
-define i1 @weft_held(ptr %held, i64 %count) nounwind {
+define i1 @weft_held(ptr %held, i64 %count) nounwind {{
 entry:
   br label %loop
 loop:
@@ -99,11 +97,11 @@ loop:
 one:
   %e = getelementptr %Held, ptr %held, i64 %i
   %size = load i64, ptr %e
-  %ofp = getelementptr %Held, ptr %e, i64 0, i32 1
+  %ofp = getelementptr %Held, ptr %e, i64 0, i32 {held.of}
   %of = load ptr, ptr %ofp
-  %keyp = getelementptr %Held, ptr %e, i64 0, i32 2
+  %keyp = getelementptr %Held, ptr %e, i64 0, i32 {held.key}
   %key = load ptr, ptr %keyp
-  %expectedp = getelementptr %Held, ptr %e, i64 0, i32 3
+  %expectedp = getelementptr %Held, ptr %e, i64 0, i32 {held.expected}
   %expected = load ptr, ptr %expectedp
   %keyed = icmp ne ptr %key, null
   br i1 %keyed, label %name, label %content
@@ -134,5 +132,5 @@ yes:
   ret i1 true
 no:
   ret i1 false
-}
+}}
 """

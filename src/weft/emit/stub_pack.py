@@ -1,7 +1,7 @@
 """The part of the launch stub that checks arguments against a site's entries and packs them, as LLVM IR.
 
-What an entry asks is decided by its kind, one of the numbers that ``runtime/stub_entries.py`` gives. Braces
-are doubled, since ``emit/stub.py`` fills in offsets by ``str.format``.
+What an entry asks is decided by its kind, one of ``abi/sites.py``. Braces are doubled, since ``emit/stub.py``
+fills in offsets and the numbers of fields by ``str.format``.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ no:
 define i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners, ptr %ends)
     alwaysinline nounwind {{
 entry:
-  %totalp = getelementptr %Site, ptr %site, i64 0, i32 4
+  %totalp = getelementptr %Site, ptr %site, i64 0, i32 {site.total}
   %total = load i64, ptr %totalp
-  %entriesp = getelementptr %Site, ptr %site, i64 0, i32 5
+  %entriesp = getelementptr %Site, ptr %site, i64 0, i32 {site.entries}
   %entries = load ptr, ptr %entriesp
-  %apartp = getelementptr %Site, ptr %site, i64 0, i32 14
+  %apartp = getelementptr %Site, ptr %site, i64 0, i32 {site.apart}
   %apart = load i64, ptr %apartp
   br label %loop
 loop:
@@ -81,21 +81,21 @@ one:
   %arg = select i1 %whole, ptr %given, ptr %within
   %e = getelementptr %Entry, ptr %entries, i64 %i
   %how = load i64, ptr %e
-  %kind = and i64 %how, 255
-  %stays = icmp ugt i64 %how, 255  ; the next entry is for the same argument, a struct
+  %kind = urem i64 %how, {stays}
+  %stays = icmp uge i64 %how, {stays}  ; the next entry is for the same argument, a struct
   %place2 = select i1 %stays, i64 %place, i64 %place1
-  %whatp = getelementptr %Entry, ptr %e, i64 0, i32 1
+  %whatp = getelementptr %Entry, ptr %e, i64 0, i32 {entry.what}
   %what = load ptr, ptr %whatp
-  %ap = getelementptr %Entry, ptr %e, i64 0, i32 2
+  %ap = getelementptr %Entry, ptr %e, i64 0, i32 {entry.a}
   %a = load i64, ptr %ap
-  %bp = getelementptr %Entry, ptr %e, i64 0, i32 3
+  %bp = getelementptr %Entry, ptr %e, i64 0, i32 {entry.b}
   %b = load i64, ptr %bp
-  %cp = getelementptr %Entry, ptr %e, i64 0, i32 4
+  %cp = getelementptr %Entry, ptr %e, i64 0, i32 {entry.c}
   %c = load i64, ptr %cp
-  %np = getelementptr %Entry, ptr %e, i64 0, i32 5
+  %np = getelementptr %Entry, ptr %e, i64 0, i32 {entry.slot}
   %n = load i64, ptr %np
   %slot = getelementptr i64, ptr %slots, i64 %n
-  %same = icmp eq i64 %kind, 0
+  %same = icmp eq i64 %kind, {ask.IDENTITY}
   br i1 %same, label %identity, label %typed
 identity:
   %is = icmp eq ptr %arg, %what
@@ -106,22 +106,22 @@ typed:
   %right = icmp eq ptr %type, %what
   br i1 %right, label %value, label %no
 value:
-  switch i64 %kind, label %no [ i64 1, label %buffer
-                                i64 2, label %integer
-                                i64 3, label %single
-                                i64 4, label %double
-                                i64 5, label %dimension
-                                i64 6, label %int_single
-                                i64 7, label %int_double
-                                i64 8, label %has
-                                i64 9, label %inside
-                                i64 10, label %array
-                                i64 11, label %asked
-                                i64 12, label %ints
-                                i64 13, label %wide
-                                i64 14, label %narrow
-                                i64 15, label %scalar
-                                i64 16, label %field ]
+  switch i64 %kind, label %no [ i64 {ask.BUFFER}, label %buffer
+                                i64 {ask.INTEGER}, label %integer
+                                i64 {ask.SINGLE}, label %single
+                                i64 {ask.DOUBLE}, label %double
+                                i64 {ask.DIMENSION}, label %dimension
+                                i64 {ask.INT_SINGLE}, label %int_single
+                                i64 {ask.INT_DOUBLE}, label %int_double
+                                i64 {ask.MEMBER}, label %has
+                                i64 {ask.INSIDE}, label %inside
+                                i64 {ask.ARRAY}, label %array
+                                i64 {ask.REFUSES}, label %asked
+                                i64 {ask.INTS}, label %ints
+                                i64 {ask.WIDE}, label %wide
+                                i64 {ask.NARROW}, label %narrow
+                                i64 {ask.SCALAR}, label %scalar
+                                i64 {ask.FIELD}, label %field ]
 field:
   %field_name = inttoptr i64 %a to ptr
   %value_of_field = call ptr @PyObject_GetAttr(ptr %arg, ptr %field_name)

@@ -1,6 +1,6 @@
 """Kernels for targets without hardware threads: loops over blocks and threads around the body.
 
-The entry takes the packed arguments and the launch's record (``weft.runtime.cpu_native``), and takes
+The entry takes the packed arguments and the launch's record (``weft.abi.cpu_launch``), and takes
 chunks of blocks until none is left, so any number of workers may call it at once. A body without
 barriers is one nest of thread loops, the innermost marked parallel so that LLVM vectorises it; a
 body with barriers is split at them (``weft.passes.barrier_split``).
@@ -8,9 +8,11 @@ body with barriers is split at them (``weft.passes.barrier_split``).
 
 from __future__ import annotations
 
+from weft.abi.cpu_launch import Launch
+from weft.abi.records import place_of
 from weft.ir.builder import Builder
 from weft.ir.core import Function, Module, Op, Region, Value
-from weft.ir.types import I1, I8, I32, I64, Type, pointer
+from weft.ir.types import I1, I8, I32, I64, pointer
 from weft.passes.barrier_split import BarrierBody
 from weft.passes.end_threads import branch_at_assertions, return_ends
 from weft.passes.guard_bounds import Bound, take_guards
@@ -21,7 +23,6 @@ from weft.passes.thread_context import Context, Rewriter, SharedLayout, add_cont
 __all__ = ["thread_loops"]
 
 _P = pointer(0)
-_GRID, _BLOCK, _NEXT, _TOTAL, _CHUNK, _STATE, _DYNAMIC, _OVER = 0, 12, 24, 32, 40, 48, 56, 64
 
 
 def thread_loops(module: Module) -> None:
@@ -54,14 +55,18 @@ class _Entry:
         self.together = not layout.size and not has_barrier(kernel.body)
         self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
 
-    def field(self, offset: int, kind: Type) -> Value:
-        """A field of the launch record, integers widened to 64 bits."""
-        b = self.b
-        at = b.value("llvm.getelementptr", (self.launch, b.constant(offset, I64)), _P, {"elem_type": I8})
-        value = b.value(
-            "llvm.load", (at,), kind, {"alignment": kind.bits // 8, "invariant": False, "volatile": False}
-        )
-        return b.value("arith.extui", (value,), I64) if kind is I32 else value
+    def at(self, name: str, n: int = 0) -> Value:
+        """The address of a field of the launch record, or of its n-th element."""
+        b, (offset, size) = self.b, place_of(Launch, name)
+        place = (self.launch, b.constant(offset + n * size, I64))
+        return b.value("llvm.getelementptr", place, _P, {"elem_type": I8})
+
+    def field(self, name: str, n: int = 0) -> Value:
+        """The same field, widened to 64 bits."""
+        b, (_, size) = self.b, place_of(Launch, name)
+        attrs = {"alignment": size, "invariant": False, "volatile": False}
+        value = b.value("llvm.load", (self.at(name, n),), I32 if size == 4 else I64, attrs)
+        return b.value("arith.extui", (value,), I64) if size == 4 else value
 
     def build(self) -> list[Function]:
         """What a host calls, and the loops, which take the kernel's arguments one by one.
@@ -81,18 +86,16 @@ class _Entry:
         made = Function(name, [*parameters, self.launch], (), Region(), False, *place, inline=True)
         made.alone = k.alone
         b.region = made.body
-        grid = [self.field(_GRID + 4 * n, I32) for n in range(3)]
-        block = [self.field(_BLOCK + 4 * n, I32) for n in range(3)]
-        total, chunk, state = (self.field(o, I64) for o in (_TOTAL, _CHUNK, _STATE))
+        grid = [self.field("grid", n) for n in range(3)]
+        block = [self.field("block", n) for n in range(3)]
+        total, chunk, state = (self.field(name) for name in ("total", "chunk", "state"))
         size = b.value(
-            "arith.addi", (self.field(_DYNAMIC, I64), b.constant(self.layout.size + 128, I64)), I64
+            "arith.addi", (self.field("dynamic_shared"), b.constant(self.layout.size + 128, I64)), I64
         )
         attrs = {"elem_type": I8, "count": 0, "alignment": 128}
         shared = b.emit("llvm.alloca", (size,), (_P,), attrs).result
         start = b.emit("weft.slot", (), (pointer(5),), {"elem_type": I64, "name": "start"}).result
-        following = b.value(
-            "llvm.getelementptr", (self.launch, b.constant(_NEXT, I64)), _P, {"elem_type": I8}
-        )
+        following = self.at("next")
         zero, one = b.constant(0, I64), b.constant(1, I64)
         condition, body, blocks = Region(), Region(), Region()
         with b.into(condition):
@@ -157,7 +160,7 @@ class _Entry:
         b, size = self.b, context.block_dim[axis]
         if axis < self.kernel.over_rank:
             begin = b.value("arith.muli", (context.block_id[axis], size), I64)
-            size = self.smaller(b.value("arith.subi", (self.field(_OVER + 8 * axis, I64), begin), I64), size)
+            size = self.smaller(b.value("arith.subi", (self.field("over", axis), begin), I64), size)
         return size
 
     def blocks(self, context: Context, count: Value, parameters: list[Value], head: list[Op]) -> None:

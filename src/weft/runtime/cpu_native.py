@@ -1,10 +1,4 @@
-"""The native side of a launch on the CPU: the entry's calling convention, and what it calls back.
-
-A kernel is compiled to ``void ENTRY(uint64_t *arguments, Launch *launch)``. Each thread that takes
-part calls it once with the same two pointers. It takes ``chunk`` blocks at a time from
-``launch->next``, atomically, and returns when ``total`` are taken; block ``i`` is
-``x + grid.x * (y + grid.y * z)``. For ``print``, ``assert`` and large memory it calls ``externals``.
-"""
+"""The native side of a launch on the CPU: the entry is called, and calls back (``abi/cpu_launch.py``)."""
 
 from __future__ import annotations
 
@@ -16,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from weft.abi.cpu_launch import CALLS, Launch
 from weft.artifact import Artifact
 from weft.diagnostics import Diagnostic
 from weft.diagnostics.parted import Parting
@@ -23,28 +18,13 @@ from weft.runtime.cpu_pool import pool, processors
 from weft.runtime.driver import Extents
 from weft.runtime.printing import Console, assertion_failed, format_print, value_count
 
-__all__ = ["CpuFunction", "LaunchBlock", "LoadObject", "LoadedCode", "externals", "run_launch"]
+__all__ = ["CpuFunction", "LoadObject", "LoadedCode", "externals", "run_launch"]
 
 _SMALL = 2048
 """A first launch of fewer threads stays on the stream's own thread."""
 _SMALL_SECONDS = 4e-5
 """Later launches do where all the work would take less than this: waking others costs about half."""
 _CHUNKS_PER_WORKER = 8
-
-
-class LaunchBlock(ctypes.Structure):
-    """``struct Launch``, which an entry reads and takes its blocks from."""
-
-    _fields_ = [
-        ("grid", ctypes.c_int32 * 3),
-        ("block", ctypes.c_int32 * 3),
-        ("next", ctypes.c_int64),
-        ("total", ctypes.c_int64),
-        ("chunk", ctypes.c_int64),
-        ("state", ctypes.c_uint64),
-        ("dynamic_shared", ctypes.c_int64),
-        ("over", ctypes.c_int64 * 3),
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +39,6 @@ LoadObject = Callable[[bytes, str, dict[str, int]], LoadedCode]
 """Loads an object file: its bytes, the entry's symbol, addresses of the symbols that it may call."""
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-_PRINT = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64))
-_ASSERT = ctypes.CFUNCTYPE(
-    None,
-    ctypes.c_uint64,
-    ctypes.c_int32,
-    ctypes.POINTER(ctypes.c_int32),
-    ctypes.POINTER(ctypes.c_int32),
-    ctypes.POINTER(ctypes.c_uint64),
-)
-_PARTED = ctypes.CFUNCTYPE(None, ctypes.c_uint64, *[ctypes.c_int64] * 9, ctypes.c_bool, ctypes.c_char_p)
 
 
 class CpuFunction:
@@ -149,25 +119,21 @@ def _on_parted(state: int, *what: Any) -> None:
     running.failures.append(parting.happened(running.function.artifact.signature.name, where))
 
 
-_parted_callback = _PARTED(_on_parted)
-_print_callback = _PRINT(_on_print)
-_assert_callback = _ASSERT(_on_assert)
+_callbacks = {
+    name: CALLS[name](call)
+    for name, call in (("weft$print", _on_print), ("weft$assert", _on_assert), ("weft$parted", _on_parted))
+}
 
 
 @cache
 def externals() -> dict[str, int]:
     """The addresses of the functions that compiled kernels may call, by symbol."""
-
-    def address(callback: Any) -> int:
-        return ctypes.cast(callback, ctypes.c_void_p).value or 0
-
-    return {
-        "weft$print": address(_print_callback),
-        "weft$assert": address(_assert_callback),
-        "weft$parted": address(_parted_callback),
-        "weft$take_memory": address(ctypes.pythonapi.PyMem_RawMalloc),
-        "weft$give_memory": address(ctypes.pythonapi.PyMem_RawFree),
+    called = {
+        **_callbacks,
+        "weft$take_memory": ctypes.pythonapi.PyMem_RawMalloc,
+        "weft$give_memory": ctypes.pythonapi.PyMem_RawFree,
     }
+    return {name: ctypes.cast(call, ctypes.c_void_p).value or 0 for name, call in called.items()}
 
 
 def run_launch(
@@ -187,7 +153,7 @@ def run_launch(
     workers = 1 if small else min(processors(), total)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
-    launch = LaunchBlock(
+    launch = Launch(
         (ctypes.c_int32 * 3)(*grid),
         (ctypes.c_int32 * 3)(*block),
         0,

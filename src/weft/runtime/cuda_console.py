@@ -1,6 +1,6 @@
 """The console of a GPU: memory where kernels write what they print and which assertions failed.
 
-``emit/lower_console.py`` describes its form. A word of pinned host memory, the bell, says whether
+``abi/console.py`` describes its form. A word of pinned host memory, the bell, says whether
 there is anything to read, so that a wait for a quiet kernel costs nothing.
 """
 
@@ -11,6 +11,8 @@ import struct
 import threading
 from typing import TYPE_CHECKING, Any
 
+from weft.abi.console import ASSERTION, CONSOLE, IDS, KERNEL, KERNELS, WORD, WRITTEN, Connection, Head
+from weft.abi.records import place_of
 from weft.artifact import Artifact
 from weft.diagnostics import Diagnostic
 from weft.runtime.printing import Console, assertion_failed, format_print, value_count
@@ -21,9 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["DeviceConsole"]
 
 _WORDS = 1 << 20
-_HEAD = 8
-_ASSERTION = 1 << 62
-_IDS = 6
+_HEAD = ctypes.sizeof(Head)
 
 
 class DeviceConsole:
@@ -35,13 +35,13 @@ class DeviceConsole:
         self._kernels: list[Artifact] = []
         self._out = Console()
         cu, call = primary.cu, primary.call
-        self._address = int(call(cu.cuMemAlloc, 8 * (_HEAD + _WORDS)))
+        self._address = int(call(cu.cuMemAlloc, _HEAD + WORD * _WORDS))
         self._bell_address = int(call(cu.cuMemHostAlloc, 8, cu.CU_MEMHOSTALLOC_PORTABLE))
         self._bell = ctypes.c_uint64.from_address(self._bell_address)
         self._bell.value = 0
         self._stream = call(cu.cuStreamCreate, cu.CUstream_flags.CU_STREAM_NON_BLOCKING)
-        call(cu.cuMemsetD8Async, self._address, 0, 8 * (_HEAD + _WORDS), self._stream)
-        self._write(16, _WORDS)
+        call(cu.cuMemsetD8Async, self._address, 0, _HEAD + WORD * _WORDS, self._stream)
+        self._write("size", _WORDS)
 
     def connect(self, module: Any, artifact: Artifact) -> None:
         """Tell a module where the console is."""
@@ -49,8 +49,8 @@ class DeviceConsole:
         with self._lock:
             number = len(self._kernels)
             self._kernels.append(artifact)
-        place, size = call(cu.cuModuleGetGlobal, module, b"weft$console")
-        words = struct.pack("<QQQ", self._address, self._bell_address, number)
+        place, size = call(cu.cuModuleGetGlobal, module, CONSOLE.encode())
+        words = bytes(Connection(self._address, self._bell_address, number))
         call(cu.cuMemcpyHtoD, place, words, size)
 
     def read(self) -> list[Diagnostic]:
@@ -68,16 +68,17 @@ class DeviceConsole:
         return found
 
     def _take(self) -> list[Diagnostic]:
-        end, start, _, lost, failed = struct.unpack("<5Q", self._fetch(0, 40))
-        words = self._records(start, end)
+        known = Head.from_buffer_copy(self._fetch(0, _HEAD))
+        start = known.read
+        words = self._records(start, known.taken)
         at, found = 0, list[Diagnostic]()
-        while at < len(words) and words[at] >> 63:
+        while at < len(words) and words[at] & WRITTEN:
             head = words[at]
-            artifact = self._kernels[head >> 32 & 0x3FFFFFFF]
-            site = head & 0xFFFFFFFF
-            if head & _ASSERTION:
-                end_of_record = at + 1 + _IDS + value_count(artifact.asserts[site])
-                ids, values = words[at + 1 : at + 1 + _IDS], words[at + 1 + _IDS : end_of_record]
+            artifact = self._kernels[head >> KERNEL & KERNELS - 1]
+            site = head & (1 << KERNEL) - 1
+            if head & ASSERTION:
+                end_of_record = at + 1 + IDS + value_count(artifact.asserts[site])
+                ids, values = words[at + 1 : at + 1 + IDS], words[at + 1 + IDS : end_of_record]
                 found.append(assertion_failed(artifact, site, ids[:3], ids[3:], values))
                 at = end_of_record
             else:
@@ -88,23 +89,23 @@ class DeviceConsole:
         if at < len(words):
             self._bell.value = 1  # a kernel on another stream is about to write the rest
         self._clear(start, at)
-        self._write(8, start + at)
-        if lost:
-            self._write(24, 0)
+        self._write("read", start + at)
+        if known.lost:
+            self._write("lost", 0)
             self._out.write(
-                f"[weft: {lost} prints are missing here; between two waits there is room for "
+                f"[weft: {known.lost} prints are missing here; between two waits there is room for "
                 f"{_WORDS} values]\n"
             )
-        if failed:
-            self._write(32, 0)
+        if known.failed:
+            self._write("failed", 0)
         return found
 
     def _records(self, start: int, end: int) -> tuple[int, ...]:
         first, count = start % _WORDS, end - start
         until = min(count, _WORDS - first)
-        data = self._fetch(8 * (_HEAD + first), 8 * until)
+        data = self._fetch(_HEAD + WORD * first, WORD * until)
         if count > until:
-            data += self._fetch(8 * _HEAD, 8 * (count - until))
+            data += self._fetch(_HEAD, WORD * (count - until))
         return struct.unpack(f"<{count}Q", data)
 
     def _clear(self, start: int, count: int) -> None:
@@ -113,8 +114,8 @@ class DeviceConsole:
         cu = self._primary.cu
         for place, words in ((first, until), (0, count - until)):
             if words:
-                place = self._address + 8 * (_HEAD + place)
-                self._primary.call(cu.cuMemsetD8Async, place, 0, 8 * words, self._stream)
+                place = self._address + _HEAD + WORD * place
+                self._primary.call(cu.cuMemsetD8Async, place, 0, WORD * words, self._stream)
 
     def _fetch(self, offset: int, nbytes: int) -> bytes:
         out = ctypes.create_string_buffer(nbytes)
@@ -123,8 +124,8 @@ class DeviceConsole:
         call(cu.cuStreamSynchronize, self._stream)
         return out.raw
 
-    def _write(self, offset: int, value: int) -> None:
+    def _write(self, name: str, value: int) -> None:
         call, cu = self._primary.call, self._primary.cu
         word = struct.pack("<Q", value)
-        call(cu.cuMemcpyHtoDAsync, self._address + offset, word, 8, self._stream)
+        call(cu.cuMemcpyHtoDAsync, self._address + place_of(Head, name)[0], word, WORD, self._stream)
         call(cu.cuStreamSynchronize, self._stream)

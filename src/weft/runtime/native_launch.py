@@ -1,9 +1,7 @@
-"""Launches that were made before, as structs that the native launch stub looks through.
+"""Launches that were made before, for the native launch stub, which looks through them.
 
-``emit/stub.py`` is the code; here are its tables. A site is a kernel with the keywords and the types
-of arguments of one call in a program. The stub checks a site's entries against the arguments, packs
-them, and calls the driver. All objects that a site compares with are kept alive, so that no other
-can have their address.
+``abi/sites.py`` has the structs, ``emit/stub.py`` the code. All objects that a site compares with are
+kept alive, so that no other can have their address.
 """
 
 from __future__ import annotations
@@ -14,15 +12,14 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from weft.abi.sites import BUCKETS, MOST_SLOTS, Entry, Held, Site, Table
 from weft.artifact import Artifact
 from weft.runtime.driver import Function
 from weft.runtime.forks import after_fork
-from weft.runtime.stub_entries import Asks, Entry, Exchange, Held, Helds
+from weft.runtime.stub_entries import Asks, Exchange, Helds
 
 __all__ = ["Known", "Launcher"]
 
-_BUCKETS = 32
-_MOST = 32
 _SITES = 8
 """Sites of one kernel; a call that has other objects every time must not fill the memory."""
 _RENEWED = 64
@@ -31,48 +28,6 @@ _OLDER = 2
 """Sites of a launch that stay when what its code has read changes: it may change back."""
 _ALL = 256
 """Sites after which those go that made no launch since the last synchronisation."""
-
-
-class Site(ctypes.Structure):
-    """A launch as a program has made it."""
-
-    _fields_ = [
-        ("next", ctypes.c_void_p),
-        ("kernel", ctypes.c_void_p),
-        ("names", ctypes.c_void_p),
-        ("count", ctypes.c_int64),
-        ("total", ctypes.c_int64),
-        ("entries", ctypes.c_void_p),
-        ("slots", ctypes.c_int64),
-        ("constants", ctypes.c_void_p),
-        ("function", ctypes.c_void_p),
-        ("stream", ctypes.c_void_p),
-        ("shared", ctypes.c_int64),
-        ("used", ctypes.c_int64),
-        ("dims", ctypes.c_int64 * 6),
-        ("max_threads", ctypes.c_int64),
-        ("apart", ctypes.c_int64),
-        ("stream_of", ctypes.c_void_p),
-        ("device", ctypes.c_int64),
-        ("config", ctypes.c_void_p),
-        ("held", ctypes.c_void_p),
-        ("held_count", ctypes.c_int64),
-    ]
-
-
-class Table(ctypes.Structure):
-    """What the stub of one context knows."""
-
-    _fields_ = [
-        ("launch", ctypes.c_void_p),
-        ("launch_ex", ctypes.c_void_p),
-        ("slow", ctypes.c_void_p),
-        ("failed", ctypes.c_void_p),
-        ("names", ctypes.py_object),
-        ("buckets", ctypes.c_void_p * _BUCKETS),
-        ("inside", ctypes.c_int64),
-        ("changes", ctypes.c_int64),
-    ]
 
 
 class _Method(ctypes.Structure):
@@ -194,7 +149,7 @@ class Launcher:
         slots, asks = len(known.constants) // 8, known.asks
         if self._table.inside <= 1:  # the call that is learned from, which has done with the sites
             self._gone.clear()
-        if slots > _MOST or not self._make_room(known):
+        if slots > MOST_SLOTS or not self._make_room(known):
             return
         entries = (Entry * max(1, len(asks.entries)))(*asks.entries)
         block = ctypes.create_string_buffer(known.constants, max(8, len(known.constants)))
@@ -302,11 +257,11 @@ class Launcher:
     def _link(self) -> None:
         """Chain the sites; the stub looks at them while it holds the interpreter's lock, as this does."""
         self._table.changes += 1
-        for bucket in range(_BUCKETS):
+        for bucket in range(BUCKETS):
             self._table.buckets[bucket] = None
         # what was compiled for distinct buffers is found first; the other takes what it leaves
         for site, known in () if self._paused else sorted(self._sites, key=lambda one: one[1].apart):
-            bucket = id(known.kernel) >> 4 & _BUCKETS - 1
+            bucket = id(known.kernel) >> 4 & BUCKETS - 1
             site.next = self._table.buckets[bucket]
             self._table.buckets[bucket] = ctypes.addressof(site)
 

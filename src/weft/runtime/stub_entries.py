@@ -1,7 +1,4 @@
-"""What the native launch stub asks of an argument: the entries of a site, see ``runtime/native_launch.py``.
-
-Each kind of entry is a number that ``emit/stub_pack.py`` knows.
-"""
+"""What the native launch stub asks of an argument: the entries of a site, see ``abi/sites.py``."""
 
 from __future__ import annotations
 
@@ -13,40 +10,13 @@ from dataclasses import dataclass
 from types import MemberDescriptorType
 from typing import Any
 
+from weft.abi.sites import MOST_INTS, STAYS, Ask, Entry, Held
 from weft.runtime.buffers import DeviceBuffer
 
-__all__ = ["OFFSETS", "Asks", "Entry", "Exchange", "Held", "Helds", "member_offset", "supported"]
+__all__ = ["OFFSETS", "Asks", "Exchange", "Helds", "member_offset", "supported"]
 
 _NOWHERE = 6
 """An axis behind those of grid and block: for ints that need only be what they were."""
-_STAYS = 256
-"""Added to a kind: the next entry is for the same argument."""
-_TUPLE = 16
-"""Ints of a tuple that is compared by value."""
-
-
-class Entry(ctypes.Structure):
-    """What a site asks of one argument."""
-
-    _fields_ = [
-        ("kind", ctypes.c_int64),
-        ("what", ctypes.c_void_p),
-        ("a", ctypes.c_int64),
-        ("b", ctypes.c_int64),
-        ("c", ctypes.c_int64),
-        ("slot", ctypes.c_int64),
-    ]
-
-
-class Held(ctypes.Structure):
-    """What was read: of a dictionary the name ``key``; else bytes, or (~size) keys and values of one."""
-
-    _fields_ = [
-        ("size", ctypes.c_int64),
-        ("of", ctypes.c_void_p),
-        ("key", ctypes.c_void_p),
-        ("expected", ctypes.c_void_p),
-    ]
 
 
 class Helds:
@@ -122,6 +92,14 @@ class Exchange:
     """The stream that ``read`` must tell."""
 
 
+_FLOATING = {
+    (32, float): Ask.SINGLE,
+    (64, float): Ask.DOUBLE,
+    (32, int): Ask.INT_SINGLE,
+    (64, int): Ask.INT_DOUBLE,
+}
+
+
 class Asks:
     """The entries of a site under way; each method is for the next argument."""
 
@@ -134,7 +112,7 @@ class Asks:
         """The way from an argument, a struct, to the field whose value is next."""
 
     def _add(
-        self, kind: int, what: object, a: int = 0, b: int = 0, c: int = 0, slot: int = 0, means: object = None
+        self, kind: Ask, what: object, a: int = 0, b: int = 0, c: int = 0, slot: int = 0, means: object = None
     ) -> None:
         self.keep.append(what)
         self.entries.append(Entry(kind, id(what), a, b, c, slot))
@@ -154,18 +132,18 @@ class Asks:
         """For ``with``: what is asked is of one value."""
         for cls, name in self._path:
             self.keep.append(name)
-            self._add(16, cls, id(name))
+            self._add(Ask.FIELD, cls, id(name))
         yield
         if self._path:
-            self.entries[-1].kind |= _STAYS
+            self.entries[-1].kind |= STAYS
 
     def end(self) -> None:
         """What follows is for the next argument."""
-        self.entries[-1].kind &= _STAYS - 1
+        self.entries[-1].kind &= STAYS - 1
 
     def identity(self, value: object) -> None:
         """The same object again."""
-        self._add(0, value)
+        self._add(Ask.IDENTITY, value)
 
     def buffer(self, value: DeviceBuffer[Any], slot: int, alignment: int = 1) -> bool:
         """Any open buffer of this type, of the same context and element type; False where this one has none.
@@ -176,7 +154,7 @@ class Asks:
         if key is None:
             return False
         self.keep.append(key)
-        self._add(1, type(value), OFFSETS["_key"], id(key), alignment - 1, slot)
+        self._add(Ask.BUFFER, type(value), OFFSETS["_key"], id(key), alignment - 1, slot)
         return True
 
     def array(
@@ -195,7 +173,7 @@ class Asks:
         """
         for name in exchange.refuses:
             self.keep.append(name)
-            self._add(11, type(value), id(name))
+            self._add(Ask.REFUSES, type(value), id(name))
         code, bits = element
         rank, sizes = -1, ()
         if layout is not None:
@@ -204,48 +182,46 @@ class Asks:
         expected = (ctypes.c_int64 * len(words))(*words)
         self.keep.append(expected)
         where = ctypes.addressof(expected)
-        self._add(10, type(value), exchange.read, where, alignment - 1, slot, words)
+        self._add(Ask.ARRAY, type(value), exchange.read, where, alignment - 1, slot, words)
 
     def member(self, value: object, name: str) -> None:
         """An object of this type with the same member; what follows is still for the same argument."""
         cls, member = type(value), getattr(value, name)
         self.keep.append(member)
-        self._add(8, cls, member_offset(getattr(cls, name)), id(member))
+        self._add(Ask.MEMBER, cls, member_offset(getattr(cls, name)), id(member))
 
     def inside(self, value: object, name: str) -> None:
         """An object of this type; what follows is for its member."""
         cls = type(value)
-        self._add(9, cls, member_offset(getattr(cls, name)))
+        self._add(Ask.INSIDE, cls, member_offset(getattr(cls, name)))
 
     def integer(self, low: int, high: int, slot: int) -> None:
         """Any int in a range."""
-        self._add(2, int, low, high, 0, slot)
+        self._add(Ask.INTEGER, int, low, high, 0, slot)
 
     def scalar(self, given: type, size: int, low: int, high: int, slot: int) -> None:
         """Any NumPy integer of a type of 4 or 8 bytes, signed, in a range."""
-        self._add({8: 13, 4: 14}[size], given, low, high, 0, slot)
+        self._add(Ask.WIDE if size == 8 else Ask.NARROW, given, low, high, 0, slot)
 
     def floating(self, bits: int, given: type, slot: int) -> None:
         """Any float or int for a parameter of that many bits; a NumPy float of the same number."""
-        kind = {(32, float): 3, (64, float): 4, (32, int): 6, (64, int): 7}.get((bits, given))
-        if kind is None:
-            kind = {32: 15, 64: 4}[bits]
+        kind = _FLOATING.get((bits, given)) or (Ask.SCALAR if bits == 32 else Ask.DOUBLE)
         self._add(kind, given, 0, 0, 0, slot)
 
     def dimension(self, low: int, high: int, axis: int) -> None:
         """Any int in a range as what the grid (axis 0) or the block (axis 3) has in x."""
-        self._add(5, int, low, high, axis)
+        self._add(Ask.DIMENSION, int, low, high, axis)
 
     def dimensions(self, given: type, ranges: Sequence[tuple[int, int]], axis: int) -> None:
         """Any tuple of a type, of ints in these ranges, as the extents of the grid (axis 0) or the block."""
         words = (ctypes.c_int64 * (2 * len(ranges)))(*(bound for each in ranges for bound in each))
         self.keep.append(words)
-        self._add(12, given, ctypes.addressof(words), len(ranges), axis, means=tuple(ranges))
+        self._add(Ask.INTS, given, ctypes.addressof(words), len(ranges), axis, means=tuple(ranges))
 
     def equal(self, value: int | tuple[int, ...]) -> bool:
         """The same int, or ints in a tuple of this type, again; False where the stub has no room for them."""
         ints = value if isinstance(value, tuple) else (value,)
-        if len(ints) > _TUPLE or any(abs(each) >> 63 for each in ints):
+        if len(ints) > MOST_INTS or any(abs(each) >> 63 for each in ints):
             return False
         if isinstance(value, tuple):
             self.dimensions(type(value), [(each, each) for each in value], _NOWHERE)

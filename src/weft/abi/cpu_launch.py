@@ -1,0 +1,42 @@
+"""A launch where threads are loops: the record that an entry takes, and what compiled code calls.
+
+A kernel is compiled to ``void ENTRY(uint64_t *arguments, Launch *launch)``. Each thread that takes
+part calls it once with the same two pointers. It takes ``chunk`` blocks at a time from
+``launch->next``, atomically, and returns when ``total`` are taken; block ``i`` is
+``x + grid.x * (y + grid.y * z)``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+__all__ = ["CALLS", "Launch"]
+
+
+class Launch(ctypes.Structure):
+    """What an entry reads, and takes its blocks from."""
+
+    _fields_ = [
+        ("grid", ctypes.c_int32 * 3),
+        ("block", ctypes.c_int32 * 3),
+        ("next", ctypes.c_int64),
+        ("total", ctypes.c_int64),
+        ("chunk", ctypes.c_int64),
+        ("state", ctypes.c_uint64),
+        ("dynamic_shared", ctypes.c_int64),
+        ("over", ctypes.c_int64 * 3),
+    ]
+
+
+_WORDS = ctypes.POINTER(ctypes.c_uint64)
+_IDS = ctypes.POINTER(ctypes.c_int32)
+
+CALLS = {
+    "weft$print": ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, _WORDS),
+    "weft$assert": ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, _IDS, _IDS, _WORDS),
+    "weft$parted": ctypes.CFUNCTYPE(
+        None, ctypes.c_uint64, *[ctypes.c_int64] * 9, ctypes.c_bool, ctypes.c_char_p
+    ),
+}
+"""What a kernel may call of the runtime: a launch's ``state``, the site's number, and values in words of 8
+bytes; of an assertion the places of block and thread before them."""
