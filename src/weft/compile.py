@@ -10,6 +10,7 @@ from weft.compiler import EmissionKind, check_emission_kind, elaborate_kernel
 from weft.diagnostics import CompileError, a_, caller_location
 from weft.emit.llvm import warm
 from weft.emit.symbols import entry_symbol
+from weft.frontend.options import CompileOptions
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
@@ -90,7 +91,8 @@ def compile_info(
     specs = _specs(kernel, types, named)
     if kind not in ("ir", "llvm"):
         warm()
-    made = elaborate_kernel(kernel, specs, found, over=describe_over(over) if over else None, distinct=True)
+    options = CompileOptions(describe_over(over) if over else None, distinct=True)
+    made = elaborate_kernel(kernel, specs, found, options)
     code = made.emit(kind)
     return Info(entry_symbol(made.function.name, found), found.name, kind, code, dict(made.times))
 

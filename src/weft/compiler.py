@@ -13,7 +13,7 @@ from weft.dtype import DType
 from weft.emit.symbols import entry_symbol
 from weft.frontend.draft import Program
 from weft.frontend.elaborate import Elaborator
-from weft.frontend.over import Over
+from weft.frontend.options import PLAIN, CompileOptions
 from weft.frontend.room import with_room
 from weft.ir.core import Function, Module
 from weft.ir.effects import alone, effects_of
@@ -38,7 +38,7 @@ class Compilation:
     program: Program
     target: Target
     specs: Mapping[str, Spec]
-    over: Over | None
+    options: CompileOptions
     """As it was elaborated: a kernel that asks which thread it is has one element a thread."""
     written: frozenset[int]
     """The positions of arguments that it writes through."""
@@ -112,8 +112,9 @@ class Compilation:
             for leaf in machine_leaves(self.specs[p.name])
         ]
         arguments = [Parameter(*leaf, n in self.written) for n, leaf in enumerate(leaves)]
-        if self.over is not None and self.over.runner is not None:
-            arguments += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: self.over.rank]]
+        over = self.options.over
+        if over is not None and over.runner is not None:
+            arguments += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
         return Signature(self.function.name, tuple(arguments))
 
     def code(self) -> bytes:
@@ -126,6 +127,7 @@ class Compilation:
 
     def artifact(self, code: bytes | None = None) -> Artifact:
         """The kernel as the runtime takes it, with its code where that is known."""
+        over = self.options.over
         return Artifact(
             entry=entry_symbol(self.function.name, self.target),
             target=self.target.name,
@@ -134,8 +136,8 @@ class Compilation:
             signature=self.signature(),
             prints=self.program.prints,
             asserts=self.program.asserts,
-            over_rank=0 if self.over is None else self.over.rank,
-            per_thread=(1, 1) if self.over is None else self.over.per_thread,
+            over_rank=0 if over is None else over.rank,
+            per_thread=(1, 1) if over is None else over.per_thread,
             place=(self.function.file, self.function.line),
             uses=self.program.uses,
             dynamic_shared=self.program.dynamic_shared,
@@ -146,27 +148,22 @@ def elaborate_kernel(
     kernel: Kernel[...],
     specs: Mapping[str, Spec],
     target: str | Target,
-    *,
-    over: Over | None = None,
-    distinct: bool = False,
+    options: CompileOptions = PLAIN,
 ) -> Compilation:
-    """Elaborate and verify a kernel for parameters of these specs.
-
-    ``over`` describes a launch over a range; a kernel that asks which thread it is gets one element
-    a thread. ``distinct`` promises that no two pointer arguments reach the same memory. LLVM takes such
-    memory to be nobody else's, whatever the threads wait for; so where they wait, it is told of less.
-    """
+    """Elaborate and verify a kernel for parameters of these specs."""
     found = find_target(target)
-    return with_room(lambda: _elaborated(kernel, specs, found, over, distinct))
+    return with_room(lambda: _elaborated(kernel, specs, found, options))
 
 
 def _elaborated(
-    kernel: Kernel[...], specs: Mapping[str, Spec], found: Target, over: Over | None, distinct: bool
+    kernel: Kernel[...], specs: Mapping[str, Spec], found: Target, options: CompileOptions
 ) -> Compilation:
     start = time.perf_counter()
+    over = options.over
     if over is not None and found.supports(Feature.THREAD_LOOPS):
         over = replace(over, per_thread=(1, 1), runner=None)
     program, over = Elaborator(found).kernel(kernel, specs, over)
+    options = options._replace(over=over)
     module, function = program.module, program.function
     elaborated = time.perf_counter()
     try:
@@ -174,11 +171,11 @@ def _elaborated(
     except InvalidIR as error:
         raise _invalid(error, function) from (None if error.escaped else error)
     effects = effects_of(module, function)
-    if distinct:
+    if options.distinct:
         function.alone = alone(module, function, effects)
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    made = Compilation(kernel.function, program, found, specs, over, effects.written, times)
+    made = Compilation(kernel.function, program, found, specs, options, effects.written, times)
     _check_parameters(made)
     return made
 

@@ -27,7 +27,7 @@ from weft.foreign.arrays import ForeignArray, mapping_of
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.formats import bits_of
-from weft.frontend.over import Over
+from weft.frontend.options import CompileOptions
 from weft.lang import captured
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
@@ -253,7 +253,7 @@ class DeviceContext(BaseContext):
                 note_mismatch(problems, kernel.function, p, found, None)
         if problems:
             raise CompileError(problems.placed(caller_location(), 0))
-        self._load(bound, specs, None, distinct=True)
+        self._load(bound, specs, CompileOptions(distinct=True))
         self._go_native()
         return CompiledKernel(self, bound)
 
@@ -345,11 +345,9 @@ class DeviceContext(BaseContext):
         (specs, values, memory), (grid, block, plan) = taken, place
         extents = (0, 0, 0)
         distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
-        if plan is None:
-            reads, loaded = self._load(kernel, specs, None, distinct=distinct)
-        else:
-            way = describe_over(plan.rank, plan.per_thread)
-            reads, loaded = self._load(kernel, specs, way, distinct=distinct)
+        way = None if plan is None else describe_over(plan.rank, plan.per_thread)
+        reads, loaded = self._load(kernel, specs, CompileOptions(way, distinct))
+        if plan is not None:
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
             self._extents.check_made(plan, grid, len(args))
@@ -421,14 +419,14 @@ class DeviceContext(BaseContext):
                 self.__dict__["enqueue_function"] = self._native.make_builtin()
 
     def _load(
-        self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None, *, distinct: bool
+        self, kernel: Kernel[...], specs: Mapping[str, Spec], options: CompileOptions
     ) -> tuple[Reads, _Loaded]:
-        key = (kernel.function, tuple(specs.values()), over, distinct)
+        key = (kernel.function, tuple(specs.values()), options)
         found = self._loaded.find(key)
         if found is None:
 
             def load() -> _Loaded:
-                artifact = compile_kernel(kernel, specs, self.target, over=over, distinct=distinct)
+                artifact = compile_kernel(kernel, specs, self.target, options)
                 return _Loaded(self.device.load(artifact, kept), artifact.signature)
 
             found = self._loaded.make(key, specs.values(), load)

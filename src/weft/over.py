@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.frontend.over import Over
+from weft.frontend.options import Over
 from weft.gpu.over import run_over
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo

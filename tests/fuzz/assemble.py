@@ -12,6 +12,7 @@ from tests.fuzz.weft_run import load
 from tests.support.ptxas import find_ptxas
 
 from weft.compiler import elaborate_kernel
+from weft.frontend.options import CompileOptions
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
@@ -44,7 +45,7 @@ class Assembler:
             p.name: _spec(p.annotation, given[p.name]) for p in parameters(kernel.function)
         }
         over = describe_over(len(program.launch["over"]), (4, 1)) if "over" in program.launch else None
-        ptx = elaborate_kernel(kernel, specs, self.arch, over=over, distinct=True).emit("asm")
+        ptx = elaborate_kernel(kernel, specs, self.arch, CompileOptions(over, distinct=True)).emit("asm")
         assert isinstance(ptx, str)
         command = [self.ptxas, "-arch", self.arch, "-o", str(folder / "kernel.cubin"), "-"]
         done = subprocess.run(command, input=ptx.encode(), capture_output=True)

@@ -6,6 +6,7 @@ import re
 
 from weft import Float32, Int, Kernel, Pointer, kernel
 from weft.compiler import Compilation, elaborate_kernel
+from weft.frontend.options import CompileOptions
 from weft.gpu import global_idx, thread_idx
 from weft.ir.verify import verify_module
 from weft.lang.accept import spec_of_annotation
@@ -41,7 +42,7 @@ def over(
     kernel: Kernel[...], rank: int, per_thread: tuple[int, int], *, distinct: bool = True
 ) -> Compilation:
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.function)}
-    return elaborate_kernel(kernel, specs, "sm_90", over=describe_over(rank, per_thread), distinct=distinct)
+    return elaborate_kernel(kernel, specs, "sm_90", CompileOptions(describe_over(rank, per_thread), distinct))
 
 
 def asm(made: Compilation) -> str:

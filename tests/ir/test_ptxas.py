@@ -37,7 +37,7 @@ from weft import (
 )
 from weft.atomic import Atomic, fence
 from weft.compiler import elaborate_kernel
-from weft.frontend.over import Over
+from weft.frontend.options import CompileOptions, Over
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
@@ -247,7 +247,9 @@ class Case:
             else spec_of_annotation(p.annotation, *[v for n, v in self.given.items() if n == p.name])
             for p in parameters(self.kernel.function)
         }
-        text = elaborate_kernel(self.kernel, specs, arch, over=self.over, distinct=True).emit("asm")
+        text = elaborate_kernel(self.kernel, specs, arch, CompileOptions(self.over, distinct=True)).emit(
+            "asm"
+        )
         assert isinstance(text, str)
         return text
 

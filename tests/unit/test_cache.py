@@ -27,6 +27,7 @@ from weft.cache import tools
 from weft.cache.folder import NAME
 from weft.compiler import Compilation, elaborate_kernel
 from weft.dtype import DType
+from weft.frontend.options import CompileOptions
 from weft.gpu.host import DeviceContext
 from weft.ir.core import Function, Global, Loc, Module, Op, Region, Value
 from weft.ir.digest import module_bytes
@@ -198,7 +199,7 @@ def test_options_are_in_the_key(tmp_path: Path) -> None:
     k = kernel_of(SOURCE, tmp_path)
     specs = {"p": spec_of_annotation(Pointer[Float32])}
     made = [
-        elaborate_kernel(k, specs, "sm_90", over=over, distinct=distinct)
+        elaborate_kernel(k, specs, "sm_90", CompileOptions(over, distinct))
         for over in (None, describe_over(1), describe_over(1, (4, 1)), describe_over(2))
         for distinct in (False, True)
     ]

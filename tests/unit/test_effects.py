@@ -11,6 +11,7 @@ import pytest
 from weft import CompileError, Float32, Int, Int32, Pointer, func, kernel, math, struct
 from weft.atomic import Atomic, fence
 from weft.compiler import elaborate_kernel
+from weft.frontend.options import CompileOptions
 from weft.gpu import barrier, cluster_sync, global_idx, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.decorators import Kernel
@@ -89,7 +90,7 @@ def tensors(image: LayoutTensor[Float32], out: LayoutTensor[Float32]):
 def written(made: Kernel[...], *, target: str = "sm_90", over: int = 0, **types: Any) -> list[str]:
     specs = {p.name: spec_of_annotation(p.annotation, types.get(p.name)) for p in parameters(made.function)}
     plan = describe_over(over, (4, 1)) if over else None
-    artifact = elaborate_kernel(made, specs, target, over=plan, distinct=True).artifact()
+    artifact = elaborate_kernel(made, specs, target, CompileOptions(plan, distinct=True)).artifact()
     return [p.name for p in artifact.signature.parameters if p.written]
 
 
@@ -135,7 +136,7 @@ def hides(x: Pointer[Float32], out: Pointer[Float32]):
 def alone(made: Kernel[...], *, distinct: bool = True) -> list[str]:
     """The parameters whose memory LLVM takes to be reached by nothing else."""
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(made.function)}
-    text = elaborate_kernel(made, specs, "sm_90", distinct=distinct).llvm()
+    text = elaborate_kernel(made, specs, "sm_90", CompileOptions(distinct=distinct)).llvm()
     head = re.search(r"define [^{]*ptx_kernel [^{(]*\((.*)\) nounwind", text)
     assert head is not None
     given = head[1].split(", ")
@@ -294,6 +295,6 @@ def test_others_that_write_meanwhile() -> None:
 def test_what_others_write_is_read_after_the_wait(made: Kernel[...]) -> None:
     """LLVM moves the read of what it thinks stays as it is, and has no atomic loads of that."""
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(made.function)}
-    ptx = str(elaborate_kernel(made, specs, "sm_90", distinct=True).emit("asm"))
+    ptx = str(elaborate_kernel(made, specs, "sm_90", CompileOptions(distinct=True)).emit("asm"))
     reads = re.findall(r"(ld\.(?:relaxed|acquire)|fence\.acq|ld\.global(?:\.nc)?)\.", ptx)
     assert reads[-1] == ("ld.global.nc" if made is polls else "ld.global")

@@ -27,6 +27,7 @@ from weft import (
 )
 from weft.compiler import Compilation, elaborate_kernel
 from weft.frontend import elaborate
+from weft.frontend.options import CompileOptions
 from weft.gpu import barrier, global_idx, thread_idx
 from weft.gpu.cooperative import grid_sync
 from weft.lang.accept import spec_of_annotation
@@ -44,7 +45,9 @@ def compiled(f: Callable[..., Any], target: str = "sm_90", *, over: int = 0, **c
         p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
         for p in parameters(made.function)
     }
-    return elaborate_kernel(made, specs, target, over=describe_over(over, (4, 1)) if over else None)
+    return elaborate_kernel(
+        made, specs, target, CompileOptions(describe_over(over, (4, 1)) if over else None)
+    )
 
 
 def noted(made: Compilation) -> tuple[Any, ...]:
@@ -247,8 +250,8 @@ def test_one_element_a_thread_for_a_body_that_asks_for_its_thread() -> None:
         out[global_idx.x] = thread_idx.x
 
     made = compiled(asks, over=1)
-    assert made.over is not None
-    assert made.over.per_thread == (1, 1)
+    assert made.options.over is not None
+    assert made.options.over.per_thread == (1, 1)
     assert [f.name for f in made.module.functions] == ["asks_element", "asks"]
     assert noted(made)[0] == [["once\n"]]
     assert seen == ["Pointer"]

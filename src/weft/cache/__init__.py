@@ -22,7 +22,7 @@ from weft.artifact import Artifact
 from weft.cache.disk import load, store
 from weft.cache.tools import toolchain
 from weft.compiler import Compilation, elaborate_kernel
-from weft.frontend.over import Over
+from weft.frontend.options import PLAIN, CompileOptions
 from weft.ir.digest import module_bytes
 from weft.lang.decorators import Kernel
 from weft.lang.spec import Spec
@@ -57,9 +57,7 @@ def compile_kernel(
     kernel: Kernel[...],
     specs: Mapping[str, Spec],
     target: str | Target,
-    *,
-    over: Over | None = None,
-    distinct: bool = False,
+    options: CompileOptions = PLAIN,
 ) -> Artifact:
     """A kernel compiled for a target; its code from the cache, where the same IR has been there before."""
     global _new
@@ -68,7 +66,7 @@ def compile_kernel(
     known = load(seen) is not None
     if not known:
         _warm()  # while Python elaborates
-    made = elaborate_kernel(kernel, specs, found, over=over, distinct=distinct)
+    made = elaborate_kernel(kernel, specs, found, options)
     key = key_of(made)
     artifact = made.artifact(_kept(key, made.code))
     if key is not None and not known:
@@ -94,7 +92,7 @@ def key_of(made: Compilation) -> str | None:
     """The key of a kernel's code; None where it is not to be kept."""
     sites = repr((made.program.prints, made.program.asserts))
     places = [os.path.abspath(f.file) for f in made.module.functions]  # line tables name folders
-    return _key(made.target, module_bytes(made.module), sites, *places)
+    return _key(made.target, _in_order(made.options), module_bytes(made.module), sites, *places)
 
 
 def kept(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
@@ -116,21 +114,23 @@ def _key(target: Target, *parts: str | bytes) -> str | None:
         from weft.emit.llvm import host_machine
 
         machine = host_machine()
-    return hashlib.sha256(marshal.dumps((tools, _described(target), machine, parts), 2)).hexdigest()
-
-
-def _described(target: Target) -> list[str]:
-    """All of a target, in one order: it may be one that a program made."""
-    return [_in_order(getattr(target, field.name)) for field in dataclasses.fields(target)]
+    return hashlib.sha256(marshal.dumps((tools, _in_order(target), machine, parts), 2)).hexdigest()
 
 
 def _in_order(value: Any) -> str:
+    """All of a target, which may be one that a program made, or of options: the same in every process."""
     if isinstance(value, frozenset):
         return repr(sorted(map(str, cast("frozenset[object]", value))))
     if isinstance(value, Mapping):
-        return repr(sorted(cast("Mapping[Any, Any]", value).items()))
+        return repr(
+            sorted((name, _in_order(part)) for name, part in cast("Mapping[str, Any]", value).items())
+        )
     if callable(value):  # whose repr is another one in each process
         return f"{value.__module__}.{value.__qualname__}"
+    if dataclasses.is_dataclass(value):
+        return _in_order({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    if isinstance(value, tuple):
+        return "".join([f"{_in_order(part)}," for part in cast("tuple[object, ...]", value)])
     return repr(value)
 
 

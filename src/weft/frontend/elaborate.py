@@ -13,7 +13,7 @@ from weft.frontend.containers import captured, check_large, restored
 from weft.frontend.draft import Draft, Program, assemble, memory_of, reached, shared_memory
 from weft.frontend.facts import Facts, Restart
 from weft.frontend.locate import located, located_here
-from weft.frontend.over import Over
+from weft.frontend.options import Over
 from weft.frontend.returns import finish, mark_results
 from weft.frontend.stage import stage
 from weft.frontend.staging import Staging

@@ -1,0 +1,37 @@
+"""How a kernel is compiled, beside the types of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+__all__ = ["PLAIN", "CompileOptions", "Over"]
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A launch over a range.
+
+    ``rank`` extents; each thread does ``per_thread`` elements along x and along y. ``runner`` is the
+    library's staged function that calls the element for each of them:
+    ``runner(element, extents, per_x, per_y)``.
+    """
+
+    rank: int
+    per_thread: tuple[int, int] = (1, 1)
+    runner: Callable[..., Any] | None = None
+
+
+class CompileOptions(NamedTuple):
+    """All that one kernel is compiled for in two ways: it tells variants apart, and the cache, as a whole."""
+
+    over: Over | None = None
+    """What a launch over a range asks of elaboration, where threads are hardware."""
+    distinct: bool = False
+    """No two pointer arguments reach the same memory. LLVM takes such memory to be nobody else's, whatever
+    the threads wait for; so where they wait, it is told of less."""
+
+
+PLAIN = CompileOptions()
+"""A launch of blocks, of which nothing is promised."""
