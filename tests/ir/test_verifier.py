@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ir.test_stages import KERNELS
 
-from weft import Float32, Float64, Int, Int32, Pointer, UInt32, func, kernel
+from weft import Float32, Float64, Int, Int32, Pointer, UInt32, func, kernel, math
 from weft.atomic import Atomic, fence
 from weft.compiler import elaborate_kernel
 from weft.gpu import barrier, global_idx, grid_dim, thread_idx
@@ -86,6 +86,13 @@ def rest(x: Pointer[Int32], n: Int, unsigned: UInt32, wide: Float64):
 
 
 @kernel
+def functions(x: Pointer[Float32], counts: Pointer[UInt32]):
+    y = math.fma(math.sqrt(x[0]), abs(x[1]), math.copysign(x[2], x[3]))
+    y = math.min(math.floor(y), math.ceil(y)) + math.max(math.trunc(y), math.round(y))
+    counts[0] = UInt32(y) + UInt32(Int32(y))
+
+
+@kernel
 def machine(x: Pointer[Int]):
     x[0] = inline_asm("mov.u64 $0, %clock64;", Int, constraints="=l")
 
@@ -93,7 +100,8 @@ def machine(x: Pointer[Int]):
 def _modules() -> Iterator[tuple[str, Module]]:
     both, gpu = ("sm_90", "x86-64"), ("sm_90",)
     kernels: list[tuple[Any, dict[str, object], tuple[str, ...]]]
-    kernels = [*((k, c, both) for k, c in KERNELS), (much, {}, both), (rest, {}, both), (machine, {}, gpu)]
+    own: list[Any] = [much, rest, functions]
+    kernels = [*((k, c, both) for k, c in KERNELS), *((k, {}, both) for k in own), (machine, {}, gpu)]
     for made, comptime, targets in kernels:
         specs: dict[str, Spec] = {
             p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
@@ -194,7 +202,8 @@ def retype_operand(p: Place) -> bool:
 def other_width(p: Place) -> bool:
     """A number of as many lanes, but other bits: what must be of one type is not any more."""
     op = p.op
-    pairs = (op.name.startswith("arith.") and len(op.operands) > 1) or op.name in ("weft.for", "llvm.cmpxchg")
+    alike = op.name.startswith(("arith.", "math.")) or op.name in ("weft.for", "llvm.cmpxchg")
+    pairs = alike and len(op.operands) > 1
     *before, last = op.operands or (None,)
     if not pairs or last is None or last.type.lanes > 1:
         return False

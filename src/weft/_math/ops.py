@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.dtype import DType
-from weft.lang.fold import fold_intrinsic
-from weft.lang.intrinsics import llvm_intrinsic
+from weft.lang.intrinsics import function
 from weft.lang.number import Number, number_class
 
 __all__ = [
@@ -37,20 +36,14 @@ __all__ = [
 Real = Any
 """A Float32 or Float64, or a SIMD of them; its operators emit code."""
 
-_SUFFIX = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
-
 
 def like(x: Number, value: Any) -> Real:
     """``value`` as a number of the type of ``x``."""
     return value if isinstance(value, Number) else number_class(x.dtype, x.lanes)(value)
 
 
-def _intrinsic(name: str, x: Number, *others: Any) -> Real:
-    args = (x, *(like(x, o) for o in others))
-    if all(isinstance(a.value, (int, float, tuple)) for a in args):
-        return type(x)(fold_intrinsic(name, x.dtype, *(a.value for a in args)))
-    suffix = _SUFFIX[x.dtype.name] if x.lanes == 1 else f"v{x.lanes}{_SUFFIX[x.dtype.name]}"
-    return llvm_intrinsic(f"llvm.{name}.{suffix}", type(x), *args, effects="none")
+def _function(name: str, x: Number, *others: Any) -> Real:
+    return function(name, x, *[like(x, o) for o in others])
 
 
 def fma(a: Real, b: Any, c: Any) -> Real:
@@ -60,47 +53,47 @@ def fma(a: Real, b: Any, c: Any) -> Real:
 
 def sqrt(x: Real) -> Real:
     """The square root, correctly rounded."""
-    return _intrinsic("sqrt", x)
+    return _function("math.sqrt", x)
 
 
 def floor(x: Real) -> Real:
     """The greatest integer that is not greater."""
-    return _intrinsic("floor", x)
+    return _function("math.floor", x)
 
 
 def ceil(x: Real) -> Real:
     """The least integer that is not less."""
-    return _intrinsic("ceil", x)
+    return _function("math.ceil", x)
 
 
 def trunc(x: Real) -> Real:
     """The integer toward zero."""
-    return _intrinsic("trunc", x)
+    return _function("math.trunc", x)
 
 
 def rint(x: Real) -> Real:
     """The nearest integer, ties to even."""
-    return _intrinsic("roundeven", x)
+    return _function("math.roundeven", x)
 
 
 def absolute(x: Real) -> Real:
     """The magnitude."""
-    return _intrinsic("fabs", x)
+    return _function("math.absf", x)
 
 
 def copysign(x: Real, sign: Any) -> Real:
     """The magnitude of ``x`` with the sign of ``sign``."""
-    return _intrinsic("copysign", x, sign)
+    return _function("math.copysign", x, sign)
 
 
 def minimum(x: Real, y: Any) -> Real:
     """The smaller; where one is nan, the other; -0 is less than 0."""
-    return _intrinsic("minimumnum", x, y)
+    return _function("arith.minnumf", x, y)
 
 
 def maximum(x: Real, y: Any) -> Real:
     """The larger; where one is nan, the other; 0 is greater than -0."""
-    return _intrinsic("maximumnum", x, y)
+    return _function("arith.maxnumf", x, y)
 
 
 def rsqrt(x: Real) -> Real:

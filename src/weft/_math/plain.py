@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from weft.dtype import DType
-from weft.lang.fold import fold_intrinsic
+from weft.lang.fold import exact_function, fold_function
 
 __all__ = [
     "ceil",
@@ -22,20 +22,9 @@ __all__ = [
     "trunc",
 ]
 
-
-def floor(x: float) -> float:
-    """Rounded down, as a float."""
-    return float(math.floor(x)) if math.isfinite(x) else x
-
-
-def ceil(x: float) -> float:
-    """Rounded up, as a float."""
-    return float(math.ceil(x)) if math.isfinite(x) else x
-
-
-def trunc(x: float) -> float:
-    """Rounded toward zero, as a float."""
-    return float(math.trunc(x)) if math.isfinite(x) else x
+floor, ceil, trunc = (exact_function(f"math.{name}") for name in ("floor", "ceil", "trunc"))
+rint = exact_function("math.roundeven")
+minimum, maximum = exact_function("arith.minnumf"), exact_function("arith.maxnumf")
 
 
 def ceil_of_ratio(x: float, y: float) -> float:
@@ -48,14 +37,9 @@ def exp2(x: float) -> float:
     return math.pow(2.0, x)
 
 
-def rint(x: float) -> float:
-    """Rounded to nearest, ties to even, as a float."""
-    return float(round(x)) if math.isfinite(x) else x
-
-
 def fma(a: float, b: float, c: float) -> float:
     """``a * b + c``, rounded once."""
-    return fold_intrinsic("fma", DType.float64, a, b, c)
+    return fold_function("math.fma", DType.float64, a, b, c)
 
 
 def rsqrt(x: float) -> float:
@@ -66,20 +50,6 @@ def rsqrt(x: float) -> float:
 def sincos(x: float) -> tuple[float, float]:
     """Sine and cosine."""
     return math.sin(x), math.cos(x)
-
-
-def minimum(x: float, y: float) -> float:
-    """The smaller; where one is nan, the other; -0 is less than 0."""
-    if x == y == 0:
-        return y if math.copysign(1.0, y) < 0 else x
-    return y if x != x or y < x else x
-
-
-def maximum(x: float, y: float) -> float:
-    """The larger; where one is nan, the other; 0 is greater than -0."""
-    if x == y == 0:
-        return y if math.copysign(1.0, x) < 0 else x
-    return y if x != x or y > x else x
 
 
 def isclose(x: float, y: float, rtol: float, atol: float, equal_nan: bool) -> bool:

@@ -167,6 +167,11 @@ def _intrinsic(lw: Lowering, op: Op) -> None:
     lw.calls(op, f"@{name}", lw.args(op))
 
 
+def _saturating(lw: Lowering, op: Op) -> None:
+    kind, source = op.result.type, op.operands[0].type
+    lw.intrinsic(op, f"{op.name.replace('.intr', '')}.{kind.suffix}.{source.suffix}")
+
+
 _IMMEDIATE = {"llvm.abs": (1,), "llvm.ctlz": (1,), "llvm.cttz": (1,), "llvm.prefetch": (1, 2, 3)}
 
 
@@ -199,4 +204,6 @@ LOWER: LoweringTable = {
     "func.call": _call,
     "llvm.call_intrinsic": _intrinsic,
     "llvm.inline_asm": _asm,
+    "llvm.intr.fptosi.sat": _saturating,
+    "llvm.intr.fptoui.sat": _saturating,
 }

@@ -10,7 +10,7 @@ from weft.emit.debug import DebugInfo
 from weft.emit.halves import WIDENED, definitions, lower_widened
 from weft.emit.symbols import function_symbol, global_symbol, kernel_symbol
 from weft.ir.core import Function, Global, Module, Op, Region, Value
-from weft.ir.ops import CASTS
+from weft.ir.ops import CASTS, FUNCTIONS
 from weft.ir.types import BF16, PointerType, Type
 from weft.targets import Target
 
@@ -252,6 +252,10 @@ class Lowering:
                     text = self.fenced(text, a.type)
                 self.set(op, text)
                 continue
+            function = FUNCTIONS.get(name)
+            if function is not None:
+                self.intrinsic(op, f"llvm.{function}.{op.result.type.suffix}")
+                continue
             cast = CASTS.get(name)
             if cast is not None:
                 self.set(op, f"{cast} {self.typed(op.operands[0])} to {self.type(op.result.type)}")
@@ -265,6 +269,11 @@ class Lowering:
         fence = f"llvm.arithmetic.fence.{type.suffix}"
         self.declare(fence, type.llvm, type.llvm)
         return f"call {type.llvm} @{fence}({type.llvm} {name})"
+
+    def intrinsic(self, op: Op, name: str) -> None:
+        """A call of an LLVM intrinsic that has one result and no flags."""
+        self.declare(name, op.result.type.llvm, ", ".join([v.type.llvm for v in op.operands]))
+        self.set(op, f"call {op.result.type.llvm} @{name}({self.args(op)})")
 
     def calls(self, op: Op, callee: str, args: str, tail: str = "") -> None:
         """A call whose several results come back in a struct."""

@@ -179,9 +179,7 @@ class Builtins(Builder):
             return round(value)
         if not value.dtype.is_float:
             return value
-        from weft.lang import arith
-
-        rounded = arith.intrinsic(self, "llvm.roundeven", (value.value,), value.value)
+        rounded = self.value("math.roundeven", (value.value,), value.value.type)
         return number_class(DType.int64, value.lanes)(number_class(value.dtype, value.lanes).of(rounded))
 
     def py_pow(self, base: Any, exponent: Any, *mod: Any) -> Any:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from weft.ir.types import Type
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from weft.ir.sorts import AttributeSorts, RegionSort, Signature
 
 __all__ = ["Attribute", "Function", "Global", "Loc", "Module", "Op", "OpSpec", "Region", "Sync", "Value"]
@@ -93,6 +95,8 @@ class OpSpec:
     """A pointer that it gives points where its operands do."""
     sync: Callable[[Op], Sync] | None
     """Whom it may wait for; None for nobody."""
+    fold: Callable[..., float | Fraction] | None
+    """What it gives for numbers, before that is rounded."""
 
 
 class Op:

@@ -9,13 +9,18 @@ the name of an operand, the type is that one's. A last operand ``*name`` takes a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from weft.ir import rules
+from weft.ir import folds, rules
 from weft.ir.core import Op, OpSpec, Sync
 from weft.ir.sorts import AttributeSorts, Signature, TypeRule, region_sorts
 
-__all__ = ["CASTS", "SPECS"]
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+__all__ = ["CASTS", "FUNCTIONS", "SPECS"]
 
 _INT_PREDICATES = "eq|ne|slt|sle|sgt|sge|ult|ule|ugt|uge"
 _FLOAT_PREDICATES = "oeq|une|olt|ole|ogt|oge|uno|ord"
@@ -42,12 +47,12 @@ def _declare(
     lets_go: bool = False,
     derives: bool = True,
     sync: Callable[[Op], Sync] | None = None,
+    fold: Callable[..., float | Fraction] | None = None,
 ) -> None:
     """One operation; the flags are the fields of ``OpSpec``."""
-    signature, sorts = Signature(operands, results, types), AttributeSorts(attrs)
-    SPECS[name] = OpSpec(
-        name, signature, sorts, region_sorts(inner), verify, pure, terminator, writes, lets_go, derives, sync
-    )
+    parts = Signature(operands, results, types), AttributeSorts(attrs), region_sorts(inner)
+    flags = pure, terminator, writes, lets_go, derives
+    SPECS[name] = OpSpec(name, *parts, verify, *flags, sync, fold)
 
 
 # Numbers.
@@ -75,6 +80,27 @@ for _n, _llvm, _from, _to, _rule in (
 ):
     CASTS[f"arith.{_n}"] = _llvm
     _declare(f"arith.{_n}", f"in:{_from}", _to, types=_rule, pure=True)
+for _n in ("llvm.intr.fptosi.sat", "llvm.intr.fptoui.sat"):  # arith's leaves open what does not fit
+    _declare(_n, "in:float", "int", types=rules.converts, pure=True)
+
+# Functions of floats; of the two zeros -0 is the less.
+_one, _two, _three = "operand:float", "lhs:float rhs:lhs", "a:float b:a c:a"
+FUNCTIONS: dict[str, str] = {}
+"""What LLVM calls a function of floats."""
+for _n, _llvm, _given, _fold in (
+    ("math.sqrt", "sqrt", _one, folds.sqrt),
+    ("math.floor", "floor", _one, folds.floor),
+    ("math.ceil", "ceil", _one, folds.ceil),
+    ("math.trunc", "trunc", _one, folds.trunc),
+    ("math.roundeven", "roundeven", _one, folds.roundeven),
+    ("math.absf", "fabs", _one, math.fabs),
+    ("math.copysign", "copysign", _two, math.copysign),
+    ("arith.minnumf", "minimumnum", _two, folds.minimum),
+    ("arith.maxnumf", "maximumnum", _two, folds.maximum),
+    ("math.fma", "fma", _three, folds.fma),
+):
+    FUNCTIONS[_n] = _llvm
+    _declare(_n, _given, _given.partition(":")[0], pure=True, fold=_fold)
 
 # Lanes.
 _declare("vector.splat", "input:data", "vec", types=rules.splats, pure=True)

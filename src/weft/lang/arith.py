@@ -25,7 +25,6 @@ __all__ = [
     "compare",
     "constant_of",
     "fma",
-    "intrinsic",
     "negate",
     "no_contraction",
     "select",
@@ -52,12 +51,6 @@ def no_contraction() -> Generator[None]:
         yield
     finally:
         b.contract = before
-
-
-def intrinsic(b: Builder, name: str, args: tuple[Value, ...], like: Value) -> Value:
-    """A pure LLVM intrinsic whose result has the type of ``like``; its suffix is added."""
-    attrs = {"intrin": f"{name}.{like.type.suffix}", "effects": "none"}
-    return b.emit("llvm.call_intrinsic", args, (like.type,), attrs).results[0]
 
 
 def constant_of(d: DType, value: Value) -> int | float | bool | None:
@@ -189,12 +182,12 @@ def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Valu
     differ = b.value("arith.andi", (has, b.value("arith.xori", (negative_y, negative_m), has.type)), has.type)
     mod2 = select(b, differ, b.value("arith.addf", (mod, y), x.type, _EXACT), mod)
     div2 = select(b, differ, b.value("arith.subf", (div, b.constant(1.0, x.type)), x.type, _EXACT), div)
-    mod3 = select(b, has, mod2, intrinsic(b, "llvm.copysign", (zero, y), x))
-    floor = intrinsic(b, "llvm.floor", (div2,), x)
+    mod3 = select(b, has, mod2, b.value("math.copysign", (zero, y), x.type))
+    floor = b.value("math.floor", (div2,), x.type)
     more = compare(b, "gt", d, b.value("arith.subf", (div2, floor), x.type, _EXACT), b.constant(0.5, x.type))
     floor = select(b, more, b.value("arith.addf", (floor, b.constant(1.0, x.type)), x.type, _EXACT), floor)
     ratio = b.value("arith.divf", (x, y), x.type, _EXACT)
-    small = intrinsic(b, "llvm.copysign", (zero, ratio), x)
+    small = b.value("math.copysign", (zero, ratio), x.type)
     div3 = select(b, compare(b, "ne", d, div2, zero), floor, small)
     return select(b, compare(b, "eq", d, y, zero), ratio, div3), mod3
 
@@ -265,7 +258,7 @@ def negate(b: Builder, d: DType, x: Value) -> Value:
 def absolute(b: Builder, d: DType, x: Value) -> Value:
     """``abs(x)``; the least of the signed integers stays as it is."""
     if d.is_float:
-        return intrinsic(b, "llvm.fabs", (x,), x)
+        return b.value("math.absf", (x,), x.type)
     if not d.is_signed:
         return x
     negative = compare(b, "lt", d, x, b.constant(0, x.type))
@@ -275,7 +268,7 @@ def absolute(b: Builder, d: DType, x: Value) -> Value:
 def fma(b: Builder, d: DType, x: Value, y: Value, z: Value) -> Value:
     """``x * y + z``, rounded once, also where the target has it in longer formats only."""
     if d.bits > 16 or b.target.supports(Feature.SMALL_FMA):
-        return intrinsic(b, "llvm.fma", (x, y, z), x)
+        return b.value("math.fma", (x, y, z), x.type)
     wide = DType.float64
     x, y, z = (_cast_float(b, v, d, wide) for v in (x, y, z))
     product = b.value("arith.mulf", (x, y), x.type, _EXACT)
@@ -319,10 +312,7 @@ def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:
     if source.is_float:
         if target.is_float:
             return _cast_float(b, x, source, target)
-        lanes = f"v{to.lanes}" if to.lanes > 1 else ""
-        name = "llvm.fptosi.sat" if target.is_signed else "llvm.fptoui.sat"
-        name += f".{lanes}{to.scalar.mlir}.{lanes}{x.type.scalar.mlir}"
-        return b.emit("llvm.call_intrinsic", (x,), (to,), {"intrin": name, "effects": "none"}).results[0]
+        return b.value(f"llvm.intr.fpto{'s' if target.is_signed else 'u'}i.sat", (x,), to)
     if target.kind == "bfloat" and source.bits > 24:  # targets go through float32, and would round twice
         return _cast_float(b, cast(b, _odd(b, x, source), source, DType.float64), DType.float64, target)
     if target.is_float:

@@ -14,15 +14,17 @@ from typing import Any
 
 from weft.dtype import DType
 from weft.formats import rounded, wrap
+from weft.ir import folds
+from weft.ir.ops import SPECS
 
 __all__ = [
     "compare",
+    "exact_function",
     "exactly",
     "fold",
-    "fold_intrinsic",
+    "fold_function",
     "has_lanes",
     "lanewise",
-    "round_to_even",
     "selected",
 ]
 
@@ -144,64 +146,20 @@ def _divmod(d: DType, a: float, c: float) -> tuple[float, float]:
         rest = math.copysign(0.0, c)
     if whole == 0:
         return math.copysign(0.0, ratio), rest
-    floor = _floor(whole)
+    floor = folds.floor(whole)
     return (cut(floor + 1.0) if cut(whole - floor) > 0.5 else floor), rest
 
 
-def _floor(x: float) -> float:
-    return math.copysign(math.floor(x), x) if math.isfinite(x) else x
-
-
-def _ceil(x: float) -> float:
-    return math.copysign(math.ceil(x), x) if math.isfinite(x) else x
-
-
-def _trunc(x: float) -> float:
-    return math.copysign(math.trunc(x), x) if math.isfinite(x) else x
-
-
-def round_to_even(x: float) -> float:
-    """The nearest integer, ties to even; infinities and nan stay."""
-    return math.copysign(round(x), x) if math.isfinite(x) else x
-
-
-def _sqrt(x: float) -> float:
-    return math.nan if x < 0 or x != x else math.sqrt(x)
-
-
-def _least(a: float, c: float) -> float:
-    return c if a != a or c < a or (c == a and math.copysign(1.0, c) < 0) else a
-
-
-def _greatest(a: float, c: float) -> float:
-    return c if a != a or c > a or (c == a and math.copysign(1.0, a) < 0) else a
-
-
-_INTRINSICS: dict[str, Callable[..., float]] = {
-    "sqrt": _sqrt,
-    "floor": _floor,
-    "ceil": _ceil,
-    "trunc": _trunc,
-    "roundeven": round_to_even,
-    "fabs": math.fabs,
-    "copysign": math.copysign,
-    "minimumnum": _least,
-    "maximumnum": _greatest,
-}
-
-
-def fold_intrinsic(name: str, d: DType, *args: Any) -> Any:
-    """What one of LLVM's intrinsics of floats, such as ``fma``, gives for constants. Tuples are lanes."""
+def fold_function(name: str, d: DType, *args: Any) -> Any:
+    """What a function of floats such as ``math.fma`` gives for constants. Tuples are lanes."""
     if any(map(has_lanes, args)):
-        return lanewise(functools.partial(fold_intrinsic, name, d), *args)
-    if name != "fma":
-        return float(wrap(d, _INTRINSICS[name](*args)))
-    a, b, c = args
-    if not (math.isfinite(a) and math.isfinite(b)):
-        return a * b + c
-    if not math.isfinite(c):
-        return c
-    from fractions import Fraction  # it takes milliseconds to load
+        return lanewise(functools.partial(fold_function, name, d), *args)
+    found = exact_function(name)(*args)
+    return float(wrap(d, found)) if isinstance(found, float) else rounded(d, found)
 
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-    return rounded(d, exact) if exact else a * b + c
+
+def exact_function(name: str) -> Callable[..., Any]:
+    """A function of floats on Python's numbers; a fraction is yet to be rounded."""
+    fold = SPECS[name].fold
+    assert fold is not None
+    return fold

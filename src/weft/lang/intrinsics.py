@@ -1,4 +1,4 @@
-"""The two doors to the machine: LLVM intrinsics and inline assembly; and the target, to choose by."""
+"""The doors to the machine: functions of floats, LLVM intrinsics, assembly; the target, to choose by."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from weft.ir.core import Value
 from weft.ir.types import Type
 from weft.lang.assembly import check_operands
 from weft.lang.errors import refuse
-from weft.lang.number import Number
+from weft.lang.fold import fold_function
+from weft.lang.number import Number, value_of
 from weft.lang.spec import NumberSpec, Spec, build_each, leaves_of
 from weft.targets import Feature, Target
 
-__all__ = ["Effects", "Feature", "current_target", "inline_asm", "llvm_intrinsic"]
+__all__ = ["Effects", "Feature", "current_target", "function", "inline_asm", "llvm_intrinsic"]
 
 
 def current_target() -> Target:
@@ -144,6 +145,16 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, effects: Effects = "all")
     operands = _operands(args)
     attrs = {"intrin": name, "effects": _effects(effects)}
     return _results(b.emit("llvm.call_intrinsic", operands, types, attrs).results, specs)
+
+
+def function(name: str, x: Number, *others: Number) -> Any:
+    """One of the IR's functions of floats, such as ``math.fma``, of numbers of one type."""
+    args = (x, *others)
+    if not any(isinstance(a.value, Value) for a in args):
+        return type(x)(fold_function(name, x.dtype, *[a.value for a in args]))
+    b = current()
+    values = tuple([value_of(a, b) for a in args])
+    return type(x).of(b.value(name, values, values[0].type))
 
 
 def inline_asm(text: str, result: Any, *args: Any, constraints: str, effects: Effects = "all") -> Any:

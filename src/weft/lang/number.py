@@ -20,7 +20,7 @@ from weft.ir.core import Value
 from weft.ir.types import of_dtype
 from weft.lang import arith, weak
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
-from weft.lang.fold import compare, fold, fold_intrinsic, has_lanes, lanewise, round_to_even
+from weft.lang.fold import compare, exact_function, fold, fold_function, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.operators import Operators
 from weft.lang.promote import as_mask, fits, promote
@@ -267,7 +267,8 @@ class Number(Operators):
         wide: Any = number_class(DType.int64, self.lanes)
         if not self.dtype.is_float:
             return cast("Any", self)
-        return wide(lanewise(functools.partial(wrap, wide.dtype), lanewise(round_to_even, value)))
+        even = lanewise(exact_function("math.roundeven"), value)
+        return wide(lanewise(functools.partial(wrap, wide.dtype), even))
 
     def _known(self, what: str, hint: str) -> Any:
         if isinstance(self.value, Value):
@@ -410,7 +411,7 @@ class Number(Operators):
             refuse("operator", f"fma is of floats, not of {a_(cls.__name__)}", hint=hint)
         known = [constant(x, cls) for x in (self, by, plus)]
         if None not in known:
-            return cls(fold_intrinsic("fma", self.dtype, *known))
+            return cls(fold_function("math.fma", self.dtype, *known))
         b = current()
         args = (value_of(self, b), to_type(by, cls, b), to_type(plus, cls, b))
         return cls.of(arith.fma(b, self.dtype, *args))
