@@ -26,6 +26,7 @@ from weft.lang.type_variables import agree, note_clashes
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
+from weft.source.definition import Definition
 
 __all__ = ["OPTIONS", "Taken", "check_writes", "examine", "take"]
 
@@ -68,7 +69,7 @@ class _Source(NamedTuple):
 class _Form:
     """Calls of a function that give the same parameters by the same ways."""
 
-    def __init__(self, fn: Callable[..., Any], sources: Mapping[str, Any]) -> None:
+    def __init__(self, fn: Definition, sources: Mapping[str, Any]) -> None:
         self.steps: list[tuple[str, str, Any, Taker]] = []
         for p in parameters(fn):
             source = sources[p.name]
@@ -77,7 +78,7 @@ class _Form:
 
 
 @remembered(reads_of_signature)
-def _form(fn: Callable[..., Any], count: int, names: tuple[str, ...], bound: tuple[str, ...]) -> _Form | None:
+def _form(fn: Definition, count: int, names: tuple[str, ...], bound: tuple[str, ...]) -> _Form | None:
     """The form of calls; None where no such call is right."""
     sources, problems = bind(
         fn,
@@ -92,7 +93,7 @@ def take(
     context: BaseContext, kernel: Kernel[...], args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Taken | None:
     """What a launch gives its kernel; None where something is wrong."""
-    form = _form(kernel.function, len(args), tuple(named), tuple(kernel.bound))
+    form = _form(kernel.definition, len(args), tuple(named), tuple(kernel.bound))
     if form is None:
         return None
     specs: dict[str, Spec] = {}
@@ -109,27 +110,27 @@ def take(
             specs[name] = taker(context, value, values, memory)
     except (Mismatch, LaunchError):
         return None
-    return Taken(specs, values, memory) if agree(kernel.function, specs) else None
+    return Taken(specs, values, memory) if agree(kernel.definition, specs) else None
 
 
 def examine(
     context: BaseContext, kernel: Kernel[...], args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> tuple[Taken, Problems]:
     """What a launch gives its kernel, as far as it is right, and all that is wrong."""
-    given, problems = bind(kernel.function, args, named, kernel.bound, OPTIONS)
+    given, problems = bind(kernel.definition, args, named, kernel.bound, OPTIONS)
     taken = Taken({}, [], [])
     specs: dict[str, Spec] = {}
-    for p in parameters(kernel.function):
+    for p in parameters(kernel.definition):
         if p.name not in given:
             continue
-        at = argument_key(kernel.function, p.name, len(args), named)
+        at = argument_key(kernel.definition, p.name, len(args), named)
         try:
             specs[p.name] = _taker(p)(context, given[p.name], taken.values, taken.memory)
         except Mismatch as found:
-            note_mismatch(problems, kernel.function, p, found, at)
+            note_mismatch(problems, kernel.definition, p, found, at)
         except LaunchError as error:  # a closed buffer, or one of another context
             problems.extend(error.diagnostics, at)
-    note_clashes(problems, kernel.function, specs, len(args), named)
+    note_clashes(problems, kernel.definition, specs, len(args), named)
     return taken._replace(specs=specs), problems
 
 
@@ -150,7 +151,7 @@ def check_writes(
                 "array-readonly",
                 message,
                 array.read_only,
-                at=argument_key(kernel.function, name, len(args), named),
+                at=argument_key(kernel.definition, name, len(args), named),
             )
     if problems:
         raise LaunchError(problems.placed(caller_location(), len(args)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 from weft.compiler import EmissionKind, check_emission_kind, elaborate_kernel
@@ -108,8 +109,8 @@ def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:
     if isinstance(f, Kernel):
         return f
     if isinstance(f, Compiled):
-        return Kernel(f.function, f.bound)
-    if hasattr(f, "__code__"):
+        return Kernel(f.definition, f.bound)
+    if isinstance(f, FunctionType):
         return make_kernel(f)
     problems = Problems()
     what = getattr(f, "__name__", "") or a_(type(f).__name__)
@@ -120,11 +121,11 @@ def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:
 
 def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Spec]:
     """The specs of all parameters: from annotations, from ``types`` where these leave something open."""
-    fn = kernel.function
+    fn = kernel.definition
     problems = Problems()
     specs: dict[str, Spec] = {}
     waiting = list(types)
-    for p in parameters(kernel.function):
+    for p in parameters(kernel.definition):
         if p.comptime:
             value = {**kernel.bound, **named}.get(p.name, p.default)
             if value is not MISSING:
@@ -142,16 +143,14 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
                 continue
             message = f"the type of `{p.name}` is not known: found {found.found}, allowed is {found.allowed}"
             if given is MISSING:
-                message = f"compiling {fn.__name__} without a launch needs to know the type of `{p.name}`"
+                message = f"compiling {fn.name} without a launch needs to know the type of `{p.name}`"
             hint = f"annotate it, or pass its type: {p.name}=Pointer[Float32], say"
             if p.annotation is not MISSING and found.hint:
                 hint = found.hint.replace("e.g. Layout", f"e.g. {p.name}=Layout")
             problems.add("open-type", message, hint)
     if waiting:
         open_count = len(types) - len(waiting)
-        message = (
-            f"{len(types)} types were given, but the annotations of {fn.__name__} leave {open_count} open"
-        )
+        message = f"{len(types)} types were given, but the annotations of {fn.name} leave {open_count} open"
         problems.add("open-type", message, "leave out the rest", at=1 + open_count)
     unbound = {n: v for n, v in {**dict.fromkeys(specs), **named}.items() if n not in kernel.bound}
     problems.found += bind(fn, (), unbound, kernel.bound, ("emission_kind", "target", "over"))[1].found

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 from weft.artifact import Artifact, Parameter, Signature
 from weft.diagnostics import CompileError, Location, caller_location, nearest
@@ -20,8 +20,9 @@ from weft.ir.effects import alone, effects_of
 from weft.ir.printer import print_module
 from weft.ir.verify import InvalidIR, verify_module
 from weft.lang.decorators import Kernel
-from weft.lang.signature import parameter_location, parameters
+from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
+from weft.source.definition import Definition
 from weft.targets import Feature, Target, find_target
 
 __all__ = ["EMISSION_KINDS", "Compilation", "EmissionKind", "check_emission_kind", "elaborate_kernel"]
@@ -34,7 +35,7 @@ EMISSION_KINDS: tuple[EmissionKind, ...] = ("ir", "llvm", "llvm-opt", "asm", "ob
 class Compilation:
     """One kernel, elaborated; every later stage is made of this anew, and changes nothing of it."""
 
-    source: Callable[..., Any]
+    source: Definition
     program: Program
     target: Target
     specs: Mapping[str, Spec]
@@ -96,7 +97,7 @@ class Compilation:
         start = time.perf_counter()
         place = Location(self.function.file, self.function.line)
         try:
-            made = emit(text, self.target, kind, name=self.source.__name__, place=place)
+            made = emit(text, self.target, kind, name=self.source.name, place=place)
         except LLVMError as error:
             from weft.emit.blame import blamed
 
@@ -175,7 +176,7 @@ def _elaborated(
         function.alone = alone(module, function, effects)
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    made = Compilation(kernel.function, program, found, specs, options, effects.written, times)
+    made = Compilation(kernel.definition, program, found, specs, options, effects.written, times)
     _check_parameters(made)
     return made
 
@@ -189,8 +190,8 @@ def _check_parameters(made: Compilation) -> None:
     if limit and size > limit:
         raise CompileError.at(
             "parameters",
-            f"{made.source.__name__} has {size} bytes of parameters, and {made.target.name} takes {limit}",
-            parameter_location(made.source, ""),
+            f"{made.source.name} has {size} bytes of parameters, and {made.target.name} takes {limit}",
+            made.source.place(""),
             hints=("write what is large into a buffer and pass that",),
         )
 

@@ -38,6 +38,7 @@ from weft.lang.structs import is_struct
 from weft.lang.type_variables import note_clashes
 from weft.lang.weak import meet
 from weft.runtime.buffers import DeviceBuffer
+from weft.source.python import definition_of
 from weft.variants import Variants
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class _Call:
             count = len(spec.leaves())
             values[name] = spec.build(leaves[start : start + count])
             start += count
-        result: Any = Func[..., Any](self.func.function, {})(**values)
+        result: Any = Func[..., Any](self.func.definition, {})(**values)
         _as_pythons(result)
         self.result = spec_of(result)
         self.results = _places(self.result.leaves(), self.arguments[-1].end if self.arguments else 0)
@@ -123,7 +124,7 @@ class _Call:
             "memory": PointerSpec(DType.uint8, AddressSpace.GLOBAL),
             "call": StaticSpec(self),
         }
-        artifact = compile_kernel(Kernel(_host_call, {}), specs, target)
+        artifact = compile_kernel(Kernel(_HOST_CALL, {}), specs, target)
         return replace(artifact, signature=replace(artifact.signature, name=self.func.__name__))
 
     def pack(self, values: Sequence[Any]) -> ctypes.Array[ctypes.c_char]:
@@ -165,6 +166,9 @@ def _host_call(memory: Pointer[UInt8], *, call: Comptime[Any]) -> None:
     call.emit(memory)
 
 
+_HOST_CALL = definition_of(_host_call)
+
+
 def _plain(spec: Spec, leaves: Sequence[Any]) -> Any:
     if isinstance(spec, NumberSpec):
         return leaves[0]
@@ -192,12 +196,12 @@ def host_call(
         CompileError: the function cannot be compiled for these types.
         DeviceError: an ``assert`` in it failed.
     """
-    values, problems = bind(func.function, args, kwargs, func.bound)
-    positional = [p.name for p in parameters(func.function) if not p.keyword_only]
+    values, problems = bind(func.definition, args, kwargs, func.bound)
+    positional = [p.name for p in parameters(func.definition) if not p.keyword_only]
     given = {*positional[: len(args)], *kwargs}
     specs: dict[str, Spec] = {}
     machine: list[Any] = []
-    for p in parameters(func.function):
+    for p in parameters(func.definition):
         if p.name not in values:
             continue
         try:
@@ -206,13 +210,13 @@ def host_call(
                 continue
             spec, leaves = _accept(ctx, p, values[p.name])
         except Mismatch as found:
-            at = argument_key(func.function, p.name, len(args), kwargs)
-            note_mismatch(problems, func.function, p, found, at)
+            at = argument_key(func.definition, p.name, len(args), kwargs)
+            note_mismatch(problems, func.definition, p, found, at)
             continue
         specs[p.name] = spec
         for leaf, value in zip(spec.leaves(), leaves, strict=True):
             machine.append(_address(value, p.name, problems) if leaf.pointer else value)
-    note_clashes(problems, func.function, specs, len(args), kwargs)
+    note_clashes(problems, func.definition, specs, len(args), kwargs)
     if problems:
         raise LaunchError(problems.placed(caller_location(), len(args)))
     call = _compiled(ctx, func, specs)
@@ -228,7 +232,7 @@ def host_call(
 
 
 def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec]) -> _Call:
-    key = (func.function, ctx.target, tuple(specs.items()))
+    key = (func.definition, ctx.target, tuple(specs.items()))
 
     def make() -> _Call:
         call = _Call(func, specs)

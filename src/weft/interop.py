@@ -165,7 +165,7 @@ class _Operation:
         self.made = made
         self.mutates = mutates
         self.over, self.grid_dim, self.block_dim = extents
-        self.free = [p for p in parameters(kernel.function) if not p.comptime]
+        self.free = [p for p in parameters(kernel.definition) if not p.comptime]
         self.given = [p.name for p in self.free if p.name not in made]
         unknown = [n for n in (*made, *mutates) if n not in {p.name for p in self.free}]
         if unknown:

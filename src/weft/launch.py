@@ -6,7 +6,7 @@ import itertools
 import struct
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weft.arguments import Taken, check_writes, examine, take
@@ -46,6 +46,7 @@ from weft.runtime.driver import Extents as DimExtents
 from weft.runtime.driver import Function, LaunchAttributes, Stream
 from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
+from weft.source.definition import Definition
 from weft.stub_asks import Launched
 from weft.stubs import AFTER, install
 from weft.variants import Variants, forget_variants
@@ -163,7 +164,7 @@ class DeviceContext(BaseContext):
         """Those that ``synchronize`` has to wait for."""
         self._native: Launcher | None = None
         _contexts.add(self)
-        self._layouts: dict[Callable[..., Any], int] = {}
+        self._layouts: dict[Definition, int] = {}
 
     @property
     def target(self) -> str:
@@ -238,7 +239,7 @@ class DeviceContext(BaseContext):
         specs: dict[str, Spec] = {}
         problems = Problems()
         _check_names(bound, problems)
-        for p in parameters(kernel.function):
+        for p in parameters(kernel.definition):
             value = bound.bound.get(p.name, p.default)
             if p.comptime:
                 if value is MISSING:
@@ -250,7 +251,7 @@ class DeviceContext(BaseContext):
             except Mismatch as found:
                 if not found.annotation:
                     return CompiledKernel(self, bound)
-                note_mismatch(problems, kernel.function, p, found, None)
+                note_mismatch(problems, kernel.definition, p, found, None)
         if problems:
             raise CompileError(problems.placed(caller_location(), 0))
         self._load(bound, specs, CompileOptions(distinct=True))
@@ -365,7 +366,7 @@ class DeviceContext(BaseContext):
             target.launch(*launch)
         self.queued()
         return Launched(
-            kernel.function,
+            kernel.definition,
             specs,
             *launch[:5],
             target if guest is None else guest,
@@ -421,7 +422,7 @@ class DeviceContext(BaseContext):
     def _load(
         self, kernel: Kernel[...], specs: Mapping[str, Spec], options: CompileOptions
     ) -> tuple[Reads, _Loaded]:
-        key = (kernel.function, tuple(specs.values()), options)
+        key = (kernel.definition, tuple(specs.values()), options)
         found = self._loaded.find(key)
         if found is None:
 
@@ -436,7 +437,7 @@ class DeviceContext(BaseContext):
 
     def _count_layouts(self, kernel: Kernel[...]) -> None:
         """Warn where a kernel is compiled again and again for tensors of other shapes."""
-        count = self._layouts[kernel.function] = self._layouts.get(kernel.function, 0) + 1
+        count = self._layouts[kernel.definition] = self._layouts.get(kernel.definition, 0) + 1
         if count == _MANY_LAYOUTS:
             message = (
                 f"{kernel.__name__} has been compiled {count} times, since the shapes of its tensors are "
@@ -461,7 +462,7 @@ def _are_apart(memory: Sequence[Any]) -> bool:
 
 def _check_names(kernel: Kernel[...], problems: Problems) -> None:
     """Whether the bound values are parameters of the kernel, and compile-time ones."""
-    known = {p.name: p.comptime for p in parameters(kernel.function)}
+    known = {p.name: p.comptime for p in parameters(kernel.definition)}
     for name in kernel.bound:
         if name not in known:
             guess = nearest(name, known)
@@ -496,7 +497,7 @@ def _check_kernel(kernel: object) -> None:
 _cpu: DeviceContext | None = None
 
 
-def forget(function: Callable[..., Any]) -> None:
+def forget(function: Definition) -> None:
     """Drop what was compiled of a function, in all contexts."""
     gone = {id(made.function) for made in forget_variants(function)}
     captured.forget(function)

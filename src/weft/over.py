@@ -8,6 +8,7 @@ from weft.frontend.options import Over
 from weft.gpu.over import run_over
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo
+from weft.source.python import definition_of
 from weft.targets import Feature, find_target
 
 __all__ = ["OverPlan", "describe_over", "plan_over"]
@@ -15,6 +16,7 @@ __all__ = ["OverPlan", "describe_over", "plan_over"]
 _THREADS = 256
 _PER_THREAD = 4
 _CPU_ROW = 1 << 14
+_RUN = definition_of(run_over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class OverPlan:
 
 def describe_over(rank: int, per_thread: tuple[int, int] = (1, 1)) -> Over:
     """What the compiler is told of a launch over ``rank`` extents."""
-    return Over(rank, per_thread, run_over)
+    return Over(rank, per_thread, _RUN)
 
 
 def plan_over(info: DeviceInfo, sizes: tuple[int, ...]) -> OverPlan:

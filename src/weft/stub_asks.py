@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import FunctionType
@@ -30,6 +30,7 @@ from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo, Function, LaunchAttributes, Stream
 from weft.runtime.streams import DeviceStream
 from weft.runtime.stub_entries import Asks, Exchange
+from weft.source.definition import Definition
 from weft.stub_code import interface_code
 
 __all__ = ["Launched", "ask_all"]
@@ -46,7 +47,7 @@ _OBJECT = 16
 class Launched:
     """A launch that Python has made."""
 
-    kernel: Callable[..., Any]
+    kernel: Definition
     specs: Mapping[str, Spec]
     function: Function
     grid: Dim

@@ -13,6 +13,7 @@ from weft.lang.captured import read_while
 from weft.lang.reads import Reads
 from weft.lang.spec import Spec, StaticSpec, TupleSpec
 from weft.lang.structs import StructSpec
+from weft.source.definition import Definition
 
 __all__ = ["Variants", "forget_variants"]
 
@@ -48,7 +49,7 @@ class Variants(Generic[T]):
     def __len__(self) -> int:
         return sum(map(len, self._made.values()))
 
-    def forget(self, function: Callable[..., Any]) -> list[T]:
+    def forget(self, function: Definition) -> list[T]:
         """Drop what was made for a function, or of its code."""
         gone: list[T] = []
         for key, variants in list(self._made.items()):
@@ -64,7 +65,7 @@ class Variants(Generic[T]):
 _all: weakref.WeakSet[Variants[Any]] = weakref.WeakSet()
 
 
-def forget_variants(function: Callable[..., Any]) -> list[Any]:
+def forget_variants(function: Definition) -> list[Any]:
     """Drop all that was made for a function, or of its code; what that was."""
     return [made for variants in list(_all) for made in variants.forget(function)]
 

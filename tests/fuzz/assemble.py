@@ -42,7 +42,7 @@ class Assembler:
         kernel = load(program, folder, apart=True).program
         given = {a.name: a for a in program.arguments}
         specs: dict[str, Spec] = {
-            p.name: _spec(p.annotation, given[p.name]) for p in parameters(kernel.function)
+            p.name: _spec(p.annotation, given[p.name]) for p in parameters(kernel.definition)
         }
         over = describe_over(len(program.launch["over"]), (4, 1)) if "over" in program.launch else None
         ptx = elaborate_kernel(kernel, specs, self.arch, CompileOptions(over, distinct=True)).emit("asm")

@@ -26,7 +26,7 @@ def several(x: Pointer[BFloat16], y: Pointer[BFloat16]) -> None:
 
 
 def conversions(features: str) -> int:
-    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(several.function)}
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(several.definition)}
     text = elaborate_kernel(several, specs, "x86-64").llvm()
     text = text.replace('"target-cpu"="x86-64"', "")
     job = Job(text, "asm", "x86_64-unknown-linux-gnu", "sapphirerapids", features, vectors=True)

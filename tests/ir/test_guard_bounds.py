@@ -68,7 +68,7 @@ def other(out: Pointer[Int32], n: Int) -> None:
 
 
 def taken(k: Kernel[...]) -> tuple[Function, list[Bound]]:
-    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(k.function)}
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(k.definition)}
     module = elaborate_kernel(k, specs, "native").module
     (made,) = (f for f in module.functions if f.kernel)
     return made, take_guards(made)

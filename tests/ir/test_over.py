@@ -41,7 +41,7 @@ def thread(x: Pointer[Float32]):
 def over(
     kernel: Kernel[...], rank: int, per_thread: tuple[int, int], *, distinct: bool = True
 ) -> Compilation:
-    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.function)}
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.definition)}
     return elaborate_kernel(kernel, specs, "sm_90", CompileOptions(describe_over(rank, per_thread), distinct))
 
 

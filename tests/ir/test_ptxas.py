@@ -245,7 +245,7 @@ class Case:
             p.name: StaticSpec(self.given[p.name])
             if p.comptime
             else spec_of_annotation(p.annotation, *[v for n, v in self.given.items() if n == p.name])
-            for p in parameters(self.kernel.function)
+            for p in parameters(self.kernel.definition)
         }
         text = elaborate_kernel(self.kernel, specs, arch, CompileOptions(self.over, distinct=True)).emit(
             "asm"

@@ -115,7 +115,7 @@ each_kernel = pytest.mark.parametrize(
 def elaborated(kernel: Kernel[...], comptime: dict[str, object], target: str) -> Compilation:
     specs: dict[str, Spec] = {
         p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
-        for p in parameters(kernel.function)
+        for p in parameters(kernel.definition)
     }
     return elaborate_kernel(kernel, specs, target)
 
@@ -199,7 +199,7 @@ def _without_places(text: str) -> str:
 
 
 def test_golden_staged(golden: Golden) -> None:
-    text = stage(downsample.function, True).text
+    text = stage(downsample.definition, True).text
     golden("downsample.staged.txt", re.sub(r"loc = \(\d+, ", "loc = (_, ", text) + "\n")
 
 

@@ -105,7 +105,7 @@ def _modules() -> Iterator[tuple[str, Module]]:
     for made, comptime, targets in kernels:
         specs: dict[str, Spec] = {
             p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
-            for p in parameters(made.function)
+            for p in parameters(made.definition)
         }
         for target in targets:
             module = elaborate_kernel(made, specs, target).module

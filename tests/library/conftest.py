@@ -82,7 +82,7 @@ def ptx(cpu: DeviceContext) -> Ptx:
         **named: Any,
     ) -> str:
         passed, _ = _arguments(cpu, arguments, dynamic)
-        known = parameters(kernel.function)
+        known = parameters(kernel.definition)
         values = {**dict(zip([p.name for p in known], passed, strict=False)), **kernel.bound, **named}
         specs = {p.name: accept(p, values[p.name])[0] for p in known}
         text = elaborate_kernel(kernel, specs, target).emit(kind)

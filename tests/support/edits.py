@@ -342,7 +342,7 @@ def _compile(folder: Path) -> list[object]:
     os.chdir(folder)
     try:
         kernel = importlib.import_module("main").k
-        specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.function)}
+        specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.definition)}
         kept = cache.compile_kernel(kernel, specs, "sm_90")
         fresh = elaborate_kernel(kernel, specs, "sm_90").artifact()
         return [without_comments(kept), without_comments(fresh)]

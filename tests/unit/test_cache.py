@@ -99,7 +99,7 @@ def kernel_of(source: str, folder: Path) -> Kernel[...]:
 
 
 def elaborated(kernel: Kernel[...], target: str = "sm_90") -> Compilation:
-    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.function)}
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.definition)}
     return elaborate_kernel(kernel, specs, target)
 
 
@@ -110,7 +110,7 @@ def key(kernel: Kernel[...], target: str = "sm_90") -> str:
 
 
 def compiled(kernel: Kernel[...], target: str = "sm_90") -> Artifact:
-    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.function)}
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(kernel.definition)}
     return cache.compile_kernel(kernel, specs, target)
 
 

@@ -222,7 +222,7 @@ def in_function():
 """
 
 
-def _nothing(key: str) -> None:
+def _nothing(key: str, *, quiet: bool = False) -> None:
     """Stands for a cache without entries."""
 
 

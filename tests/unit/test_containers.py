@@ -19,7 +19,7 @@ from weft.lang.spec import StaticSpec
 def compiled(of: Kernel[...], /, **comptime: Any) -> str:
     specs = {
         p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
-        for p in parameters(of.function)
+        for p in parameters(of.definition)
     }
     return elaborate_kernel(of, specs, "sm_90").ir()
 

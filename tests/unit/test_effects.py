@@ -88,7 +88,7 @@ def tensors(image: LayoutTensor[Float32], out: LayoutTensor[Float32]):
 
 
 def written(made: Kernel[...], *, target: str = "sm_90", over: int = 0, **types: Any) -> list[str]:
-    specs = {p.name: spec_of_annotation(p.annotation, types.get(p.name)) for p in parameters(made.function)}
+    specs = {p.name: spec_of_annotation(p.annotation, types.get(p.name)) for p in parameters(made.definition)}
     plan = describe_over(over, (4, 1)) if over else None
     artifact = elaborate_kernel(made, specs, target, CompileOptions(plan, distinct=True)).artifact()
     return [p.name for p in artifact.signature.parameters if p.written]
@@ -135,12 +135,12 @@ def hides(x: Pointer[Float32], out: Pointer[Float32]):
 
 def alone(made: Kernel[...], *, distinct: bool = True) -> list[str]:
     """The parameters whose memory LLVM takes to be reached by nothing else."""
-    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(made.function)}
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(made.definition)}
     text = elaborate_kernel(made, specs, "sm_90", CompileOptions(distinct=distinct)).llvm()
     head = re.search(r"define [^{]*ptx_kernel [^{(]*\((.*)\) nounwind", text)
     assert head is not None
     given = head[1].split(", ")
-    return [p.name for p, a in zip(parameters(made.function), given, strict=True) if "noalias" in a]
+    return [p.name for p, a in zip(parameters(made.definition), given, strict=True) if "noalias" in a]
 
 
 def test_what_is_distinct() -> None:
@@ -261,7 +261,7 @@ def test_effects_have_words() -> None:
 
 
 def _specs(made: Kernel[...]) -> dict[str, Any]:
-    return {p.name: spec_of_annotation(p.annotation) for p in parameters(made.function)}
+    return {p.name: spec_of_annotation(p.annotation) for p in parameters(made.definition)}
 
 
 def test_llvm_knows_what_only_computes() -> None:
@@ -294,7 +294,7 @@ def test_others_that_write_meanwhile() -> None:
 @pytest.mark.parametrize("made", [follows, fenced, polls])
 def test_what_others_write_is_read_after_the_wait(made: Kernel[...]) -> None:
     """LLVM moves the read of what it thinks stays as it is, and has no atomic loads of that."""
-    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(made.function)}
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(made.definition)}
     ptx = str(elaborate_kernel(made, specs, "sm_90", CompileOptions(distinct=True)).emit("asm"))
     reads = re.findall(r"(ld\.(?:relaxed|acquire)|fence\.acq|ld\.global(?:\.nc)?)\.", ptx)
     assert reads[-1] == ("ld.global.nc" if made is polls else "ld.global")

@@ -43,7 +43,7 @@ def compiled(f: Callable[..., Any], target: str = "sm_90", *, over: int = 0, **c
     made = f if isinstance(f, Kernel) else kernel(f)
     specs: dict[str, Spec] = {
         p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
-        for p in parameters(made.function)
+        for p in parameters(made.definition)
     }
     return elaborate_kernel(
         made, specs, target, CompileOptions(describe_over(over, (4, 1)) if over else None)

@@ -179,7 +179,7 @@ KERNELS: Kernels = [
 def test_it_compiles(made: Kernel[...], comptime: dict[str, object]) -> None:
     specs: dict[str, Spec] = {
         p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
-        for p in parameters(made.function)
+        for p in parameters(made.definition)
     }
     text = elaborate_kernel(made, specs, "sm_90").emit("asm")
     assert isinstance(text, str)

@@ -85,7 +85,7 @@ def _warm() -> None:
 
 def _hint(kernel: Kernel[...], target: Target) -> str:
     """A key that says whether LLVM is likely to be needed: has this code ever been compiled?"""
-    return hashlib.sha256(marshal.dumps((kernel.function.__code__, target.name))).hexdigest()
+    return hashlib.sha256(marshal.dumps((kernel.definition.digest(), target.name))).hexdigest()
 
 
 def key_of(made: Compilation) -> str | None:

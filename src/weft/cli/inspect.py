@@ -28,7 +28,7 @@ def inspect(words: argparse.Namespace) -> int:
     if not name:
         for n, kernel in kernels.items():
             if n == kernel.__name__ or kernel.bound:
-                print(f"{n}{describe_parameters(kernel.function)}")
+                print(f"{n}{describe_parameters(kernel.definition)}")
         return 0
     if name not in kernels:
         raise _unknown(file, name, kernels)

@@ -10,12 +10,15 @@ import ast
 import dataclasses
 import functools
 import linecache
+import os
 import re
+from collections.abc import Callable
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, character_column
 
 __all__ = [
+    "PARSERS",
     "Source",
     "argument_place",
     "binding_before",
@@ -102,12 +105,16 @@ def source_of(file: str) -> Source | None:
     return _parsed(file, "".join(linecache.getlines(file)))
 
 
+PARSERS: dict[str, Callable[[str], ast.Module]] = {}
+"""What reads the files of a language other than Python, by the end of their names, such as ``.mojo``."""
+
+
 @functools.lru_cache(maxsize=16)
 def _parsed(file: str, text: str) -> Source | None:
     if not text:
         return None
     try:
-        return Source(file, ast.parse(text))
+        return Source(file, PARSERS.get(os.path.splitext(file)[1], ast.parse)(text))
     except (SyntaxError, ValueError, RecursionError):
         return None
 
@@ -240,7 +247,10 @@ def argument_place(
 
 
 def parameter_place(file: str, line: int, name: str) -> Location:
-    """Where the function whose first line this is declares a parameter; without it that line."""
+    """Where the function whose first line this is declares a parameter; without it that line.
+
+    ``return`` is the annotation of its result; no name, or none of it, is that of the function.
+    """
     source = source_of(file)
     for node in () if source is None else source.parents:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -250,7 +260,9 @@ def parameter_place(file: str, line: int, name: str) -> Location:
                 for arg in (*a.posonlyargs, *a.args, a.vararg, *a.kwonlyargs, a.kwarg):
                     if arg is not None and arg.arg == name:
                         return node_location(arg, file)
-                if not name:
+                if name == "return" and node.returns is not None:
+                    return node_location(node.returns, file)
+                if name in ("", "return"):
                     return _name_place(node, file)
     return Location(file, line)
 

@@ -7,12 +7,13 @@ compared, item by item, when it is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from operator import is_
-from types import CellType, CodeType, FrameType
+from types import FrameType
 from typing import Any, cast
 
 from weft.lang.errors import refuse
+from weft.source.definition import Definition
 
 __all__ = ["Held", "captured", "check", "check_large", "held", "restored"]
 
@@ -33,7 +34,7 @@ def held(frame: FrameType | None, large: Held) -> Held:
     """
     out: Held = []
     if frame is not None:
-        for name, value in (*frame.f_locals.items(), *_globals(frame.f_code, frame.f_globals)):
+        for name, value in (*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)):
             if type(value) in _KINDS or _is_array(value):
                 noted: Held = []
                 if _note(name, value, noted, _MOST) >= 0:
@@ -43,12 +44,11 @@ def held(frame: FrameType | None, large: Held) -> Held:
     return out
 
 
-def captured(fn: Callable[..., Any]) -> Held:
+def captured(fn: Definition) -> Held:
     """The containers of the program around it that a function names, but for large ones."""
-    cells: tuple[CellType, ...] = getattr(fn, "__closure__", None) or ()
-    named = zip(fn.__code__.co_freevars, [_content(c) for c in cells], strict=False)
-    out: Held = []
-    for name, value in (*named, *_globals(fn.__code__, fn.__globals__)):
+    scope, out = fn.scope, list[tuple[str, Any, Any]]()
+    names = {chain[0] for chain in fn.reads().globals}
+    for name, value in (*scope.captured().items(), *_found(sorted(names), scope.globals)):
         if type(value) in _KINDS or _is_array(value):
             noted: Held = []
             if _note(name, value, noted, _MOST) >= 0:
@@ -68,16 +68,9 @@ def restored(before: Held) -> bool:
     return bool(changed)
 
 
-def _globals(code: CodeType, scope: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The names of globals in a code, or of attributes that are called the same, with their values."""
-    return [(name, scope[name]) for name in code.co_names if name in scope]
-
-
-def _content(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not assigned yet
-        return None
+def _found(names: Iterable[str], scope: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Those of the names that a scope has, with their values."""
+    return [(name, scope[name]) for name in names if name in scope]
 
 
 def _is_array(value: Any) -> bool:

@@ -28,8 +28,9 @@ from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.python_number import python_number
 from weft.lang.returned import result_annotation
-from weft.lang.signature import MISSING, argument_key, bind, parameters
+from weft.lang.signature import argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, lanes_of, leaves_of, spec_of
+from weft.source.definition import MISSING, Definition
 from weft.targets import Target
 
 __all__ = ["Elaborator"]
@@ -138,9 +139,9 @@ class Elaborator:
         A body that asks which thread runs it gets one element a thread: the range that it is elaborated
         for comes back with it.
         """
-        fn = kernel.function
+        fn = kernel.definition
         order = [(p.name, specs[p.name]) for p in parameters(fn)]
-        f = Function(fn.__name__, [], kernel=True, over_rank=0 if over is None else over.rank)
+        f = Function(fn.name, [], kernel=True, over_rank=0 if over is None else over.rank)
         if over is None or over.runner is None:
             draft = self._run(fn, (fn, "kernel", tuple(order)), order, f, stage(fn, True).run)
             return assemble(draft, self.target), over
@@ -152,7 +153,7 @@ class Elaborator:
         return assemble(draft, self.target), over
 
     def _over(
-        self, fn: Callable[..., Any], body: object, order: list[tuple[str, Spec]], f: Function, over: Over
+        self, fn: Definition, body: object, order: list[tuple[str, Spec]], f: Function, over: Over
     ) -> Draft:
         """The entry of a launch over a range."""
         assert over.runner is not None
@@ -173,7 +174,7 @@ class Elaborator:
 
     def _element(
         self,
-        fn: Callable[..., Any],
+        fn: Definition,
         key: object,
         order: list[tuple[str, Spec]],
         values: tuple[Any, ...],
@@ -187,7 +188,7 @@ class Elaborator:
                 b.element = arguments[-3:]
                 staged(b, *arguments[:-3])
 
-            f = Function(f"{fn.__name__}_element", [], inline=True, element=True)
+            f = Function(f"{fn.name}_element", [], inline=True, element=True)
             names = [(f"global_idx.{axis}", NumberSpec(DType.int64)) for axis in "xyz"]
             self.done[key] = self._run(fn, key, [*order, *names], f, body)
         leaves = [leaf for v in (*values, *index) for leaf in leaves_of(v)]
@@ -195,7 +196,7 @@ class Elaborator:
 
     def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Call a function from code under elaboration: elaborate it for these types, emit the call."""
-        fn = func.function
+        fn = func.definition
         values, problems = bind(fn, args, kwargs, func.bound)
         if problems:
             raise CompileError(problems.placed(caller_location(), len(args)))
@@ -204,7 +205,7 @@ class Elaborator:
         leaves: list[Value] = []
         for p in parameters(fn):
             try:
-                value = _argument(p.name, p.annotation, p.comptime, values[p.name], fn.__name__)
+                value = _argument(p.name, p.annotation, p.comptime, values[p.name], fn.name)
             except CompileError as error:
                 problems.extend(error.diagnostics, argument_key(fn, p.name, len(args), kwargs))
                 continue
@@ -224,15 +225,13 @@ class Elaborator:
         op = self.refer(b.emit("func.call", tuple(leaves), types), made)
         if made.memory and not any(draft.refused for draft in reached([made])):
             more = shared_memory(self.under_way) - before
-            self.take_shared_memory(f"calling {fn.__name__} takes", more)
+            self.take_shared_memory(f"calling {fn.name} takes", more)
         result = made.result.build(op.results)
         if marks:
             mark_results(result, marks, made.open)
         return result
 
-    def _elaborated(
-        self, fn: Callable[..., Any], order: list[tuple[str, Spec]], results: dict[int, DType]
-    ) -> Draft:
+    def _elaborated(self, fn: Definition, order: list[tuple[str, Spec]], results: dict[int, DType]) -> Draft:
         """A called function for arguments of these specs; ``results`` are types that its literals take."""
         key = (fn, tuple(order), *results.items())
         if key in self.done:
@@ -243,12 +242,12 @@ class Elaborator:
         if len(self.under_way) > _DEEPEST:
             refuse(
                 "recursion",
-                f"{fn.__name__} calls itself {_DEEPEST} times at compile time and comes to no end",
+                f"{fn.name} calls itself {_DEEPEST} times at compile time and comes to no end",
                 hint="end it by a condition known at compile time, or write a loop",
             )
         self.done[key] = None
         try:
-            f = Function(fn.__name__, [], inline=True)
+            f = Function(fn.name, [], inline=True)
             made = self.done[key] = self._run(
                 fn, key, order, f, stage(fn, False).run, result_annotation(fn), results
             )
@@ -257,18 +256,18 @@ class Elaborator:
             raise
         return made
 
-    def _recursive(self, fn: Callable[..., Any]) -> NoReturn:
+    def _recursive(self, fn: Definition) -> NoReturn:
         names = [draft.function.source_name for draft in self.under_way]
-        cycle = " → ".join([*names[names.index(fn.__qualname__) :], fn.__qualname__])
+        cycle = " → ".join([*names[names.index(fn.qualname) :], fn.qualname])
         refuse(
             "recursion",
-            f"{fn.__name__} calls itself ({cycle}), and a GPU has no stack to speak of",
+            f"{fn.name} calls itself ({cycle}), and a GPU has no stack to speak of",
             hint="write a loop; recursion on a Comptime parameter that ends at compile time is fine",
         )
 
     def _run(
         self,
-        fn: Callable[..., Any],
+        fn: Definition,
         key: object,
         order: list[tuple[str, Spec]],
         f: Function,
@@ -282,8 +281,7 @@ class Elaborator:
         stays but that type.
         """
         note(fn)
-        code = fn.__code__
-        place = (code.co_filename, code.co_firstlineno, fn.__qualname__)
+        place = (fn.file, fn.line, fn.qualname)
         library = is_internal(place[0])
         for _ in range(_PASSES):
             draft = Draft(
@@ -292,7 +290,7 @@ class Elaborator:
             b = Staging(self.target, self)
             b.function_key, b.file, b.function = key, place[0], draft.function
             b.region, b.loc = draft.function.body, (place[1], 0)
-            b.annotation, b.result_of, b.results = annotation, fn.__name__, results
+            b.annotation, b.result_of, b.results = annotation, fn.name, results
             values = [_parameter(b, draft.function, name, spec) for name, spec in order]
             self.under_way.append(draft)
             done, around = len(self.done), [] if library else captured(fn)
@@ -306,7 +304,7 @@ class Elaborator:
                     self.done = dict(list(self.done.items())[:done])
                 continue
             except (CompileError, Exception) as error:
-                found = located(error, *place[:2], fn.__name__)
+                found = located(error, *place[:2], fn.name)
                 told = isinstance(error, WeftError) or found.diagnostics[0].code != "compile-time-error"
                 raise found from (None if told else error)  # a cause that says more than the message
             finally:
@@ -315,7 +313,7 @@ class Elaborator:
             return draft
         raise CompileError.at(
             "literal",
-            f"{fn.__name__} has more than {_PASSES} literals in variables whose type only their use says",
+            f"{fn.name} has more than {_PASSES} literals in variables whose type only their use says",
             Location(*place[:2]),
             hints=("write their types, as in x = Float64(0.0)",),
         )

@@ -10,19 +10,18 @@ from typing import Any, cast
 
 from weft.lang.decorators import Compiled
 from weft.lang.host import host_object, instead_of
-from weft.lang.signature import closure_values
+from weft.source.definition import MISSING, Scope
 
 __all__ = ["Names", "host_call", "names_of"]
 
 Names = Callable[[str], Any]
 """What a name stands for outside of the function; ``MISSING`` for what is only known when it runs."""
-MISSING = object()
 
 
-def names_of(fn: Callable[..., Any], local: set[str]) -> Names:
+def names_of(scope: Scope, local: set[str]) -> Names:
     """The globals and captured variables of a function, ``local`` ones hidden."""
-    cells = closure_values(fn)
-    names = fn.__globals__
+    cells = scope.captured()
+    names = scope.globals
 
     def look(name: str) -> Any:
         return cells.get(name, MISSING) if name in cells or name in local else names.get(name, MISSING)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from weft.source.definition import Definition
 
 __all__ = ["PLAIN", "CompileOptions", "Over"]
 
@@ -20,7 +21,7 @@ class Over:
 
     rank: int
     per_thread: tuple[int, int] = (1, 1)
-    runner: Callable[..., Any] | None = None
+    runner: Definition | None = None
 
 
 class CompileOptions(NamedTuple):

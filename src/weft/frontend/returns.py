@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Any, cast
 
 from weft.diagnostics import CompileError, Diagnostic, Label, Location
@@ -14,9 +13,9 @@ from weft.ir.core import Function, Loc, Value
 from weft.lang import weak
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.returned import ends_without
-from weft.lang.signature import MISSING
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.lang.weak import Literals, assumed_type, literals_of
+from weft.source.definition import MISSING, Definition
 
 __all__ = ["OpenResults", "finish", "mark_results"]
 
@@ -24,7 +23,7 @@ OpenResults = dict[int, tuple[DType, "Literals | None"]]
 """By the number of the leaf: results that are literals of some assumed type, and what they are one of."""
 
 
-def finish(b: Staging, f: Function, fn: Callable[..., Any], kernel: bool) -> tuple[Spec, OpenResults]:
+def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec, OpenResults]:
     """Give every return its operands, now that all of them are known; the result's spec."""
     body = f.body
     b.region = body
@@ -41,7 +40,7 @@ def finish(b: Staging, f: Function, fn: Callable[..., Any], kernel: bool) -> tup
         return StaticSpec(None), {}
     returns = _Returns(b, fn)
     values = returns.unified([value for _, _, value in b.returns])
-    result, values = _result(b, values, fn.__name__, fell)
+    result, values = _result(b, values, fn.name, fell)
     f.results = tuple(leaf.type for leaf in result.leaves())
     if not f.results:
         return result, {}
@@ -67,7 +66,7 @@ def mark_results(value: Any, marks: dict[int, object], results: OpenResults, lea
 class _Returns:
     """The values of a function's returns on their way to one type."""
 
-    def __init__(self, b: Staging, fn: Callable[..., Any]) -> None:
+    def __init__(self, b: Staging, fn: Definition) -> None:
         self.b = b
         self.fn = fn
         self.open: OpenResults = {}

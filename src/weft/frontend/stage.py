@@ -23,15 +23,14 @@ from typing import Any, NamedTuple, cast
 from weft.diagnostics import CompileError, Location
 from weft.frontend.liveness import Liveness, stored_names
 from weft.frontend.lostwrites import lost_writes
-from weft.frontend.scopes import compile_as, in_scopes, no_type_parameters
-from weft.frontend.source import find_function
 from weft.frontend.syntax import check_syntax
 from weft.frontend.tree import children, fill_places, place, walk
+from weft.source.definition import Definition
+from weft.source.scopes import INNER, compiled, no_type_parameters
 
 __all__ = ["BUILTINS", "DEEPER", "Staged", "is_staged", "stage"]
 
 B = "__weft_b"
-_STAGED = "__weft_staged"
 BUILTINS = frozenset(
     {
         "range",
@@ -463,23 +462,22 @@ def _register(code: CodeType) -> None:
             _register(const)
 
 
-def stage(fn: Callable[..., Any], kernel: bool) -> Staged:
+def stage(fn: Definition, kernel: bool) -> Staged:
     """Stage ``fn``, once as long as it stays what it is.
 
     Raises:
         CompileError: the source is missing or has changed, or uses what cannot be compiled (all of it).
     """
-    return _stage(fn, fn.__code__, BUILTINS.difference(fn.__globals__), kernel)
+    return _stage(fn, fn.version, BUILTINS.difference(fn.scope.globals), kernel)
 
 
 @functools.lru_cache(maxsize=4096)
-def _stage(fn: Callable[..., Any], code: CodeType, builtins: frozenset[str], kernel: bool) -> Staged:
-    tree = find_function(fn)
+def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) -> Staged:
+    tree, scope, parameters = fn.body(), fn.scope, fn.names()
     problems = check_syntax(tree, fn, kernel)
     if problems:
         raise CompileError(problems)
-    local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    stager = _Stager(tree, builtins - local, kernel)
+    stager = _Stager(tree, builtins.difference(parameters, stored_names(tree.body), scope.cells), kernel)
     body = list(tree.body)
     if (
         isinstance(body[0], ast.Expr)
@@ -487,7 +485,6 @@ def _stage(fn: Callable[..., Any], code: CodeType, builtins: frozenset[str], ker
         and isinstance(body[0].value.value, str)
     ):
         body = body[1:]
-    parameters = [a.arg for a in (*tree.args.args, *tree.args.kwonlyargs)]
     undefined = sorted((stager.carried & stored_names(body)) - set(parameters))
     staged: list[ast.stmt] = stager.block(body)
     if undefined:
@@ -499,26 +496,17 @@ def _stage(fn: Callable[..., Any], code: CodeType, builtins: frozenset[str], ker
         bound = [place(ast.Assign([_name(n, True)], ast.Constant(None)), tree) for n in sorted(stager.shared)]
         staged.insert(0, place(ast.If(ast.Constant(False), bound, []), tree))
     arguments = ast.arguments([], [ast.arg(B), *[ast.arg(p) for p in parameters]], None, [], [], None, [])
-    inner = place(ast.FunctionDef(_STAGED, arguments, staged, [], None, **no_type_parameters()), tree)
+    inner = place(ast.FunctionDef(INNER, arguments, staged, [], None, **no_type_parameters()), tree)
     fill_places(inner, inner)
     try:
-        inner_code = _inner(compile_as(in_scopes(inner, code), code))
+        code = compiled(inner, fn.file, fn.qualname, tuple(scope.cells))
     except (SyntaxError, MemoryError) as error:
         raise CompileError.at(
             "unsupported-syntax",
-            f"{fn.__name__} is more than Python's compiler takes: {error}",
-            Location(code.co_filename, code.co_firstlineno),
+            f"{fn.name} is more than Python's compiler takes: {error}",
+            Location(fn.file, fn.line),
             hints=("move a part of it to a @func of its own",),
         ) from None
-    inner_code = inner_code.replace(co_name=tree.name, co_qualname=code.co_qualname)
-    _register(inner_code)
-    cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
-    closure = tuple(cells[n] for n in inner_code.co_freevars)
-    return Staged(FunctionType(inner_code, fn.__globals__, tree.name, None, closure), inner)
-
-
-def _inner(code: CodeType) -> CodeType:
-    """The staged function within the classes and functions around it."""
-    while code.co_name != _STAGED:
-        code = next(c for c in reversed(code.co_consts) if isinstance(c, CodeType))
-    return code
+    _register(code)
+    closure = tuple(scope.cells[n] for n in code.co_freevars)
+    return Staged(FunctionType(code, scope.globals, tree.name, None, closure), inner)

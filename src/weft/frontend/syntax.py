@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from weft.diagnostics import Diagnostic, Label, nearest
 from weft.frontend.hostcalls import host_call, names_of
 from weft.frontend.names import advice
-from weft.frontend.tree import walk
+from weft.frontend.tree import bound_names, walk
+from weft.source.definition import Definition
 
 __all__ = ["HOST_ONLY", "REJECTED", "check_syntax"]
 
@@ -160,12 +161,13 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
     return nearest(name, [k for k in known if not k.startswith("_")])
 
 
-def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) -> list[Diagnostic]:
+def check_syntax(tree: ast.FunctionDef, fn: Definition, kernel: bool) -> list[Diagnostic]:
     """All that is wrong with the text of a function, before any of it runs."""
-    checker = _Checker(fn.__code__.co_filename, kernel, fn.__name__)
+    checker = _Checker(fn.file, kernel, fn.name)
     nodes = [node for statement in tree.body for node in walk(statement)]
-    code = fn.__code__
-    local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    scope = fn.scope
+    constant = bound_names(nodes).union(fn.names())
+    local = constant.union(scope.cells)
     names: list[ast.Name] = []
     inner: set[ast.AST] = set()
     for node in nodes:
@@ -174,15 +176,10 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
         checker.check(node)
         if isinstance(node, ast.Name):
             names.append(node)
-        elif isinstance(node, ast.Lambda):
-            local |= {a.arg for a in (*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs)}
-        elif isinstance(node, ast.comprehension):
-            local |= {n.id for n in walk(node.target) if isinstance(n, ast.Name)}
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             inner.update(walk(node))  # rejected as a whole
-    defined = fn.__globals__
+    defined = scope.globals
     seen: set[str] = set()
-    constant = local - set(code.co_freevars)
     for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node not in inner:
             base = node.value
@@ -193,11 +190,11 @@ def check_syntax(tree: ast.FunctionDef, fn: Callable[..., Any], kernel: bool) ->
                     f"`{base.id}` is known at compile time, so a kernel cannot assign `.{node.attr}` of it"
                 )
                 checker.problem(node, "attribute", message, "write to memory, or use a local variable")
-    names_outside = names_of(fn, constant)
+    names_outside = names_of(scope, constant)
     for node in nodes:
         if isinstance(node, ast.Call) and node not in inner and (instead := host_call(node, names_outside)):
             called = ast.unparse(node.func)
-            message = f"`{called}` belongs to the host, and would run once, while {fn.__name__} is compiled"
+            message = f"`{called}` belongs to the host, and would run once, while {fn.name} is compiled"
             checker.problem(node, "host-only", message, instead, _ONCE)
     for node in names:
         name = node.id

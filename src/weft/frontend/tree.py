@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["children", "fill_places", "place", "walk"]
+__all__ = ["bound_names", "children", "fill_places", "place", "walk"]
 
 _PLAIN = {"arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops"}
 """Fields that never hold a node with a place: names, numbers, contexts and operators."""
@@ -30,6 +31,26 @@ def walk(node: ast.AST) -> list[ast.AST]:
                 out.extend([v for v in value if isinstance(v, ast.AST)])  # pyright: ignore[reportUnknownVariableType]
             elif isinstance(value, ast.AST):
                 out.append(value)
+    return out
+
+
+def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that a function of these nodes gives a meaning of its own, its inner ones included."""
+    out: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.arg):
+            out.add(node.arg)
+        elif isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                out.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            out.add(node.name)
+        elif isinstance(node, ast.alias):
+            out.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+            out.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            out.add(node.rest)
     return out
 
 

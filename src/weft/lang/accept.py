@@ -15,9 +15,10 @@ from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
 from weft.lang.promote import promote
-from weft.lang.signature import MISSING, Parameter, describe_annotation, parameter_location
+from weft.lang.signature import describe_annotation
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
+from weft.source.definition import MISSING, Definition, Parameter
 
 __all__ = [
     "Accepted",
@@ -46,14 +47,14 @@ class Mismatch(Exception):
 
 
 def note_mismatch(
-    problems: Problems, fn: Callable[..., Any], p: Parameter, found: Mismatch, at: int | str | None
+    problems: Problems, fn: Definition, p: Parameter, found: Mismatch, at: int | str | None
 ) -> None:
     """Say that a parameter does not take an argument, or anything."""
     if found.annotation:
-        message = f"`{p.name}` of {fn.__name__} {found.annotation}"
-        problems.add("annotation", message, found.hint, place=parameter_location(fn, p.name))
+        message = f"`{p.name}` of {fn.name} {found.annotation}"
+        problems.add("annotation", message, found.hint, place=fn.place(p.name))
         return
-    message = f"argument `{p.name}` of {fn.__name__} takes {found.allowed}, not {found.found}"
+    message = f"argument `{p.name}` of {fn.name} takes {found.allowed}, not {found.found}"
     problems.add(
         "argument-type",
         message,

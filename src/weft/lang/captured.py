@@ -28,10 +28,12 @@ from types import (
 from typing import Any, ParamSpec, TypeVar, cast
 
 from weft.lang.decorators import Compiled
-from weft.lang.names import Named, named
 from weft.lang.number import Number
 from weft.lang.reads import NOTHING, Reads, annotations_of
 from weft.lang.told_apart import is_array
+from weft.source.definition import Definition, Scope
+from weft.source.names import Named, named
+from weft.source.python import scope_of
 
 __all__ = [
     "forget",
@@ -51,10 +53,10 @@ _UNKNOWN: Any = object()
 _HEAP = 1 << 9
 """The flag of classes whose attributes can be set."""
 _OPEN = (list, tuple, set, frozenset, deque)
-_elaborated: ContextVar[list[Callable[..., Any]] | None] = ContextVar("weft_elaborated", default=None)
+_elaborated: ContextVar[list[Definition] | None] = ContextVar("weft_elaborated", default=None)
 
 
-def note(fn: Callable[..., Any]) -> None:
+def note(fn: Definition) -> None:
     """Say that a function is elaborated; ``read_while`` wants to know."""
     under_way = _elaborated.get()
     if under_way is not None:
@@ -68,7 +70,7 @@ def read_while(roots: Iterable[Any], make: Callable[[], T]) -> tuple[T, Reads]:
     out, since it would never be the same.
     """
     roots = list(roots)
-    made: list[Callable[..., Any]] = []
+    made: list[Definition] = []
     token = _elaborated.set(made)
     try:
         before = reads_of(roots)
@@ -91,10 +93,11 @@ def reads_of(roots: Iterable[Any]) -> Reads:
     return walk.reads
 
 
-def reads_of_signature(fn: Callable[..., Any]) -> Reads:
+def reads_of_signature(fn: Definition) -> Reads:
     """What the parameters of a function depend on."""
     walk = _Walk(deep=False)
-    walk.signature(cast("FunctionType", fn))
+    if fn.function is not None:
+        walk.signature(fn.function)
     return walk.reads
 
 
@@ -126,7 +129,7 @@ def remembered(reads_of: Callable[[Any], Reads]) -> Callable[[Callable[P, T]], C
 _memories: list[dict[tuple[object, ...], Any]] = []
 
 
-def forget(fn: Callable[..., Any]) -> None:
+def forget(fn: Definition) -> None:
     """Forget what was found out of a function."""
     for known in _memories:
         for key in [key for key in known if key[0] is fn]:
@@ -146,8 +149,8 @@ class _Walk:
 
     def root(self, value: Any) -> None:
         """Begin with a value, whose own content is known."""
-        if isinstance(value, FunctionType):
-            self.homes.add(_package(value.__module__))
+        if isinstance(value, Definition):
+            self.homes.add(_package(value.module))
         self.value(value, inside=False)
 
     def finish(self) -> None:
@@ -179,8 +182,10 @@ class _Walk:
         self.seen[id(value)] = value
         if isinstance(value, FunctionType):
             self.function(value)
+        elif isinstance(value, Definition):
+            self.definition(value)
         elif isinstance(value, Compiled):
-            self.function(cast("FunctionType", value.function))
+            self.value(value.definition)
             self.every(value.bound.values())
         elif isinstance(value, ModuleType):
             if not _is_own(value.__name__):
@@ -275,7 +280,17 @@ class _Walk:
         self.every((annotations_of(fn) or {}).values())
         if fn.__dict__:
             self.holders.append(fn)
-        self.code(fn, named(fn.__code__), None)
+        self.code(scope_of(fn), named(fn.__code__), None)
+
+    def definition(self, of: Definition) -> None:
+        """Look into a definition: a Python function, or what cannot be given other parts."""
+        if of.function is not None:
+            self.value(of.function)
+        elif self.open(of.module):
+            self.reads.definitions.append(of)
+            for p in of.parameters():
+                self.every((p.annotation, p.default))
+            self.code(of.scope, of.reads(), None)
 
     def signature(self, fn: FunctionType) -> None:
         """What the parameters depend on: defaults, annotations and what these name."""
@@ -292,11 +307,11 @@ class _Walk:
         """What an annotation names, which is evaluated where the function stands."""
         code = _compiled(text)
         if code is not None:
-            self.code(fn, code, getattr(fn, "__weft_locals__", {}))
+            self.code(scope_of(fn), code, getattr(fn, "__weft_locals__", {}))
 
-    def code(self, fn: FunctionType, code: Named, local: dict[str, Any] | None) -> None:
-        """What code in a function reads; of an annotation, ``local`` is what hides all other names."""
-        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+    def code(self, scope: Scope, code: Named, local: dict[str, Any] | None) -> None:
+        """What code in a scope reads; of an annotation, ``local`` is what hides all other names."""
+        cells = scope.cells
         self.loose |= code.attributes | code.strings
         reached: list[Any] = []
         for chain in (*sorted(code.free), *sorted(code.globals)):
@@ -306,18 +321,18 @@ class _Walk:
             elif name in cells and (chain in code.free or local is not None):
                 value = self.reads.cell(cells[name])
             else:
-                value = self.reads.name(fn.__globals__, name)
+                value = self.reads.name(scope.globals, name)
                 if value is NOTHING:
-                    value = self.reads.name(_builtins_of(fn), name)
+                    value = self.reads.name(scope.builtins, name)
             reached += self.chain(value, rest)
         if code.strings:
             for name in sorted(code.strings):
                 if ("globals",) in code.globals:
-                    self.value(self.reads.name(fn.__globals__, name))
+                    self.value(self.reads.name(scope.globals, name))
                 for holder in reached:
                     self.attribute(holder, name)
         for name, level in code.imports:
-            found = _module(fn, name, level)
+            found = _module(scope, name, level)
             self.value(found)
 
     def chain(self, value: Any, names: Iterable[str]) -> list[Any]:
@@ -396,10 +411,6 @@ def _is_settable(cls: type[Any]) -> bool:
     return bool(cls.__flags__ & _HEAP)
 
 
-def _builtins_of(fn: FunctionType) -> dict[str, Any]:
-    return cast("Any", fn).__builtins__
-
-
 def _package(module: object) -> str:
     """The package of a module's name, which a class may have set to anything."""
     return module.partition(".")[0] if isinstance(module, str) else ""
@@ -429,10 +440,10 @@ def _compiled(text: str) -> Named | None:
         return None
 
 
-def _module(fn: FunctionType, name: str, level: int) -> Any:
+def _module(scope: Scope, name: str, level: int) -> Any:
     """The module that an import in a function means; None where it is not imported yet."""
     if level:
-        package = str(fn.__globals__.get("__package__") or "")
+        package = str(scope.globals.get("__package__") or "")
         try:
             name = importlib.util.resolve_name("." * level + name, package)
         except ImportError:

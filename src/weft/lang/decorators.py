@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import importlib
-import re
-import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from weft.diagnostics import CompileError, LaunchError, a_, caller_location, nearest
+from weft.diagnostics import LaunchError, a_, caller_location, nearest
 from weft.ir.builder import maybe_current
 from weft.lang.errors import refuse
 from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
-from weft.lang.written import keep_text
+from weft.source.definition import Definition
+from weft.source.python import definition_of, keep_locals
 
 if TYPE_CHECKING:
     from weft.lang.number import NumberLike
@@ -40,16 +40,24 @@ _NOTHING: Any = None
 
 
 class Compiled:
-    """What kernels and functions share: the Python function, and its bound compile-time values."""
+    """What kernels and functions share: a definition, and its bound compile-time values."""
 
-    def __init__(self, function: Callable[..., Any], bound: dict[str, Any]) -> None:
-        self.function = function
+    __wrapped__: Callable[..., Any]
+
+    def __init__(self, definition: Definition, bound: dict[str, Any]) -> None:
+        self.definition = definition
         self.bound = bound
-        self.__name__ = function.__name__
-        self.__qualname__ = function.__qualname__
-        self.__doc__ = function.__doc__
-        self.__module__ = function.__module__
-        self.__wrapped__ = function
+        self.__name__ = definition.name
+        self.__qualname__ = definition.qualname
+        self.__doc__ = definition.doc
+        self.__module__ = definition.module
+        if definition.function is not None:
+            self.__wrapped__ = definition.function
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The Python function that was decorated."""
+        return self.__wrapped__
 
     def forget(self) -> None:
         """Drop all that was compiled of it, in every context: the next launch or call compiles it anew.
@@ -73,16 +81,16 @@ class Compiled:
             3.0
         """
         module, name = _FORGET
-        getattr(importlib.import_module(module), name)(self.function)
+        getattr(importlib.import_module(module), name)(self.definition)
 
     def __weft_parts__(self) -> list[Any]:
-        return [self.function, dict(sorted(self.bound.items()))]
+        return [self.definition, dict(sorted(self.bound.items()))]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Compiled) and same(self, other)
 
     def __hash__(self) -> int:
-        return hash((self.function, tuple(sorted(self.bound))))
+        return hash((self.definition, tuple(sorted(self.bound))))
 
     def __repr__(self) -> str:
         values = "".join(f", {k}={v!r}" for k, v in self.bound.items())
@@ -92,8 +100,8 @@ class Compiled:
 class Kernel(Compiled, Generic[P]):
     """A function that runs once per thread of a launch; see ``kernel``."""
 
-    def __init__(self, function: Callable[..., Any], bound: dict[str, Any]) -> None:
-        super().__init__(function, bound)
+    def __init__(self, definition: Definition, bound: dict[str, Any]) -> None:
+        super().__init__(definition, bound)
         self._variants: dict[object, Kernel[P]] = {}
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -124,15 +132,15 @@ class Kernel(Compiled, Generic[P]):
         """
         types: list[type] = [type(value) for value in values.values()]
         if not _PLAIN.issuperset(types):
-            _check_names(self.function, values)
-            return Kernel(self.function, {**self.bound, **values})
+            _check_names(self.definition, values)
+            return Kernel(self.definition, {**self.bound, **values})
         key = tuple((name, told_apart(value)) for name, value in values.items())
         found = self._variants.get(key)
         if found is None:
-            _check_names(self.function, values)
+            _check_names(self.definition, values)
             if len(self._variants) >= _VARIANTS:
                 self._variants.clear()
-            found = self._variants[key] = Kernel(self.function, {**self.bound, **values})
+            found = self._variants[key] = Kernel(self.definition, {**self.bound, **values})
         return found
 
 
@@ -158,25 +166,24 @@ class Func(Compiled, Generic[P, R]):
 
     def bind(self, **values: Any) -> Func[P, R]:
         """The function with compile-time parameters given."""
-        _check_names(self.function, values)
-        return Func(self.function, {**self.bound, **values})
+        _check_names(self.definition, values)
+        return Func(self.definition, {**self.bound, **values})
 
 
-def _check_names(fn: Callable[..., Any], values: dict[str, Any]) -> None:
+def _check_names(fn: Definition, values: dict[str, Any]) -> None:
     """Refuse to bind what is no parameter."""
-    code = fn.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    names = fn.names()
     problems = Problems()
     for name in values:
         if name not in names:
             guess = nearest(name, names)
             hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
-            problems.add("argument-name", f"{fn.__name__} has no parameter `{name}`", hint, at=name)
+            problems.add("argument-name", f"{fn.name} has no parameter `{name}`", hint, at=name)
     if problems:
         raise LaunchError(problems.placed(caller_location(), 0))
 
 
-def _function(fn: Any, decorator: str) -> Callable[..., Any]:
+def _defined(fn: Any, decorator: str) -> Definition:
     if fn is None:
         hint = f"write @{decorator}, or @{decorator} and .bind(...) for compile-time values"
         refuse("decorator", f"@{decorator}() has parentheses, and takes no options", hint=hint)
@@ -186,46 +193,14 @@ def _function(fn: Any, decorator: str) -> Callable[..., Any]:
             f"{fn.__name__} is decorated twice",
             hint=f"keep one of @{decorator} and @{_kind(fn)}",
         )
-    if not hasattr(fn, "__code__"):
+    if not isinstance(fn, FunctionType):
         what, hint = _not_a_function(fn, decorator)
         refuse("decorator", f"@{decorator} goes on a function defined with def, not on {what}", hint=hint)
     if fn.__name__ == "<lambda>":
         hint = f"write it with def and decorate that with @{decorator}"
         refuse("decorator", f"@{decorator} goes on a function defined with def, not on a lambda", hint=hint)
-    code = fn.__code__
-    if code.co_flags & 0x2A0:
-        from weft.diagnostics.wrote import parameter_place
-
-        generator = bool(code.co_flags & 0x20)
-        raise CompileError.at(
-            "unsupported-syntax",
-            f"{fn.__name__} is {'a generator' if generator else 'asynchronous'}, which cannot be compiled",
-            parameter_place(code.co_filename, code.co_firstlineno, ""),
-            notes=("compiled code runs to its end and has no suspended frames",),
-            hints=(
-                "write the results to memory instead of `yield`"
-                if generator
-                else "leave out `async`: launches are asynchronous by themselves",
-            ),
-        )
-    keep_text(fn)
-    return fn
-
-
-_FUTURE_ANNOTATIONS = 0x1000000
-"""The flag of code whose annotations are texts."""
-
-
-def _with_locals(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Keep what annotations that are texts name in the function around ``fn``, which no cell holds."""
-    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  (of who wrote the decorator)
-    if frame.f_locals is frame.f_globals or "__weft_locals__" in fn.__dict__:
-        return fn
-    if fn.__code__.co_flags & _FUTURE_ANNOTATIONS or sys.version_info < (3, 14):
-        texts = [text for text in fn.__annotations__.values() if isinstance(text, str)]
-        names = set(re.findall(r"\w+", " ".join(texts)))
-        fn.__dict__["__weft_locals__"] = {n: v for n, v in frame.f_locals.items() if n in names}
-    return fn
+    keep_locals(fn, 2)
+    return definition_of(fn)
 
 
 def _kind(made: Compiled) -> str:
@@ -263,7 +238,7 @@ def kernel(fn: Callable[P, None] = _NOTHING) -> Kernel[P]:
         ...     if global_idx.x < n:
         ...         x[global_idx.x] *= by
     """
-    return Kernel(_with_locals(_function(fn, "kernel")), {})
+    return Kernel(_defined(fn, "kernel"), {})
 
 
 @overload
@@ -294,4 +269,4 @@ def func(fn: Callable[P, R] | Func[P, R] = _NOTHING) -> Func[P, R]:
         >>> clamp01(1.5)
         1.0
     """
-    return Func(_with_locals(_function(fn, "func")), {})
+    return Func(_defined(fn, "func"), {})

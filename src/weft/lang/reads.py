@@ -12,6 +12,7 @@ from types import CellType, FunctionType, MemberDescriptorType
 from typing import Any, cast
 
 from weft.lang.told_apart import same, told_apart
+from weft.source.definition import Definition
 
 __all__ = ["NOTHING", "Held", "Reads", "annotations_of", "parts_of_function"]
 
@@ -60,12 +61,14 @@ def _items(of: Any) -> list[Any] | None:
 class Reads:
     """What was read; ``hold`` says whether it is the same now."""
 
-    __slots__ = ("_seen", "cells", "functions", "held", "names", "slots")
+    __slots__ = ("_seen", "cells", "definitions", "functions", "held", "names", "slots")
 
     def __init__(self) -> None:
         self.names: list[tuple[dict[str, Any], str, Any]] = []
         self.cells: list[tuple[CellType, Any]] = []
         self.functions: list[tuple[FunctionType, tuple[Any, ...]]] = []
+        self.definitions: list[Definition] = []
+        """Those of which nothing can be replaced."""
         self.held: list[Held] = []
         self.slots: list[tuple[Any, MemberDescriptorType, Any]] = []
         self._seen: set[object] = set()
@@ -130,9 +133,10 @@ class Reads:
                 return False
         return all(one.holds() for one in self.held)
 
-    def reaches(self, function: object) -> bool:
+    def reaches(self, definition: Definition) -> bool:
         """Whether a function is among what was read."""
-        return any(fn is function for fn, _ in self.functions)
+        function = definition.function
+        return any(fn is function for fn, _ in self.functions) or definition in self.definitions
 
     def unchanged(self) -> Reads:
         """What of it is still so."""
@@ -140,7 +144,7 @@ class Reads:
         left.names = [one for one in self.names if same(one[0].get(one[1], NOTHING), one[2])]
         left.cells = [one for one in self.cells if same(_content(one[0]), one[1])]
         left.slots = [one for one in self.slots if same(_in_slot(one[0], one[1]), one[2])]
-        left.functions = self.functions
+        left.functions, left.definitions = self.functions, self.definitions
         left.held = [one for one in self.held if one.holds()]
         return left
 

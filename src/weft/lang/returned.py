@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable
 from typing import Any, NoReturn, cast, get_args, get_origin
 
-from weft.diagnostics import CompileError, Location
+from weft.diagnostics import CompileError
 from weft.ir.builder import current
 from weft.lang.accept import element_dtype
 from weft.lang.any_lanes import closed
@@ -14,56 +12,32 @@ from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
 from weft.lang.promote import fits
-from weft.lang.signature import MISSING, describe_annotation, evaluated, parameter_location
+from weft.lang.signature import describe_annotation
 from weft.lang.spec import spec_of
+from weft.source.definition import Definition
 
 __all__ = ["ends_without", "result_annotation", "returned"]
 
 
 @remembered(reads_of_signature)
-def result_annotation(fn: Callable[..., Any]) -> Any:
+def result_annotation(fn: Definition) -> Any:
     """What ``fn`` says that it returns, evaluated; MISSING where it says nothing.
 
     Raises:
         CompileError: the annotation does not evaluate.
     """
-    return _meant(fn, fn.__annotations__.get("return", MISSING))
+    return fn.result()
 
 
-def _meant(fn: Callable[..., Any], annotation: Any) -> Any:
-    """An annotation without strings, which stand for what is not defined yet."""
-    if isinstance(annotation, str):
-        annotation = evaluated(fn, annotation, f"the result of {fn.__name__}", lambda: _place(fn))
-    items = get_args(annotation)
-    if get_origin(annotation) is tuple and any(isinstance(item, str) for item in items):
-        return cast("Any", tuple)[tuple(_meant(fn, item) for item in items)]
-    return annotation
-
-
-def _place(fn: Callable[..., Any]) -> Location:
-    """Where the annotation of the result stands."""
-    from weft.diagnostics.wrote import source_of
-
-    code = fn.__code__
-    source = source_of(code.co_filename)
-    if source is not None:
-        for node in source.parents:
-            if isinstance(node, ast.FunctionDef) and node.returns is not None:
-                first = min([d.lineno for d in node.decorator_list], default=node.lineno)
-                if code.co_firstlineno in (first, node.lineno):
-                    return source.place(node.returns)
-    return parameter_location(fn, "")
-
-
-def ends_without(fn: Callable[..., Any], annotation: Any) -> None:
+def ends_without(fn: Definition, annotation: Any) -> None:
     """Refuse a path that ends without ``return`` where ``annotation`` names a value."""
     if annotation is None or annotation is type(None) or not _says(annotation):
         return
     shown = describe_annotation(annotation)
     raise CompileError.at(
         "return-type",
-        f"{fn.__name__} is annotated to return {a_(shown)}, but may end without `return`",
-        parameter_location(fn, ""),
+        f"{fn.name} is annotated to return {a_(shown)}, but may end without `return`",
+        fn.place(""),
         hints=(f"end every path with a `return` of {a_(shown)}, or annotate it `-> None`",),
     )
 

@@ -2,126 +2,43 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from weft.diagnostics import CompileError, Location, nearest
+from weft.diagnostics import nearest
 from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.comptime import comptime_type
 from weft.lang.problems import Problems
+from weft.source.definition import MISSING, Definition, Parameter
 
 __all__ = [
     "MISSING",
     "Parameter",
     "argument_key",
     "bind",
-    "closure_values",
     "describe_parameters",
-    "evaluated",
-    "parameter_location",
     "parameters",
 ]
 
 
-class _Missing:
-    def __repr__(self) -> str:
-        return "<no value>"
-
-
-MISSING: Any = _Missing()
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter: ``annotation`` is evaluated (MISSING where there is none)."""
-
-    name: str
-    annotation: Any
-    comptime: bool
-    keyword_only: bool
-    default: Any
-
-
-def parameter_location(fn: Callable[..., Any], name: str) -> Location:
-    """Where ``fn`` declares a parameter; of no name, where it is named itself."""
-    from weft.diagnostics.wrote import parameter_place
-
-    return parameter_place(fn.__code__.co_filename, fn.__code__.co_firstlineno, name)
-
-
-def closure_values(fn: Callable[..., Any]) -> dict[str, Any]:
-    """The variables that ``fn`` captures, with their present values."""
-    cells = fn.__closure__ or ()
-    out: dict[str, Any] = {}
-    for name, cell in zip(fn.__code__.co_freevars, cells, strict=True):
-        try:
-            out[name] = cell.cell_contents
-        except ValueError:
-            continue
-    return out
-
-
-def evaluated(fn: Callable[..., Any], text: str, of: str, place: Callable[[], Location]) -> Any:
-    """An annotation that is a string, as what it means where ``fn`` stands.
-
-    Raises:
-        CompileError: it does not evaluate; ``of`` and ``place`` say whose it is.
-    """
-    scope = {**getattr(fn, "__weft_locals__", {}), **closure_values(fn)}
-    try:
-        return eval(text, fn.__globals__, scope)
-    except Exception as error:
-        guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
-        hint = f"did you mean `{guess}`?" if guess else "define or import what it names before the launch"
-        raise CompileError.at(
-            "annotation",
-            f"the annotation `{text}` of {of} does not evaluate: {error}",
-            place(),
-            hints=(hint,),
-        ) from None
-
-
 @remembered(reads_of_signature)
-def parameters(fn: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """The parameters of ``fn``.
+def parameters(fn: Definition) -> tuple[Parameter, ...]:
+    """The parameters of ``fn``: those annotated ``Comptime[T]`` are of the annotation ``T``.
 
     Raises:
         CompileError: an annotation does not evaluate, or the function takes ``*args``.
     """
-    code = fn.__code__
-    if code.co_flags & 0x0C:
-        stars = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
-        raise CompileError.at(
-            "signature",
-            f"{fn.__name__} takes {'*' if code.co_flags & 4 else '**'}{stars}, "
-            "but a compiled function has a fixed list of parameters",
-            parameter_location(fn, stars),
-            hints=("name each parameter, or pass a tuple or a @struct",),
-        )
-    count, keyword = code.co_argcount, code.co_kwonlyargcount
-    names = code.co_varnames[: count + keyword]
-    defaults = fn.__defaults__ or ()
-    kwdefaults: Mapping[str, Any] = fn.__kwdefaults__ or {}
-    out: list[Parameter] = []
-    for n, name in enumerate(names):
-        annotation: Any = fn.__annotations__.get(name, MISSING)
-        if isinstance(annotation, str):
-            at = functools.partial(parameter_location, fn, name)
-            annotation = evaluated(fn, annotation, f"`{name}`", at)
-        default = kwdefaults.get(name, MISSING)
-        if n < count and n >= count - len(defaults):
-            default = defaults[n - (count - len(defaults))]
-        inner = None if annotation is MISSING else comptime_type(annotation)
-        out.append(
-            Parameter(name, annotation if inner is None else inner, inner is not None, n >= count, default)
-        )
-    return tuple(out)
+    return tuple(_told(p) for p in fn.parameters())
+
+
+def _told(p: Parameter) -> Parameter:
+    inner = None if p.annotation is MISSING else comptime_type(p.annotation)
+    return p if inner is None else replace(p, annotation=inner, comptime=True)
 
 
 def bind(
-    fn: Callable[..., Any],
+    fn: Definition,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     bound: Mapping[str, Any],
@@ -133,7 +50,7 @@ def bind(
     """
     params = parameters(fn)
     problems = Problems()
-    name_of = fn.__name__
+    name_of = fn.name
 
     def problem(code: str, message: str, hint: str, at: int | str | None = None) -> None:
         problems.add(code, message, hint, notes=(f"{name_of}{describe_parameters(fn)}",), at=at)
@@ -184,7 +101,7 @@ def bind(
     return values, problems
 
 
-def argument_key(fn: Callable[..., Any], name: str, count: int, named: Mapping[str, Any]) -> int | str | None:
+def argument_key(fn: Definition, name: str, count: int, named: Mapping[str, Any]) -> int | str | None:
     """How a call gave a parameter: its position among ``count`` values, its name, or not at all."""
     if name in named:
         return name
@@ -192,7 +109,7 @@ def argument_key(fn: Callable[..., Any], name: str, count: int, named: Mapping[s
     return positional.index(name) if name in positional[:count] else None
 
 
-def describe_parameters(fn: Callable[..., Any]) -> str:
+def describe_parameters(fn: Definition) -> str:
     """The parameters in parentheses, as their author would write them."""
     words: list[str] = []
     for p in parameters(fn):

@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform
 
 from weft.diagnostics import CompileError, caller_location, nearest
@@ -18,6 +19,7 @@ from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
+from weft.source.python import definition_of
 
 __all__ = ["StructSpec", "is_struct", "lost_field", "replace_field", "struct", "struct_fields"]
 
@@ -230,16 +232,16 @@ def struct(cls: type[T]) -> type[T]:
         refuse("decorator", f"@struct goes on a class, not on {what}", hint="write @func for a function")
     methods: dict[str, Callable[..., Any]] = {}
     for name, item in list(vars(cls).items()):
-        if name not in _KEEP and callable(item) and hasattr(item, "__code__"):
+        if name not in _KEEP and isinstance(item, FunctionType):
             methods[name] = item
         elif isinstance(item, staticmethod) and not isinstance(item.__func__, Compiled):
-            compiled: Func[..., Any] = Func(cast("Callable[..., Any]", item.__func__), {})
+            compiled: Func[..., Any] = Func(definition_of(cast("Callable[..., Any]", item.__func__)), {})
             setattr(cls, name, staticmethod(compiled))
     _check_annotations(cls)
     setattr(cls, "__post_init__", _convert)  # noqa: B010  (before dataclass, whose __init__ calls it)
     made: Any = dataclasses.dataclass(eq=False)(cls)
     for name, method in methods.items():
-        setattr(made, name, Func(method, {}))
+        setattr(made, name, Func(definition_of(method), {}))
     compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))
     made.__setattr__ = _assign
     made.__weft_struct__ = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
 from weft.dtype import DType
@@ -11,18 +11,19 @@ from weft.lang.number import number_class
 from weft.lang.problems import Problems
 from weft.lang.signature import argument_key, parameters
 from weft.lang.spec import Spec
+from weft.source.definition import Definition
 
 __all__ = ["agree", "note_clashes"]
 
 
 @functools.lru_cache(maxsize=4096)
-def _variables(fn: Callable[..., Any]) -> tuple[tuple[str, TypeVar], ...]:
+def _variables(fn: Definition) -> tuple[tuple[str, TypeVar], ...]:
     """The parameters whose element type is a TypeVar."""
     found = [(p.name, get_args(p.annotation)[:1]) for p in parameters(fn) if not p.comptime]
     return tuple([(name, args[0]) for name, args in found if args and isinstance(args[0], TypeVar)])
 
 
-def _clashes(fn: Callable[..., Any], specs: Mapping[str, Spec]) -> Iterator[tuple[str, str, str]]:
+def _clashes(fn: Definition, specs: Mapping[str, Spec]) -> Iterator[tuple[str, str, str]]:
     """Each parameter that takes another type than its TypeVar allows, what that is, and why."""
     met: dict[TypeVar, tuple[str, DType]] = {}
     for name, variable in _variables(fn):
@@ -38,14 +39,14 @@ def _clashes(fn: Callable[..., Any], specs: Mapping[str, Spec]) -> Iterator[tupl
             yield name, shown, f"is one of {', '.join(c.__name__ for c in variable.__constraints__)}"
 
 
-def agree(fn: Callable[..., Any], specs: Mapping[str, Spec]) -> bool:
+def agree(fn: Definition, specs: Mapping[str, Spec]) -> bool:
     """Whether every TypeVar means one type that it may mean."""
     return not _variables(fn) or next(_clashes(fn, specs), None) is None
 
 
 def note_clashes(
     problems: Problems,
-    fn: Callable[..., Any],
+    fn: Definition,
     specs: Mapping[str, Spec],
     count: int,
     named: Mapping[str, Any],
@@ -54,6 +55,6 @@ def note_clashes(
     variables = dict(_variables(fn))
     for name, shown, why in _clashes(fn, specs):
         variable = variables[name].__name__
-        message = f"argument `{name}` of {fn.__name__} has elements of {shown}, but `{variable}` {why}"
+        message = f"argument `{name}` of {fn.name} has elements of {shown}, but `{variable}` {why}"
         hint = "pass one type for all, or name another TypeVar where they may differ"
         problems.add("argument-type", message, hint, at=argument_key(fn, name, count, named))

@@ -14,14 +14,12 @@ from types import CodeType
 from typing import Any
 
 from weft.diagnostics import CompileError, Location, caller_location
-from weft.frontend.recompile import is_source_of
-from weft.lang.written import texts_kept
+from weft.source.recompile import NESTED, is_source_of
+from weft.source.written import texts_kept
 
 __all__ = ["find_function"]
 
 _Function = Callable[..., Any]
-_NESTED = 0x10
-"""The flag of code within a function, which may be defined long after its file was read."""
 _BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
@@ -41,7 +39,7 @@ def find_function(fn: _Function) -> ast.FunctionDef:
         if found is not None and node is not None and ast.dump(node) != ast.dump(found):
             raise _changed(fn)  # in what leaves no trace in code, such as the annotation of a local
         found = found or node
-        if found is not None and not fn.__code__.co_flags & _NESTED:
+        if found is not None and not fn.__code__.co_flags & NESTED:
             return found
     if found is not None:
         return found

@@ -4,25 +4,38 @@ from __future__ import annotations
 import __future__
 
 import ast
+from collections.abc import Sequence
 from itertools import pairwise
 from types import CodeType
 from typing import Any
 
-__all__ = ["compile_as", "in_scopes", "no_type_parameters"]
+__all__ = ["INNER", "compile_as", "compiled", "in_scopes", "no_type_parameters"]
 
-_NESTED = 0x10
-"""The flag of code within a function."""
+INNER = "__weft_staged"
+"""The name under which ``compiled`` finds a function again: that of nothing around it."""
 _FUTURES: int = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
 _LOCALS = "<locals>"
 
 
-def in_scopes(node: ast.FunctionDef, code: CodeType) -> ast.Module:
+def compiled(node: ast.FunctionDef, file: str, qualname: str, free: Sequence[str]) -> CodeType:
+    """The code of a function called ``INNER`` that captures ``free``, where ``qualname`` says that it stands.
+
+    Raises:
+        SyntaxError, MemoryError: it is more than Python's compiler takes.
+    """
+    code = compile(in_scopes(node, qualname, free, bool(free)), file, "exec", dont_inherit=True)
+    while code.co_name != INNER:
+        code = next(c for c in reversed(code.co_consts) if isinstance(c, CodeType))
+    return code.replace(co_name=qualname.rpartition(".")[2], co_qualname=qualname)
+
+
+def in_scopes(node: ast.FunctionDef, qualname: str, free: Sequence[str], nested: bool) -> ast.Module:
     """The definition within classes and functions like those that it stands in.
 
     They decide what its names mean: a variable of a function outside, a private name of a class.
     """
-    outside = code.co_qualname.split(".")[:-1]
-    free = list(code.co_freevars)
+    outside = qualname.split(".")[:-1]
+    free = list(free)
     if outside and outside[-1] != _LOCALS and "__class__" in free:
         free.remove("__class__")  # the class around it has that
     tree: ast.stmt = node
@@ -33,7 +46,7 @@ def in_scopes(node: ast.FunctionDef, code: CodeType) -> ast.Module:
             tree, free = _function(name, free, tree), []
         else:
             tree = ast.copy_location(ast.ClassDef(name, [], [], [tree], [], **no_type_parameters()), node)
-    if code.co_flags & _NESTED and _LOCALS not in outside:
+    if nested and _LOCALS not in outside:
         tree = _function("outside", free, tree)  # it is called global there, or has type parameters
     return ast.Module([tree], [])
 

@@ -10,9 +10,12 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, cast
 
-from weft.frontend.scopes import compile_as, in_scopes
+from weft.source.scopes import compile_as, in_scopes
 
-__all__ = ["is_source_of"]
+__all__ = ["NESTED", "is_source_of"]
+
+NESTED = 0x10
+"""The flag of code within a function, which may be defined long after its file was read."""
 
 _LOADS = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF")
 _METHOD_FLAG = sys.version_info >= (3, 12)
@@ -23,7 +26,7 @@ def is_source_of(node: ast.FunctionDef, text: str, fn: Callable[..., Any]) -> bo
     """Whether ``fn`` is what Python makes of the definition ``node`` in ``text``."""
     code = fn.__code__
     for imported in _imported(fn):
-        tree = in_scopes(node, code)
+        tree = in_scopes(node, code.co_qualname, code.co_freevars, bool(code.co_flags & NESTED))
         if imported:
             names = [ast.alias(name) for name in sorted(imported)]
             tree.body.insert(0, ast.copy_location(ast.Import(names), node))

@@ -1,0 +1,169 @@
+"""What stands between source text and staging: a function's parameters, body and scope, and its place."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CellType, FunctionType
+from typing import Any, cast
+
+from weft.diagnostics import Location
+from weft.source.names import Named, named
+from weft.source.scopes import INNER, compiled
+
+__all__ = ["MISSING", "Definition", "Parameter", "Scope"]
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "<no value>"
+
+
+MISSING: Any = _Missing()
+"""In place of an annotation or a default that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter; its annotation is evaluated."""
+
+    name: str
+    annotation: Any = MISSING
+    comptime: bool = False
+    """Whether its value is known at compile time; ``Comptime[int]`` says so too, see ``parameters``."""
+    keyword_only: bool = False
+    default: Any = MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What names mean that a function does not assign: captured variables, then globals, then builtins."""
+
+    globals: dict[str, Any]
+    cells: Mapping[str, CellType] = field(default_factory=dict[str, CellType])
+
+    @property
+    def builtins(self) -> dict[str, Any]:
+        """What is known everywhere."""
+        found: Any = self.globals.get("__builtins__", builtins)
+        return cast("dict[str, Any]", found if type(found) is dict else vars(found))
+
+    def captured(self) -> dict[str, Any]:
+        """The captured variables that are assigned, with their present values."""
+        out: dict[str, Any] = {}
+        for name, cell in self.cells.items():
+            try:
+                out[name] = cell.cell_contents
+            except ValueError:
+                continue
+        return out
+
+
+class Definition:
+    """A function as its author defined it. It is the same function only where it is the same object.
+
+    Args:
+        body: its syntax, each node at its place in ``file``. Parameters are named in it too.
+        scope: what its names mean.
+        parameters: in order.
+        result: the annotation of its result, evaluated.
+        qualname: its name with those of the classes and functions around it.
+        doc: what it says of itself.
+    """
+
+    def __init__(
+        self,
+        body: ast.FunctionDef,
+        file: str,
+        scope: Scope,
+        parameters: Sequence[Parameter],
+        result: Any = MISSING,
+        *,
+        qualname: str = "",
+        doc: str | None = None,
+    ) -> None:
+        self.name = body.name
+        self.qualname = qualname or body.name
+        self.module: str = scope.globals.get("__name__", "")
+        self.doc = doc
+        self._body = body
+        self._file = file
+        self._line = min([d.lineno for d in body.decorator_list], default=body.lineno)
+        self._scope = scope
+        self._parameters = tuple(parameters)
+        self._result = result
+        self._reads: Named | None = None
+
+    @property
+    def function(self) -> FunctionType | None:
+        """The Python function that it is, which may be given other code, defaults and annotations later."""
+        return None
+
+    @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self._file
+
+    @property
+    def line(self) -> int:
+        """The line in which it begins, decorators included."""
+        return self._line
+
+    @property
+    def scope(self) -> Scope:
+        """What its names mean."""
+        return self._scope
+
+    @property
+    def version(self) -> object:
+        """Another one where the body is another; it can be hashed."""
+        return None
+
+    def place(self, name: str) -> Location:
+        """Where it declares a parameter, or ``return``'s annotation; of no name, where it is named itself."""
+        from weft.diagnostics.wrote import parameter_place
+
+        return parameter_place(self.file, self.line, name)
+
+    def body(self) -> ast.FunctionDef:
+        """Its syntax, the caller's to change.
+
+        Raises:
+            CompileError: it cannot be had.
+        """
+        return copy.deepcopy(self._body)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(p.name for p in self._parameters)
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its parameters.
+
+        Raises:
+            CompileError: an annotation does not evaluate, or the list is not fixed.
+        """
+        return self._parameters
+
+    def result(self) -> Any:
+        """The annotation of its result, or MISSING.
+
+        Raises:
+            CompileError: it does not evaluate.
+        """
+        return self._result
+
+    def reads(self) -> Named:
+        """What its body names."""
+        if self._reads is None:
+            body = copy.deepcopy(self._body)
+            body.name = INNER
+            self._reads = named(compiled(body, self._file, self.qualname, tuple(self._scope.cells)))
+        return self._reads
+
+    def digest(self) -> bytes:
+        """What tells its text from others."""
+        return ast.dump(self._body).encode()

@@ -1,0 +1,198 @@
+"""Python's functions as definitions: the one room that takes them apart."""
+
+from __future__ import annotations
+
+import ast
+import marshal
+import re
+import sys
+import weakref
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, cast, get_args, get_origin
+
+from weft.diagnostics import CompileError, nearest
+from weft.source.definition import MISSING, Definition, Parameter, Scope
+from weft.source.find import find_function
+from weft.source.names import Named, named
+from weft.source.written import keep_text
+
+__all__ = ["PythonFunction", "definition_of", "keep_locals", "scope_of"]
+
+_SUSPENDED = 0x2A0
+"""The flags of code that is a generator or asynchronous."""
+_GENERATOR = 0x20
+_STARS = 0x0C
+_STAR = 0x04
+_FUTURE_ANNOTATIONS = 0x1000000
+"""The flag of code whose annotations are texts."""
+
+
+class PythonFunction(Definition):
+    """A Python function. What can be replaced of it is read when it is asked for."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+        self.name = function.__name__
+        self.qualname = function.__qualname__
+        self.module = function.__module__
+        self.doc = function.__doc__
+
+    @property
+    def file(self) -> str:
+        """The file that it was compiled from."""
+        return self._function.__code__.co_filename
+
+    @property
+    def line(self) -> int:
+        """The line in which it begins."""
+        return self._function.__code__.co_firstlineno
+
+    @property
+    def scope(self) -> Scope:
+        """What its names mean now."""
+        return scope_of(self._function)
+
+    @property
+    def version(self) -> object:
+        """Its code."""
+        return self._function.__code__
+
+    @property
+    def function(self) -> FunctionType:
+        """The function itself."""
+        return self._function
+
+    def body(self) -> ast.FunctionDef:
+        """The syntax that its code was compiled from, placed as in its file."""
+        return find_function(self._function)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        code = self._function.__code__
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its parameters, their annotations evaluated."""
+        fn = self._function
+        code = fn.__code__
+        if code.co_flags & _STARS:
+            stars = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+            raise CompileError.at(
+                "signature",
+                f"{self.name} takes {'*' if code.co_flags & _STAR else '**'}{stars}, "
+                "but a compiled function has a fixed list of parameters",
+                self.place(stars),
+                hints=("name each parameter, or pass a tuple or a @struct",),
+            )
+        count = code.co_argcount
+        defaults = fn.__defaults__ or ()
+        given: Mapping[str, Any] = {
+            **dict(zip(code.co_varnames[count - len(defaults) : count], defaults, strict=True)),
+            **(fn.__kwdefaults__ or {}),
+        }
+        return tuple(
+            Parameter(
+                name,
+                self._evaluated(fn.__annotations__.get(name, MISSING), f"`{name}`", name),
+                keyword_only=n >= count,
+                default=given.get(name, MISSING),
+            )
+            for n, name in enumerate(self.names())
+        )
+
+    def result(self) -> Any:
+        """The annotation of its result, evaluated."""
+        return self._result_of(self._function.__annotations__.get("return", MISSING))
+
+    def _result_of(self, annotation: Any) -> Any:
+        """The annotation of a result without strings, which stand for what is not defined yet."""
+        annotation = self._evaluated(annotation, f"the result of {self.name}", "return")
+        items = get_args(annotation)
+        if get_origin(annotation) is tuple and any(isinstance(item, str) for item in items):
+            return cast("Any", tuple)[tuple(map(self._result_of, items))]
+        return annotation
+
+    def _evaluated(self, annotation: Any, of: str, name: str) -> Any:
+        """An annotation, if it is a string as what it means where the function stands."""
+        if not isinstance(annotation, str):
+            return annotation
+        fn = self._function
+        scope = {**fn.__dict__.get("__weft_locals__", {}), **self.scope.captured()}
+        try:
+            return eval(annotation, fn.__globals__, scope)
+        except Exception as error:
+            guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
+            hint = f"did you mean `{guess}`?" if guess else "define or import what it names before the launch"
+            raise CompileError.at(
+                "annotation",
+                f"the annotation `{annotation}` of {of} does not evaluate: {error}",
+                self.place(name),
+                hints=(hint,),
+            ) from None
+
+    def reads(self) -> Named:
+        """What its code names."""
+        return named(self._function.__code__)
+
+    def digest(self) -> bytes:
+        """Its code, as bytes."""
+        return marshal.dumps(self._function.__code__)
+
+
+def scope_of(fn: FunctionType) -> Scope:
+    """What the names in a Python function mean."""
+    return Scope(fn.__globals__, dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)))
+
+
+_known: weakref.WeakKeyDictionary[FunctionType, weakref.ref[PythonFunction]]
+_known = weakref.WeakKeyDictionary()
+
+
+def definition_of(fn: Callable[..., Any]) -> PythonFunction:
+    """A Python function as a definition: the same one as long as anyone has it.
+
+    Raises:
+        CompileError: it is a generator or asynchronous.
+    """
+    function = cast("FunctionType", fn)
+    found = _known.get(function)
+    made = None if found is None else found()
+    if made is None:
+        made = PythonFunction(function)
+        _check(made)
+        keep_text(function)
+        _known[function] = weakref.ref(made)
+    return made
+
+
+def _check(made: PythonFunction) -> None:
+    flags = made.function.__code__.co_flags
+    if flags & _SUSPENDED:
+        generator = bool(flags & _GENERATOR)
+        raise CompileError.at(
+            "unsupported-syntax",
+            f"{made.name} is {'a generator' if generator else 'asynchronous'}, which cannot be compiled",
+            made.place(""),
+            notes=("compiled code runs to its end and has no suspended frames",),
+            hints=(
+                "write the results to memory instead of `yield`"
+                if generator
+                else "leave out `async`: launches are asynchronous by themselves",
+            ),
+        )
+
+
+def keep_locals(fn: Callable[..., Any], depth: int) -> None:
+    """Keep what annotations that are texts name in the function around ``fn``, which no cell holds.
+
+    ``depth`` says how many calls up is who wrote the decorator.
+    """
+    frame = sys._getframe(depth + 1)  # pyright: ignore[reportPrivateUsage]
+    function = cast("FunctionType", fn)
+    if frame.f_locals is frame.f_globals or "__weft_locals__" in function.__dict__:
+        return
+    if function.__code__.co_flags & _FUTURE_ANNOTATIONS or sys.version_info < (3, 14):
+        texts = [text for text in function.__annotations__.values() if isinstance(text, str)]
+        names = set(re.findall(r"\w+", " ".join(texts)))
+        function.__dict__["__weft_locals__"] = {n: v for n, v in frame.f_locals.items() if n in names}
