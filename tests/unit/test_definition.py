@@ -29,10 +29,15 @@ class Toy:
         numbered = [(n, line) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         self.lines = [(n, len(line) - len(line.lstrip()), line) for n, line in numbered]
 
-    def read(self, line: int, text: str, at: int) -> tuple[str, dict[str, int], int]:
+    def read(self, line: int, text: str, at: int) -> tuple[str, dict[str, Any], int]:
         start = at + len(text[at:]) - len(text[at:].lstrip())
         end = start + len(text[start:].split()[0])
-        place = {"lineno": line, "col_offset": start, "end_lineno": line, "end_col_offset": end}
+        place: dict[str, Any] = {
+            "lineno": line,
+            "col_offset": start,
+            "end_lineno": line,
+            "end_col_offset": end,
+        }
         return text[start:end], place, end
 
     def value(self, line: int, text: str, at: int) -> tuple[ast.expr, int]:
@@ -79,7 +84,7 @@ class Toy:
     def function(self) -> ast.FunctionDef:
         line, _, text = self.lines.pop(0)
         _, place, at = self.read(line, text, 0)
-        words: list[tuple[str, dict[str, int]]] = []
+        words: list[tuple[str, dict[str, Any]]] = []
         while text[at:].strip():
             word, at_word, at = self.read(line, text, at)
             words.append((word, at_word))

@@ -97,6 +97,9 @@ class Definition:
         self._result = result
         self._reads: Named | None = None
 
+    def __repr__(self) -> str:
+        return f"<definition of {self.module}.{self.qualname}>"  # in every process the same
+
     @property
     def function(self) -> FunctionType | None:
         """The Python function that it is, which may be given other code, defaults and annotations later."""

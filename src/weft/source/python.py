@@ -13,7 +13,6 @@ from typing import Any, cast, get_args, get_origin
 
 from weft.diagnostics import CompileError, nearest
 from weft.source.definition import MISSING, Definition, Parameter, Scope
-from weft.source.find import find_function
 from weft.source.names import Named, named
 from weft.source.written import keep_text
 
@@ -65,6 +64,8 @@ class PythonFunction(Definition):
 
     def body(self) -> ast.FunctionDef:
         """The syntax that its code was compiled from, placed as in its file."""
+        from weft.source.find import find_function  # not for who only decorates
+
         return find_function(self._function)
 
     def names(self) -> tuple[str, ...]:
