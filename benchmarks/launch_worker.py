@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.kernels.pictures import scalar_add
 from benchmarks.measure import MISSING, PEERS, module
 from weft import Float32, WeftError
-from weft.emit.llvm import emit, load_object
+from weft.compiler.llvm.emit import emit, load_object
 from weft.gpu.host import DeviceContext
 from weft.runtime.native_launch import Launcher
 from weft.targets import find_target

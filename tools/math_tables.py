@@ -1,4 +1,4 @@
-"""Derives the polynomials and constants of ``weft.math`` and writes ``src/weft/_math/tables.py``.
+"""Derives the polynomials and constants of ``weft.math`` and writes ``src/weft/math/tables.py``.
 
 python tools/math_tables.py            # writes the tables, prints the error of each polynomial
 python tools/math_tables.py EXP SIN    # prints these only, writes nothing

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from weft import started as started  # before all else
+from weft.compiler import started as started  # before all else
 from weft.diagnostics import CompileError, DeviceError, LaunchError, PerformanceWarning, WeftError
 from weft.dtype import DType
 from weft.lang import (

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from weft.compiler import EmissionKind, check_emission_kind, elaborate_kernel
+from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.llvm.emit import warm
+from weft.compiler.llvm.symbols import entry_symbol
+from weft.compiler.pipeline import EmissionKind, check_emission_kind, elaborate_kernel
 from weft.diagnostics import CompileError, a_, caller_location
-from weft.emit.llvm import warm
-from weft.emit.symbols import entry_symbol
-from weft.frontend.options import CompileOptions
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
@@ -83,7 +83,7 @@ def compile_info(
     kind = check_emission_kind(emission_kind)
     found = find_target(default_target() if target is None else target)
     kernel = _as_kernel(f)
-    from weft.over import describe_over
+    from weft.launch.over import describe_over
 
     if type(over) is not int or not 0 <= over <= 3:
         message = f"over={over!r} is no number of extents, which is 0 to 3"

@@ -21,7 +21,7 @@ from weft.lang.decorators import Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import Pointer
 from weft.lang.signature import Parameter, parameters
-from weft.launch import DeviceContext
+from weft.launch.context import DeviceContext
 from weft.layout import LayoutTensor
 from weft.runtime.refuse import refuse
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.ir.builder import maybe_current
+from weft.compiler.ir.builder import maybe_current
 from weft.runtime.drivers import DRIVERS, device_count
 from weft.targets import Feature
 

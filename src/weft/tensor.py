@@ -13,13 +13,13 @@ from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
 from weft.lang.number import number_class
-from weft.launch import DeviceContext
+from weft.launch.context import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.context import BaseContext
-from weft.runtime.cuda_device import CudaDevice
-from weft.runtime.cuda_guest import guest_stream
-from weft.runtime.cuda_stream import CudaStream
+from weft.runtime.cuda.device import CudaDevice
+from weft.runtime.cuda.guest import guest_stream
+from weft.runtime.cuda.stream import CudaStream
 from weft.runtime.drivers import default_api
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.refuse import refuse

@@ -18,12 +18,12 @@ import weft
 import weft.math
 from weft import CompileError, Float32, Int, LaunchError, Pointer, WeftError, kernel
 from weft.compile import compile_info
+from weft.compiler.frontend.syntax import HOST_ONLY, REJECTED
+from weft.compiler.frontend.translate import MATH
+from weft.compiler.ir.builder import maybe_current
 from weft.diagnostics import hook, is_internal
-from weft.frontend.syntax import HOST_ONLY, REJECTED
-from weft.frontend.translate import MATH
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
-from weft.ir.builder import maybe_current
 
 IMPORTS = "from weft import *\nfrom weft.compile import compile_info\n"
 WRONG = (

@@ -11,13 +11,13 @@ from tests.fuzz.program import Argument, Program
 from tests.fuzz.weft_run import load
 from tests.support.ptxas import find_ptxas
 
-from weft.compiler import elaborate_kernel
-from weft.frontend.options import CompileOptions
+from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.pipeline import elaborate_kernel
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
+from weft.launch.over import describe_over
 from weft.layout import Layout
-from weft.over import describe_over
 
 __all__ = ["Assembler"]
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from weft import BFloat16, Pointer, kernel
-from weft.compiler import elaborate_kernel
-from weft.emit.worker.backend import Job, compile, host_machine, without_flushing
+from weft.compiler.llvm.worker.backend import Job, compile, host_machine, without_flushing
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu import global_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from weft import Int, Int32, Kernel, Pointer, UInt32, kernel
-from weft.compiler import elaborate_kernel
+from weft.compiler.ir.core import Function
+from weft.compiler.passes.guard_bounds import Bound, take_guards
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu import block_dim, block_idx, global_idx, thread_idx
-from weft.ir.core import Function
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
-from weft.passes.guard_bounds import Bound, take_guards
 
 _PLACES = (1 << 31) - 1
 

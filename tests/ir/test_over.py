@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from weft import Float32, Int, Kernel, Pointer, kernel
-from weft.compiler import Compilation, elaborate_kernel
-from weft.frontend.options import CompileOptions
+from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.ir.verify import verify_module
+from weft.compiler.passes.pipeline import run_passes
+from weft.compiler.pipeline import Compilation, elaborate_kernel
 from weft.gpu import global_idx, thread_idx
-from weft.ir.verify import verify_module
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
-from weft.over import describe_over
-from weft.passes.pipeline import run_passes
+from weft.launch.over import describe_over
 
 
 @kernel

@@ -36,15 +36,15 @@ from weft import (
     struct,
 )
 from weft.atomic import Atomic, fence
-from weft.compiler import elaborate_kernel
-from weft.frontend.options import CompileOptions, Over
+from weft.compiler.frontend.options import CompileOptions, Over
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
+from weft.launch.over import describe_over
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
-from weft.over import describe_over
 
 ROOT = Path(__file__).parents[2]
 ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_120"]

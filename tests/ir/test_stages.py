@@ -15,17 +15,17 @@ from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
 from weft import Bool, Comptime, Float16, Float32, Int, Kernel, Pointer, func, kernel, struct
-from weft.compiler import EMISSION_KINDS, Compilation, EmissionKind, elaborate_kernel
-from weft.frontend.stage import stage
+from weft.compiler.frontend.stage import stage
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Function, Module, Value
+from weft.compiler.ir.types import F32, I64
+from weft.compiler.ir.verify import InvalidIR, verify_module
+from weft.compiler.passes.pipeline import run_passes
+from weft.compiler.pipeline import EMISSION_KINDS, Compilation, EmissionKind, elaborate_kernel
 from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
-from weft.ir.builder import Builder
-from weft.ir.core import Function, Module, Value
-from weft.ir.types import F32, I64
-from weft.ir.verify import InvalidIR, verify_module
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
-from weft.passes.pipeline import run_passes
 
 Golden = Callable[[str, str], None]
 

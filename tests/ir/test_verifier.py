@@ -18,19 +18,19 @@ from tests.ir.test_stages import KERNELS
 
 from weft import Float32, Float64, Int, Int32, Pointer, UInt32, func, kernel, math
 from weft.atomic import Atomic, fence
-from weft.compiler import elaborate_kernel
+from weft.compiler.ir.clone import clone_module, clone_op
+from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
+from weft.compiler.ir.ops import SPECS
+from weft.compiler.ir.types import F32, F64, I1, I8, I32, I64, PointerType, Type, pointer, vector
+from weft.compiler.ir.verify import InvalidIR, verify_module
+from weft.compiler.passes.pipeline import run_passes
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu import barrier, global_idx, grid_dim, thread_idx
-from weft.ir.clone import clone_module, clone_op
-from weft.ir.core import Function, Global, Module, Op, Region, Value
-from weft.ir.ops import SPECS
-from weft.ir.types import F32, F64, I1, I8, I32, I64, PointerType, Type, pointer, vector
-from weft.ir.verify import InvalidIR, verify_module
 from weft.lang.accept import spec_of_annotation
 from weft.lang.intrinsics import inline_asm, llvm_intrinsic
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
-from weft.passes.pipeline import run_passes
 from weft.targets import find_target
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft.compiler import elaborate_kernel
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu.host import DeviceContext
 from weft.lang.accept import accept
 from weft.lang.decorators import Kernel

@@ -29,7 +29,7 @@ from weft.layout import (
     with_shape,
     zipped_divide,
 )
-from weft.layout.int_tuple import congruent, flatten, is_tuple, unflatten
+from weft.layout.algebra.int_tuple import congruent, flatten, is_tuple, unflatten
 
 # Coordinates
 

@@ -18,7 +18,7 @@ from weft.layout import (
     sublayout,
     with_shape,
 )
-from weft.layout.partition import distribute, tile, vectorize
+from weft.layout.tensor.partition import distribute, tile, vectorize
 
 
 def test_orders_and_modes() -> None:

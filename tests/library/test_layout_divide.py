@@ -22,7 +22,7 @@ from weft.layout import (
     tiled_divide,
     zipped_divide,
 )
-from weft.layout.partition import distribute, tile, vectorize
+from weft.layout.tensor.partition import distribute, tile, vectorize
 
 # Division and product
 

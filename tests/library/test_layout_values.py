@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from layout_samples import coordinates, few, layouts, offsets
 from run_time_value import Value, operations, plain
 from weft.layout import Layout, Swizzle, coalesce, zipped_divide
-from weft.layout.int_tuple import flatten, unflatten
-from weft.layout.partition import distribute, tile
+from weft.layout.algebra.int_tuple import flatten, unflatten
+from weft.layout.tensor.partition import distribute, tile
 
 
 @given(layouts(), st.data())

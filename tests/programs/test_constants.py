@@ -37,8 +37,8 @@ from weft import (
 from weft import (
     math as weft_math,
 )
+from weft.abi.formats import bits_of, from_bits
 from weft.dtype import DType
-from weft.formats import bits_of, from_bits
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang import iota

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from weft.artifact import Artifact
+    from weft.abi.artifact import Artifact
 
 __all__ = ["EDITS", "write"]
 
@@ -326,8 +326,8 @@ def write(folder: Path, version: int) -> None:
 
 
 def _compile(folder: Path) -> list[object]:
-    from weft import cache
-    from weft.compiler import elaborate_kernel
+    from weft.compiler import cache
+    from weft.compiler.pipeline import elaborate_kernel
     from weft.lang.accept import spec_of_annotation
     from weft.lang.signature import parameters
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from weft.layout import Layout
-from weft.layout.int_tuple import flatten, unflatten
+from weft.layout.algebra.int_tuple import flatten, unflatten
 
 few = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 

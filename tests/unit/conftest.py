@@ -11,8 +11,8 @@ import pytest
 
 from driver_played import CupyArray, Gpu, Stream
 from weft.runtime import drivers
-from weft.runtime.cuda import CudaDriver
-from weft.runtime.cuda_context import Primary
+from weft.runtime.cuda.context import Primary
+from weft.runtime.cuda.driver import CudaDriver
 
 
 @pytest.fixture

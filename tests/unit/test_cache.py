@@ -21,19 +21,20 @@ import numpy as np
 import pytest
 
 from edits import EDITS, write
-from weft import Float32, Kernel, PerformanceWarning, Pointer, cache, config, kernel
-from weft.artifact import Artifact
-from weft.cache import tools
-from weft.cache.folder import NAME
-from weft.compiler import Compilation, elaborate_kernel
+from weft import Float32, Kernel, PerformanceWarning, Pointer, config, kernel
+from weft.abi.artifact import Artifact
+from weft.compiler import cache
+from weft.compiler.cache import tools
+from weft.compiler.cache.folder import NAME
+from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.ir.core import Function, Global, Loc, Module, Op, Region, Value
+from weft.compiler.ir.digest import module_bytes
+from weft.compiler.pipeline import Compilation, elaborate_kernel
 from weft.dtype import DType
-from weft.frontend.options import CompileOptions
 from weft.gpu.host import DeviceContext
-from weft.ir.core import Function, Global, Loc, Module, Op, Region, Value
-from weft.ir.digest import module_bytes
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
-from weft.over import describe_over
+from weft.launch.over import describe_over
 from weft.targets import find_target
 
 SOURCE = """
@@ -121,7 +122,11 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: object, **_named: object) -> None:
         raise AssertionError("compiled again")
 
-    for module in ("weft.passes.pipeline.run_passes", "weft.emit.lower.lower_module", "weft.emit.llvm.emit"):
+    for module in (
+        "weft.compiler.passes.pipeline.run_passes",
+        "weft.compiler.llvm.lower.lower_module",
+        "weft.compiler.llvm.emit.emit",
+    ):
         monkeypatch.setattr(module, fail)
 
 
@@ -211,7 +216,7 @@ def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Whatever order sets have there, and whatever was compiled before."""
     (tmp_path / "program.py").write_text(SOURCE)
     check = (
-        "import program; from weft.cache import key_of; from weft.compiler import elaborate_kernel\n"
+        "import program; from weft.compiler.cache import key_of; from weft.compiler.pipeline import elaborate_kernel\n"
         "from weft import *; from weft.lang.accept import spec_of_annotation\n"
         "specs = {'p': spec_of_annotation(Pointer[Float32])}\n"
         "for t in ('sm_90', 'native', 'native'): print(key_of(elaborate_kernel(program.k, specs, t)))\n"
@@ -432,7 +437,7 @@ def test_damage_costs_a_compilation(
         other.replace(entry)
         k = kernel_of(SOURCE, tmp_path)
     if damage == "folder":
-        monkeypatch.setattr("weft.cache.disk._said", False)
+        monkeypatch.setattr("weft.compiler.cache.disk._said", False)
         with pytest.warns(PerformanceWarning, match="are not kept"):
             again = compiled(k)
     else:
@@ -525,7 +530,7 @@ def test_without_sources_nothing_is_kept(
 
 OPENS = """
 import sys
-from weft.emit import llvm
+from weft.compiler.llvm import emit as llvm
 asked = []
 llvm.warm = lambda: asked.append(1)
 from weft import *

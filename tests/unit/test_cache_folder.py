@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from weft import PerformanceWarning, config
-from weft.cache import folder as module
-from weft.cache.disk import load, store
-from weft.cache.folder import NAME
+from weft.compiler.cache import folder as module
+from weft.compiler.cache.disk import load, store
+from weft.compiler.cache.folder import NAME
 
 KEYS = [f"{n:064x}" for n in range(40)]
 TAG = "CACHEDIR.TAG"
@@ -27,7 +27,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="modes and owners are POSI
 @pytest.fixture(autouse=True)
 def not_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test is as a process that has said nothing yet."""
-    monkeypatch.setattr("weft.cache.disk._said", False)
+    monkeypatch.setattr("weft.compiler.cache.disk._said", False)
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_nothing_is_left_of_a_write_that_fails(parent: Path, monkeypatch: pytest
 
     store(KEYS[1], b"data")
     before = tree(parent)
-    monkeypatch.setattr("weft.cache.folder.os.replace", full)
+    monkeypatch.setattr("weft.compiler.cache.folder.os.replace", full)
     with pytest.warns(PerformanceWarning, match="No space left on device"):
         store(KEYS[2], b"data")
     assert tree(parent) == before
@@ -312,7 +312,7 @@ def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
         with config.scope(cache_dir=path):
             refused("Not a directory|exists|cannot find")
         assert (tmp_path / "file").read_text() == "mine"
-        pytest.MonkeyPatch().setattr("weft.cache.disk._said", False)
+        pytest.MonkeyPatch().setattr("weft.compiler.cache.disk._said", False)
     own = tmp_path / "cache" / NAME
     own.parent.mkdir()
     own.write_text("mine")

@@ -23,9 +23,9 @@ from driver_played import Gpu
 from weft.compile import compile_info
 from weft.diagnostics import LaunchError
 from weft.gpu.host import DeviceContext
+from weft.launch.native.install import AFTER
+from weft.launch.variants import Variants
 from weft.runtime.stub_entries import supported
-from weft.stubs import AFTER
-from weft.variants import Variants
 
 HEAD = """
 import dataclasses, enum, functools, math, types
@@ -231,7 +231,7 @@ def program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str, int], types.ModuleType]]:
     """Makes a module of a text; without the cache on disk, whose key is a matter of its own."""
-    monkeypatch.setattr("weft.cache.load", _nothing)
+    monkeypatch.setattr("weft.compiler.cache.load", _nothing)
     monkeypatch.setattr(math, "weftless", 1, raising=False)
     made: list[str] = []
 

@@ -199,7 +199,7 @@ def test_inspect_loads_little(weft: Run, tmp_path: Path) -> None:
     program = (
         "import sys\nfrom weft.cli import main\n"
         "main(['inspect', 'kernels.py:scale', '--target', 'sm_90'])\n"
-        "print({'numpy', 'asyncio', 'llvmlite', 'weft.launch'} & {*sys.modules}, file=sys.stderr)\n"
+        "print({'numpy', 'asyncio', 'llvmlite', 'weft.launch.context'} & {*sys.modules}, file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0
@@ -207,7 +207,9 @@ def test_inspect_loads_little(weft: Run, tmp_path: Path) -> None:
 
 
 def test_import_loads_little() -> None:
-    program = "import sys, weft; print(sorted({'numpy', 'llvmlite', 'weft.compiler'} & {*sys.modules}))"
+    program = (
+        "import sys, weft; print(sorted({'numpy', 'llvmlite', 'weft.compiler.pipeline'} & {*sys.modules}))"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "[]\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from weft import CompileError, Comptime, Float32, Int, Int32, Pointer, func, kernel
 from weft.compile import compile_info
-from weft.compiler import EMISSION_KINDS, EmissionKind
+from weft.compiler.pipeline import EMISSION_KINDS, EmissionKind
 from weft.gpu import global_idx
 from weft.layout import Layout, LayoutTensor
 from weft.sys import has_accelerator, has_nvidia_gpu_accelerator, is_cpu, is_gpu, is_nvidia_gpu

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 from weft import CompileError, Comptime, Float32, Int, Kernel, Pointer, kernel, unroll
-from weft.compiler import elaborate_kernel
-from weft.frontend import containers
+from weft.compiler.frontend import containers
+from weft.compiler.pipeline import elaborate_kernel
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import StaticSpec

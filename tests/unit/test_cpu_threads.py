@@ -19,13 +19,13 @@ import numpy as np
 import pytest
 
 from weft import Float32, Pointer, kernel
-from weft.compiler import elaborate_kernel
+from weft.compiler.pipeline import elaborate_kernel
 from weft.diagnostics import LaunchError
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.accept import spec_of_annotation
-from weft.runtime.cpu import CpuStream
-from weft.runtime.cpu_queue import MOST_TASKS, Lane
+from weft.runtime.cpu.device import CpuStream
+from weft.runtime.cpu.queue import MOST_TASKS, Lane
 
 N = 1 << 19
 
@@ -140,7 +140,7 @@ def test_a_queue_that_is_full_makes_its_thread_wait() -> None:
 
 
 def test_bytes_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.runtime.cpu_queue.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("weft.runtime.cpu.queue.MOST_BYTES", 1 << 20)
     ctx = DeviceContext(api="cpu")
     begin, source = threading.Event(), np.ones(1 << 16, np.float32)
     buffer = ctx.enqueue_create_buffer(Float32, source.size)
@@ -194,7 +194,7 @@ def test_a_wait_for_room_can_be_interrupted() -> None:
     text = (
         "import os, signal, threading, time\n"
         "from weft.runtime.context import BaseContext\n"
-        "from weft.runtime.cpu_queue import MOST_TASKS\n"
+        "from weft.runtime.cpu.queue import MOST_TASKS\n"
         "ctx, begin = BaseContext(api='cpu'), threading.Event()\n"
         "ctx.enqueue_host_call(begin.wait)\n"
         "def interrupt():\n"

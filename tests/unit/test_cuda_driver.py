@@ -14,18 +14,18 @@ import pytest
 
 from driver_played import Binding, always
 from weft import config
-from weft.artifact import Artifact, Parameter, Signature
-from weft.cache import kept
-from weft.cache.folder import NAME
+from weft.abi.artifact import Artifact, Parameter, Signature
+from weft.compiler.cache import kept
+from weft.compiler.cache.folder import NAME
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
 from weft.runtime.context import BaseContext
-from weft.runtime.cuda import CudaDriver
-from weft.runtime.cuda_context import Primary
-from weft.runtime.cuda_device import CudaDevice
-from weft.runtime.cuda_guest import guest_stream
-from weft.runtime.cuda_module import ptx_of_driver
-from weft.runtime.cuda_stream import CudaStream
+from weft.runtime.cuda.context import Primary
+from weft.runtime.cuda.device import CudaDevice
+from weft.runtime.cuda.driver import CudaDriver
+from weft.runtime.cuda.guest import guest_stream
+from weft.runtime.cuda.module import ptx_of_driver
+from weft.runtime.cuda.stream import CudaStream
 from weft.runtime.driver import DriverMissing
 
 

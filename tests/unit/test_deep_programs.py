@@ -12,7 +12,7 @@ import pytest
 
 from weft import CompileError, Comptime, Int, func
 from weft.compile import compile_info
-from weft.frontend.room import has_room, with_room
+from weft.compiler.frontend.room import has_room, with_room
 
 HEAD = "from weft import *\n\n@func\ndef f(x: Int, y: Int) -> Int:\n"
 _numbers = itertools.count()

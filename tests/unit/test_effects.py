@@ -10,15 +10,15 @@ import pytest
 
 from weft import CompileError, Float32, Int, Int32, Pointer, func, kernel, math, struct
 from weft.atomic import Atomic, fence
-from weft.compiler import elaborate_kernel
-from weft.frontend.options import CompileOptions
+from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu import barrier, cluster_sync, global_idx, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.decorators import Kernel
 from weft.lang.intrinsics import inline_asm, llvm_intrinsic
 from weft.lang.signature import parameters
+from weft.launch.over import describe_over
 from weft.layout import Layout, LayoutTensor
-from weft.over import describe_over
 
 
 @kernel

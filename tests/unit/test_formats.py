@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.support import exact
 
 from weft import BFloat16, Float16, Float32, Float64, Int, Pointer, UInt, func, kernel
+from weft.abi.formats import bfloat16_bits, bits_of, from_bits, rounded, wrap
 from weft.dtype import DType
-from weft.formats import bfloat16_bits, bits_of, from_bits, rounded, wrap
 from weft.gpu.host import DeviceContext
 
 SMALL = ("float16", "bfloat16", "float32")

@@ -25,8 +25,8 @@ from weft import (
     UInt32,
     func,
 )
+from weft.abi.formats import wrap
 from weft.dtype import DType
-from weft.formats import wrap
 from weft.lang.number import number_class
 
 FLOATS: list[Any] = [Float16, BFloat16, Float32, Float64]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from weft import Float32, Int, Pointer, kernel
-from weft.artifact import Artifact, Signature
-from weft.cache import compile_kernel
+from weft.abi.artifact import Artifact, Signature
 from weft.compile import compile_info
+from weft.compiler.cache import compile_kernel
 from weft.diagnostics import CompileError, DeviceError, LaunchError
 from weft.gpu import (
     block_id_in_cluster,
@@ -34,8 +34,8 @@ from weft.lang.accept import spec_of_annotation
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, stack_allocation
 from weft.runtime.attributes import check_uses, launch_attributes
-from weft.runtime.cuda_attributes import launch_config
-from weft.runtime.cuda_errors import Cuda
+from weft.runtime.cuda.attributes import launch_config
+from weft.runtime.cuda.errors import Cuda
 from weft.runtime.driver import DeviceInfo, LaunchAttributes
 
 GRIDS = (2**31 - 1, 65535, 65535)

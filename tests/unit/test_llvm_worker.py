@@ -20,8 +20,9 @@ import pytest
 
 from weft import CompileError, Float32, Int, PerformanceWarning, Pointer, UInt8, UInt64, config, kernel
 from weft.compile import compile_info
-from weft.emit import llvm, workers
-from weft.emit.worker import serve
+from weft.compiler.llvm import emit as llvm
+from weft.compiler.llvm import workers
+from weft.compiler.llvm.worker import serve
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.targets import TARGETS
@@ -247,7 +248,7 @@ def test_a_child_has_workers_of_its_own(pool: Any) -> None:
 def test_a_worker_ends_with_its_parent(how: str) -> None:
     program = f"""
 import os, signal, sys
-from weft.emit import workers
+from weft.compiler.llvm import workers
 workers.warm()
 print(workers._pool.idle[0].process._pid, flush=True)
 if os.fork() == 0:  # a child that lives on holds none of its pipes
@@ -341,7 +342,7 @@ def test_compilations_keep_no_memory() -> None:
     program = """
 import gc
 from pathlib import Path
-from weft.emit.llvm import emit, load_object
+from weft.compiler.llvm.emit import emit, load_object
 from weft.targets import TARGETS
 
 def kept(times):

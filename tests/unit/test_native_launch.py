@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft import DType
-from weft.artifact import Artifact, Signature
-from weft.emit.llvm import emit, load_object
+from weft.abi.artifact import Artifact, Signature
+from weft.compiler.llvm.emit import emit, load_object
 from weft.foreign.arrays import Advice, ForeignArray
 from weft.gpu.host import DeviceContext
+from weft.launch.native.code import stub_code
 from weft.layout import Layout
 from weft.runtime.native_launch import Known, Launcher
 from weft.runtime.stub_entries import Asks, Exchange, supported
-from weft.stub_code import stub_code
 from weft.targets import find_target
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")

@@ -25,16 +25,16 @@ from weft import (
     kernel,
     unroll,
 )
-from weft.compiler import Compilation, elaborate_kernel
-from weft.frontend import elaborate
-from weft.frontend.options import CompileOptions
+from weft.compiler.frontend import elaborate
+from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.pipeline import Compilation, elaborate_kernel
 from weft.gpu import barrier, global_idx, thread_idx
 from weft.gpu.cooperative import grid_sync
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
+from weft.launch.over import describe_over
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
-from weft.over import describe_over
 
 TARGETS = pytest.mark.parametrize("target", ["sm_90", "x86-64"])
 

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from weft.abi.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
 from weft.abi.cpu_launch import Launch
-from weft.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
 from weft.runtime.context import BaseContext
-from weft.runtime.cpu import CpuDevice, CpuDriver
-from weft.runtime.cpu_native import LoadedCode
-from weft.runtime.cpu_pool import Pool
+from weft.runtime.cpu.device import CpuDevice, CpuDriver
+from weft.runtime.cpu.native import LoadedCode
+from weft.runtime.cpu.pool import Pool
 from weft.runtime.driver import Extents
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft import Float32
-from weft.artifact import PrintSite
+from weft.abi.artifact import PrintSite
+from weft.abi.formats import bits_of, pack, unpack
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
-from weft.formats import bits_of, pack, unpack
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from weft import CompileError, Float32, Float64, Int, func, struct
-from weft.frontend.lostwrites import lost_writes
+from weft.compiler.frontend.lostwrites import lost_writes
 
 
 def lost(body: str, kernel: bool = False) -> list[str]:

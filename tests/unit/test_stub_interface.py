@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from weft.foreign import read
 from weft.foreign.dlpack import code_of
+from weft.launch.native.code import interface_code
 from weft.runtime.stub_entries import supported
-from weft.stub_code import interface_code
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 

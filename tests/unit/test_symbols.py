@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from weft import Float16, Float32, Int, Pointer, config, func, kernel
 from weft.compile import compile_info
-from weft.emit import symbols
+from weft.compiler.llvm import symbols
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation

@@ -14,7 +14,7 @@ from weft import DType, Float32, Int32, LaunchError, Tensor, accelerator, cpu, k
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
-from weft.runtime.cpu import CpuDriver
+from weft.runtime.cpu.device import CpuDriver
 from weft.runtime.drivers import DRIVERS
 from weft.tensor import Device
 

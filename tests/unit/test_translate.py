@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from weft.frontend import translate
-from weft.layout import tensor_split
+from weft.compiler.frontend import translate
+from weft.layout.tensor import split as tensor_split
 
 OPERATORS: Any = operator
 ANY: Any = translate

@@ -22,7 +22,7 @@ from weft import (
     struct,
     unroll,
 )
-from weft.compiler import elaborate_kernel
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.accept import spec_of_annotation

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from weft.dtype import DType
 from weft.lang.number import number_class
-from weft.runtime.cuda_device import CudaDevice
-from weft.runtime.cuda_guest import device_of
+from weft.runtime.cuda.device import CudaDevice
+from weft.runtime.cuda.guest import device_of
 from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:

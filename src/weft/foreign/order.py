@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from weft.foreign.arrays import ForeignArray
 from weft.runtime.context import BaseContext
-from weft.runtime.cuda_device import CudaDevice
-from weft.runtime.cuda_guest import GuestStream, guest_stream
-from weft.runtime.cuda_stream import CudaStream
+from weft.runtime.cuda.device import CudaDevice
+from weft.runtime.cuda.guest import GuestStream, guest_stream
+from weft.runtime.cuda.stream import CudaStream
 from weft.runtime.driver import Stream
 
 if TYPE_CHECKING:

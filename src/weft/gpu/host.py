@@ -3,7 +3,7 @@
 What is enqueued runs in order, beside the host; ``ctx.synchronize()`` waits for all of it.
 """
 
-from weft.launch import CompiledKernel, DeviceContext
+from weft.launch.context import CompiledKernel, DeviceContext
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.dim import Dim
 from weft.runtime.graphs import DeviceGraph

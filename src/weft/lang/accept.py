@@ -6,9 +6,9 @@ import numbers
 from collections.abc import Callable
 from typing import Any, TypeVar, cast, get_args, get_origin
 
+from weft.abi.formats import wrap
 from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
-from weft.formats import wrap
 from weft.lang.any_lanes import closed
 from weft.lang.fold import has_lanes
 from weft.lang.number import Number, number_class

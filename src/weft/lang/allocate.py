@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from weft.compiler.ir.builder import Builder, current
+from weft.compiler.ir.core import Global
+from weft.compiler.ir.types import I8, pointer
 from weft.dtype import DType
-from weft.ir.builder import Builder, current
-from weft.ir.core import Global
-from weft.ir.types import I8, pointer
 from weft.lang.errors import refuse
 from weft.lang.machine import dynamic_shared
 from weft.lang.pointer import AddressSpace, Pointer, memory_type

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from weft.abi.formats import wrap
+from weft.compiler.ir.builder import Builder, maybe_current
+from weft.compiler.ir.core import Attribute, Op, Value
+from weft.compiler.ir.types import F32, I1, IntType, of_dtype, vector
 from weft.dtype import DType
-from weft.formats import wrap
-from weft.ir.builder import Builder, maybe_current
-from weft.ir.core import Attribute, Op, Value
-from weft.ir.types import F32, I1, IntType, of_dtype, vector
 from weft.targets import Feature
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from weft.ir.core import Value
-from weft.ir.types import Type
+from weft.compiler.ir.core import Value
+from weft.compiler.ir.types import Type
 from weft.lang.errors import refuse
 
 __all__ = ["check_operands"]

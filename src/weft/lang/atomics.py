@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from weft.compiler.ir.builder import current
+from weft.compiler.ir.core import Region, Value
+from weft.compiler.ir.types import I1, of_dtype
+from weft.compiler.ir.types import pointer as pointer_to
 from weft.dtype import DType, as_dtype
-from weft.ir.builder import current
-from weft.ir.core import Region, Value
-from weft.ir.types import I1, of_dtype
-from weft.ir.types import pointer as pointer_to
 from weft.lang import arith
 from weft.lang.errors import a_, refuse
 from weft.lang.intrinsics import inline_asm

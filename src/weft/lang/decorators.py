@@ -8,8 +8,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
+from weft.compiler.ir.builder import maybe_current
 from weft.diagnostics import LaunchError, a_, caller_location, nearest
-from weft.ir.builder import maybe_current
 from weft.lang.errors import refuse
 from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
@@ -30,8 +30,8 @@ __all__ = ["Func", "Kernel", "func", "kernel"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_HOST_CALL = ("weft.launch", "call_on_cpu")
-_FORGET = ("weft.launch", "forget")
+_HOST_CALL = ("weft.launch.context", "call_on_cpu")
+_FORGET = ("weft.launch.context", "forget")
 _PLAIN: frozenset[type] = frozenset((bool, int, float, str))
 """Types of values that ``bind`` remembers."""
 _VARIANTS = 256

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
+from weft.compiler.ir.builder import maybe_current
 from weft.diagnostics import (
     INDEX,
     LEFT,
@@ -17,7 +18,6 @@ from weft.diagnostics import (
     a_,
     caller_location,
 )
-from weft.ir.builder import maybe_current
 
 __all__ = ["INDEX", "LEFT", "OBJECT", "RIGHT", "STORED", "VALUE", "a_", "refuse"]
 

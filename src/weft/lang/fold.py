@@ -1,6 +1,6 @@
 """Arithmetic on constants, on the host and while compiling: the same bits as run-time code gives.
 
-Operands and results are numbers as ``weft.formats.wrap`` holds them. A float operation is done in double
+Operands and results are numbers as ``weft.abi.formats.wrap`` holds them. A float operation is done in double
 precision and rounded, which for ``+ - * /`` and square roots of shorter formats is the same as rounding once.
 """
 
@@ -12,10 +12,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from weft.abi.formats import rounded, wrap
+from weft.compiler.ir import folds
+from weft.compiler.ir.ops import SPECS
 from weft.dtype import DType
-from weft.formats import rounded, wrap
-from weft.ir import folds
-from weft.ir.ops import SPECS
 
 __all__ = [
     "compare",

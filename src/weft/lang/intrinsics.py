@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast, get_args
 
+from weft.compiler.ir.builder import current
+from weft.compiler.ir.core import Value
+from weft.compiler.ir.types import Type
 from weft.diagnostics import a_
-from weft.ir.builder import current
-from weft.ir.core import Value
-from weft.ir.types import Type
 from weft.lang.assembly import check_operands
 from weft.lang.errors import refuse
 from weft.lang.fold import fold_function

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from weft.abi.formats import wrap
+from weft.compiler.ir.builder import Builder, current
+from weft.compiler.ir.core import Value
+from weft.compiler.ir.types import I32, Type, of_dtype
 from weft.dtype import DType
-from weft.formats import wrap
-from weft.ir.builder import Builder, current
-from weft.ir.core import Value
-from weft.ir.types import I32, Type, of_dtype
 from weft.lang import arith
 from weft.lang.errors import INDEX, OBJECT, a_, refuse
 from weft.lang.fold import has_lanes, selected

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from weft.ir.builder import current, maybe_current
-from weft.ir.types import I64, pointer
+from weft.compiler.ir.builder import current, maybe_current
+from weft.compiler.ir.types import I64, pointer
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt8
 

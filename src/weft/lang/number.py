@@ -12,12 +12,12 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast, overload
 
+from weft.abi.formats import bits_of, from_bits, wrap
+from weft.compiler.ir.builder import Builder, current, maybe_current
+from weft.compiler.ir.core import Value
+from weft.compiler.ir.types import of_dtype
 from weft.diagnostics import CompileError
 from weft.dtype import DType, DTypeLike, as_dtype
-from weft.formats import bits_of, from_bits, wrap
-from weft.ir.builder import Builder, current, maybe_current
-from weft.ir.core import Value
-from weft.ir.types import of_dtype
 from weft.lang import arith, weak
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
 from weft.lang.fold import compare, exact_function, fold, fold_function, has_lanes, lanewise

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, Generic, TypeVar, overload
 
+from weft.compiler.ir.builder import Builder, current
+from weft.compiler.ir.core import Value
+from weft.compiler.ir.types import I64, Type, of_dtype, pointer
 from weft.dtype import DType, DTypeLike, as_dtype
-from weft.ir.builder import Builder, current
-from weft.ir.core import Value
-from weft.ir.types import I64, Type, of_dtype, pointer
 from weft.lang import arith
 from weft.lang.errors import INDEX, OBJECT, refuse
 from weft.lang.hints import kind_of

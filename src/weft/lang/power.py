@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from weft.ir.builder import current
-from weft.ir.core import Region
-from weft.ir.types import pointer
+from weft.compiler.ir.builder import current
+from weft.compiler.ir.core import Region
+from weft.compiler.ir.types import pointer
 from weft.lang import arith
 from weft.lang.errors import LEFT, RIGHT, refuse
 from weft.lang.fold import fold

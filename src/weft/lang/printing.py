@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, cast
 
-from weft.artifact import Piece, PrintSite
+from weft.abi.artifact import Piece, PrintSite
+from weft.compiler.ir.builder import current, maybe_current
+from weft.compiler.ir.core import Value
 from weft.diagnostics import is_internal
 from weft.dtype import DType
-from weft.ir.builder import current, maybe_current
-from weft.ir.core import Value
 from weft.lang.errors import a_, refuse
 from weft.lang.host import host_object
 from weft.lang.number import Number, value_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft.abi.formats import wrap
 from weft.dtype import DType
-from weft.formats import wrap
 from weft.lang.errors import a_, refuse
 
 if TYPE_CHECKING:

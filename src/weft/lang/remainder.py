@@ -8,10 +8,10 @@ remainder the format holds, so nothing is ever rounded. One step does for quotie
 
 from __future__ import annotations
 
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Attribute, Region, Value
+from weft.compiler.ir.types import I1, I32, I64, pointer
 from weft.dtype import DType
-from weft.ir.builder import Builder
-from weft.ir.core import Attribute, Region, Value
-from weft.ir.types import I1, I32, I64, pointer
 from weft.lang import arith
 
 __all__ = ["remainder"]

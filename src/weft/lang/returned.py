@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, cast, get_args, get_origin
 
+from weft.compiler.ir.builder import current
 from weft.diagnostics import CompileError
-from weft.ir.builder import current
 from weft.lang.accept import element_dtype
 from weft.lang.any_lanes import closed
 from weft.lang.captured import reads_of_signature, remembered

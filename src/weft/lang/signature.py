@@ -130,7 +130,7 @@ def describe_annotation(annotation: Any) -> str:
     for prefix in (
         "weft.lang.scalars.",
         "weft.lang.pointer.",
-        "weft.layout.tensor.",
+        "weft.layout.tensor.tensor.",
         "weft.lang.",
         "typing.",
     ):

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard, cast
 
+from weft.compiler.ir.builder import current
+from weft.compiler.ir.core import Value
+from weft.compiler.ir.types import Type, of_dtype, pointer
 from weft.dtype import DType
-from weft.ir.builder import current
-from weft.ir.core import Value
-from weft.ir.types import Type, of_dtype, pointer
 from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, value_of
 from weft.lang.text import RunTimeText

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform
 
+from weft.compiler.ir.builder import current, maybe_current
+from weft.compiler.ir.core import Value
 from weft.diagnostics import CompileError, caller_location, nearest
-from weft.ir.builder import current, maybe_current
-from weft.ir.core import Value
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
 from weft.lang.equality import compare_fields

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from weft.compiler.ir.builder import current, maybe_current
 from weft.diagnostics import CompileError
 from weft.dtype import DType
-from weft.ir.builder import current, maybe_current
 from weft.lang.errors import STORED
 from weft.lang.fold import exactly
 from weft.lang.promote import fits, promote

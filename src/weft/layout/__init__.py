@@ -12,7 +12,16 @@ Names are those of Mojo's ``layout`` package, semantics those of CuTe's layout a
 
 from __future__ import annotations
 
-from weft.layout.algebra import (
+from weft.layout.algebra.coordinates import crd2idx, idx2crd
+from weft.layout.algebra.divide import (
+    blocked_product,
+    logical_divide,
+    logical_product,
+    raked_product,
+    tiled_divide,
+    zipped_divide,
+)
+from weft.layout.algebra.divisions import (
     Tiler,
     coalesce,
     complement,
@@ -23,19 +32,10 @@ from weft.layout.algebra import (
     sublayout,
     with_shape,
 )
-from weft.layout.coordinates import crd2idx, idx2crd
-from weft.layout.divide import (
-    blocked_product,
-    logical_divide,
-    logical_product,
-    raked_product,
-    tiled_divide,
-    zipped_divide,
-)
-from weft.layout.int_tuple import IntTuple
-from weft.layout.layout import Layout, make_layout
-from weft.layout.swizzle import ComposedLayout, Swizzle, make_swizzle
-from weft.layout.tensor import LayoutTensor
+from weft.layout.algebra.int_tuple import IntTuple
+from weft.layout.algebra.layout import Layout, make_layout
+from weft.layout.algebra.swizzle import ComposedLayout, Swizzle, make_swizzle
+from weft.layout.tensor.tensor import LayoutTensor
 
 __all__ = [
     "ComposedLayout",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from weft.artifact import Artifact
+from weft.abi.artifact import Artifact
 from weft.diagnostics import Diagnostic, LaunchError
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo, LaunchAttributes

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
+from weft.abi.formats import pack
 from weft.diagnostics import DeviceError, a_
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
-from weft.formats import pack
 from weft.runtime import drivers
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer
-from weft.runtime.cpu_native import LoadObject
+from weft.runtime.cpu.native import LoadObject
 from weft.runtime.dim import as_index
 from weft.runtime.driver import Device, DeviceInfo, Driver, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from weft.artifact import Artifact
+from weft.abi.artifact import Artifact
 
 __all__ = [
     "Capture",

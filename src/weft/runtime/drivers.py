@@ -12,19 +12,19 @@ from weft.runtime.driver import Driver, DriverMissing
 from weft.runtime.refuse import missing
 
 if TYPE_CHECKING:
-    from weft.runtime.cpu_native import LoadedCode, LoadObject
+    from weft.runtime.cpu.native import LoadedCode, LoadObject
 
 __all__ = ["DRIVERS", "default_api", "device_count", "find_driver", "known_api", "no_loader"]
 
 
 def _cuda(load_object: LoadObject) -> Driver:
-    from weft.runtime.cuda import cuda_driver
+    from weft.runtime.cuda.driver import cuda_driver
 
     return cuda_driver()
 
 
 def _cpu(load_object: LoadObject) -> Driver:
-    from weft.runtime.cpu import CpuDriver
+    from weft.runtime.cpu.device import CpuDriver
 
     return CpuDriver(load_object)
 

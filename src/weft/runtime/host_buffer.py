@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
 
-from weft.formats import bfloat16_bits, from_bfloat16, unpack
+from weft.abi.formats import bfloat16_bits, from_bfloat16, unpack
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer
 from weft.runtime.printing import format_sequence

@@ -1,6 +1,6 @@
 """Launches that were made before, for the native launch stub, which looks through them.
 
-``abi/sites.py`` has the structs, ``emit/stub.py`` the code. All objects that a site compares with are
+``abi/sites.py`` has the structs, ``launch/native/stub.py`` the code. All objects that a site compares with are
 kept alive, so that no other can have their address.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from weft.abi.artifact import Artifact
 from weft.abi.sites import BUCKETS, MOST_SLOTS, Entry, Held, Site, Table
-from weft.artifact import Artifact
 from weft.runtime.driver import Function
 from weft.runtime.forks import after_fork
 from weft.runtime.stub_entries import Asks, Exchange, Helds

@@ -15,10 +15,10 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from weft.artifact import Artifact, AssertSite, PrintSite
+from weft.abi.artifact import Artifact, AssertSite, PrintSite
+from weft.abi.formats import unpack, wrap
 from weft.diagnostics import Diagnostic, Label, Location, character_column
 from weft.dtype import DType
-from weft.formats import unpack, wrap
 
 __all__ = ["Console", "assertion_failed", "format_print", "format_sequence", "format_value", "value_count"]
 

@@ -1,0 +1,1 @@
+"""From a function to code: the stages in order."""

@@ -1,0 +1,143 @@
+"""Compiled code on disk, by what it was compiled from.
+
+A kernel is staged and elaborated in every process. Its key is what that gives: the module's IR with
+its places, types, options, target, weft and LLVM. So whatever a kernel reads at compile time, in
+whichever way, is in the key by what became of it; a hit spares the passes, LLVM and what follows. The
+folder is ``weft-compiled`` in ``WEFT_CACHE_DIR`` or where the system keeps a user's caches, and stays
+under 512 MiB.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import marshal
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from weft.abi.artifact import Artifact
+from weft.compiler.cache.disk import load, store
+from weft.compiler.cache.tools import toolchain
+from weft.compiler.frontend.options import PLAIN, CompileOptions
+from weft.compiler.ir.digest import module_bytes
+from weft.compiler.pipeline import Compilation, elaborate_kernel
+from weft.lang.decorators import Kernel
+from weft.lang.spec import Spec
+from weft.targets import Target, find_target
+
+__all__ = ["cached", "compile_kernel", "kept", "key_of", "prepare"]
+
+_new = ""
+"""The key of this program, while nothing of it is known to have been compiled before."""
+
+
+def prepare() -> None:
+    """Begin to have LLVM at hand, without waiting for it, if this program was never seen to compile anything.
+
+    A device takes longer to open than LLVM to come up. That the code is in the cache can be known only
+    when it was elaborated; that this program, as its file is now, has filled the cache is known before.
+    """
+    global _new
+    file = getattr(sys.modules.get("__main__"), "__file__", None)
+    if file is not None:
+        with contextlib.suppress(OSError):
+            status = os.stat(file)
+            program = os.path.abspath(file), status.st_size, status.st_mtime_ns
+            key = hashlib.sha256(marshal.dumps(program)).hexdigest()
+            if load(key, quiet=True) is not None:
+                return
+            _new = key
+    _warm()
+
+
+def compile_kernel(
+    kernel: Kernel[...],
+    specs: Mapping[str, Spec],
+    target: str | Target,
+    options: CompileOptions = PLAIN,
+) -> Artifact:
+    """A kernel compiled for a target; its code from the cache, where the same IR has been there before."""
+    global _new
+    found = find_target(target)
+    seen = _hint(kernel, found)
+    known = load(seen) is not None
+    if not known:
+        _warm()  # while Python elaborates
+    made = elaborate_kernel(kernel, specs, found, options)
+    key = key_of(made)
+    artifact = made.artifact(_kept(key, made.code))
+    if key is not None and not known:
+        store(seen, b"")
+    if key is not None and _new:
+        program, _new = _new, ""
+        store(program, b"")
+    return artifact
+
+
+def _warm() -> None:
+    from weft.compiler.llvm.emit import warm
+
+    warm()
+
+
+def _hint(kernel: Kernel[...], target: Target) -> str:
+    """A key that says whether LLVM is likely to be needed: has this code ever been compiled?"""
+    return hashlib.sha256(marshal.dumps((kernel.definition.digest(), target.name))).hexdigest()
+
+
+def key_of(made: Compilation) -> str | None:
+    """The key of a kernel's code; None where it is not to be kept."""
+    sites = repr((made.program.prints, made.program.asserts))
+    places = [os.path.abspath(f.file) for f in made.module.functions]  # line tables name folders
+    return _key(made.target, _in_order(made.options), module_bytes(made.module), sites, *places)
+
+
+def kept(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
+    """What ``make`` makes of what ``key`` says all of, or made of it in another process."""
+    return _kept(hashlib.sha256(marshal.dumps(tuple(key), 2)).hexdigest(), make)
+
+
+def cached(text: str, target: Target, compile: Callable[[], bytes]) -> bytes:
+    """What ``compile`` makes of a text for a target, or made of it in another process."""
+    return _kept(_key(target, text), compile)
+
+
+def _key(target: Target, *parts: str | bytes) -> str | None:
+    tools = toolchain()
+    if tools is None:
+        return None
+    machine: tuple[str, ...] = ()
+    if target.cpu == "native":
+        from weft.compiler.llvm.emit import host_machine
+
+        machine = host_machine()
+    return hashlib.sha256(marshal.dumps((tools, _in_order(target), machine, parts), 2)).hexdigest()
+
+
+def _in_order(value: Any) -> str:
+    """All of a target, which may be one that a program made, or of options: the same in every process."""
+    if isinstance(value, frozenset):
+        return repr(sorted(map(str, cast("frozenset[object]", value))))
+    if isinstance(value, Mapping):
+        return repr(
+            sorted((name, _in_order(part)) for name, part in cast("Mapping[str, Any]", value).items())
+        )
+    if callable(value):  # whose repr is another one in each process
+        return f"{value.__module__}.{value.__qualname__}"
+    if dataclasses.is_dataclass(value):
+        return _in_order({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    if isinstance(value, tuple):
+        return "".join([f"{_in_order(part)}," for part in cast("tuple[object, ...]", value)])
+    return repr(value)
+
+
+def _kept(key: str | None, compile: Callable[[], bytes]) -> bytes:
+    found = None if key is None else load(key)
+    if found is None:
+        found = compile()
+        if key is not None:
+            store(key, found)
+    return found

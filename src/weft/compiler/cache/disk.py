@@ -1,0 +1,78 @@
+"""What is kept between processes: bytes under a key that says all that they depend on.
+
+Whatever goes wrong with the folder costs a compilation, never a result: what is read is what was
+written under that very key, or it is not taken. That there is no folder to use is said once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from pathlib import Path
+
+from weft.compiler.cache.folder import Unusable, opened
+from weft.config import settings
+from weft.diagnostics import PerformanceWarning, caller_location
+
+__all__ = ["load", "store"]
+
+_MAGIC = b"weft"
+_HEAD = len(_MAGIC) + hashlib.sha256().digest_size
+_said = False
+
+
+def load(key: str, *, quiet: bool = False) -> bytes | None:
+    """What is kept under a key (64 hexadecimal digits), or None: nothing, or not what was written.
+
+    ``quiet``: whether that there is no folder to use is left for others to say.
+    """
+    try:
+        with opened(_parent(), create=False) as folder:
+            found = None if folder is None else folder.read(key)
+    except Unusable as problem:
+        if not quiet:
+            _say(problem)
+        return None
+    if found is None or found[:_HEAD] != _head(key, found[_HEAD:]):
+        return None
+    return found[_HEAD:]
+
+
+def store(key: str, data: bytes) -> None:
+    """Keep data under a key, if the folder can be written."""
+    try:
+        with opened(_parent(), create=True) as folder:
+            if folder is not None:
+                folder.write(key, _head(key, data) + data)
+                if key.startswith("0"):  # about one write in sixteen
+                    folder.prune()
+    except Unusable as problem:
+        _say(problem)
+    except OSError as error:
+        _say(error.strerror or error)
+
+
+def _parent() -> Path:
+    found = settings().cache_dir
+    if found is None:
+        raise Unusable("there is no home directory to keep them in; WEFT_CACHE_DIR names another one")
+    return found
+
+
+def _head(key: str, data: bytes) -> bytes:
+    digest = hashlib.sha256(key.encode())
+    digest.update(data)
+    return _MAGIC + digest.digest()
+
+
+def _say(problem: object) -> None:
+    global _said
+    if _said:
+        return
+    _said = True
+    message = f"compiled kernels are not kept for other processes, which compile them again: {problem}"
+    place = caller_location()
+    if place is None:
+        warnings.warn(message, PerformanceWarning, stacklevel=2)
+    else:
+        warnings.warn_explicit(message, PerformanceWarning, place.file, place.line)

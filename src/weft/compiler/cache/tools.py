@@ -1,0 +1,89 @@
+"""What makes code of IR: weft's own sources, and LLVM."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import marshal
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from weft.compiler.cache.disk import load, store
+from weft.compiler.started import STARTED
+
+__all__ = ["toolchain"]
+
+_COARSE = 100_000_000
+"""Nanoseconds by which a file's times may lag."""
+
+
+TOOLS = (
+    "abi",
+    "artifact.py",
+    "cache",
+    "compiler.py",
+    "config.py",
+    "diagnostics",
+    "dtype.py",
+    "emit",
+    "formats.py",
+    "ir",
+    "passes",
+    "targets",
+)
+"""What makes code of IR, and all that this imports; what makes the IR is known by what it made."""
+
+
+@functools.cache
+def toolchain() -> str | None:
+    """A digest of all that makes code of IR; None where its files were written since weft was loaded.
+
+    It is that of the files' contents, which are read once and known again by what else a file has.
+    """
+    package = Path(__file__).parents[1]
+    stamps: list[tuple[str, int, int, int, int]] = []
+    try:
+        for path, status in _sources(str(package), TOOLS):
+            times = status.st_mtime_ns, status.st_ctime_ns
+            if max(times[os.name == "posix" :]) > STARTED - _COARSE:
+                return None
+            stamps.append((path, status.st_size, status.st_ino, *times))
+        key = hashlib.sha256(marshal.dumps(stamps, 2)).hexdigest()
+        known = load(key)
+        if known is None:
+            known = _contents(package, [path for path, *_ in stamps])
+            store(key, known)
+        return f"{known.hex()}|{_llvm()}"
+    except OSError:  # weft is no folder of sources
+        return None
+
+
+def _sources(folder: str, names: Iterable[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Every source file below a folder."""
+    for name in sorted(names):
+        path = f"{folder}{os.sep}{name}"
+        if name.endswith(".py"):
+            yield path, os.stat(path)
+        elif "." not in name and name != "__pycache__":
+            yield from _sources(path, os.listdir(path))
+
+
+def _contents(package: Path, paths: list[str]) -> bytes:
+    digest = hashlib.sha256()
+    for path in paths:
+        data = Path(path).read_bytes()
+        digest.update(f"{Path(path).relative_to(package).as_posix()}|{len(data)}\n".encode())
+        digest.update(data)
+    return digest.digest()
+
+
+def _llvm() -> str:
+    """LLVM's release, and llvmlite's, without loading them."""
+    found = importlib.util.find_spec("llvmlite")
+    if found is None or not found.submodule_search_locations:
+        return ""
+    folder = Path(found.submodule_search_locations[0])
+    library = [(e.name, e.stat().st_size) for e in os.scandir(folder / "binding") if "llvmlite" in e.name]
+    return f"{(folder / '_version.py').read_text()}|{sorted(library)}"

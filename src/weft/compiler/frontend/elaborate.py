@@ -1,0 +1,366 @@
+"""Elaboration: running staged functions against a builder, each combination of types once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from weft.abi.artifact import AssertSite, Piece, PrintSite
+from weft.compiler.frontend.containers import captured, check_large, restored
+from weft.compiler.frontend.draft import Draft, Program, assemble, memory_of, reached, shared_memory
+from weft.compiler.frontend.facts import Facts, Restart
+from weft.compiler.frontend.locate import located, located_here
+from weft.compiler.frontend.options import Over
+from weft.compiler.frontend.returns import finish, mark_results
+from weft.compiler.frontend.stage import stage
+from weft.compiler.frontend.staging import Staging
+from weft.compiler.ir.builder import building, current
+from weft.compiler.ir.core import Function, Global, Op, Region, Value
+from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location, is_internal
+from weft.dtype import DType
+from weft.lang.allocate import check_shared_memory
+from weft.lang.any_lanes import closed
+from weft.lang.captured import note
+from weft.lang.decorators import Func, Kernel
+from weft.lang.errors import refuse
+from weft.lang.lanes import vector_of
+from weft.lang.number import Number, number_class, to_type
+from weft.lang.python_number import python_number
+from weft.lang.returned import result_annotation
+from weft.lang.signature import argument_key, bind, parameters
+from weft.lang.spec import NumberSpec, Spec, lanes_of, leaves_of, spec_of
+from weft.source.definition import MISSING, Definition
+from weft.targets import Target
+
+__all__ = ["Elaborator"]
+
+_DEEPEST = 1000
+"""How many functions may be under way, each called by the one before; a recursion that ends has fewer."""
+_PASSES = 1000
+_NO_RESULTS: Mapping[int, DType] = {}
+
+
+def _staging() -> Staging:
+    b = current()
+    assert isinstance(b, Staging)
+    return b
+
+
+class Elaborator:
+    """Elaborates one kernel, and what it calls, for one target."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.formatted: list[tuple[Number, str]] = []
+        self.done: dict[object, Draft | None] = {}
+        self.under_way: list[Draft] = []
+        self.facts = Facts()
+
+    # -- what the language asks of the elaboration under way ------------------------------------
+    def new_mark(self) -> object:
+        """A mark for a literal of the function at hand whose type is not settled yet."""
+        return _staging().new_mark()
+
+    def type_of(self, mark: object, assumed: DType) -> DType:
+        """The type to elaborate a literal with."""
+        return self.facts.type_of(_staging().function_key, mark, assumed)
+
+    def open(self, mark: object) -> bool:
+        """Whether a literal's type is not settled by what is stored into its variable."""
+        return self.facts.open(_staging().function_key, mark)
+
+    def met(self, mark: object) -> bool:
+        """Whether a literal has met a type."""
+        return self.facts.met(_staging().function_key, mark)
+
+    def meet(self, mark: object, dtype: DType, have: DType) -> None:
+        """A literal meets ``dtype``; if it is of another, its function is elaborated again."""
+        self.facts.meet(_staging().function_key, mark, dtype, have)
+
+    def assume(self, mark: object, dtype: DType, have: DType) -> None:
+        """A literal's variable holds another kind of literal too."""
+        self.facts.assume(_staging().function_key, mark, dtype, have)
+
+    def settle(self, mark: object, dtype: DType, have: DType) -> None:
+        """A value of ``dtype`` is stored into a literal's variable."""
+        self.facts.settle(_staging().function_key, mark, dtype, have)
+
+    def refer(self, op: Op, what: Draft | Global | PrintSite | AssertSite) -> Op:
+        """Note what an operation names, where it is reached; ``assemble`` writes the name into it."""
+        if _staging().live:
+            self.under_way[-1].refers.append((op, what))
+        return op
+
+    def assert_site(self, pieces: tuple[Piece, ...]) -> AssertSite:
+        """An assertion at the line at hand."""
+        b = _staging()
+        line, column = b.loc[:2]
+        return AssertSite(pieces, b.file, line, column)
+
+    def note_use(self, name: str) -> None:
+        """The code at hand uses something that a launch must know of."""
+        if _staging().live:
+            self.under_way[-1].uses.add(name)
+
+    def note_dynamic_shared(self, nbytes: int) -> None:
+        """The code at hand takes so much of the shared memory that its launch gives."""
+        draft = self.under_way[-1]
+        if _staging().live:
+            draft.dynamic_shared = max(draft.dynamic_shared, nbytes)
+
+    def note_thread(self) -> None:
+        """The code at hand asks which thread runs it."""
+        self.under_way[-1].uses_thread |= _staging().live
+
+    def take_shared_memory(self, what: str, size: int) -> None:
+        """Note that the code at hand has taken ``size`` bytes of what a block shares, as ``what`` says.
+
+        If that is too much the kernel is refused, but only where all that it reaches is known: what is taken
+        by a pass that starts again does not count.
+        """
+        draft = self.under_way[-1]
+        if _staging().live:
+            try:
+                taken = shared_memory(self.under_way) - size
+                check_shared_memory(what, size, taken, self.target)
+            except CompileError as error:
+                f = draft.function
+                draft.refused.append(located_here(error, f.file, f.line, f.source_name))
+
+    # -- functions ------------------------------------------------------------------------------
+    def kernel(
+        self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None = None
+    ) -> tuple[Program, Over | None]:
+        """Elaborate a kernel for parameters of the given specs.
+
+        For a launch over a range on hardware threads the kernel's entry is ``over.runner``'s code, and
+        its body a function of the element's index; elsewhere the loops over threads end at the extents.
+        A body that asks which thread runs it gets one element a thread: the range that it is elaborated
+        for comes back with it.
+        """
+        fn = kernel.definition
+        order = [(p.name, specs[p.name]) for p in parameters(fn)]
+        f = Function(fn.name, [], kernel=True, over_rank=0 if over is None else over.rank)
+        if over is None or over.runner is None:
+            draft = self._run(fn, (fn, "kernel", tuple(order)), order, f, stage(fn, True).run)
+            return assemble(draft, self.target), over
+        body = (fn, "element", tuple(order))
+        draft = self._over(fn, body, order, f, over)
+        if over.per_thread != (1, 1) and any(d.uses_thread for d in reached([_finished(self.done[body])])):
+            over = replace(over, per_thread=(1, 1))
+            draft = self._over(fn, body, order, f, over)
+        return assemble(draft, self.target), over
+
+    def _over(
+        self, fn: Definition, body: object, order: list[tuple[str, Spec]], f: Function, over: Over
+    ) -> Draft:
+        """The entry of a launch over a range."""
+        assert over.runner is not None
+        runner = stage(over.runner, False).run
+        per_x, per_y = over.per_thread
+        index = [(f"over.{axis}", NumberSpec(DType.int64)) for axis in "xyz"[: over.rank]]
+
+        def entry(b: Staging, *values: Any) -> None:
+            values, extents = values[: len(order)], list(values[len(order) :])
+            extents += [number_class(DType.int64)(1)] * (3 - len(extents))
+
+            def element(*index: Any) -> None:
+                self._element(fn, body, order, values, index)
+
+            runner(b, element, tuple(extents), per_x, per_y)
+
+        return self._run(over.runner, (fn, over, tuple(order)), [*order, *index], f, entry)
+
+    def _element(
+        self,
+        fn: Definition,
+        key: object,
+        order: list[tuple[str, Spec]],
+        values: tuple[Any, ...],
+        index: tuple[Any, ...],
+    ) -> None:
+        """Call a kernel's body for one element of a range."""
+        if key not in self.done:
+            staged = stage(fn, True).run
+
+            def body(b: Staging, *arguments: Any) -> None:
+                b.element = arguments[-3:]
+                staged(b, *arguments[:-3])
+
+            f = Function(f"{fn.name}_element", [], inline=True, element=True)
+            names = [(f"global_idx.{axis}", NumberSpec(DType.int64)) for axis in "xyz"]
+            self.done[key] = self._run(fn, key, [*order, *names], f, body)
+        leaves = [leaf for v in (*values, *index) for leaf in leaves_of(v)]
+        self.refer(current().emit("func.call", tuple(leaves)), _finished(self.done[key]))
+
+    def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Call a function from code under elaboration: elaborate it for these types, emit the call."""
+        fn = func.definition
+        values, problems = bind(fn, args, kwargs, func.bound)
+        if problems:
+            raise CompileError(problems.placed(caller_location(), len(args)))
+        b = current()
+        order: list[tuple[str, Spec]] = []
+        leaves: list[Value] = []
+        for p in parameters(fn):
+            try:
+                value = _argument(p.name, p.annotation, p.comptime, values[p.name], fn.name)
+            except CompileError as error:
+                problems.extend(error.diagnostics, argument_key(fn, p.name, len(args), kwargs))
+                continue
+            spec = spec_of(value)
+            order.append((p.name, spec))
+            leaves.extend(leaves_of(value))
+        if problems:
+            raise CompileError(problems.placed(caller_location(), len(args)))
+        made = self._elaborated(fn, order, {})
+        marks: dict[int, object] = {leaf: self.new_mark() for leaf in made.open}
+        met = {leaf: self.type_of(marks[leaf], dtype) for leaf, (dtype, _) in made.open.items()}
+        if any(met[leaf] is not dtype for leaf, (dtype, _) in made.open.items()):
+            made = self._elaborated(fn, order, met)
+        assert made.result is not None
+        types = tuple(leaf.type for leaf in made.result.leaves())
+        before = shared_memory(self.under_way) if made.memory else 0
+        op = self.refer(b.emit("func.call", tuple(leaves), types), made)
+        if made.memory and not any(draft.refused for draft in reached([made])):
+            more = shared_memory(self.under_way) - before
+            self.take_shared_memory(f"calling {fn.name} takes", more)
+        result = made.result.build(op.results)
+        if marks:
+            mark_results(result, marks, made.open)
+        return result
+
+    def _elaborated(self, fn: Definition, order: list[tuple[str, Spec]], results: dict[int, DType]) -> Draft:
+        """A called function for arguments of these specs; ``results`` are types that its literals take."""
+        key = (fn, tuple(order), *results.items())
+        if key in self.done:
+            found = self.done[key]
+            if found is None:
+                self._recursive(fn)
+            return found
+        if len(self.under_way) > _DEEPEST:
+            refuse(
+                "recursion",
+                f"{fn.name} calls itself {_DEEPEST} times at compile time and comes to no end",
+                hint="end it by a condition known at compile time, or write a loop",
+            )
+        self.done[key] = None
+        try:
+            f = Function(fn.name, [], inline=True)
+            made = self.done[key] = self._run(
+                fn, key, order, f, stage(fn, False).run, result_annotation(fn), results
+            )
+        except BaseException:
+            del self.done[key]
+            raise
+        return made
+
+    def _recursive(self, fn: Definition) -> NoReturn:
+        names = [draft.function.source_name for draft in self.under_way]
+        cycle = " → ".join([*names[names.index(fn.qualname) :], fn.qualname])
+        refuse(
+            "recursion",
+            f"{fn.name} calls itself ({cycle}), and a GPU has no stack to speak of",
+            hint="write a loop; recursion on a Comptime parameter that ends at compile time is fine",
+        )
+
+    def _run(
+        self,
+        fn: Definition,
+        key: object,
+        order: list[tuple[str, Spec]],
+        f: Function,
+        body: Callable[..., Any],
+        annotation: Any = MISSING,
+        results: Mapping[int, DType] = _NO_RESULTS,
+    ) -> Draft:
+        """Elaborate ``fn`` as ``f``: its parameters per ``order``, its code by running ``body``.
+
+        A pass that meets the type of a literal which it took for another is given up, and of it nothing
+        stays but that type.
+        """
+        note(fn)
+        place = (fn.file, fn.line, fn.qualname)
+        library = is_internal(place[0])
+        for _ in range(_PASSES):
+            draft = Draft(
+                replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2])
+            )
+            b = Staging(self.target, self)
+            b.function_key, b.file, b.function = key, place[0], draft.function
+            b.region, b.loc = draft.function.body, (place[1], 0)
+            b.annotation, b.result_of, b.results = annotation, fn.name, results
+            values = [_parameter(b, draft.function, name, spec) for name, spec in order]
+            self.under_way.append(draft)
+            done, around = len(self.done), [] if library else captured(fn)
+            try:
+                with building(b):
+                    body(b, *values)
+                    check_large(b.large)
+                    draft.result, draft.open = finish(b, draft.function, fn, f.kernel)
+            except Restart:
+                if restored(around):  # by a helper, perhaps, which then is no more done than they are
+                    self.done = dict(list(self.done.items())[:done])
+                continue
+            except (CompileError, Exception) as error:
+                found = located(error, *place[:2], fn.name)
+                told = isinstance(error, WeftError) or found.diagnostics[0].code != "compile-time-error"
+                raise found from (None if told else error)  # a cause that says more than the message
+            finally:
+                self.under_way.pop()
+            draft.memory = memory_of(draft)
+            return draft
+        raise CompileError.at(
+            "literal",
+            f"{fn.name} has more than {_PASSES} literals in variables whose type only their use says",
+            Location(*place[:2]),
+            hints=("write their types, as in x = Float64(0.0)",),
+        )
+
+
+def _finished(draft: Draft | None) -> Draft:
+    assert draft is not None
+    return draft
+
+
+def _parameter(b: Staging, f: Function, name: str, spec: Spec) -> Any:
+    """A parameter's value, of the function's arguments; a kernel is given each lane of a vector by itself."""
+    leaves: list[Value] = []
+    for leaf in spec.leaves():
+        parts = lanes_of(leaf) if f.kernel else (leaf,)
+        arguments = [Value(part.type, None, name + part.suffix) for part in parts]
+        f.args.extend(arguments)
+        leaves.append(arguments[0] if len(parts) == 1 else vector_of(b, arguments, leaf.type))
+    return spec.build(leaves)
+
+
+def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: str) -> Any:
+    """An argument as the parameter of a @func takes it."""
+    if comptime:
+        if spec_of(value).leaves():
+            refuse(
+                "not-compile-time",
+                f"`{name}` of {function} is a Comptime parameter, "
+                f"but this {type(value).__name__} exists only at run time",
+                hint="give it a Python value, or make it a parameter without Comptime",
+            )
+        return value
+    value = python_number(value)
+    if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):
+        annotation = closed(annotation, value)
+        if isinstance(value, (Number, int, float)) and annotation in (
+            type(value),
+            number_class(annotation.dtype, annotation.lanes),
+        ):
+            b = current()
+            return annotation.of(to_type(value, annotation, b))
+        if not isinstance(value, annotation):
+            refuse(
+                "argument-type",
+                f"`{name}` of {function} is {a_(annotation.__name__)}, not {a_(type(value).__name__)}",
+                hint=f"convert it: {annotation.__name__}(...)"
+                if isinstance(value, (Number, int, float))
+                else f"pass {a_(annotation.__name__)}",
+            )
+    return value

@@ -1,0 +1,168 @@
+"""Which variables a control-flow statement must carry in slots.
+
+Backward liveness over the structured tree. A variable that a branch or loop body assigns is
+carried only where a later read can see the assignment; all others stay plain Python variables, and
+so may hold anything known at compile time.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from weft.compiler.frontend.tree import walk
+
+__all__ = ["Liveness", "stored_names"]
+
+_Names = frozenset[str]
+_NONE: _Names = frozenset()
+_LOOPS = (ast.For, ast.While)
+
+
+def _base_name(target: ast.expr) -> str | None:
+    """``p`` for the target ``p.x``: assigning a struct's field assigns the variable."""
+    while isinstance(target, ast.Attribute):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.Assign):
+        return node.targets
+    if isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For)):
+        return [node.target]
+    return []
+
+
+def _stores(target: ast.expr, out: set[str]) -> None:
+    if isinstance(target, ast.Name):
+        out.add(target.id)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for item in target.elts:
+            _stores(item, out)
+    elif isinstance(target, ast.Starred):
+        _stores(target.value, out)
+    elif isinstance(target, ast.Attribute):
+        name = _base_name(target)
+        if name is not None:
+            out.add(name)
+
+
+def stored_names(body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | None = None) -> set[str]:
+    """Every variable that the statements assign, at any depth; ``known`` keeps what was found."""
+    out: set[str] = set()
+    for node in body:
+        found = None if known is None else known.get(node)
+        if found is None:
+            found = set[str]()
+            for target in _targets(node):
+                _stores(target, found)
+            for inner in ("body", "orelse"):
+                if nested := getattr(node, inner, None):
+                    found |= stored_names(nested, known)
+            if known is not None:
+                known[node] = found
+        out |= found
+    return out
+
+
+def _loads(node: ast.AST | None) -> set[str]:
+    if node is None:
+        return set()
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def _jumps(body: Sequence[ast.stmt], known: dict[ast.stmt, frozenset[type[ast.stmt]]]) -> set[type[ast.stmt]]:
+    """Which of ``break`` and ``continue`` leave the statements; ``known`` keeps what was found."""
+    out: set[type[ast.stmt]] = set()
+    for node in body:
+        if isinstance(node, (ast.Break, ast.Continue)):
+            out.add(type(node))
+        elif isinstance(node, ast.If):
+            if node not in known:
+                known[node] = frozenset(_jumps(node.body, known) | _jumps(node.orelse, known))
+            out |= known[node]
+    return out
+
+
+class Liveness:
+    """``carried[node]`` is what the ``if`` or loop ``node`` carries; ``names`` is all of it.
+
+    ``before[node]`` is whose value from before ``node`` may be read in it or after it.
+    """
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.carried: dict[ast.stmt, set[str]] = {}
+        self.before: dict[ast.stmt, set[str]] = {}
+        self.stored: dict[ast.stmt, set[str]] = {}
+        self._jumped: dict[ast.stmt, frozenset[type[ast.stmt]]] = {}
+        self._block(function.body, _NONE, _NONE, _NONE)
+        self.names: set[str] = set().union(*self.carried.values()) if self.carried else set()
+
+    def _block(self, body: Sequence[ast.stmt], live: _Names, brk: _Names, cont: _Names) -> _Names:
+        for node in reversed(body):
+            live = self._statement(node, live, brk, cont)
+        return live
+
+    def _statement(self, node: ast.stmt, live: _Names, brk: _Names, cont: _Names) -> _Names:
+        if isinstance(node, ast.Return):
+            return frozenset(_loads(node.value))
+        if isinstance(node, ast.Break):
+            return brk
+        if isinstance(node, ast.Continue):
+            return cont
+        if isinstance(node, ast.If):
+            return self._if(node, live, brk, cont)
+        if isinstance(node, _LOOPS):
+            return self._loop(node, live)
+        return self._simple(node, live)
+
+    def _simple(self, node: ast.stmt, live: _Names) -> _Names:
+        stores: set[str] = set()
+        loads = _loads(node)
+        for target in _targets(node):
+            if isinstance(target, (ast.Name, ast.Tuple, ast.List)):
+                _stores(target, stores)
+                if isinstance(node, ast.AugAssign):
+                    loads |= stores
+            else:
+                loads |= _loads(target)
+                name = _base_name(target)
+                if name is not None:
+                    loads.add(name)
+        return (live - stores) | loads
+
+    def _if(self, node: ast.If, live: _Names, brk: _Names, cont: _Names) -> _Names:
+        then = self._block(node.body, live, brk, cont)
+        other = self._block(node.orelse, live, brk, cont)
+        after = live
+        jumps = _jumps([node], self._jumped)
+        if ast.Break in jumps:
+            after |= brk
+        if ast.Continue in jumps:
+            after |= cont
+        assigned_then = stored_names(node.body, self.stored)
+        carried = ((assigned_then | stored_names(node.orelse, self.stored)) & after) | (assigned_then & other)
+        self.carried[node] = self.carried.get(node, set()) | carried
+        self.before[node] = self.before.get(node, set()) | then | other
+        return frozenset(_loads(node.test)) | then | other
+
+    def _loop(self, node: ast.For | ast.While, live: _Names) -> _Names:
+        test = frozenset(_loads(node.test)) if isinstance(node, ast.While) else _NONE
+        target: set[str] = set()
+        if isinstance(node, ast.For):
+            _stores(node.target, target)
+        forever = (
+            isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
+        )
+        head = test if forever else live | test
+        while True:
+            body = self._block(node.body, head, live, head) - target
+            grown = head | body
+            if grown == head:
+                break
+            head = grown
+        assigned = stored_names(node.body, self.stored) | target
+        self.carried[node] = assigned & (head | live)
+        self.before[node] = self.before.get(node, set()) | head
+        return head | (frozenset(_loads(node.iter)) if isinstance(node, ast.For) else _NONE)

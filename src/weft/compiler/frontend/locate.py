@@ -1,0 +1,150 @@
+"""Labelling an error with the user's expression, from the frames that it passed through."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from itertools import pairwise
+from types import CodeType, FrameType, TracebackType
+
+from weft.compiler.frontend import pybuiltins
+from weft.compiler.frontend.room import has_room
+from weft.compiler.frontend.stage import DEEPER, is_staged
+from weft.diagnostics import CompileError, Diagnostic, Location, WeftError, frame_location, is_internal
+
+__all__ = ["located", "located_here"]
+
+_LONGEST = 8
+"""A longer chain of calls is cut in the middle, as recursion makes them endless."""
+
+
+def _frames(tb: TracebackType | None) -> list[TracebackType]:
+    out: list[TracebackType] = []
+    while tb is not None:
+        out.append(tb)
+        tb = tb.tb_next
+    return out
+
+
+@functools.cache
+def _library() -> tuple[str, ...]:
+    """The folders of Python's library and of installed packages."""
+    import sysconfig
+
+    return tuple({sysconfig.get_path(n) for n in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def _users(frames: list[TracebackType]) -> list[TracebackType]:
+    """The frames of the user's own code from the staged function on, outermost first."""
+    first = next((n for n, f in enumerate(frames) if is_staged(f.tb_frame.f_code)), len(frames))
+    out: list[TracebackType] = []
+    for f in frames[first:]:
+        file = f.tb_frame.f_code.co_filename
+        if is_staged(f.tb_frame.f_code) or not file.startswith((*_library(), "<frozen")):
+            if not is_internal(file) and not _generated(f.tb_frame.f_code):
+                out.append(f)
+    return out
+
+
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+def _generated(code: CodeType) -> bool:
+    """Whether the user did not write this frame: a comprehension's, or the ``__init__`` of a struct."""
+    return code.co_name in _COMPREHENSIONS or (code.co_filename, code.co_name) == ("<string>", "__init__")
+
+
+def _called(frame: FrameType) -> str:
+    name = frame.f_code.co_name
+    return "the lambda" if name == "<lambda>" else name
+
+
+def _chain(users: list[TracebackType]) -> tuple[str, ...]:
+    """How the innermost of the frames was reached, innermost call first."""
+    chain: list[str] = []
+    for outer, inner in pairwise(users):
+        at = frame_location(outer)
+        if not (
+            is_staged(inner.tb_frame.f_code)
+            and inner.tb_frame.f_code.co_name in ("<lambda>", DEEPER)
+            and inner.tb_frame.f_code in outer.tb_frame.f_code.co_consts
+        ):
+            chain.append(f"{_called(inner.tb_frame)} was called from {at.file}:{at.line}")
+    chain.reverse()
+    if len(chain) > _LONGEST:
+        half = _LONGEST // 2
+        chain[half:-half] = ["... more calls ..."]
+    return tuple(chain)
+
+
+def located(error: BaseException, file: str, line: int, name: str) -> CompileError:
+    """``error`` as a CompileError whose diagnostics have places, and say how they were reached.
+
+    ``name`` is that of the function under elaboration, ``file`` and ``line`` are for want of better.
+
+    Raises:
+        RecursionError: there is more room than this.
+    """
+    if isinstance(error, RecursionError) and not has_room():
+        raise error
+    from weft.compiler.frontend.translate import refined, translated
+    from weft.diagnostics.wrote import resolved
+
+    frames = _frames(error.__traceback__)
+    users = _users(frames)
+    place = frame_location(users[-1]) if users else Location(file, line)
+    frame = users[-1].tb_frame if users else None
+    helper = "" if frame is None or is_staged(frame.f_code) else _called(frame)
+    chain = _chain(users)
+    if not isinstance(error, WeftError):
+        deepest = frames[-1].tb_frame if frames else None
+        if deepest is not None and deepest.f_code.co_filename == pybuiltins.__file__:
+            deepest = frame  # a builtin is called right there
+        inside = (
+            deepest is not None and is_internal(deepest.f_code.co_filename) and not is_staged(deepest.f_code)
+        )
+        found, part = translated(error, place, frame, direct=deepest is frame, inside=inside, helper=helper)
+        found = resolved(found, place, part)
+        return _within(CompileError(dataclasses.replace(found, notes=(*found.notes, *chain))), name)
+    if error.within and users:  # it was placed in a function that this one calls
+        chain = (f"{error.within} was called from {place.file}:{place.line}", *chain)
+    known = _asked(frames, users[-1]) if users else None
+    out: list[Diagnostic] = []
+    for diagnostic in error.diagnostics:
+        if not diagnostic.labels:
+            diagnostic, part = refined(diagnostic, error.part, place, frame, helper, known)
+            diagnostic = resolved(diagnostic, place, part)
+        elif not error.within and not helper:
+            out.append(diagnostic)
+            continue
+        out.append(dataclasses.replace(diagnostic, notes=_cut((*diagnostic.notes, *chain))))
+    return _within(CompileError(out), error.within if not users else name)
+
+
+def located_here(error: CompileError, file: str, line: int, name: str) -> CompileError:
+    """``error`` as ``located`` has it where it is raised by the caller, without raising it."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    tb: TracebackType | None = None
+    while frame is not None:
+        tb = TracebackType(tb, frame, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return located(error.with_traceback(tb), file, line, name)
+
+
+def _asked(frames: list[TracebackType], user: TracebackType) -> bool | None:
+    """Whether Python asked a number for its value, right in the user's frame or (False) within weft."""
+    names = [f.tb_frame.f_code.co_name for f in frames]
+    if names[-2:] != ["_known", "refuse"]:
+        return None
+    return names[frames.index(user) + 1] in ("__bool__", "__int__", "__index__", "__float__", "__hash__")
+
+
+def _within(error: CompileError, name: str) -> CompileError:
+    error.within = name
+    return error
+
+
+def _cut(notes: tuple[str, ...]) -> tuple[str, ...]:
+    """The notes, where there are too many without those before the last."""
+    return notes if len(notes) <= 2 * _LONGEST else (*notes[: 2 * _LONGEST - 2], "...", notes[-1])

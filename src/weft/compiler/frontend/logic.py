@@ -1,0 +1,240 @@
+"""Logic in staged functions: conditions, ``and/or/not``, ``is``, ``in`` and conditional expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn, cast
+
+from weft.compiler.frontend.membership import contains
+from weft.compiler.frontend.pybuiltins import Builtins
+from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime
+from weft.compiler.ir.core import Region, Value
+from weft.compiler.ir.effects import is_pure
+from weft.compiler.ir.types import I1
+from weft.dtype import DType
+from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
+from weft.lang.number import Number, number_class, to_type, unify
+from weft.lang.python_number import python_number
+from weft.lang.spec import is_composite, spec_of
+
+__all__ = ["Logic", "truth"]
+
+_Bool = number_class(DType.bool)
+
+
+def truth(value: Any, b: Logic) -> bool | Value:
+    """A condition: a Python bool where it is known now, else an i1."""
+    if isinstance(value, Number):
+        if value.lanes != 1:
+            refuse(
+                "condition",
+                f"a condition is one Bool, not {a_(type(value).__name__)}",
+                hint="write any(...) or all(...) around it, or mask.select(a, b) to choose lane by lane",
+            )
+        if value.dtype.kind != "bool":
+            value = value != 0
+        return value.value if isinstance(value.value, Value) else bool(value.value)
+    if is_composite(value) and spec_of(value).leaves():
+        refuse(
+            "condition",
+            f"{a_(type(value).__name__)} is not a condition",
+            hint="compare something of it with a number; a pointer is never empty",
+        )
+    return bool(value)
+
+
+class Logic(Builtins):
+    """A builder with conditions, and with the regions that a condition decides about."""
+
+    def _enter(self, region: Region) -> tuple[Region, bool]:
+        before = (self.region, self.live)
+        self.regions.append(self.region)
+        self.region = region
+        self.new_scope()
+        return before
+
+    def _leave(self, before: tuple[Region, bool]) -> bool:
+        """Back to the outer region; tells whether the end of the inner one is reached."""
+        reached = self.live
+        self.region, self.live = before
+        self.regions.pop()
+        self.scopes.pop()
+        return reached
+
+    def _aside(self, thunk: Callable[[], Any]) -> tuple[Region, Any]:
+        region = Region()
+        before = self._enter(region)
+        value = thunk()
+        self._leave(before)
+        return region, value
+
+    def _short_circuit(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:
+        """``first and thunk()`` as a Bool: only the truth of either counts."""
+        known = truth(first, self)
+        if isinstance(known, bool):
+            return thunk() if known is is_and else first
+        region, other = self._aside(lambda: truth(thunk(), self))
+        return self._joined(known, region, other, is_and)
+
+    def _joined(self, known: Value, region: Region, other: bool | Value, is_and: bool) -> Any:
+        """A condition joined with another, which was emitted to a region of its own."""
+        if isinstance(other, bool) and _pure(region):
+            return _Bool.of(known) if other is is_and else other
+        if _pure(region):
+            self.splice(region)
+            assert isinstance(other, Value)
+            return _Bool.of(self.value("arith.andi" if is_and else "arith.ori", (known, other), I1))
+        result = Var(self, "and" if is_and else "or", _Bool.of(known))
+        with self.into(region):
+            result.store(_Bool.of(other) if isinstance(other, Value) else _Bool(other))
+        empty = Region()
+        self.emit("weft.if", (known,), (), {}, (region, empty) if is_and else (empty, region))
+        return result.load()
+
+    def _either(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:
+        """``first and thunk()`` as Python means it: the value of the one that decides."""
+        known = truth(first, self)
+        if isinstance(known, bool):
+            return thunk() if known is is_and else first
+        region, other = self._aside(thunk)
+        other = python_number(other)
+        if _is_bool(first) and _is_bool(other):
+            return self._joined(known, region, truth(other, self), is_and)
+        if _is_bool(first) and isinstance(other, (Number, int, float)):  # what it is where it decides
+            first = float(not is_and) if _is_float(other) else int(not is_and)
+        last, here = (region, other), (Region(), first)
+        return self._one_of(known, *((last, here) if is_and else (here, last)), "and" if is_and else "or")
+
+    def both(self, first: Any, thunk: Callable[[], Any]) -> Any:
+        """``first and thunk()`` in a condition."""
+        return self._short_circuit(first, thunk, True)
+
+    def either(self, first: Any, thunk: Callable[[], Any]) -> Any:
+        """``first or thunk()`` in a condition."""
+        return self._short_circuit(first, thunk, False)
+
+    def and_(self, first: Any, thunk: Callable[[], Any]) -> Any:
+        """``first and thunk()``."""
+        return self._either(first, thunk, True)
+
+    def or_(self, first: Any, thunk: Callable[[], Any]) -> Any:
+        """``first or thunk()``."""
+        return self._either(first, thunk, False)
+
+    def is_(self, first: Any, second: Any, negated: bool) -> bool:
+        """``first is second``: of Python's objects only."""
+        late = [isinstance(v, Number) and isinstance(v.value, Value) for v in (first, second)]
+        whole = [is_composite(v) and bool(spec_of(v).leaves()) for v in (first, second)]
+        if any((*late, *whole)) and first is not None and second is not None:
+            where = LEFT if late[0] or whole[0] else RIGHT
+            refuse(
+                "operand",
+                f"`is` compares objects of Python's, but `{where}` is a run-time "
+                f"{'number' if any(late) else 'value'}",
+                hint=f"write {LEFT} {'!=' if negated else '=='} {RIGHT}",
+            )
+        return (first is second) is not negated
+
+    def in_(self, value: Any, items: Any, negated: bool) -> Any:
+        """``value in items``."""
+        found = contains(self, value, items)
+        return self.not_(found) if negated else found
+
+    def truth(self, value: Any) -> Any:
+        """``bool(value)``, of a run-time value a Bool."""
+        known = truth(value, self)
+        return known if isinstance(known, bool) else _Bool.of(known)
+
+    def not_(self, value: Any) -> Any:
+        """``not value``."""
+        known = truth(value, self)
+        if isinstance(known, bool):
+            return not known
+        return _Bool.of(self.value("arith.xori", (known, self.constant(True, I1)), I1))
+
+    def if_exp(self, condition: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
+        """``true() if condition else false()``."""
+        known = truth(condition, self)
+        if isinstance(known, bool):
+            return true() if known else false()
+        return self._one_of(known, self._aside(true), self._aside(false), "if/else")
+
+    def _one_of(self, known: Value, true: tuple[Region, Any], false: tuple[Region, Any], what: str) -> Any:
+        """One of two values that were emitted to regions of their own, in the type that both have or take."""
+        (yes, a), (no, c) = true, false
+        a, c = python_number(a), python_number(c)
+        numbers = isinstance(a, (Number, int, float)) and isinstance(c, (Number, int, float))
+        if _pure(yes) and _pure(no) and (numbers or _pairs(a, c)):
+            self.splice(yes)
+            self.splice(no)
+            return self._choose(_Bool.of(known), a, c, what)
+        if numbers:
+            a, c = self._meet(a, c, yes, no, what)
+        kinds = spec_of(as_runtime(a)), spec_of(as_runtime(c))
+        if kinds[0] != kinds[1]:
+            _refuse_mixed(what, kinds[0].describe(), kinds[1].describe())
+        result = Var(self, "conditional expression" if what == "if/else" else what, UNDEFINED)
+        for region, value in ((yes, a), (no, c)):
+            with self.into(region):
+                result.store(value)
+        self.emit("weft.if", (known,), (), {}, (yes, no))
+        result.defined = True
+        return result.load()
+
+    def _choose(self, condition: Number, a: Any, c: Any, what: str) -> Any:
+        """``a`` where the condition holds, else ``c``: numbers, or tuples of as many."""
+        if type(a) is tuple:
+            pairs = zip(cast("tuple[Any, ...]", a), c, strict=True)
+            return tuple(self._choose(condition, x, y, what) for x, y in pairs)
+        if isinstance(a, Number) or isinstance(c, Number):
+            unify(what, a, c)
+        return condition.select(a, c)
+
+    def _meet(self, a: Any, c: Any, yes: Region, no: Region, what: str) -> tuple[Any, Any]:
+        """Two numbers converted, each in its own region, to the type in which they meet."""
+        if not isinstance(a, Number) and not isinstance(c, Number):
+            return a, c
+        cls, mark = unify(what, a, c)
+        with self.into(yes):
+            a = cls.of(to_type(a, cls, self), mark)
+        with self.into(no):
+            c = cls.of(to_type(c, cls, self), mark)
+        return a, c
+
+    def splice(self, region: Region) -> None:
+        """Move the operations of ``region`` to here."""
+        if self.live:
+            self.region.ops.extend(region.ops)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool) or (isinstance(value, Number) and value.dtype.kind == "bool")
+
+
+def _is_float(value: Number | int | float) -> bool:
+    return value.dtype.is_float if isinstance(value, Number) else isinstance(value, float)
+
+
+def _refuse_mixed(what: str, yes: str, no: str) -> NoReturn:
+    """Two values, of which a run-time condition gives one, have types that do not meet."""
+    if what == "if/else":
+        message = f"this is {yes} if `{VALUE}` holds, and else {no}"
+        hint = "give both branches one type, or choose by a condition known at compile time"
+    else:
+        left, right = (no, yes) if what == "and" else (yes, no)
+        message = f"`{what}` gives one of its sides, and these are {left} and {right}"
+        hint = f"give both sides one type; where only their truth counts, write `bool(x) {what} bool(y)`"
+    refuse("mixed-types", message, hint=hint)
+
+
+def _pairs(a: Any, c: Any) -> bool:
+    """Whether these are tuples of as many numbers."""
+    if type(a) is not tuple or type(c) is not tuple:
+        return False
+    left, right = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", c)
+    numbers = (isinstance(python_number(v), (Number, int, float)) for v in (*left, *right))
+    return len(left) == len(right) and all(numbers)
+
+
+def _pure(region: Region) -> bool:
+    return all(is_pure(op) or op.spec.name == "weft.get" for op in region.ops)

@@ -1,0 +1,94 @@
+"""``value in items`` where one of them exists only at run time: comparisons, joined by ``or``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, KeysView, ValuesView
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.compiler.frontend.ranges import Range
+from weft.lang.errors import LEFT, RIGHT, a_, refuse
+from weft.lang.number import Number
+from weft.lang.spec import is_composite
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.logic import Logic
+
+__all__ = ["contains"]
+
+_CONTAINERS: tuple[Any, ...] = (tuple, list, set, frozenset, dict, KeysView, ValuesView, range)
+
+
+def contains(b: Logic, value: Any, items: Any) -> Any:
+    """``value in items``: Python's own answer for Python's objects, else a Bool."""
+    if isinstance(items, Range):
+        return _in_range(b, value, items)
+    if is_composite(items) and hasattr(type(items), "__contains__"):
+        return cast("Any", type(items)).__contains__(items, value)
+    if isinstance(items, _CONTAINERS):
+        members = list(cast("Iterable[Any]", items))
+        if not any(_late(v) for v in (value, *members)):
+            return value in items
+        if isinstance(value, Number) and value.lanes != 1:
+            refuse(
+                "condition",
+                f"`in` asks about one value, but `{LEFT}` has {value.lanes} lanes",
+                hint=f"compare lane by lane: ({LEFT} == a) | ({LEFT} == b)",
+            )
+        found: Any = False
+        for member in members:
+            found = b.either(found, lambda member=member: _equal(b, value, member))
+        return found
+    if isinstance(items, Number):
+        same = f"{RIGHT} == {LEFT}"
+        refuse(
+            "operand",
+            f"`in` searches a tuple, list, set, dict or range, but `{RIGHT}` is {a_(type(items).__name__)}",
+            hint=f"write ({same}).reduce_or()" if items.lanes > 1 else f"write {same}",
+        )
+    if _late(value):
+        refuse(
+            "not-compile-time",
+            f"`{RIGHT}` is searched at compile time, but `{LEFT}` exists only at run time",
+            notes=("of a tuple, list, set, dict or range the comparisons are compiled",),
+            hint=f"write {LEFT} in {RIGHT}.tolist()"
+            if hasattr(items, "tolist")
+            else "write a tuple of numbers",
+        )
+    return value in items
+
+
+def _late(value: Any) -> bool:
+    if type(value) is tuple:
+        return any(map(_late, cast("tuple[Any, ...]", value)))
+    return isinstance(value, Number) or is_composite(value)
+
+
+def _equal(b: Logic, a: Any, c: Any) -> Any:
+    """``a == c`` as a bool or a Bool, of tuples item by item."""
+    if type(a) is tuple and type(c) is tuple:
+        items, others = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", c)
+        same: Any = len(items) == len(others)
+        for one, other in zip(items, others, strict=False):
+            same = b.both(same, lambda one=one, other=other: _equal(b, one, other))
+        return same
+    return b.truth(a == c)
+
+
+def _in_range(b: Logic, value: Any, items: Range) -> Any:
+    if not any(isinstance(v, Number) for v in (value, items.start, items.stop, items.step)):
+        return value in items.known()
+    step = items.step
+    if isinstance(step, Number) or abs(step) != 1:
+        refuse(
+            "range",
+            "`in` of a range is compiled for steps of 1 and -1 only",
+            hint=f"test the ends and the remainder: ({LEFT} - start) % step == 0",
+        )
+    if isinstance(value, Number) and not value.dtype.is_integer:
+        refuse(
+            "range",
+            f"a range has integers in it, but `{LEFT}` is {a_(type(value).__name__)}",
+            hint="compare it with both ends",
+        )
+    first, last = (items.start, items.stop) if step == 1 else (items.stop + 1, items.start + 1)
+    return b.both(first <= value, lambda: value < last)

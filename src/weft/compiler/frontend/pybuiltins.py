@@ -1,0 +1,200 @@
+"""Python's builtins on run-time values, and the state of an elaboration."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.compiler.frontend.containers import Held
+from weft.compiler.frontend.ranges import Range
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Op, Region, Value
+from weft.dtype import DType
+from weft.lang.errors import VALUE, a_, refuse
+from weft.lang.number import Number, number_class, unify
+from weft.lang.printing import kernel_print, text_of
+from weft.lang.signature import MISSING
+from weft.lang.text import RunTimeText, marked
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.variables import Var
+
+__all__ = ["Builtins"]
+
+
+def _runtime(values: tuple[Any, ...]) -> bool:
+    return any(isinstance(v, Number) and isinstance(v.value, Value) for v in values)
+
+
+def _has_length(value: object) -> bool:
+    return hasattr(type(value), "__len__")
+
+
+class Builtins(Builder):
+    """A builder with the state of one function's elaboration and Python's builtins as ``py_*``."""
+
+    def __init__(self, target: Any, elaborator: Any) -> None:
+        super().__init__(target, elaborator)
+        self.scopes: list[int] = [0]
+        self.regions: list[Region] = []
+        self.scope_count = 0
+        self.loops: list[Any] = []
+        self.large: Held = []
+        self.open_vars: list[Var] = []
+        self.returns: list[tuple[Op, Region, Any]] = []
+        self.mark_count = 0
+        self.function_key: object = None
+        self.annotation: Any = MISSING
+        """What the function says that it returns."""
+        self.result_of = ""
+        self.results: Mapping[int, DType] = {}
+        """The types of results that are literals, by leaf, where what they meet in a caller says them."""
+        self.file = ""
+
+    def new_scope(self) -> None:
+        """Open a scope: the code of one region."""
+        self.scope_count += 1
+        self.scopes.append(self.scope_count)
+
+    def new_mark(self) -> int:
+        """A mark for a literal whose type is not settled yet."""
+        self.mark_count += 1
+        return self.mark_count
+
+    py_range = Range
+    py_print = staticmethod(kernel_print)
+    text = staticmethod(text_of)
+    marked = staticmethod(marked)
+
+    def py_str(self, value: Any = "", *args: Any) -> Any:
+        """``str``: of what holds run-time numbers, text that can be printed."""
+        return str(value, *args) if args else self.py_format(value)
+
+    def py_repr(self, value: Any) -> Any:
+        """``repr``: likewise."""
+        return marked(format(text_of(value, ord("r"))))
+
+    py_ascii = py_repr
+
+    def py_format(self, value: Any, spec: str = "") -> Any:
+        """``format``: likewise."""
+        return marked(format(text_of(value, -1 if spec else ord("s")), spec))
+
+    def format_text(self, text: str, *args: Any, **named: Any) -> Any:
+        """``"...".format(...)`` of a literal."""
+        values = {name: text_of(value, -1) for name, value in named.items()}
+        return marked(text.format(*[text_of(value, -1) for value in args], **values))
+
+    def join_text(self, text: str, items: Any) -> Any:
+        """``"...".join(items)`` of a literal."""
+        parts = [item.text if isinstance(item, RunTimeText) else item for item in items]
+        return marked(text.join(parts))
+
+    def py_min(self, *args: Any, **kwargs: Any) -> Any:
+        """``min``: of run-time numbers, pairwise from the left; nan loses if it stands first."""
+        return self._extreme(args, kwargs, builtins.min, "lt")
+
+    def py_max(self, *args: Any, **kwargs: Any) -> Any:
+        """``max``: likewise."""
+        return self._extreme(args, kwargs, builtins.max, "gt")
+
+    def _extreme(self, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any, better: str) -> Any:
+        items = tuple(args[0]) if len(args) == 1 and _has_length(args[0]) else args
+        if not any(isinstance(v, Number) for v in items):
+            return plain(*args, **kwargs)
+        if kwargs or len(items) == 1 == len(args):
+            name = plain.__name__
+            hint = "give two numbers or more" if not kwargs else "write out the comparison"
+            if not kwargs and items[0].lanes > 1:
+                hint = f"write {VALUE}.reduce_{name}()"
+            found = "of one number" if not kwargs else f"by {', '.join(kwargs)}="
+            refuse("builtin", f"{name} {found} has no meaning in compiled code", hint=hint)
+        best = items[0]
+        for item in items[1:]:
+            unify(plain.__name__, item, best)
+            a, c = item, best
+            closer = a < c if better == "lt" else a > c
+            best = closer.select(a, c) if isinstance(closer, Number) else (a if closer else c)
+        return best
+
+    def py_len(self, value: Any) -> Any:
+        """``len``: compile-time, and of a SIMD value its lanes."""
+        if not isinstance(value, Number) and not _has_length(value):
+            refuse(
+                "builtin",
+                f"{a_(type(value).__name__)} has no length",
+                hint="pass the number of elements to the kernel beside it",
+                part=VALUE,
+            )
+        return value.lanes if isinstance(value, Number) else len(value)
+
+    def py_int(self, value: Any = 0, *args: Any) -> Any:
+        """``int``: of a run-time number, Int."""
+        if args and _runtime((value,)):
+            refuse(
+                "builtin", "int(text, base) reads a text, and this is a number", hint=f"write int({VALUE})"
+            )
+        return number_class(DType.int64, value.lanes)(value) if _runtime((value,)) else int(value, *args)
+
+    def py_float(self, value: Any = 0.0) -> Any:
+        """``float``: refused at run time, because it does not say which."""
+        if _runtime((value,)):
+            refuse(
+                "float",
+                "float(...) of a run-time number does not say how wide",
+                hint=f"write Float32({VALUE}) or Float64({VALUE})",
+            )
+        return float(value)
+
+    def py_bool(self, value: Any = False) -> Any:
+        """``bool``."""
+        return (
+            value != 0
+            if _runtime((value,)) and value.dtype.kind != "bool"
+            else value
+            if _runtime((value,))
+            else bool(value)
+        )
+
+    def py_any(self, value: Any) -> Any:
+        """``any``: of a mask, whether any lane holds."""
+        return value.reduce_or() if isinstance(value, Number) else any(value)
+
+    def py_all(self, value: Any) -> Any:
+        """``all``: of a mask, whether every lane holds."""
+        return value.reduce_and() if isinstance(value, Number) else all(value)
+
+    def py_round(self, value: Any, *digits: Any) -> Any:
+        """``round``: of a float, to the nearest integer, ties to even, as Int."""
+        if not isinstance(value, Number):
+            return round(value, *digits)
+        if digits:
+            refuse(
+                "builtin",
+                "round(x, digits) has no meaning in compiled code",
+                hint="scale, round and scale back: round(x * 100.0) / 100.0",
+            )
+        if not isinstance(value.value, Value):
+            return round(value)
+        if not value.dtype.is_float:
+            return value
+        rounded = self.value("math.roundeven", (value.value,), value.value.type)
+        return number_class(DType.int64, value.lanes)(number_class(value.dtype, value.lanes).of(rounded))
+
+    def py_pow(self, base: Any, exponent: Any, *mod: Any) -> Any:
+        """``pow``."""
+        if not mod:
+            return base**exponent
+        if _runtime((base, exponent, *mod)):
+            hint = "write the loop of squares, taking the remainder each time"
+            refuse("builtin", "pow(base, exponent, modulus) has no meaning in compiled code", hint=hint)
+        return cast("Any", pow)(base, exponent, *mod)
+
+    def py_divmod(self, a: Any, c: Any) -> Any:
+        """``divmod``."""
+        return (a // c, a % c)
+
+    def py_sum(self, items: Any, start: Any = 0) -> Any:
+        """``sum``: over compile-time many items; of a SIMD value, of its lanes."""
+        return items.reduce_add() if isinstance(items, Number) else sum(items, start)

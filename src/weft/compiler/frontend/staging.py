@@ -1,0 +1,305 @@
+"""The builder that staged functions run against: control flow, variables, logic, calls."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, cast
+
+from weft.compiler.frontend.containers import check, held
+from weft.compiler.frontend.logic import Logic, truth
+from weft.compiler.frontend.ranges import Range
+from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
+from weft.compiler.ir.core import Region, Value
+from weft.compiler.ir.types import I1
+from weft.lang.any_lanes import closed
+from weft.lang.comptime import unroll
+from weft.lang.errors import VALUE, a_, refuse
+from weft.lang.number import Number, to_type
+from weft.lang.printing import assertion, text_of, text_pieces
+from weft.lang.python_number import python_number
+from weft.lang.returned import returned
+from weft.lang.signature import MISSING
+from weft.lang.spec import is_composite, leaves_of, spec_of
+from weft.lang.structs import lost_field, replace_field
+from weft.lang.text import RunTimeText
+
+__all__ = ["Staging"]
+
+
+class _Loop:
+    __slots__ = ("breaks", "jump", "scope", "static")
+
+    def __init__(self, static: bool, scope: int) -> None:
+        self.static = static
+        self.scope = scope
+        self.jump = ""
+        self.breaks = 0
+
+    def again(self) -> None:
+        """Begin an iteration of an unrolled loop."""
+        self.jump = ""
+
+
+class Staging(Logic):
+    """What ``b`` is in staged code."""
+
+    UNDEFINED = UNDEFINED
+
+    # -- variables ----------------------------------------------------------------------------
+    def ld(self, value: Any, name: str) -> Any:
+        """Read a variable that may be carried."""
+        if type(value) is Var:
+            if value.scope in self.scopes:
+                return value.load()
+            value = UNDEFINED
+        if value is UNDEFINED and self.live:
+            refuse("undefined", f"`{name}` is used before it is assigned", hint=f"assign `{name}` before")
+        return value
+
+    def st(self, old: Any, value: Any, name: str) -> Any:
+        """Assign a variable that may be carried; gives what the Python variable holds now."""
+        if isinstance(value, Undefined):
+            return old
+        if type(old) is Var and old.scope in self.scopes and old.scope != self.scopes[-1]:
+            old.store(value)
+            return old
+        return value
+
+    def _carried(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        out: list[Any] = []
+        for name, value in zip(names, values, strict=True):
+            if type(value) is Var:
+                if value.scope in self.scopes:
+                    out.append(value)
+                    continue
+                value = UNDEFINED
+            out.append(Var(self, name, value))
+        return tuple(out)
+
+    def reachable(self, value: Any) -> Any:
+        """A value that nobody reads, unless it was made in a region that has ended: of that, nothing."""
+        if type(value) is Var or value is UNDEFINED:
+            return value
+        open_regions = [*self.regions, self.region]
+        here = all(
+            leaf.owner in open_regions or any(leaf.owner in r.ops for r in open_regions)
+            for leaf in _values(value)
+        )
+        return value if here else UNDEFINED
+
+    def carry(self, condition: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Before an ``if``: give its variables slots where the condition is a run-time value."""
+        if isinstance(condition, Number) and isinstance(condition.value, Value):
+            return self._carried(names, values)
+        return values
+
+    def carry_loop(self, items: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Before a ``for``: likewise, unless it is unrolled."""
+        return self._carried(names, values) if isinstance(items, Range) else values
+
+    def carry_while(self, _: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Before a ``while``: always."""
+        return self._carried(names, values)
+
+    def annotated(self, annotation: Any, value: Any) -> Any:
+        """``x: T = value``: the value as T."""
+        if isinstance(annotation, type) and issubclass(annotation, Number):
+            cls = closed(annotation, value)
+            return cls.of(to_type(value, cls, self))
+        return value
+
+    def unused(self, value: Any) -> None:
+        """A statement that is only a name."""
+        if callable(value) and not isinstance(value, type):
+            refuse("call", f"`{VALUE}` is named here, but not called", hint=f"write {VALUE}()")
+        refuse(
+            "no-effect",
+            "this names a value and does nothing with it",
+            hint="assign it to a variable, or leave it out",
+        )
+
+    def set_field(self, held: Any, name: str, value: Any) -> Any:
+        """``held.name = value`` as a new value of ``held``."""
+        return replace_field(held, name, value)
+
+    def lost_field(self, held: Any, name: str, parameter: str, function: str) -> None:
+        """``held.name = ...`` where ``held`` is a copy that is not used again."""
+        lost_field(held, name, parameter, function)
+
+    # -- branches and loops -------------------------------------------------------------------
+    def branches(self, condition: Any) -> Iterator[bool]:
+        """Yields True for the code of ``if`` and False for ``else``: both, or the known one."""
+        known = truth(condition, self)
+        if isinstance(known, bool):
+            yield known
+            return
+        containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
+        place = self.loc
+        regions = Region(), Region()
+        set_before = [(v, v.defined) for v in self.open_vars]
+        reached: list[bool] = []
+        set_after: list[dict[Var, bool]] = []
+        for taken, region in zip((True, False), regions, strict=True):
+            before = self._enter(region)
+            yield taken
+            check(containers, "`if`")
+            reached.append(self._leave(before))
+            set_after.append({v: v.defined for v in self.open_vars})
+            for var, was in set_before:
+                var.defined = was
+        for var in set_after[1]:
+            var.defined = all(s.get(var, False) or not r for s, r in zip(set_after, reached, strict=True))
+        self.loc = place
+        self.emit("weft.if", (known,), (), {}, regions)
+        self.live = self.live and any(reached)
+
+    def loop(self, items: Any) -> Iterator[Any]:
+        """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
+        if isinstance(items, Range):
+            containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
+            yield from self._counted(items)
+            check(containers, "loop")
+            return
+        if isinstance(items, Number) or is_composite(items):
+            refuse(
+                "iteration",
+                f"a loop cannot run over {a_(type(items).__name__)}",
+                hint=f"write range({VALUE})"
+                if isinstance(items, Number) and items.dtype.is_integer and items.lanes == 1
+                else f"loop over unroll(range({items.lanes})) and index"
+                if isinstance(items, Number)
+                else f"loop over range(n) and index: {VALUE}[i]",
+            )
+        if isinstance(items, unroll):
+            items = cast("unroll[Any]", items).items
+        if not isinstance(items, (Iterable, Range)):
+            hint = f"write range({VALUE})" if isinstance(items, int) else "loop over range(n)"
+            refuse("iteration", f"a loop cannot run over {a_(type(items).__name__)}", hint=hint)
+        yield from self._unrolled(cast("Iterable[Any]", items))
+
+    def _unrolled(self, items: Iterable[Any]) -> Iterator[Any]:
+        if isinstance(items, Range):
+            items = items.known()
+        loop = _Loop(True, self.scopes[-1])
+        self.loops.append(loop)
+        was_live = self.live
+        for item in items:
+            loop.again()
+            yield item
+            if loop.jump == "break":
+                break
+            if loop.jump == "continue":
+                self.live = was_live
+            elif not self.live:
+                break
+        if loop.jump:
+            self.live = was_live
+        self.loops.pop()
+
+    def _counted(self, items: Range) -> Iterator[Number]:
+        bounds, index_of = items.bounds(self)
+        place = self.loc
+        index = Value(bounds[0].type, None, "i")
+        body = Region([index])
+        index.owner = body
+        set_before = [(v, v.defined) for v in self.open_vars]
+        loop = _Loop(False, 0)
+        self.loops.append(loop)
+        before = self._enter(body)
+        loop.scope = self.scopes[-1]
+        yield index_of(index)
+        self._leave(before)
+        self.loops.pop()
+        for var, was in set_before:
+            var.defined = was
+        for var in self.open_vars[len(set_before) :]:
+            var.defined = False
+        self.loc = place
+        self.emit("weft.for", bounds, (), {"parallel": False}, (body,))
+
+    def while_(self, test: Callable[[], Any]) -> Iterator[None]:
+        """The one iteration that stands for all of a ``while``."""
+        containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
+        place = self.loc
+        condition, body = Region(), Region()
+        set_before = [(v, v.defined) for v in self.open_vars]
+        before = self._enter(condition)
+        known = truth(test(), self)
+        value = self.constant(known, I1) if isinstance(known, bool) else known
+        self.emit("weft.condition", (value,))
+        self._leave(before)
+        loop = _Loop(False, 0)
+        self.loops.append(loop)
+        before = self._enter(body)
+        loop.scope = self.scopes[-1]
+        yield
+        check(containers, "loop")
+        self._leave(before)
+        self.loops.pop()
+        if known is not True:
+            for var, was in set_before:
+                var.defined = was
+            for var in self.open_vars[len(set_before) :]:
+                var.defined = False
+        self.loc = place
+        self.emit("weft.while", (), (), {}, (condition, body))
+        if known is True and not loop.breaks:
+            self.live = False
+
+    def _jump(self, kind: str) -> None:
+        if not self.live:
+            return
+        loop = self.loops[-1]
+        if loop.static:
+            if loop.scope != self.scopes[-1]:
+                refuse(
+                    "unrolled-jump",
+                    f"`{kind}` from an unrolled loop needs a condition known at compile time",
+                    hint="loop over range(...) to leave it by a run-time condition",
+                )
+            loop.jump = kind
+            self.live = False
+            return
+        loop.breaks += kind == "break"
+        self.emit(f"weft.{kind}")
+
+    def break_(self) -> None:
+        """``break``."""
+        self._jump("break")
+
+    def continue_(self) -> None:
+        """``continue``."""
+        self._jump("continue")
+
+    def return_(self, value: Any) -> None:
+        """``return value``."""
+        if not self.live:
+            return
+        value = python_number(value)
+        if isinstance(value, RunTimeText):
+            spec_of(value)  # refuses it, here and not at the function's end
+        if self.annotation is not MISSING:
+            value = returned(self.result_of, self.annotation, value)
+        op = self.emit("weft.return")
+        self.returns.append((op, self.region, value))
+
+    def assert_(self, condition: Any, message: Callable[[], Any]) -> None:
+        """``assert condition, message``."""
+        holds = assertion(condition, message)
+        if holds is None:
+            return
+        failing, (pieces, values) = self._aside(lambda: text_pieces(text_of(message(), ord("s"))))
+        with self.into(failing if failing.ops else self.region):
+            op = self.emit("weft.assert", (holds, *values))
+        self.elaborator.refer(op, self.elaborator.assert_site(pieces))
+        if not failing.ops:
+            return  # else the message is computed only where it is needed, as in Python
+        self.emit("weft.if", (holds,), (), {}, (Region(), failing))
+
+
+def _values(value: Any) -> list[Value]:
+    """The IR values in a value; a number known at compile time has none."""
+    if isinstance(value, Number):
+        return [value.value] if isinstance(value.value, Value) else []
+    return [v for v in leaves_of(value) if v.owner is not None]

@@ -1,0 +1,214 @@
+"""The Python that kernels cannot use, each kind with what to write instead."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from weft.compiler.frontend.hostcalls import host_call, names_of
+from weft.compiler.frontend.names import advice
+from weft.compiler.frontend.tree import bound_names, walk
+from weft.diagnostics import Diagnostic, Label, nearest
+from weft.source.definition import Definition
+
+__all__ = ["HOST_ONLY", "REJECTED", "check_syntax"]
+
+
+class Rejected(NamedTuple):
+    """What a construct is called, its replacement, and why it is not there."""
+
+    what: str
+    instead: str
+    why: str = ""
+
+
+_CATCH = Rejected(
+    "`try`", "test the condition with `if` before", "compiled code neither raises nor catches exceptions"
+)
+_SUSPEND = Rejected(
+    "`yield`", "write the results to memory", "compiled code runs to its end and has no suspended frames"
+)
+_IMPORT = Rejected("`import` in a function", "import at the top of the file")
+_OUTSIDE = "define it outside with @func, or use a lambda"
+
+REJECTED: dict[type[ast.AST], Rejected] = {
+    ast.Try: _CATCH,
+    ast.TryStar: _CATCH,
+    ast.Raise: Rejected(
+        "`raise`",
+        "write `assert condition, message`: the host hears of the first failure",
+        "compiled code neither raises nor catches exceptions",
+    ),
+    ast.With: Rejected(
+        "`with`", "write what it does before and after", "there are no context managers in compiled code"
+    ),
+    ast.Yield: _SUSPEND,
+    ast.YieldFrom: _SUSPEND,
+    ast.FunctionDef: Rejected("a function defined in a function", _OUTSIDE),
+    ast.AsyncFunctionDef: Rejected("an async function", _OUTSIDE),
+    ast.ClassDef: Rejected("a class defined in a function", "define it outside with @struct"),
+    ast.Delete: Rejected("`del`", "leave it out", "variables end with the function"),
+    ast.Global: Rejected(
+        "`global`", "pass a pointer and write through it", "globals are compile-time constants"
+    ),
+    ast.Nonlocal: Rejected(
+        "`nonlocal`", "pass a pointer and write through it", "captured variables are compile-time constants"
+    ),
+    ast.Import: _IMPORT,
+    ast.ImportFrom: _IMPORT,
+    ast.NamedExpr: Rejected("`:=`", "assign in a statement of its own"),
+    ast.Match: Rejected("`match`", "write `if`, `elif`, `else`"),
+}
+if sys.version_info >= (3, 12):
+    REJECTED[ast.TypeAlias] = Rejected("`type`", "define the alias outside")
+
+HOST_ONLY: dict[str, str] = {
+    "breakpoint": "write `print(...)`",
+    "compile": "call a function",
+    "delattr": "leave it out",
+    "eval": "write the expression itself",
+    "exec": "write the statements themselves",
+    "exit": "write `return`",
+    "globals": "name the variable",
+    "help": "ask on the host",
+    "id": "compare the values themselves",
+    "input": "read it on the host and pass it as an argument",
+    "locals": "name the variable",
+    "open": "read it on the host and pass a buffer",
+    "quit": "write `return`",
+    "setattr": "write `x.name = value` for a field of a @struct",
+    "super": "name the function",
+    "vars": "name the field",
+}
+"""Builtins that only make sense where Python runs, each with what to write instead."""
+
+
+_ONCE = "what Python a body calls runs at compile time: only what its arguments decide is right there"
+
+
+class _Checker:
+    def __init__(self, file: str, kernel: bool, name: str) -> None:
+        self.file = file
+        self.kernel = kernel
+        self.name = name
+        self.problems: list[Diagnostic] = []
+
+    def problem(self, node: ast.AST, code: str, message: str, hint: str, why: str = "") -> None:
+        """Note one thing that is wrong at ``node``."""
+        from weft.diagnostics.wrote import node_location
+
+        place = Label(node_location(node, self.file))
+        self.problems.append(Diagnostic(code, message, (place,), (why,) if why else (), (hint,)))
+
+    def check(self, node: ast.AST) -> None:
+        """Whether this node can be compiled, those below it aside."""
+        rejected = REJECTED.get(type(node))
+        if rejected is not None:
+            message = f"{rejected.what} cannot be compiled"
+            self.problem(node, "unsupported-syntax", message, rejected.instead, rejected.why)
+        elif isinstance(node, ast.Return):
+            if self.kernel and node.value is not None and not _is_none(node.value):
+                self.problem(
+                    node,
+                    "kernel-returns",
+                    f"the kernel {self.name} returns a value, but nobody receives it",
+                    "write the result to a buffer that the kernel takes as a parameter",
+                )
+        elif isinstance(node, ast.Expr) and _is_idle(node.value):
+            text = ast.unparse(node.value)
+            self.problem(node.value, "no-effect", f"`{text}` is computed and not used", _instead(node.value))
+        elif isinstance(node, (ast.For, ast.While)) and node.orelse:
+            self.problem(
+                node.orelse[0],
+                "unsupported-syntax",
+                "`else` of a loop cannot be compiled",
+                "set a flag before `break` and test it after the loop",
+            )
+
+
+def _is_idle(node: ast.expr) -> bool:
+    """Whether a statement of this expression does nothing; of names, what they stand for decides."""
+    if isinstance(node, (ast.Name, ast.Attribute)) or type(node) in REJECTED:
+        return False
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, (int, float, complex)) and not isinstance(node.value, bool)
+    return not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await)) for n in walk(node))
+
+
+def _instead(node: ast.expr) -> str:
+    """What a statement that does nothing may have been meant to be."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.operand, ast.UnaryOp):
+        inner, plus = node.operand, isinstance(node.op, ast.UAdd)
+        same = type(inner.op) is type(node.op) and not isinstance(inner.operand, ast.Constant)
+        if same and isinstance(node.op, (ast.UAdd, ast.USub)):
+            return f"write {ast.unparse(inner.operand)} {'+' if plus else '-'}= 1"
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
+        return f"write {ast.unparse(node.left)} = {ast.unparse(node.comparators[0])} to assign"
+    if isinstance(node, ast.BinOp) and isinstance(node.left, (ast.Name, ast.Subscript)):
+        changed = ast.AugAssign(node.left, node.op, node.right)
+        return f"write {ast.unparse(changed)} to change {ast.unparse(node.left)}"
+    return "assign it to a variable, or leave it out"
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    return nearest(name, [k for k in known if not k.startswith("_")])
+
+
+def check_syntax(tree: ast.FunctionDef, fn: Definition, kernel: bool) -> list[Diagnostic]:
+    """All that is wrong with the text of a function, before any of it runs."""
+    checker = _Checker(fn.file, kernel, fn.name)
+    nodes = [node for statement in tree.body for node in walk(statement)]
+    scope = fn.scope
+    constant = bound_names(nodes).union(fn.names())
+    local = constant.union(scope.cells)
+    names: list[ast.Name] = []
+    inner: set[ast.AST] = set()
+    for node in nodes:
+        if node in inner:
+            continue
+        checker.check(node)
+        if isinstance(node, ast.Name):
+            names.append(node)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            inner.update(walk(node))  # rejected as a whole
+    defined = scope.globals
+    seen: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node not in inner:
+            base = node.value
+            while isinstance(base, ast.Attribute):
+                base = base.value
+            if isinstance(base, ast.Name) and base.id not in constant:
+                message = (
+                    f"`{base.id}` is known at compile time, so a kernel cannot assign `.{node.attr}` of it"
+                )
+                checker.problem(node, "attribute", message, "write to memory, or use a local variable")
+    names_outside = names_of(scope, constant)
+    for node in nodes:
+        if isinstance(node, ast.Call) and node not in inner and (instead := host_call(node, names_outside)):
+            called = ast.unparse(node.func)
+            message = f"`{called}` belongs to the host, and would run once, while {fn.name} is compiled"
+            checker.problem(node, "host-only", message, instead, _ONCE)
+    for node in names:
+        name = node.id
+        if name in local or name in defined or name in seen:
+            continue
+        if name in HOST_ONLY:
+            message = f"`{name}` is Python's and means nothing in compiled code"
+            checker.problem(node, "host-only", message, HOST_ONLY[name])
+        if hasattr(builtins, name):
+            continue
+        seen.add(name)
+        hint = advice(name)
+        if hint is None:
+            guess = _nearest(name, local) or _nearest(name, defined) or _nearest(name, vars(builtins))
+            hint = f"did you mean `{guess}`?" if guess else "define or import it before the function runs"
+        checker.problem(node, "unknown-name", f"`{name}` is not defined", hint)
+    return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))

@@ -1,0 +1,470 @@
+"""Errors that Python itself raises over a kernel's text, in the words of the language.
+
+A misspelt attribute, an operator between strangers, a call that does not fit: running the staged
+function lets Python find them. What Python says is about its own types; here it becomes what was
+found, what is there, and what to write instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+from types import FrameType, ModuleType
+from typing import Any, cast
+
+from weft.compiler.frontend.variables import Var
+from weft.compiler.ir.core import Value
+from weft.diagnostics import Diagnostic, Location, nearest
+from weft.diagnostics.wrote import Source, source_of
+from weft.dtype import dtype_hint
+from weft.lang.errors import INDEX, OBJECT, VALUE, a_
+from weft.lang.number import Number
+from weft.lang.spec import is_composite
+
+__all__ = ["BRACKETS", "MATH", "refined", "translated"]
+
+_Found = tuple[Diagnostic, object]
+_BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
+_COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")
+_UNARY = re.compile(r"bad operand type for (?:unary )?(.+): '(.+)'")
+_VERB = re.compile(
+    r"'(.+)' object (is not callable|is not subscriptable|is not iterable|does not support item assignment)"
+)
+_UNPACK = re.compile(r"cannot unpack non-iterable (.+) object")
+_COUNT = re.compile(
+    r"(too many|not enough) values to unpack \(expected (?:at least )?(\d+)(?:, got (\d+))?\)"
+)
+_CALL = re.compile(r"(?:[\w.<>]*\.)?([\w<>]+)\(\) (takes|got|missing)\b")
+_CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
+_UNBOUND = re.compile(r"variable '(\w+)'")
+_PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics"})
+MATH = frozenset(
+    "abs acos asin atan atan2 ceil copysign cos cosh erf erfc exp exp2 expm1 floor fma"
+    " isfinite isinf isnan log log10 log1p log2 max min pow sin sinh sqrt tan tanh trunc".split()
+)
+"""What ``weft.math`` has under the name that Python's modules use."""
+BRACKETS = {
+    "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
+    "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
+    "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
+}
+"""What to write, by the name of what ``tensor.tile`` and its kin give."""
+_RENAMED = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "power": "pow"}
+_SHOWN = 12
+"""A list of more names than this is not printed."""
+
+
+def _article(kind: str) -> str:
+    return {"NoneType": "None", "type": "a class", "function": "a function", "method": "a method"}.get(
+        kind
+    ) or a_(kind)
+
+
+def _value(node: ast.AST, frame: FrameType | None) -> Any:
+    """What a name, or an attribute of one, stood for; None where that would take running code."""
+    if frame is None:
+        return None
+    if isinstance(node, ast.Name):
+        scope = frame.f_locals if node.id in frame.f_locals else frame.f_globals
+        found = scope.get(node.id)
+        return None if type(found) is Var else found
+    if isinstance(node, ast.Attribute):
+        held: Any = _value(node.value, frame)
+        if held is None:
+            return None
+        owner = held if isinstance(held, (ModuleType, type)) else _class_of(held)
+        return getattr(cast("Any", owner), node.attr, None)
+    return None
+
+
+_ALIASES = {
+    "reduce_sum": "reduce_add",
+    "sum": "reduce_add",
+    "prod": "reduce_mul",
+    "min": "reduce_min",
+    "max": "reduce_max",
+    "any": "reduce_or",
+    "all": "reduce_and",
+    "astype": "cast",
+    "to": "cast",
+    "view": "bitcast",
+}
+"""Methods that other libraries call so."""
+
+_TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
+"""The same of tensors."""
+
+_EXTENTS = frozenset({"shape", "size", "ndim", "rank", "stride", "strides", "dim", "numel", "layout"})
+
+
+def _class_of(value: object) -> type[object]:
+    return type(value)
+
+
+def _public(names: Iterable[str]) -> list[str]:
+    return [n for n in names if not n.startswith("_")]
+
+
+def _attribute(error: AttributeError) -> Diagnostic | None:
+    name, held = error.name, error.obj
+    if not isinstance(name, str) or not name or held is None:
+        return None
+    if isinstance(held, ModuleType):
+        what, known = f"the module `{held.__name__}`", _public(dir(held))
+    elif isinstance(held, type):
+        what, known = f"the class {held.__name__}", _public(dir(held))
+    else:
+        shown = isinstance(held, Number) or is_composite(held)
+        what = f"`{OBJECT}` ({_article(type(held).__name__)})" if shown else f"`{OBJECT}`"
+        known = _public(dir(held))
+    guess = (_ALIASES if isinstance(held, Number) else _TENSOR_ALIASES).get(name)
+    guess = (guess if guess in known else None) or nearest(name, known)
+    listed = known if not isinstance(held, ModuleType) else []
+    notes = (f"it has {', '.join(listed)}",) if 0 < len(listed) <= _SHOWN else ()
+    hint = f"write `{guess}`" if guess else ("write one of these" if notes else "")
+    if type(held).__name__ == "Pointer" and name in _EXTENTS:
+        hint = "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
+    if not hint:
+        hint = "look it up in the reference"
+    return Diagnostic("unknown-attribute", f"{what} has no attribute `{name}`", (), notes, (hint,))
+
+
+def _operand_hint(left: str, right: str) -> str:
+    kinds = {left, right}
+    if kinds == {"Pointer"}:
+        return "compute with their indices, or read their elements: p[i]"
+    if "Pointer" in kinds:
+        return "read an element, as in p[i], or move a pointer by p + n"
+    if "LayoutTensor" in kinds:
+        return "compute element by element: t[i, j]"
+    if kinds & {"function", "method", "builtin_function_or_method"}:
+        return "call it: write the parentheses"
+    if "type" in kinds:
+        return "make a value of the class: write Float32(...) and so on"
+    if "NoneType" in kinds:
+        return "give it a value first; a function without `return` gives None"
+    if kinds & {"str", "list", "tuple", "dict", "set", "ndarray"}:
+        return "a kernel computes with numbers: take one out of it at compile time"
+    return "convert one of them, or define the operator as a method of the @struct"
+
+
+def _operator(error: TypeError) -> Diagnostic | None:
+    text = str(error)
+    if m := _BINARY.match(text):
+        op, left, right = m.groups()
+        op = {"** or pow()": "**"}.get(op, op.rstrip("=") if op not in ("==",) else op)
+        hint = "write the sum of the products as a loop" if op == "@" else _operand_hint(left, right)
+        return Diagnostic(
+            "operand", f"`{op}` cannot combine {_article(left)} with {_article(right)}", (), (), (hint,)
+        )
+    if m := _COMPARE.match(text):
+        op, left, right = m.groups()
+        return Diagnostic(
+            "operand",
+            f"`{op}` cannot compare {_article(left)} with {_article(right)}",
+            (),
+            (),
+            (_operand_hint(left, right),),
+        )
+    if m := _UNARY.match(text):
+        return Diagnostic(
+            "operand", f"`{m[1]}` takes a number, not {_article(m[2])}", (), (), (_operand_hint(m[2], m[2]),)
+        )
+    return None
+
+
+_VERBS = {
+    "is not subscriptable": (
+        "index",
+        "cannot be indexed",
+        "index a pointer, a tensor, a tuple or a SIMD value",
+    ),
+    "is not iterable": (
+        "iteration",
+        "cannot be looped over",
+        "loop over range(n) and index, or unroll a tuple",
+    ),
+}
+
+
+def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Found | None:
+    text = str(error)
+    statement = None if source is None or node is None else source.statement_of(node)
+    if (isinstance(statement, ast.Assign) and statement.value is node) or statement is node:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Tuple, ast.List)):
+            text = re.sub(r"'(.+)' object is not iterable", r"cannot unpack non-iterable \1 object", text)
+    if m := _UNPACK.match(text):
+        return (
+            Diagnostic(
+                "unpack",
+                f"{_article(m[1])} is one value and cannot be unpacked",
+                (),
+                (),
+                ("assign it to one variable",),
+            ),
+            VALUE,
+        )
+    m = _VERB.match(text)
+    if m is None:
+        return None
+    kind, verb = m.groups()
+    if verb == "is not callable":
+        attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
+        hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
+        hint = BRACKETS.get(kind, hint)
+        shown = (
+            f"`{ast.unparse(node.func)}` is {_article(kind)}"
+            if isinstance(node, ast.Call)
+            else _article(kind)
+        )
+        return Diagnostic("call", f"{shown}, which cannot be called", (), (), (hint,)), None
+    if verb == "does not support item assignment":
+        if kind.startswith("SIMD["):
+            hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {VALUE})"
+            return Diagnostic(
+                "item-assignment",
+                f"the lanes of {_article(kind)} cannot be assigned",
+                (),
+                ("a SIMD value is a value like a number: changing a lane makes a new one",),
+                (hint,),
+            ), None
+        hint = "write to a pointer or a tensor, or make a new value"
+        return Diagnostic(
+            "item-assignment", f"the items of {_article(kind)} cannot be assigned", (), (), (hint,)
+        ), None
+    code, words, hint = _VERBS[verb]
+    return Diagnostic(
+        code, f"{_article(kind)} {words}", (), (), (hint,)
+    ), VALUE if code == "iteration" else None
+
+
+def _signature(callee: Any) -> str:
+    import inspect
+
+    try:
+        found = inspect.signature(callee)
+    except (TypeError, ValueError):
+        return ""
+    kept = [p.replace(annotation=inspect.Parameter.empty) for n, p in found.parameters.items() if n != "self"]
+    return str(found.replace(parameters=kept, return_annotation=inspect.Signature.empty))
+
+
+def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> Diagnostic | None:
+    text = re.sub(r"^__weft[\w.<>]*\.(?=[\w<>]+\(\))", "", str(error)).replace("<lambda>()", "this lambda")
+    m = _CALL.match(text.replace("this lambda", "lambda()"))
+    if m is None:
+        return None
+    name = c[1] if (c := _CONSTRUCT.match(text)) else m[1]
+    if name == "Number" and isinstance(node, ast.Call):  # the base of Float32 and the others
+        text = text.replace(name, ast.unparse(node.func), 1)
+        name = ast.unparse(node.func)
+        text = text.replace(".__init__()", "()")
+    callee = _value(node.func, frame) if isinstance(node, ast.Call) else None
+    if callee is None and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        for cls in (Number,):
+            callee = getattr(cls, node.func.attr, None)
+    message = text.replace(f"{name}.__init__()", f"{name}()")
+    shape = _signature(callee) if callee is not None else ""
+    unexpected = re.search(r"unexpected keyword argument '(\w+)'", text)
+    guess = nearest(unexpected[1], re.findall(r"\w+", shape)) if unexpected and shape else None
+    hint = f"did you mean `{guess}`?" if guess else "give it the arguments that it takes"
+    return Diagnostic("call", message, (), (f"it is {name}{shape}",) if shape else (), (hint,))
+
+
+def _module_of(node: ast.AST | None, frame: FrameType | None) -> str:
+    """The package of the function that a call calls."""
+    if not isinstance(node, ast.Call):
+        return ""
+    callee = _value(node.func, frame)
+    module = getattr(callee, "__module__", None) or getattr(_class_of(callee), "__module__", "")
+    return str(module).split(".")[0]
+
+
+def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None:
+    module = _module_of(node, frame)
+    if module not in _PYTHON_MATH or not isinstance(node, ast.Call):
+        return None
+    written = ast.unparse(node.func)
+    name = _RENAMED.get(written.rsplit(".", 1)[-1], written.rsplit(".", 1)[-1])
+    return (
+        Diagnostic(
+            "not-compile-time",
+            f"`{written}` is Python's and computes at compile time, but `{VALUE}` exists only at run time",
+            (),
+            (),
+            (
+                f"write weft.math.{name}({VALUE})"
+                if name in MATH
+                else "see what weft.math has, or write it with @func",
+            ),
+        ),
+        None,
+    )
+
+
+def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
+    """A table known at compile time, looked up at a place known only at run time."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    table = _value(node.value, frame)
+    index = _value(node.slice, frame)
+    late = isinstance(index, Number) and isinstance(index.value, Value)
+    late = late or bool(error.args and isinstance(error.args[0], Number)) or "valid indices" in str(error)
+    if isinstance(table, type) or (not late and not isinstance(error, _LateIndex)):
+        return None
+    kind = "a table" if table is None else _article(type(table).__name__)
+    kind = {"an ndarray": "a NumPy array", "a ndarray": "a NumPy array"}.get(kind, kind)
+    return (
+        Diagnostic(
+            "not-compile-time",
+            f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time",
+            (),
+            (),
+            (f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop",),
+        ),
+        INDEX,
+    )
+
+
+class _LateIndex(Exception):
+    """Stands for weft's own refusal of a run-time index."""
+
+
+def translated(
+    error: BaseException,
+    place: Location,
+    frame: FrameType | None,
+    *,
+    direct: bool,
+    inside: bool,
+    helper: str,
+) -> _Found:
+    """What to say of an exception that is not weft's, and which part of the expression is meant.
+
+    Args:
+        error: the exception.
+        place: the innermost expression of the user's that it passed.
+        frame: the frame of that place.
+        direct: whether it was raised there and not in something called.
+        inside: whether it was raised within weft.
+        helper: the name of the plain function that the place lies in, if it is one.
+    """
+    source = source_of(place.file)
+    node = None if source is None else source.at(place)
+    found = _python_math(node, frame) or _lookup(error, node, frame)
+    if found is None and direct:
+        found = _direct(error, node, frame, source)
+    if found is not None:
+        return found
+    kind = type(error).__name__
+    if isinstance(error, RecursionError):
+        name = helper or "this call"
+        hint = "end it by a condition known at compile time, or write a loop"
+        return Diagnostic(
+            "recursion", f"{name} calls itself without end at compile time", (), (), (hint,)
+        ), None
+    if inside and isinstance(error, TypeError):
+        plain = _plain(error, node)
+        if plain is not None:
+            return plain
+    if inside:
+        message = f"weft itself failed here: {kind}: {error}"
+        hint = "this is a defect of weft: please report it with the lines above"
+        return Diagnostic("internal-error", message, (), (), (hint,)), None
+    text = f"{kind} at compile time: {error}" if str(error) else f"{kind} at compile time"
+    hints = (f"{helper} is ordinary Python and runs at compile time",) if helper else ()
+    return Diagnostic("compile-time-error", text, (), (), hints), None
+
+
+def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
+    """A TypeError that Python raised within weft over an argument of the user's."""
+    text = str(error)
+    called = f"{ast.unparse(node.func)}(...)" if isinstance(node, ast.Call) else "this"
+    if m := re.match(r"must be real number, not (.+)", text):
+        hint = _operand_hint(m[1], m[1])
+        return Diagnostic("operand", f"{called} takes a number, not {_article(m[1])}", (), (), (hint,)), None
+    if m := re.match(r"(.+) is not an element type", text):
+        message = f"{called} takes an element type, which {m[1]} is not"
+        return Diagnostic("element-type", message, (), (), (dtype_hint(m[1]),)), None
+    return None
+
+
+def _direct(
+    error: BaseException, node: ast.AST | None, frame: FrameType | None, source: Source | None
+) -> _Found | None:
+    if isinstance(error, AttributeError):
+        found = _attribute(error)
+        return None if found is None else (found, None)
+    if isinstance(error, NameError):
+        name = m[1] if (m := _UNBOUND.search(str(error))) else error.name
+        guess = nearest(str(name), [*frame.f_locals, *frame.f_globals]) if frame is not None else None
+        bound = bool(m)
+        hint = f"assign `{name}` before" if bound or not guess else f"did you mean `{guess}`?"
+        code = "undefined" if bound else "unknown-name"
+        message = f"`{name}` is used before it is assigned" if bound else f"`{name}` is not defined"
+        return Diagnostic(code, message, (), (), (hint,)), None
+    if isinstance(error, ValueError) and (m := _COUNT.match(str(error))):
+        count = (
+            f", not {m[3]}"
+            if m[3]
+            else f", and there are {m[1].replace('not enough', 'fewer').replace('too many', 'more')}"
+        )
+        return (
+            Diagnostic(
+                "unpack",
+                f"{m[2]} values are needed here{count}",
+                (),
+                (),
+                ("name as many variables as there are values",),
+            ),
+            None,
+        )
+    if not isinstance(error, TypeError):
+        return None
+    found = _operator(error)
+    if found is not None:
+        return found, None
+    verb = _verb(error, node, source)
+    if verb is not None:
+        return verb
+    found = _call(error, node, frame)
+    return None if found is None else (found, None)
+
+
+def refined(
+    diagnostic: Diagnostic,
+    part: object,
+    place: Location,
+    frame: FrameType | None,
+    helper: str,
+    known: bool | None,
+) -> _Found:
+    """A refusal of weft's, said more exactly where the expression at ``place`` allows it.
+
+    ``known`` tells of a number that Python wanted to know the value of: whether it did so right there
+    and not within weft; None of any other refusal.
+    """
+    if diagnostic.code != "not-compile-time" or known is None:
+        return diagnostic, part
+    source = source_of(place.file)
+    node = None if source is None else source.at(place)
+    found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
+    if found is not None:
+        return found
+    if known and not helper and isinstance(node, ast.Call):
+        called = ast.unparse(node.func)
+        message = diagnostic.message.split(" needs ")[-1]
+        hint = "write it with `if`, or with min and max, which are compiled"
+        if not message.endswith("this Bool exists only at run time"):
+            hint = diagnostic.hints[0]
+        message = f"`{called}` runs at compile time and needs {message}"
+        return Diagnostic(diagnostic.code, message, (), (), (hint,)), None
+    if not known and not helper:
+        message = diagnostic.message.split(" needs ")[-1]
+        hint = "pass it as a Comptime parameter, or write a Python value"
+        return Diagnostic(diagnostic.code, f"this needs {message}", (), (), (hint,)), None
+    if helper:
+        hint = f"{helper} is ordinary Python and runs at compile time; decorate it with @func to compile it"
+        diagnostic = Diagnostic(diagnostic.code, diagnostic.message, (), diagnostic.notes, (hint,))
+    return diagnostic, part

@@ -1,0 +1,236 @@
+"""Variables that control flow assigns: slots with one type, known since when and by which line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.compiler.ir.core import Loc, Value
+from weft.compiler.ir.types import pointer
+from weft.diagnostics import CompileError, Diagnostic, Label, Location
+from weft.dtype import DType
+from weft.lang import weak
+from weft.lang.errors import VALUE, refuse
+from weft.lang.number import Number, number_class
+from weft.lang.promote import fits, promote
+from weft.lang.python_number import python_number
+from weft.lang.spec import NumberSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
+from weft.lang.structs import is_struct, replace_field, struct_fields
+from weft.lang.weak import assumed_type
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.pybuiltins import Builtins
+
+__all__ = ["UNDEFINED", "Undefined", "Var", "as_runtime", "carried"]
+
+SLOT = pointer(5)
+
+
+class Undefined:
+    """A variable before its first assignment."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+
+UNDEFINED = Undefined()
+
+
+def carried(value: Any) -> Any:
+    """A value without what is known of it only here, such as a tensor's alignment."""
+    kind = cast("type[Any]", type(value))
+    hook = getattr(kind, "__weft_carried__", None)
+    if hook is not None:
+        return hook(value)
+    if kind is tuple:
+        return tuple(carried(v) for v in value)
+    if is_struct(kind):
+        for name in struct_fields(kind):
+            held = getattr(value, name)
+            kept = carried(held)
+            if kept is not held:
+                value = replace_field(value, name, kept)
+    return value
+
+
+def as_runtime(value: Any) -> Any:
+    """Python numbers inside a tuple as numbers of the language, so that they can change."""
+    value = python_number(value)
+    if isinstance(value, bool):
+        return number_class(DType.bool)(value)
+    if isinstance(value, int):
+        return number_class(DType.int64)(value)
+    if isinstance(value, float):
+        return number_class(DType.float32)(value)
+    if type(value) is tuple:
+        return tuple(as_runtime(v) for v in cast("tuple[Any, ...]", value))
+    return value
+
+
+class Var:
+    """One carried variable: its slots, its spec, and whether it is set on every path to here."""
+
+    __slots__ = ("b", "defined", "loc", "name", "scope", "slots", "spec", "weak")
+
+    def __init__(self, b: Builtins, name: str, value: Any) -> None:
+        self.b = b
+        self.name = name
+        self.scope = b.scopes[-1]
+        self.spec: Spec | None = None
+        self.slots: list[Value] = []
+        self.weak: object = None
+        self.loc: Loc = b.loc
+        self.defined = False
+        if value is UNDEFINED:
+            b.open_vars.append(self)
+        else:
+            self.store(value)
+
+    def _create(self, value: Any) -> Any:
+        """Fix the spec from the first value; a literal's type stays open until something meets it."""
+        b = self.b
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            self.weak = b.elaborator.new_mark()
+            cls = number_class(b.elaborator.type_of(self.weak, assumed_type((value,))))
+            fits(value, cls)
+            value = cls(value)
+        else:
+            value = carried(as_runtime(value))
+            if isinstance(value, Number) and value.weak is not None:
+                self.weak = value.weak
+        self.spec = spec_of(value)
+        self.loc = b.loc
+        for leaf in self.spec.leaves():
+            attrs = {"elem_type": leaf.type, "name": self.name + leaf.suffix}
+            self.slots.append(b.prologue("weft.slot", SLOT, attrs))
+        return value
+
+    def store(self, value: Any) -> None:
+        """Assign; the type must be that of the first assignment."""
+        value = value.load() if isinstance(value, Var) else python_number(value)
+        if self.spec is None:
+            value = self._create(value)
+        else:
+            value = self._converted(value)
+        for slot, leaf in zip(self.slots, leaves_of(value), strict=True):
+            self.b.emit("weft.set", (slot, leaf))
+        if self.b.live:
+            self.defined = True
+
+    def _converted(self, value: Any) -> Any:
+        spec = self.spec
+        assert spec is not None
+        if isinstance(spec, NumberSpec):
+            cls = number_class(spec.dtype, spec.lanes)
+            if isinstance(value, (bool, int, float)):
+                if isinstance(value, bool) != (spec.dtype.kind == "bool"):
+                    self._type_change(value, type(value).__name__)
+                if isinstance(value, float) and not spec.dtype.is_float and self.weak is not None:
+                    self.b.elaborator.assume(self.weak, DType.float32, spec.dtype)
+                fits(value, cls)
+                return cls(value)
+            if isinstance(value, Number) and value.lanes in (1, spec.lanes):
+                self._meet(value, spec.dtype)
+                if type(value) is not cls and self._takes(value, cls):
+                    return cls(value)
+        if isinstance(spec, TupleSpec):
+            value = as_runtime(value)
+        value = carried(value)
+        found = spec_of(value)
+        if found != spec:
+            self._type_change(value, found.describe())
+        return value
+
+    def _takes(self, value: Number, cls: type[Number]) -> bool:
+        """Whether a number of another class becomes one of this variable's by itself."""
+        if value.dtype is cls.dtype:
+            return value.lanes == 1
+        if "bool" in (cls.dtype.kind, value.dtype.kind) or (self.weak is None and value.weak is None):
+            return False
+        if value.weak is None and value.dtype.is_float != cls.dtype.is_float:
+            return False  # an Int may lose bits as a float
+        return promote(value.dtype, cls.dtype) is cls.dtype or (
+            value.weak is not None and weak.becomes(value, cls)
+        )
+
+    def _meet(self, value: Number, dtype: DType) -> None:
+        """A number is stored into this variable of ``dtype``: where one is a literal's, it takes a type."""
+        if "bool" in (dtype.kind, value.dtype.kind):
+            return
+        typed = value.weak is None or not self.b.elaborator.open(value.weak)
+        if typed:
+            if self.weak is not None and (value.dtype.is_float or not dtype.is_float):
+                self.b.elaborator.settle(self.weak, value.dtype, dtype)
+        elif self.weak is None:
+            weak.meet(value, dtype)
+        elif value.dtype.is_float and not dtype.is_float:
+            self.b.elaborator.assume(self.weak, value.dtype, dtype)
+        elif value.dtype is not dtype and weak.follows(value, dtype, self.weak):
+            weak.meet(value, dtype)
+        elif value.dtype is not dtype and self.b.elaborator.open(self.weak):
+            self.b.elaborator.meet(self.weak, value.dtype, dtype)
+
+    def _type_change(self, value: object, found: str) -> None:
+        from weft.diagnostics.wrote import resolved
+
+        spec, b = self.spec, self.b
+        assert spec is not None
+        if isinstance(spec, StaticSpec) or not spec.leaves():
+            raise CompileError(
+                Diagnostic(
+                    "not-compile-time",
+                    f"`{self.name}` is {spec.describe()}, so no run-time branch or loop can change it",
+                    (Label(self._place(b.loc), "changed here"), *self._since(spec.describe())),
+                    (),
+                    ("let a number stand for it, or choose it by a condition known at compile time",),
+                )
+            )
+        now = self._place(b.loc)
+        was = spec.describe()
+        hint = "use another name"
+        if isinstance(spec, NumberSpec) and isinstance(spec_of(value), NumberSpec):
+            hint = f"write {number_class(spec.dtype, spec.lanes).__name__}({VALUE}) here, or use another name"
+        change = Diagnostic(
+            "type-change",
+            f"`{self.name}` is {was}, but becomes {found} here",
+            (Label(now, found), *self._since(was)),
+            ("a variable keeps one type across the branches and iterations that assign it",),
+            (hint,),
+        )
+        raise CompileError(resolved(change, now))
+
+    def _place(self, loc: Loc) -> Location:
+        """Where the statement at ``loc``, or the last before it that does so, assigns the variable."""
+        from weft.diagnostics.wrote import binding_before
+
+        file, line, column = self.b.file, loc[0], loc[1]
+        return binding_before(file, line, column, self.name) or Location(file, line, column)
+
+    def _since(self, was: str) -> tuple[Label, ...]:
+        return (Label(self._place(self.loc), f"{was} since here"),)
+
+    def load(self) -> Any:
+        """The present value."""
+        b = self.b
+        if not self.defined and b.live:
+            note = ()
+            if self.spec is not None:
+                at = self._place(self.loc)
+                note = (f"it is assigned at line {at.line}, but not on every path that leads here",)
+            refuse(
+                "undefined",
+                f"`{self.name}` may be undefined here",
+                notes=note,
+                hint=f"give `{self.name}` a value before the branch or loop that assigns it",
+            )
+        if self.spec is None:
+            return UNDEFINED
+        leaves = [
+            b.value("weft.get", (slot,), leaf.type)
+            for slot, leaf in zip(self.slots, self.spec.leaves(), strict=True)
+        ]
+        value = self.spec.build(leaves)
+        if self.weak is not None and isinstance(value, Number):
+            value.weak = self.weak
+        return value

@@ -1,0 +1,54 @@
+"""Copying operations with their operands replaced, and whole modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from weft.compiler.ir.core import Function, Module, Op, Region, Value
+
+__all__ = ["clone_module", "clone_op", "clone_region"]
+
+Lookup = Callable[[Value], Value]
+
+
+def clone_op(op: Op, mapping: dict[Value, Value], lookup: Lookup | None = None) -> Op:
+    """A copy of ``op`` whose operands are ``mapping``'s, or ``lookup``'s for those not there."""
+
+    def find(v: Value) -> Value:
+        found = mapping.get(v)
+        if found is not None:
+            return found
+        return lookup(v) if lookup is not None else v
+
+    operands = tuple([find(v) for v in op.operands])
+    regions = tuple([clone_region(r, mapping, lookup) for r in op.regions])
+    made = Op(op.spec, operands, dict(op.attrs), regions, tuple([r.type for r in op.results]), op.loc)
+    for old, new in zip(op.results, made.results, strict=True):
+        new.name = old.name
+        mapping[old] = new
+    return made
+
+
+def clone_region(region: Region, mapping: dict[Value, Value], lookup: Lookup | None = None) -> Region:
+    """A copy of a region; values that it defines are entered in ``mapping``."""
+    made = Region([])
+    for arg in region.args:
+        new = Value(arg.type, made, arg.name)
+        made.args.append(new)
+        mapping[arg] = new
+    for op in region.ops:
+        made.ops.append(clone_op(op, mapping, lookup))
+    return made
+
+
+def clone_module(module: Module) -> Module:
+    """A copy of a module that shares nothing with it that can change."""
+    return replace(
+        module, functions=[_clone_function(f) for f in module.functions], globals=list(module.globals)
+    )
+
+
+def _clone_function(f: Function) -> Function:
+    args = [Value(a.type, None, a.name) for a in f.args]
+    return replace(f, args=args, body=clone_region(f.body, dict(zip(f.args, args, strict=True))))

@@ -1,0 +1,204 @@
+"""The IR's data structure: modules, functions, regions, operations, values.
+
+Control flow is structured: an operation may hold regions, each one list of operations. Operations
+are described by ``weft.compiler.ir.ops``; printing, cloning, traversal and verification follow from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from weft.compiler.ir.types import Type
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from weft.compiler.ir.sorts import AttributeSorts, RegionSort, Signature
+
+__all__ = ["Attribute", "Function", "Global", "Loc", "Module", "Op", "OpSpec", "Region", "Sync", "Value"]
+
+Attribute = bool | int | float | str | Type | tuple[int, ...] | tuple[float, ...]
+Loc = tuple[int, int] | tuple[int, int, "Function", "Loc"]
+"""Line (from 1) and column (from 0) in the file of the function; for code taken over from another
+function, in the file of that one, and the place that called it."""
+
+
+class Value:
+    """What an operation or a region's head defines, once."""
+
+    __slots__ = ("name", "owner", "type")
+
+    def __init__(self, type: Type, owner: Op | Region | None = None, name: str = "") -> None:
+        self.type = type
+        self.owner = owner
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"<{self.name or 'value'}: {self.type}>"
+
+
+class Region:
+    """A list of operations with the values that its owner hands in (a loop's index)."""
+
+    __slots__ = ("args", "ops")
+
+    def __init__(self, args: list[Value] | None = None, ops: list[Op] | None = None) -> None:
+        self.args = args if args is not None else []
+        self.ops = ops if ops is not None else []
+
+    def walk(self) -> Iterator[Op]:
+        """Every operation in the region, outer before inner."""
+        pending = [iter(self.ops)]
+        while pending:
+            for op in pending[-1]:
+                yield op
+                if op.regions:
+                    pending.extend([iter(region.ops) for region in reversed(op.regions)])
+                    break
+            else:
+                pending.pop()
+
+
+class Sync(IntEnum):
+    """Which threads an operation may wait for, or hear of what they have written."""
+
+    NONE = 0
+    BLOCK = 1
+    """Those of its block, or those of the launch that use the same place."""
+    ALL = 2
+    """Any: those of other blocks, kernels and devices, and the host."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpSpec:
+    """The declaration of one kind of operation."""
+
+    name: str
+    signature: Signature
+    """Its operands and results."""
+    attributes: AttributeSorts
+    regions: tuple[RegionSort, ...]
+    verify: Callable[[Op], str | None] | None
+    """What is wrong with an operation, or None."""
+    pure: bool
+    """It neither touches memory nor leaves the region: it may be moved, repeated and dropped."""
+    terminator: bool
+    """It leaves its region."""
+    writes: bool
+    """It writes to what its first operand points to."""
+    lets_go: bool
+    """What its operands point to may be read and written elsewhere, but for what ``effects`` says."""
+    derives: bool
+    """A pointer that it gives points where its operands do."""
+    sync: Callable[[Op], Sync] | None
+    """Whom it may wait for; None for nobody."""
+    fold: Callable[..., float | Fraction] | None
+    """What it gives for numbers, before that is rounded."""
+
+
+class Op:
+    """One operation."""
+
+    __slots__ = ("attrs", "loc", "operands", "regions", "results", "spec")
+
+    def __init__(
+        self,
+        spec: OpSpec,
+        operands: tuple[Value, ...],
+        attrs: Mapping[str, Attribute],
+        regions: tuple[Region, ...],
+        result_types: tuple[Type, ...],
+        loc: Loc,
+    ) -> None:
+        self.spec = spec
+        self.operands = operands
+        self.attrs = attrs
+        self.regions = regions
+        self.loc = loc
+        self.results = tuple([Value(t, self) for t in result_types])
+
+    @property
+    def name(self) -> str:
+        """The operation's name, as MLIR spells it."""
+        return self.spec.name
+
+    @property
+    def result(self) -> Value:
+        """The single result."""
+        return self.results[0]
+
+    def number_attr(self, name: str) -> bool | int | float:
+        """An attribute that is a number."""
+        value = self.attrs[name]
+        assert isinstance(value, (bool, int, float))
+        return value
+
+    def int_attr(self, name: str) -> int:
+        """An attribute that is an integer."""
+        value = self.attrs[name]
+        assert isinstance(value, int)
+        return value
+
+    def type_attr(self, name: str) -> Type:
+        """An attribute that is a type."""
+        value = self.attrs[name]
+        assert isinstance(value, Type)
+        return value
+
+    def __repr__(self) -> str:
+        return f"<{self.spec.name} at line {self.loc[0]}>"
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function of the module; ``kernel`` marks the entries that a host may launch.
+
+    ``alone`` are the positions of arguments whose memory nothing else reaches.
+    """
+
+    name: str
+    args: list[Value]
+    results: tuple[Type, ...] = ()
+    body: Region = field(default_factory=Region)
+    kernel: bool = False
+    file: str = ""
+    line: int = 0
+    source_name: str = ""
+    over_rank: int = 0
+    alone: frozenset[int] = frozenset()
+    element: bool = False
+    inline: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Global:
+    """Constant or shared memory of a module: ``data`` is the text of a constant, without its end.
+
+    An ``external`` one is sized from outside: the shared memory whose size the launch gives.
+    """
+
+    name: str
+    space: int
+    element: Type
+    count: int
+    align: int
+    data: bytes | None = None
+    external: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """All that is compiled together for one target."""
+
+    name: str
+    target: str
+    functions: list[Function] = field(default_factory=list[Function])
+    globals: list[Global] = field(default_factory=list[Global])
+    count: int = 0
+
+    def function(self, name: str) -> Function:
+        """The function of that name."""
+        return next(f for f in self.functions if f.name == name)

@@ -1,0 +1,99 @@
+"""What a function does to memory: through which of its arguments it writes, whether threads meet.
+
+Each operation declares what it does (``weft.compiler.ir.ops``), and the library what an intrinsic or assembly does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from weft.compiler.ir.core import Function, Module, Op, Sync
+from weft.compiler.ir.types import PointerType
+
+__all__ = ["Effects", "alone", "effects_of", "is_pure"]
+
+
+class Effects(NamedTuple):
+    """The positions of a function's arguments, by what happens through them."""
+
+    written: frozenset[int]
+    """There is a write."""
+    touched: frozenset[int]
+    """There may be one: these, and those that go where they are not followed."""
+
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+def is_pure(op: Op) -> bool:
+    """Whether it only computes: it may be moved, repeated and dropped."""
+    return op.spec.pure or op.attrs.get("effects") == "none"
+
+
+def alone(module: Module, function: Function, effects: Effects) -> frozenset[int]:
+    """The arguments of which LLVM may think that nobody else reaches their memory, where they share none.
+
+    It thinks so whatever the threads wait for. So where threads of the launch wait for each other it must
+    not think so of what they write; and where they may wait for others (a kernel of another stream or of
+    another GPU, the host), of nothing.
+    """
+    every = frozenset(range(len(function.args)))
+    met = _most(op for f in module.functions for op in f.body.walk())
+    return _NOTHING if met is Sync.ALL else every - effects.touched if met is Sync.BLOCK else every
+
+
+def _most(ops: Iterable[Op]) -> Sync:
+    """The threads that any of these waits for."""
+    found = Sync.NONE
+    for op in ops:
+        sync = op.spec.sync
+        if sync is not None and (of := sync(op)) > found:
+            found = of
+    return found
+
+
+def effects_of(module: Module, function: Function) -> Effects:
+    """The effects of a function with those of the functions that it calls."""
+    functions = {f.name: f for f in module.functions}
+    known: dict[str, Effects] = {}
+
+    def of(name: str) -> Effects:
+        if name not in known:
+            known[name] = visit(functions[name])
+        return known[name]
+
+    def visit(fn: Function) -> Effects:
+        origins = {a: frozenset((n,)) for n, a in enumerate(fn.args) if isinstance(a.type, PointerType)}
+        written, touched = _NOTHING, _NOTHING
+        ops = [op for op in fn.body.walk() if op.operands]
+        size = -1
+        while size != sum(map(len, origins.values())):  # a loop may carry a pointer round
+            size = sum(map(len, origins.values()))
+            for op in ops:
+                if origins.keys().isdisjoint(op.operands):
+                    continue
+                spec, given = op.spec, [origins.get(operand, _NOTHING) for operand in op.operands]
+                if op.name == "weft.set":
+                    slot = op.operands[0]
+                    origins[slot] = origins.get(slot, _NOTHING) | given[1]
+                elif op.name == "func.call":
+                    through = of(str(op.attrs["callee"]))
+                    written = written.union(*(given[n] for n in through.written))
+                    touched = touched.union(*(given[n] for n in through.touched))
+                elif spec.writes:
+                    written |= given[0]
+                    touched = touched.union(*given[1:])
+                elif (spec.lets_go and not _only_reads(op)) or (spec.sync is not None and spec.sync(op)):
+                    touched = touched.union(*given)
+                if spec.derives:
+                    for result in op.results:
+                        if isinstance(result.type, PointerType):
+                            origins[result] = origins.get(result, _NOTHING).union(*given)
+        return Effects(written, written | touched)
+
+    return visit(function)
+
+
+def _only_reads(op: Op) -> bool:
+    return op.attrs["effects"] in ("none", "read")

@@ -1,0 +1,219 @@
+"""Every operation of the IR, declared once: its operands, results, attributes, regions and effects.
+
+Names are upstream MLIR's where MLIR has the operation; ``weft.*`` are the structured control flow
+(MLIR's ``scf`` has no break, continue or early return), mutable slots, and what a host formats.
+
+``name:sort`` declares an operand or attribute, and a result is a sort (``weft.compiler.ir.sorts``); where that is
+the name of an operand, the type is that one's. A last operand ``*name`` takes any number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from weft.compiler.ir import folds, rules
+from weft.compiler.ir.core import Op, OpSpec, Sync
+from weft.compiler.ir.sorts import AttributeSorts, Signature, TypeRule, region_sorts
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+__all__ = ["CASTS", "FUNCTIONS", "SPECS"]
+
+_INT_PREDICATES = "eq|ne|slt|sle|sgt|sge|ult|ule|ugt|uge"
+_FLOAT_PREDICATES = "oeq|une|olt|ole|ogt|oge|uno|ord"
+_ORDERINGS = "monotonic|acquire|release|acq_rel|seq_cst"
+_UPDATES = "add|sub|and|or|xor|xchg|min|max|umin|umax|fadd|fmin|fmax"
+_EFFECTS = "none|read|write|block|all"
+_AXIS = "dimension:x|y|z"
+
+SPECS: dict[str, OpSpec] = {}
+
+
+def _declare(
+    name: str,
+    operands: str = "",
+    results: str = "",
+    attrs: str = "",
+    inner: str = "",
+    *,
+    types: TypeRule | None = None,
+    verify: Callable[[Op], str | None] | None = None,
+    pure: bool = False,
+    terminator: bool = False,
+    writes: bool = False,
+    lets_go: bool = False,
+    derives: bool = True,
+    sync: Callable[[Op], Sync] | None = None,
+    fold: Callable[..., float | Fraction] | None = None,
+) -> None:
+    """One operation; the flags are the fields of ``OpSpec``."""
+    parts = Signature(operands, results, types), AttributeSorts(attrs), region_sorts(inner)
+    flags = pure, terminator, writes, lets_go, derives
+    SPECS[name] = OpSpec(name, *parts, verify, *flags, sync, fold)
+
+
+# Numbers.
+_declare("arith.constant", "", "data", "value:number", pure=True, verify=rules.constant_fits)
+for _n in "addi subi muli divsi divui remsi remui andi ori xori shli shrsi shrui".split():
+    _declare(f"arith.{_n}", "lhs:int rhs:lhs", "lhs", pure=True)
+for _n in "addf subf mulf divf remf".split():
+    _declare(f"arith.{_n}", "lhs:float rhs:lhs", "lhs", "fastmath?:none|contract", pure=True)
+_declare("arith.negf", "operand:float", "operand", pure=True)
+_int, _float = f"predicate:{_INT_PREDICATES}", f"predicate:{_FLOAT_PREDICATES}"
+_declare("arith.cmpi", "lhs:int rhs:lhs", "mask", _int, types=rules.compares, pure=True)
+_declare("arith.cmpf", "lhs:float rhs:lhs", "mask", _float, types=rules.compares, pure=True)
+_declare("arith.select", "condition:mask true:any false:true", "true", types=rules.selects, pure=True)
+CASTS: dict[str, str] = {}
+"""What LLVM calls a conversion."""
+for _n, _llvm, _from, _to, _rule in (
+    ("extsi", "sext", "int", "int", rules.widens),
+    ("extui", "zext", "int", "int", rules.widens),
+    ("trunci", "trunc", "int", "int", rules.narrows),
+    ("extf", "fpext", "float", "float", rules.widens),
+    ("truncf", "fptrunc", "float", "float", rules.narrows),
+    ("sitofp", "sitofp", "int", "float", rules.converts),
+    ("uitofp", "uitofp", "int", "float", rules.converts),
+    ("bitcast", "bitcast", "data", "data", rules.reinterprets),
+):
+    CASTS[f"arith.{_n}"] = _llvm
+    _declare(f"arith.{_n}", f"in:{_from}", _to, types=_rule, pure=True)
+for _n in ("llvm.intr.fptosi.sat", "llvm.intr.fptoui.sat"):  # arith's leaves open what does not fit
+    _declare(_n, "in:float", "int", types=rules.converts, pure=True)
+
+# Functions of floats; of the two zeros -0 is the less.
+_one, _two, _three = "operand:float", "lhs:float rhs:lhs", "a:float b:a c:a"
+FUNCTIONS: dict[str, str] = {}
+"""What LLVM calls a function of floats."""
+for _n, _llvm, _given, _fold in (
+    ("math.sqrt", "sqrt", _one, folds.sqrt),
+    ("math.floor", "floor", _one, folds.floor),
+    ("math.ceil", "ceil", _one, folds.ceil),
+    ("math.trunc", "trunc", _one, folds.trunc),
+    ("math.roundeven", "roundeven", _one, folds.roundeven),
+    ("math.absf", "fabs", _one, math.fabs),
+    ("math.copysign", "copysign", _two, math.copysign),
+    ("arith.minnumf", "minimumnum", _two, folds.minimum),
+    ("arith.maxnumf", "maximumnum", _two, folds.maximum),
+    ("math.fma", "fma", _three, folds.fma),
+):
+    FUNCTIONS[_n] = _llvm
+    _declare(_n, _given, _given.partition(":")[0], pure=True, fold=_fold)
+
+# Lanes.
+_declare("vector.splat", "input:data", "vec", types=rules.splats, pure=True)
+_declare("vector.extractelement", "vector:vec position:index", "data", types=rules.extracts, pure=True)
+_declare(
+    "vector.insertelement", "source:data dest:vec position:index", "dest", types=rules.inserts, pure=True
+)
+_declare(
+    "vector.shuffle",
+    "v1:vec v2:v1",
+    "vec",
+    "mask:ints",
+    types=rules.shuffles,
+    verify=rules.mask_in_range,
+    pure=True,
+)
+
+# Memory. ``llvm.alloca`` has the function's life: of one thread, or of ``count`` elements for each of many.
+_place = "elem_type:type count:count alignment:power"
+_order = f"ordering:{_ORDERINGS} syncscope:str"
+_maybe = f"ordering?:{_ORDERINGS} syncscope?:str"
+_declare("llvm.getelementptr", "base:ptr index:index", "base", "elem_type:type", pure=True)
+_declare("llvm.addrspacecast", "arg:ptr", "ptr", pure=True)
+_declare("llvm.mlir.addressof", "", "ptr", "global_name:name", pure=True)
+_declare(
+    "llvm.load",
+    "addr:ptr",
+    "any",
+    f"alignment:power invariant:bool volatile:bool {_maybe}",
+    verify=rules.load_orders,
+    derives=False,
+    sync=rules.access_sync,
+)
+_declare(
+    "llvm.store",
+    "addr:ptr value:any",
+    "",
+    f"alignment:power volatile:bool {_maybe}",
+    verify=rules.store_orders,
+    writes=True,
+    sync=rules.access_sync,
+)
+_declare("llvm.alloca", "*count", "ptr", _place, types=rules.one_count)
+_declare(
+    "llvm.atomicrmw",
+    "ptr:ptr val:data",
+    "val",
+    f"bin_op:{_UPDATES} {_order}",
+    types=rules.exchanges,
+    writes=True,
+    sync=rules.atomic_sync,
+)
+_declare(
+    "llvm.cmpxchg",
+    "ptr:ptr cmp:data val:cmp",
+    "cmp i1",
+    _order,
+    types=rules.exchanges,
+    writes=True,
+    sync=rules.atomic_sync,
+)
+_declare("llvm.fence", "", "", _order, verify=rules.fence_orders, sync=rules.atomic_sync)
+
+# What only the library knows: it declares the effects (``weft.lang.intrinsics``).
+_declare(
+    "llvm.call_intrinsic",
+    "*args",
+    "*",
+    f"intrin:name effects:{_EFFECTS}",
+    lets_go=True,
+    sync=rules.declared_sync,
+)
+_declare(
+    "llvm.inline_asm",
+    "*args",
+    "*",
+    f"asm_string:str constraints:str effects:{_EFFECTS}",
+    lets_go=True,
+    sync=rules.declared_sync,
+)
+_declare("func.call", "*args", "*", "callee:name")
+
+# Variables and control flow. ``weft.for`` is Python's range; its region's argument is the index.
+_declare("weft.slot", "", "ptr", "elem_type:type name:str")
+_declare("weft.get", "slot:ptr", "any", verify=rules.slot_holds)
+_declare("weft.set", "slot:ptr value:any", verify=rules.slot_holds)
+_declare("weft.if", "condition:i1", inner="then else")
+_declare("weft.for", "lower:index upper:lower step:lower", "", "parallel:bool", "body(lower)")
+_declare("weft.while", "", "", "blocks?:bool", inner="condition!weft.condition body")
+_declare("weft.condition", "condition:i1", terminator=True)
+_declare("weft.break", terminator=True)
+_declare("weft.continue", terminator=True)
+_declare("weft.return", "*values", terminator=True)
+_declare("llvm.unreachable", terminator=True)
+
+# What the host formats: the values of a print, and of the message of an assertion that fails.
+_declare("weft.print", "*values", "", "site:count")
+_declare("weft.assert", "condition:i1 *values", "", "site:count")
+
+# Where threads are loops: assertions that have failed; on to the next thread and the next block; prints and
+# assertions that call the runtime (the rest: block and thread, then the values), a thread that decides
+# otherwise than the first (then that one's number, and both decisions), and ``llvm.alloca`` from the heap.
+_declare("weft.failed", "*values", "", "site:count")
+_declare("weft.exit_thread", terminator=True)
+_declare("weft.exit_block", terminator=True)
+_declare("weft.host_print", "state:i64 *values", "", "site:count")
+_declare("weft.host_failed", "state:i64 *rest", "", "site:count")
+_declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
+_declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
+_declare("weft.give_memory", "memory:ptr", writes=True)
+
+# Which thread this is, where no hardware register holds it; extents of an over= launch.
+for _n in "thread_id block_id block_dim grid_dim over".split():
+    _declare(f"gpu.{_n}", "", "i64", _AXIS, pure=True)
+_declare("gpu.barrier", sync=rules.barrier_sync)
+_declare("gpu.dynamic_shared_memory", "", "ptr", pure=True)

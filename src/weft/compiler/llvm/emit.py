@@ -1,0 +1,225 @@
+"""LLVM's part: a module's text becomes code, in a process of its own; code becomes part of this one.
+
+LLVM's assertions end the process that they fail in, and its passes can go on for ever. So it works in a
+worker (``workers``), which may end or be ended; a module that it fails on is tried with less
+optimisation. With the setting ``compile="in-process"``, or where no process can be started, it works
+here, which is as good for all but that.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from weft.compiler.llvm import workers
+from weft.compiler.llvm.symbols import plain_entries
+from weft.config import settings
+from weft.diagnostics import CompileError, Location, PerformanceWarning
+from weft.targets import Target
+
+__all__ = ["Emission", "LLVMError", "LoadedCode", "check", "emit", "host_machine", "load_object", "warm"]
+
+_lock = threading.RLock()
+"""Of LLVM in this process: it is not to be at work in another thread when the process forks."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+_TOLD = 12
+"""As many lines of what LLVM says about an error go into the message."""
+_GIST = 200
+"""A longer line of them is cut where it stands in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """What code generation produced: ``text`` for assembly and IR, ``data`` for an object file."""
+
+    text: str = ""
+    data: bytes = b""
+
+
+class LLVMError(CompileError):
+    """LLVM makes no code of a module. ``reason`` is what it says."""
+
+    __module__ = "weft"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How much LLVM is asked to optimise; ``without`` says what is left out beside the step before."""
+
+    without: str
+    level: int
+    vectors: bool = False
+    passes: bool = True
+
+
+def emit(
+    text: str,
+    target: Target,
+    kind: Literal["llvm-opt", "asm", "object"],
+    *,
+    passes: bool = True,
+    name: str = "code of weft's own",
+    place: Location | None = None,
+) -> Emission:
+    """Compile LLVM IR.
+
+    Without ``passes`` only the code generator optimises, which is enough for IR written by hand. ``name`` and
+    ``place`` are those of the kernel, for messages.
+
+    Raises:
+        LLVMError: LLVM refuses the text, or fails on it however little it is to optimise.
+    """
+    failed: list[str] = []
+    # For GPUs O2 is O3 without some unrolling that the driver's assembler does itself, and lanes of one
+    # thread are not worth looking for: 15 % less time for the same code.
+    vectors = target.kind == "object"
+    steps = [_Step("", 3 if vectors else 2, vectors, passes)]
+    if passes and vectors:
+        steps.append(_Step("making vectors of its loops", 3))
+    if passes:
+        steps.append(_Step("most of its optimisation", 1))
+    steps.append(_Step("optimisation", 0, passes=False))
+    for step in steps:
+        try:
+            made, told = _run(text, target, kind, step)
+        except workers.Refused as error:
+            raise _error(f"LLVM refuses {name}", place, str(error)) from None
+        except workers.Late as late:
+            limit = settings().compile_limit
+            failed.append(f"it did not {late.args[0]} it within {limit:g} seconds")
+        except workers.Ended as ended:
+            failed.append(f"it could not {ended.stage} it: {_gist(ended.told) or ended.how}")
+            if ended.stage == "read":
+                raise _error(f"LLVM refuses {name}", place, ended.told or ended.how) from None
+        else:
+            if told:
+                print(told, file=sys.stderr)
+            if failed:
+                _warn(name, failed, step.without, place)
+            if kind == "object":
+                return Emission(data=made)
+            if kind == "asm":
+                made = target.mended(made)
+            return Emission(text=plain_entries(made) if kind == "asm" and target.kind == "ptx" else made)
+    raise _error(f"LLVM cannot compile {name}", place, "\n".join(dict.fromkeys(failed)))
+
+
+def check(text: str, target: Target, kind: Literal["check", "asm", "object"]) -> str | None:
+    """Why LLVM does not take a module (``check``) or makes no code of it; None where it says nothing."""
+    try:
+        _run(text, target, kind, _Step("", 0, passes=False))
+    except workers.Refused as error:
+        return str(error)
+    except workers.Late:
+        return None
+    except workers.Ended as ended:
+        return ended.told or None
+    return None
+
+
+def warm() -> None:
+    """Begin to have LLVM at hand, if it is going to work in another process, without waiting for it."""
+    if settings().compile == "process":
+        workers.warm()
+
+
+def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
+    """What LLVM makes of a module, and what it prints."""
+    job = (
+        text,
+        kind,
+        target.triple,
+        target.cpu,
+        target.features_for(text),
+        step.level,
+        step.vectors,
+        step.passes,
+        target.orders_zeros,
+    )
+    if settings().compile == "process":
+        try:
+            # What runs on this machine is going to be linked by the LLVM of this process.
+            own = _backend if kind == "object" and target.cpu == "native" else None
+            return workers.run(job, settings().compile_limit, own)
+        except workers.Unavailable:
+            pass
+    backend = _backend()
+    with _lock:
+        try:
+            return backend.compile(backend.Job(*job), _no_stage), ""
+        except RuntimeError as error:
+            raise workers.Refused(str(error)) from None
+
+
+def _no_stage(stage: str) -> None:
+    """Nobody asks what LLVM is at in this process."""
+
+
+def _backend() -> Any:
+    from weft.compiler.llvm.worker import backend
+
+    return backend
+
+
+def _error(message: str, place: Location | None, reason: str) -> LLVMError:
+    lines = [line for line in reason.splitlines() if line.strip()]
+    if len(lines) > _TOLD:
+        lines[_TOLD - 1 :] = ["..."]
+    hint = "if this is none of your own intrinsics or assembly, please report it with the kernel's source"
+    error = LLVMError.at("llvm", message, place, notes=lines, hints=(hint,))
+    error.reason = reason
+    return error
+
+
+def _gist(told: str) -> str:
+    """What says most of what LLVM prints at its end, on one line."""
+    lines = [line for line in told.splitlines() if line.strip()]
+    found = [line for line in lines if "Assertion" in line or "LLVM ERROR" in line] or lines[:1]
+    line = found[0].rpartition("/llvm/lib/")[2] if found else ""  # less the program and a path of a builder's
+    return line if len(line) <= _GIST else f"{line[:_GIST]}..."
+
+
+def _warn(name: str, failed: list[str], without: str, place: Location | None) -> None:
+    message = (
+        f"LLVM fails to optimise {name}: {failed[0]}. It was compiled without {without}: right, but maybe "
+        "slower. Please report it with the kernel's source"
+    )
+    if place is None:
+        warnings.warn(message, PerformanceWarning, stacklevel=3)
+    else:
+        warnings.warn_explicit(message, PerformanceWarning, place.file, place.line)
+
+
+def host_machine() -> tuple[str, str, str]:
+    """Triple, CPU and features of this machine."""
+    with _lock:
+        return _backend().host_machine()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCode:
+    """Machine code in memory: the entry's address, and what keeps it there."""
+
+    address: int
+    keep: object
+
+
+def load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:
+    """Link an object file for this machine into the process; ``symbols`` are what it may call.
+
+    Raises:
+        LLVMError: it calls what is not there.
+    """
+    backend = _backend()
+    with _lock:
+        try:
+            return LoadedCode(*backend.link(code, entry, symbols))
+        except RuntimeError as error:
+            raise _error(f"{entry} cannot be linked", None, str(error)) from None

@@ -1,0 +1,27 @@
+"""IR to LLVM IR, as text: building text and parsing it is faster than building through a binding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.abi.artifact import AssertSite, PrintSite
+from weft.compiler.ir.core import Module
+from weft.compiler.llvm import lower_control, lower_host, lower_memory
+from weft.compiler.llvm.lowering import Lowering, LoweringTable
+from weft.targets import Target
+
+__all__ = ["LOWER", "lower_module"]
+
+LOWER: LoweringTable = {**lower_control.LOWER, **lower_memory.LOWER, **lower_host.LOWER}
+
+
+def lower_module(
+    module: Module,
+    target: Target,
+    prints: Sequence[PrintSite],
+    asserts: Sequence[AssertSite],
+    *,
+    debug: bool = True,
+) -> str:
+    """The LLVM IR of a verified module."""
+    return Lowering(LOWER, module, target, prints, asserts, debug=debug).run()

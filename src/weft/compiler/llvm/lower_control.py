@@ -1,0 +1,209 @@
+"""Lowering of control flow, constants, comparisons and calls."""
+
+from __future__ import annotations
+
+from weft.compiler.ir.core import Op, Value
+from weft.compiler.ir.types import VectorType
+from weft.compiler.llvm.constants import number_text, string_text
+from weft.compiler.llvm.lowering import Loop, Lowering, LoweringTable
+from weft.compiler.llvm.symbols import function_symbol
+
+__all__ = ["LOWER"]
+
+
+def _constant(lw: Lowering, op: Op) -> None:
+    kind = op.result.type
+    text = number_text(op.number_attr("value"), kind)
+    lw.names[op.result] = f"splat ({kind.scalar.llvm} {text})" if isinstance(kind, VectorType) else text
+
+
+def _compare(lw: Lowering, op: Op) -> None:
+    a, c = op.operands
+    name = "icmp" if op.name == "arith.cmpi" else "fcmp"
+    lw.set(op, f"{name} {op.attrs['predicate']} {lw.typed(a)}, {lw.ref(c)}")
+
+
+def _select(lw: Lowering, op: Op) -> None:
+    c, a, b = op.operands
+    lw.set(op, f"select {lw.typed(c)}, {lw.typed(a)}, {lw.typed(b)}")
+
+
+def _negf(lw: Lowering, op: Op) -> None:
+    lw.set(op, f"fneg {lw.typed(op.operands[0])}")
+
+
+def _if(lw: Lowering, op: Op) -> None:
+    then, other, end = lw.new_label("then"), lw.new_label("else"), lw.new_label("endif")
+    has_else = bool(op.regions[1].ops)
+    lw.put(f"br i1 {lw.ref(op.operands[0])}, label %{then}, label %{other if has_else else end}")
+    for label, region in ((then, op.regions[0]), (other, op.regions[1])):
+        if label == other and not has_else:
+            continue
+        lw.start(label)
+        lw.region(region)
+        lw.jump(end)
+    lw.start(end)
+
+
+def _known(v: Value) -> int | None:
+    owner = v.owner
+    if isinstance(owner, Op) and owner.name == "arith.constant":
+        return int(owner.number_attr("value"))
+    return None
+
+
+def _for(lw: Lowering, op: Op) -> None:
+    lower, upper, step = op.operands
+    kind = lower.type.llvm
+    head, body, latch, end = (lw.new_label(s) for s in ("for", "body", "latch", "endfor"))
+    known = _known(step)
+    thread = op.attrs["parallel"] is True
+    up = down = ""
+    if known is None:
+        up, down = lw.new(), lw.new()
+        lw.put(f"{up} = icmp sgt {kind} {lw.ref(step)}, 0")
+        lw.put(f"{down} = icmp slt {kind} {lw.ref(step)}, 0")
+    before = lw.label
+    lw.jump(head)
+    lw.start(head)
+    index, following, go = lw.new(), lw.new(), lw.new()
+    lw.put(f"{index} = phi {kind} [ {lw.ref(lower)}, %{before} ], [ {following}, %{latch} ]")
+    if known is not None:
+        lw.put(f"{go} = icmp {'slt' if known > 0 else 'sgt'} {kind} {index}, {lw.ref(upper)}")
+    else:
+        less, more, back = lw.new(), lw.new(), lw.new()
+        lw.put(f"{less} = icmp slt {kind} {index}, {lw.ref(upper)}")
+        lw.put(f"{more} = icmp sgt {kind} {index}, {lw.ref(upper)}")
+        lw.put(f"{back} = and i1 {down}, {more}")  # a step of 0 goes nowhere
+        lw.put(f"{go} = select i1 {up}, i1 {less}, i1 {back}")
+    lw.put(f"br i1 {go}, label %{body}, label %{end}")
+    lw.start(body)
+    lw.names[op.regions[0].args[0]] = index
+    loop = Loop(latch, end, thread=thread)
+    tail = ""
+    if thread:
+        loop.group = lw.meta("distinct !{}")
+        parallel = lw.meta(f'!{{!"llvm.loop.parallel_accesses", {loop.group}}}')
+        tail = f", !llvm.loop {lw.meta(f'distinct !{{@self, {parallel}}}')}"
+    lw.loops.append(loop)
+    lw.region(op.regions[0])
+    lw.loops.pop()
+    lw.jump(latch)
+    lw.start(latch)
+    wrap = "nsw " if known in (1, -1) else ""
+    lw.put(f"{following} = add {wrap}{kind} {index}, {lw.ref(step)}")
+    lw.put(f"br label %{head}{tail}")
+    lw.start(end)
+
+
+def _while(lw: Lowering, op: Op) -> None:
+    head, body, end = (lw.new_label(s) for s in ("while", "do", "endwhile"))
+    lw.jump(head)
+    lw.start(head)
+    condition = op.regions[0].ops[-1]
+    region = op.regions[0]
+    lw.region(type(region)(region.args, region.ops[:-1]))
+    lw.put(f"br i1 {lw.ref(condition.operands[0])}, label %{body}, label %{end}")
+    lw.start(body)
+    lw.loops.append(Loop(head, end, block="blocks" in op.attrs))
+    lw.region(op.regions[1])
+    lw.loops.pop()
+    lw.jump(head)
+    lw.start(end)
+
+
+def _break(lw: Lowering, op: Op) -> None:
+    lw.jump(lw.loops[-1].exit)
+
+
+def _continue(lw: Lowering, op: Op) -> None:
+    lw.jump(lw.loops[-1].latch)
+
+
+def _exit_thread(lw: Lowering, op: Op) -> None:
+    lw.jump(next(loop for loop in reversed(lw.loops) if loop.thread).latch)
+
+
+def _exit_block(lw: Lowering, op: Op) -> None:
+    lw.jump(next(loop for loop in reversed(lw.loops) if loop.block).latch)
+
+
+def _return(lw: Lowering, op: Op) -> None:
+    values = op.operands
+    if not values:
+        lw.put("ret void")
+    elif len(values) == 1:
+        lw.put(f"ret {lw.typed(values[0])}")
+    else:
+        kind = lw.result_type(tuple(v.type for v in values))
+        built = "poison"
+        for n, v in enumerate(values):
+            name = lw.new()
+            lw.put(f"{name} = insertvalue {kind} {built}, {lw.typed(v)}, {n}")
+            built = name
+        lw.put(f"ret {kind} {built}")
+    lw.done = True
+
+
+def _unreachable(lw: Lowering, op: Op) -> None:
+    if not lw.done:
+        lw.put("unreachable")
+        lw.done = True
+
+
+def _call(lw: Lowering, op: Op) -> None:
+    lw.calls(op, f"@{function_symbol(str(op.attrs['callee']))}", lw.args(op), lw.group())
+
+
+def _intrinsic(lw: Lowering, op: Op) -> None:
+    name = str(op.attrs["intrin"])
+    types = tuple(r.type for r in op.results)
+    flags = [_flag(name, n) for n in range(len(op.operands))]
+    lw.declare(
+        name,
+        lw.result_type(types),
+        ", ".join(lw.type(v.type) + f for v, f in zip(op.operands, flags, strict=True)),
+    )
+    lw.calls(op, f"@{name}", lw.args(op))
+
+
+def _saturating(lw: Lowering, op: Op) -> None:
+    kind, source = op.result.type, op.operands[0].type
+    lw.intrinsic(op, f"{op.name.replace('.intr', '')}.{kind.suffix}.{source.suffix}")
+
+
+_IMMEDIATE = {"llvm.abs": (1,), "llvm.ctlz": (1,), "llvm.cttz": (1,), "llvm.prefetch": (1, 2, 3)}
+
+
+def _flag(name: str, argument: int) -> str:
+    stem = ".".join(name.split(".")[:2])
+    return " immarg" if argument in _IMMEDIATE.get(stem, ()) else ""
+
+
+def _asm(lw: Lowering, op: Op) -> None:
+    side = "sideeffect " if op.attrs["effects"] != "none" else ""
+    text, constraints = (string_text(str(op.attrs[a]).encode()) for a in ("asm_string", "constraints"))
+    lw.calls(op, f"asm {side}{text}, {constraints}", lw.args(op))
+
+
+LOWER: LoweringTable = {
+    "arith.constant": _constant,
+    "arith.cmpi": _compare,
+    "arith.cmpf": _compare,
+    "arith.select": _select,
+    "arith.negf": _negf,
+    "weft.if": _if,
+    "weft.for": _for,
+    "weft.while": _while,
+    "weft.break": _break,
+    "weft.continue": _continue,
+    "weft.exit_thread": _exit_thread,
+    "weft.exit_block": _exit_block,
+    "weft.return": _return,
+    "llvm.unreachable": _unreachable,
+    "func.call": _call,
+    "llvm.call_intrinsic": _intrinsic,
+    "llvm.inline_asm": _asm,
+    "llvm.intr.fptosi.sat": _saturating,
+    "llvm.intr.fptoui.sat": _saturating,
+}

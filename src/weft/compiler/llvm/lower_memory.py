@@ -1,0 +1,154 @@
+"""Lowering of memory and lanes."""
+
+from __future__ import annotations
+
+from weft.compiler.ir.core import Op, Value
+from weft.compiler.ir.types import PointerType
+from weft.compiler.llvm.lowering import Lowering, LoweringTable
+from weft.compiler.llvm.symbols import global_symbol
+
+__all__ = ["LOWER"]
+
+_LOCAL = 5
+_DERIVED = frozenset({"llvm.getelementptr", "llvm.addrspacecast"})
+
+
+def _slot(lw: Lowering, op: Op) -> None:
+    lw.set(op, f"alloca {lw.type(op.type_attr('elem_type'))}")
+
+
+def _get(lw: Lowering, op: Op) -> None:
+    lw.set(op, f"load {lw.type(op.result.type)}, {lw.typed(op.operands[0])}{lw.group()}")
+
+
+def _set(lw: Lowering, op: Op) -> None:
+    slot, value = op.operands
+    lw.put(f"store {lw.typed(value)}, {lw.typed(slot)}{lw.group()}")
+
+
+def _alloca(lw: Lowering, op: Op) -> None:
+    count = lw.typed(op.operands[0]) if op.operands else f"i64 {op.attrs['count']}"
+    lw.set(op, f"alloca {lw.type(op.type_attr('elem_type'))}, {count}, align {op.attrs['alignment']}")
+
+
+def _gep(lw: Lowering, op: Op) -> None:
+    base, index = op.operands
+    kind = lw.type(op.type_attr("elem_type"))
+    lw.set(op, f"getelementptr inbounds {kind}, {lw.typed(base)}, {lw.typed(index)}")
+
+
+def _group(lw: Lowering, address: Value) -> str:
+    """The access group, unless all threads of a thread loop use the same memory in turn, as their own."""
+    at: Value | None = address
+    while at is not None:
+        if isinstance(at.type, PointerType) and at.type.space == _LOCAL:
+            return ""
+        owner = at.owner
+        at = owner.operands[0] if isinstance(owner, Op) and owner.name in _DERIVED else None
+    return lw.group()
+
+
+def _load(lw: Lowering, op: Op) -> None:
+    tail = f", align {op.attrs['alignment']}"
+    if op.attrs["invariant"]:
+        tail += f", !invariant.load {lw.meta('!{}')}"
+    volatile = "volatile " if op.attrs["volatile"] else ""
+    if "ordering" in op.attrs:
+        order = f"{_scope(op)}{op.attrs['ordering']}"
+        lw.set(op, f"load atomic {lw.type(op.result.type)}, {lw.typed(op.operands[0])} {order}{tail}")
+        return
+    tail += _group(lw, op.operands[0])
+    lw.set(op, f"load {volatile}{lw.type(op.result.type)}, {lw.typed(op.operands[0])}{tail}")
+
+
+def _store(lw: Lowering, op: Op) -> None:
+    address, value = op.operands
+    volatile = "volatile " if op.attrs["volatile"] else ""
+    if "ordering" in op.attrs:
+        order = f"{_scope(op)}{op.attrs['ordering']}, align {op.attrs['alignment']}"
+        lw.put(f"store atomic {lw.typed(value)}, {lw.typed(address)} {order}")
+        return
+    tail = f", align {op.attrs['alignment']}{_group(lw, address)}"
+    lw.put(f"store {volatile}{lw.typed(value)}, {lw.typed(address)}{tail}")
+
+
+def _space_cast(lw: Lowering, op: Op) -> None:
+    source = op.operands[0]
+    if lw.type(source.type) == lw.type(op.result.type):
+        lw.names[op.result] = lw.ref(source)
+        return
+    lw.set(op, f"addrspacecast {lw.typed(source)} to {lw.type(op.result.type)}")
+
+
+def _address_of(lw: Lowering, op: Op) -> None:
+    lw.names[op.result] = f"@{global_symbol(str(op.attrs['global_name']))}"
+
+
+def _scope(op: Op) -> str:
+    scope = op.attrs["syncscope"]
+    return f'syncscope("{scope}") ' if scope else ""
+
+
+def _atomicrmw(lw: Lowering, op: Op) -> None:
+    address, value = op.operands
+    order = f"{_scope(op)}{op.attrs['ordering']}"
+    lw.set(op, f"atomicrmw {op.attrs['bin_op']} {lw.typed(address)}, {lw.typed(value)} {order}")
+
+
+def _cmpxchg(lw: Lowering, op: Op) -> None:
+    address, expected, value = op.operands
+    pair, kind = lw.new(), lw.type(value.type)
+    order = op.attrs["ordering"]
+    weaker = "acquire" if order == "acq_rel" else "monotonic" if order == "release" else order
+    operands = f"{lw.typed(address)}, {lw.typed(expected)}, {lw.typed(value)}"
+    lw.put(f"{pair} = cmpxchg {operands} {_scope(op)}{order} {weaker}")
+    for n, r in enumerate(op.results):
+        lw.names[r] = lw.new()
+        lw.put(f"{lw.names[r]} = extractvalue {{ {kind}, i1 }} {pair}, {n}")
+
+
+def _fence(lw: Lowering, op: Op) -> None:
+    lw.put(f"fence {_scope(op)}{op.attrs['ordering']}")
+
+
+def _splat(lw: Lowering, op: Op) -> None:
+    source, kind = op.operands[0], op.result.type
+    first = lw.new()
+    lw.put(f"{first} = insertelement {kind.llvm} poison, {lw.typed(source)}, i32 0")
+    lw.set(op, f"shufflevector {kind.llvm} {first}, {kind.llvm} poison, <{kind.lanes} x i32> zeroinitializer")
+
+
+def _extract(lw: Lowering, op: Op) -> None:
+    lw.set(op, f"extractelement {lw.args(op)}")
+
+
+def _insert(lw: Lowering, op: Op) -> None:
+    value, into, position = op.operands
+    lw.set(op, f"insertelement {lw.typed(into)}, {lw.typed(value)}, {lw.typed(position)}")
+
+
+def _shuffle(lw: Lowering, op: Op) -> None:
+    mask = op.attrs["mask"]
+    assert isinstance(mask, tuple)
+    picks = ", ".join(f"i32 {m}" for m in mask)
+    lw.set(op, f"shufflevector {lw.args(op)}, <{len(mask)} x i32> <{picks}>")
+
+
+LOWER: LoweringTable = {
+    "weft.slot": _slot,
+    "weft.get": _get,
+    "weft.set": _set,
+    "llvm.alloca": _alloca,
+    "llvm.getelementptr": _gep,
+    "llvm.load": _load,
+    "llvm.store": _store,
+    "llvm.addrspacecast": _space_cast,
+    "llvm.mlir.addressof": _address_of,
+    "llvm.atomicrmw": _atomicrmw,
+    "llvm.cmpxchg": _cmpxchg,
+    "llvm.fence": _fence,
+    "vector.splat": _splat,
+    "vector.extractelement": _extract,
+    "vector.insertelement": _insert,
+    "vector.shuffle": _shuffle,
+}

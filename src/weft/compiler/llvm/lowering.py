@@ -1,0 +1,307 @@
+"""One module on its way to LLVM IR: names, blocks, metadata, and what every operation's lowering needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from weft.abi.artifact import AssertSite, PrintSite
+from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
+from weft.compiler.ir.ops import CASTS, FUNCTIONS
+from weft.compiler.ir.types import BF16, PointerType, Type
+from weft.compiler.llvm.constants import string_text
+from weft.compiler.llvm.debug import DebugInfo
+from weft.compiler.llvm.halves import WIDENED, definitions, lower_widened
+from weft.compiler.llvm.symbols import function_symbol, global_symbol, kernel_symbol
+from weft.targets import Target
+
+__all__ = ["Loop", "Lower", "Lowering", "LoweringTable"]
+
+_BINARY = {
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.divsi": "sdiv",
+    "arith.divui": "udiv",
+    "arith.remsi": "srem",
+    "arith.remui": "urem",
+    "arith.andi": "and",
+    "arith.ori": "or",
+    "arith.xori": "xor",
+    "arith.shli": "shl",
+    "arith.shrsi": "ashr",
+    "arith.shrui": "lshr",
+    "arith.addf": "fadd",
+    "arith.subf": "fsub",
+    "arith.mulf": "fmul",
+    "arith.divf": "fdiv",
+    "arith.remf": "frem",
+}
+
+
+class Loop:
+    """A loop around the code at hand: where ``break`` and ``continue`` go.
+
+    ``thread`` is whether each round is a thread, ``block`` whether it is a block. ``group`` is the access
+    group of a thread loop, whose iterations may run in any order.
+    """
+
+    __slots__ = ("block", "exit", "group", "latch", "thread")
+
+    def __init__(self, latch: str, exit: str, *, thread: bool = False, block: bool = False) -> None:
+        self.latch = latch
+        self.exit = exit
+        self.thread = thread
+        self.block = block
+        self.group = ""
+
+
+class Lowering:
+    """One module under way; ``table`` says how operations lower that are not one instruction."""
+
+    def __init__(
+        self,
+        table: LoweringTable,
+        module: Module,
+        target: Target,
+        prints: Sequence[PrintSite],
+        asserts: Sequence[AssertSite],
+        *,
+        debug: bool,
+    ) -> None:
+        self.table = table
+        self.module = module
+        self.target = target
+        self.prints = prints
+        self.asserts = asserts
+        self.debug = DebugInfo(module) if debug else None
+        self.declared: dict[str, str] = {}
+        self.strings: dict[bytes, str] = {}
+        self.metadata: list[str] = []
+        self.out: list[str] = []
+        self.names: dict[Value, str] = {}
+        self.count = 0
+        self.label = ""
+        self.done = False
+        self.loops: list[Loop] = []
+        self.dbg = ""
+        self.result = "void"
+
+    # -- the module ---------------------------------------------------------------------------
+    def run(self) -> str:
+        """The module's text."""
+        bodies: list[str] = []
+        for function in self.module.functions:
+            bodies.append(self.function(function))
+        head = [f"source_filename = {string_text(self.module.name.encode(errors='replace'))}"]
+        if self.target.triple:
+            head.append(f'target triple = "{self.target.triple}"')
+        head += [self.global_text(g) for g in self.module.globals]
+        head += [
+            f"{name} = private unnamed_addr constant [{len(data)} x i8] c{string_text(data)}"
+            for data, name in self.strings.items()
+        ]
+        head += self.declared.values()
+        tail = list(self.metadata)
+        if self.debug is not None:
+            tail += self.debug.finish()
+        text = "\n".join([*head, *bodies])
+        if self.target.kind == "object":
+            text += definitions(text)
+        return "\n".join([text, *tail]) + "\n"
+
+    def meta(self, text: str) -> str:
+        """A metadata node; gives its reference."""
+        name = f"!{900000 + len(self.metadata)}"
+        self.metadata.append(f"{name} = {text.replace('@self', name)}")
+        return name
+
+    def global_text(self, g: Global) -> str:
+        """Memory of the module, as LLVM declares it."""
+        space = self.target.space(g.space)
+        where, name = f"addrspace({space}) " if space else "", global_symbol(g.name)
+        if g.data is not None:
+            return (
+                f"@{name} = private unnamed_addr {where}constant [{len(g.data)} x i8] "
+                f"c{string_text(g.data)}, align {g.align}"
+            )
+        if g.external:
+            return f"@{name} = external {where}global [0 x {g.element.llvm}], align {g.align}"
+        return f"@{name} = internal {where}global [{g.count} x {g.element.llvm}] undef, align {g.align}"
+
+    def string(self, data: bytes) -> str:
+        """A constant string, ended by 0; gives its name."""
+        data += b"\0"
+        name = self.strings.get(data)
+        if name is None:
+            name = self.strings[data] = f"@.str.{len(self.strings)}"
+        return name
+
+    def declare(self, name: str, result: str, args: str) -> None:
+        """Declare an external function once."""
+        if name not in self.declared:
+            self.declared[name] = f"declare {result} @{name}({args})"
+
+    def type(self, t: Type) -> str:
+        """The LLVM spelling of a type, pointers in the target's space."""
+        if isinstance(t, PointerType):
+            space = self.target.space(t.space)
+            return f"ptr addrspace({space})" if space else "ptr"
+        return t.llvm
+
+    def function(self, f: Function) -> str:
+        """A function's text."""
+        self.out, self.names, self.count, self.loops, self.done = [], {}, 0, [], False
+        args: list[str] = []
+        for n, a in enumerate(f.args):
+            self.names[a] = f"%a{n}"
+            alone = " noalias" if n in f.alone and isinstance(a.type, PointerType) else ""
+            args.append(f"{self.type(a.type)}{alone} %a{n}")
+        result = self.result = self.result_type(f.results)
+        if f.kernel:
+            symbol = kernel_symbol(f.name, self.target)
+            head = f"define dso_local {self.target.kernel_convention} {result} @{symbol}"
+            attributes = " nounwind"
+        else:
+            head, attributes = (
+                f"define internal {result} @{function_symbol(f.name)}",
+                " alwaysinline nounwind",
+            )
+        if self.target.cpu != "native":
+            attributes += f' "target-cpu"="{self.target.cpu}"'
+        if self.debug is not None:
+            attributes += f" !dbg {self.debug.enter(f)}"
+        self.label = "entry"
+        self.out.append("entry:")
+        self.region(f.body)
+        body = "\n".join(self.out)
+        return f"{head}({', '.join(args)}){attributes} {{\n{body}\n}}"
+
+    def result_type(self, types: tuple[Type, ...]) -> str:
+        """The type that a function with these results gives."""
+        if not types:
+            return "void"
+        if len(types) == 1:
+            return self.type(types[0])
+        return "{ " + ", ".join(self.type(t) for t in types) + " }"
+
+    # -- pieces -------------------------------------------------------------------------------
+    def new(self) -> str:
+        """A fresh name for a value."""
+        self.count += 1
+        return f"%v{self.count}"
+
+    def new_label(self, stem: str) -> str:
+        """A fresh name for a basic block."""
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def put(self, text: str) -> None:
+        """One instruction."""
+        self.out.append(f"  {text}{self.dbg}")
+
+    def start(self, label: str) -> None:
+        """Begin a basic block."""
+        self.out.append(f"{label}:")
+        self.label = label
+        self.done = False
+
+    def jump(self, label: str) -> None:
+        """Leave the block, unless it is left already."""
+        if not self.done:
+            self.put(f"br label %{label}")
+            self.done = True
+
+    def ref(self, v: Value) -> str:
+        """How instructions name a value."""
+        return self.names[v]
+
+    def typed(self, v: Value) -> str:
+        """A value after its type."""
+        return f"{self.type(v.type)} {self.names[v]}"
+
+    def set(self, op: Op, text: str) -> None:
+        """An instruction with the operation's result."""
+        name = self.new()
+        self.names[op.results[0]] = name
+        self.put(f"{name} = {text}")
+
+    def group(self) -> str:
+        """The access group of the thread loop around, so that it may run in any order."""
+        for loop in reversed(self.loops):
+            if loop.group:
+                return f", !llvm.access.group {loop.group}"
+        return ""
+
+    def region(self, region: Region) -> None:
+        """The operations of a region, here."""
+        debug, contract, table = self.debug, self.target.contract, self.table
+        widens = self.target.kind == "object"
+        for op in region.ops:
+            if debug is not None:
+                self.dbg = debug.location(op.loc)
+            name = op.spec.name
+            binary = _BINARY.get(name)
+            if widens and name in WIDENED and op.result.type.scalar is BF16:
+                lower_widened(self, op, binary)
+                continue
+            if binary is not None:
+                a, c = op.operands
+                kept = contract and op.attrs.get("fastmath") == "contract"
+                text = f"{binary}{' contract' if kept else ''} {a.type.llvm} {self.names[a]}, {self.names[c]}"
+                if contract and name == "arith.mulf" and not kept:
+                    text = self.fenced(text, a.type)
+                self.set(op, text)
+                continue
+            function = FUNCTIONS.get(name)
+            if function is not None:
+                self.intrinsic(op, f"llvm.{function}.{op.result.type.suffix}")
+                continue
+            cast = CASTS.get(name)
+            if cast is not None:
+                self.set(op, f"{cast} {self.typed(op.operands[0])} to {self.type(op.result.type)}")
+                continue
+            table[name](self, op)
+
+    def fenced(self, product: str, type: Type) -> str:
+        """A product kept apart: of ``z - x * y`` LLVM makes an fma where only the difference allows it."""
+        name = self.new()
+        self.put(f"{name} = {product}")
+        fence = f"llvm.arithmetic.fence.{type.suffix}"
+        self.declare(fence, type.llvm, type.llvm)
+        return f"call {type.llvm} @{fence}({type.llvm} {name})"
+
+    def intrinsic(self, op: Op, name: str) -> None:
+        """A call of an LLVM intrinsic that has one result and no flags."""
+        self.declare(name, op.result.type.llvm, ", ".join([v.type.llvm for v in op.operands]))
+        self.set(op, f"call {op.result.type.llvm} @{name}({self.args(op)})")
+
+    def calls(self, op: Op, callee: str, args: str, tail: str = "") -> None:
+        """A call whose several results come back in a struct."""
+        types = tuple(r.type for r in op.results)
+        result = self.result_type(types)
+        if not types:
+            self.put(f"call void {callee}({args}){tail}")
+            return
+        name = self.new()
+        self.put(f"{name} = call {result} {callee}({args}){tail}")
+        if len(types) == 1:
+            self.names[op.results[0]] = name
+            return
+        for n, r in enumerate(op.results):
+            self.names[r] = self.new()
+            self.put(f"{self.names[r]} = extractvalue {result} {name}, {n}")
+
+    def scratch(self, slots: int) -> str:
+        """Memory for that many 8-byte slots, taken once per function, not per iteration."""
+        name = self.new()
+        self.out.insert(1, f"  {name} = alloca i64, i64 {slots}, align 8")
+        return name
+
+    def args(self, op: Op) -> str:
+        """An operation's operands with their types, as a list of arguments."""
+        return ", ".join(self.typed(v) for v in op.operands)
+
+
+Lower = Callable[[Lowering, Op], None]
+LoweringTable = Mapping[str, Lower]
+"""How each operation lowers, by its name."""

@@ -1,0 +1,459 @@
+"""A block with barriers, on one CPU thread: the body is cut at them, each piece looped over threads.
+
+Between barriers threads are independent, so each piece ("segment") runs for all threads of the block
+in turn. Control flow around a barrier must be the same for all threads: it runs once, outside the
+thread loops. What lives from one segment to another is kept per thread in arrays; cheap pure
+operations are computed again instead. A thread that has returned is skipped from then on.
+The scheme is that of POCL's work-item loops (Jääskeläinen et al., 2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
+from weft.compiler.ir.ops import SPECS
+from weft.compiler.ir.types import I1, I8, I64, Type, pointer
+from weft.compiler.passes.loop_nest import loop_nest
+from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
+from weft.compiler.passes.thread_context import Context, Rewriter, SharedLayout
+from weft.diagnostics.parted import Parting
+
+__all__ = ["BarrierBody"]
+
+_P = pointer(0)
+_JUMPS = frozenset({"weft.break", "weft.continue"})
+_LOOPS = frozenset({"weft.for", "weft.while"})
+
+
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A segment (``ops``), or control flow that all threads take together (``op``)."""
+
+    op: Op | None
+    ops: list[Op] = field(default_factory=list[Op])
+    parts: list[list[_Node]] = field(default_factory=list["list[_Node]"])
+    in_loop: bool = False
+    asked: list[Value] = field(default_factory=list[Value])
+    """What of the control flow's operands all threads must agree on, and are asked for."""
+    asking: _Node | None = None
+    """The segment that asks."""
+    parting: Parting | None = None
+
+    def copy_into(self, segment: _Segment) -> None:
+        """The segment's operations, for the thread at hand."""
+        for op in self.ops:
+            segment.op(op)
+
+
+def _splits(op: Op, jumps: bool) -> bool:
+    """Whether control flow must run once for all threads; ``jumps``: so do jumps out of it."""
+    if op.name == "gpu.barrier":
+        return True
+    if jumps and op.name in _JUMPS:
+        return True
+    inner = jumps and op.name == "weft.if"
+    return any(_splits(o, inner) for r in op.regions for o in r.ops)
+
+
+class BarrierBody:
+    """Emits one block of a kernel with barriers where ``b`` stands."""
+
+    def __init__(
+        self,
+        b: Builder,
+        kernel: Function,
+        context: Context,
+        layout: SharedLayout,
+        users: set[str],
+        head: list[Op],
+        parameters: list[Value],
+        bounds: list[Value],
+        decisions: Decisions,
+    ) -> None:
+        self.b = b
+        self.kernel = kernel
+        self.decisions = decisions
+        self.context = context
+        self.layout = layout
+        self.users = users
+        self.head = head
+        self.bounds = bounds
+        self.uniform: dict[Value, Value] = dict(zip(kernel.args, parameters, strict=True))
+        self.home: dict[Value, _Node] = {}
+        self.used_in: dict[Value, set[_Node]] = {}
+        self.arrays: dict[Value, tuple[Value, Type, int]] = {}
+        self.cells: dict[Value, Value] = {}
+        self.scalars: dict[Value, Value] = {}
+        self.met: dict[Value, tuple[Value, Value]] = {}
+        """Of what threads are asked for: variables with the bits that some have, and that all have."""
+        returns = [op for op in kernel.body.walk() if op.name == "weft.return"]
+        self.returns_early = returns != [kernel.body.ops[-1]]
+        self.alive: Value | None = None
+        self.left: Value | None = None
+
+    # -- analysis -----------------------------------------------------------------------------
+    def nodes(self, ops: list[Op], in_loop: bool, barrier: Op | None = None) -> list[_Node]:
+        """The pieces of a list of operations; ``barrier`` is that of the loop around them."""
+        out: list[_Node] = []
+        segment: list[Op] = []
+
+        def flush() -> None:
+            if segment:
+                out.append(_Node(None, list(segment), in_loop=in_loop))
+                segment.clear()
+
+        for op in ops:
+            if not _splits(op, True):
+                segment.append(op)
+                continue
+            flush()
+            node = _Node(op, asked=self.decisions.asked(op, barrier))
+            if node.asked:
+                node.asking, node.parting = _Node(None), self.decisions.parting(op, barrier)
+            loops = in_loop or op.name in _LOOPS
+            around = (find_barrier(op.regions[-1]) or barrier) if op.name in _LOOPS else barrier
+            for n, region in enumerate(op.regions):
+                inner = region.ops
+                if op.name == "weft.while" and n == 0:
+                    inner = inner[:-1]
+                node.parts.append(self.nodes(inner, loops, around))
+            out.append(node)
+        flush()
+        return out
+
+    def survey(self, nodes: list[_Node]) -> None:
+        """Note where every value is made and in which segments it is used."""
+        for node in nodes:
+            for part in node.parts:
+                self.survey(part)
+            for v in node.asked:
+                assert node.asking is not None
+                self.used_in.setdefault(v, set()).add(node.asking)
+            for op in Region([], node.ops).walk():
+                for v in op.results:
+                    self.home[v] = node
+                for r in op.regions:
+                    for a in r.args:
+                        self.home[a] = node
+                for v in op.operands:
+                    self.used_in.setdefault(v, set()).add(node)
+
+    def uniform_uses(self, nodes: list[_Node]) -> list[Value]:
+        """The values that control flow outside the segments needs."""
+        out: list[Value] = []
+        for node in nodes:
+            if node.op is not None:
+                out.extend(v for v in _decides(node.op) if v not in node.asked)
+            for part in node.parts:
+                out.extend(self.uniform_uses(part))
+        return out
+
+    def again(self, v: Value, uniform: bool) -> bool:
+        """Whether ``v`` is cheaper computed anew than kept: pure, from indices and arguments."""
+        return self._cost(v, uniform) <= 8
+
+    def _cost(self, v: Value, uniform: bool) -> int:
+        owner = v.owner
+        if not isinstance(owner, Op):
+            return 0 if v not in self.home else 100
+        if owner.name == "llvm.alloca":
+            return 4
+        if not owner.spec.pure or owner.regions or (uniform and owner.name == "gpu.thread_id"):
+            return 100
+        return 1 + sum(self._cost(o, uniform) for o in owner.operands)
+
+    # -- storage ------------------------------------------------------------------------------
+    def array(self, kind: Type, count: int = 1, alignment: int = 0) -> Value:
+        """Memory for ``count`` values of every thread of a block, taken once per worker."""
+        d = self.context.block_dim
+        size = _hoisted(self.head, "arith.muli", (d[0], d[1]), I64)
+        size = _hoisted(self.head, "arith.muli", (size, d[2]), I64)
+        if count != 1:
+            times = _hoisted(self.head, "arith.constant", (), I64, {"value": count})
+            size = _hoisted(self.head, "arith.muli", (size, times), I64)
+        attrs = {"elem_type": kind, "count": count, "alignment": max(8, alignment, kind.bits // 8)}
+        return _hoisted(self.head, "llvm.alloca", (size,), _P, attrs)
+
+    def allocate(self, nodes: list[_Node]) -> None:
+        """Decide for every value how it gets from where it is made to where it is used."""
+        for v in self.asked(nodes):
+            self.met[v] = self.variable(v.type, "some"), self.variable(v.type, "all")
+        for v in self.uniform_uses(nodes):
+            if v in self.home and not self.again(v, True):
+                self.cells[v] = self.variable(v.type, v.name)
+        for v, home in list(self.home.items()):
+            owner = v.owner
+            users = self.used_in.get(v, set())
+            if isinstance(owner, Op) and owner.name == "llvm.alloca":  # its address may be anywhere
+                kind, alignment = owner.type_attr("elem_type"), owner.int_attr("alignment")
+                count = _padded(owner.int_attr("count"), max(1, kind.bits // 8), alignment)
+                self.arrays[v] = (self.array(kind, count, alignment), kind, count)
+            elif isinstance(owner, Op) and owner.name == "weft.slot":
+                if len(users) > 1 or any(u.in_loop for u in users):
+                    kind = owner.type_attr("elem_type")
+                    self.arrays[v] = (self.array(kind), kind, 1)
+                else:
+                    attrs = dict(owner.attrs)
+                    self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, attrs)
+            elif users - {home} and not self.again(v, False):
+                self.arrays[v] = (self.array(v.type), v.type, 1)
+
+    def asked(self, nodes: list[_Node]) -> list[Value]:
+        """What threads are asked for anywhere."""
+        return [v for n in nodes for v in (*n.asked, *(v for part in n.parts for v in self.asked(part)))]
+
+    def variable(self, kind: Type, name: str) -> Value:
+        """A variable of the block."""
+        return _hoisted(self.head, "weft.slot", (), pointer(5), {"elem_type": kind, "name": name})
+
+    # -- emission -----------------------------------------------------------------------------
+    def emit(self) -> None:
+        """The whole block."""
+        nodes = self.nodes(self.kernel.body.ops, False)
+        self.survey(nodes)
+        self.allocate(nodes)
+        if self.returns_early:
+            self.alive = self.array(I8)
+            self.left = self.variable(I64, "left")
+            b = self.b
+            count = b.value(
+                "arith.muli",
+                (b.value("arith.muli", (self.bounds[0], self.bounds[1]), I64), self.bounds[2]),
+                I64,
+            )
+            b.emit("weft.set", (self.left, count))
+            self.threads(lambda s: s.set_alive(1), guard=False)
+        self.sequence(nodes)
+
+    def sequence(self, nodes: list[_Node]) -> None:
+        """Some pieces, one after the other."""
+        for node in nodes:
+            if node.op is None:
+                self.threads(node.copy_into, home=node)
+            elif node.op.name != "gpu.barrier":
+                self.control(node)
+
+    def uniform_value(self, v: Value) -> Value:
+        """A value that is the same for all threads, outside the thread loops."""
+        found = self.uniform.get(v)
+        if found is not None:
+            return found
+        cell = self.met[v][0] if v in self.met else self.cells.get(v)
+        if cell is not None:
+            return self.b.value("weft.get", (cell,), v.type)
+        owner = v.owner
+        if not isinstance(owner, Op):
+            return v
+        rewriter = Rewriter(self.b, self.context, self.layout, self.users, self.head)
+        rewriter.mapping = {o: self.uniform_value(o) for o in owner.operands}
+        rewriter.op(owner)
+        return rewriter.lookup(v)
+
+    def control(self, node: _Node) -> None:
+        """Control flow that all threads take together."""
+        op, b = node.op, self.b
+        assert op is not None
+        b.loc = op.loc
+        if op.name in _JUMPS:
+            b.emit(op.name)
+            return
+        if op.name != "weft.while":
+            self.meet(node)
+        operands = tuple([self.uniform_value(v) for v in op.operands])
+        regions: list[Region] = []
+        for n, (old, part) in enumerate(zip(op.regions, node.parts, strict=True)):
+            made = Region([])
+            for arg in old.args:
+                new = Value(arg.type, made, arg.name)
+                made.args.append(new)
+                self.uniform[arg] = new
+            with b.into(made):
+                is_condition = op.name == "weft.while" and n == 0
+                if op.name in ("weft.for", "weft.while") and not is_condition and self.left is not None:
+                    self.stop_when_all_left()
+                self.sequence(part)
+                if is_condition:
+                    self.meet(node)
+                    b.emit("weft.condition", (self.uniform_value(old.ops[-1].operands[0]),))
+            regions.append(made)
+        b.emit(op.name, operands, (), dict(op.attrs), tuple(regions))
+
+    def meet(self, node: _Node) -> None:
+        """Ask all threads for a decision; where they disagree, end the block."""
+        b = self.b
+        for v in node.asked:
+            some, all_ = self.met[v]
+            b.emit("weft.set", (some, b.constant(0, v.type)))
+            b.emit("weft.set", (all_, b.constant(-1, v.type)))
+            self.threads(lambda s, v=v, met=(some, all_): tally(s.b, s.lookup(v), *met), home=node.asking)
+            stop = Region()
+            with b.into(stop):
+                b.live = True
+                self.report(node, v)
+                b.emit("weft.exit_block")
+            b.emit("weft.if", (disagree(b, some, all_, v.type),), (), {}, (stop, Region()))
+
+    def report(self, node: _Node, v: Value) -> None:
+        """Tell the runtime which threads disagree."""
+        parting = node.parting
+        assert parting is not None
+        first = self.variable(I64, "first"), self.variable(I64, "first_value")
+        self.b.emit("weft.set", (first[0], self.b.constant(-1, I64)))
+        self.threads(
+            lambda s: report(s.b, s.context, s.thread(), s.lookup(v), first, parting), home=node.asking
+        )
+
+    def stop_when_all_left(self) -> None:
+        """Leave a loop that no thread is in any more."""
+        b = self.b
+        assert self.left is not None
+        none = b.value(
+            "arith.cmpi",
+            (b.value("weft.get", (self.left,), I64), b.constant(0, I64)),
+            I1,
+            {"predicate": "sle"},
+        )
+        stop = Region()
+        with b.into(stop):
+            b.emit("weft.break")
+        b.emit("weft.if", (none,), (), {}, (stop, Region()))
+
+    def threads(
+        self, body: Callable[[_Segment], None], *, home: _Node | None = None, guard: bool = True
+    ) -> None:
+        """``body(segment)`` inside loops over the threads of the block."""
+        b = self.b
+        regions = [Region([]) for _ in range(3)]
+        for region, name in zip(regions, ("thread_x", "thread_y", "thread_z"), strict=True):
+            region.args.append(Value(I64, region, name))
+        ids = [r.args[0] for r in regions]
+        c = self.context
+        context = Context(c.state, c.block_id, ids, c.block_dim, c.grid_dim, c.shared)
+        with b.into(regions[0]):
+            b.live = True
+            segment = _Segment(self, context, home)
+            segment.thread()  # here, where it dominates every use
+            if guard and self.alive is not None:
+                inner = Region()
+                with b.into(inner):
+                    body(segment)
+                b.emit("weft.if", (segment.is_alive(),), (), {}, (inner, Region()))
+            else:
+                body(segment)
+        loop_nest(b, regions, self.bounds)
+
+
+def _decides(op: Op) -> tuple[Value, ...]:
+    """What control flow goes by."""
+    return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
+
+
+def _padded(count: int, size: int, alignment: int) -> int:
+    """So many elements that what follows them is aligned too."""
+    while count * size % alignment:
+        count += 1
+    return count
+
+
+def _hoisted(
+    head: list[Op],
+    name: str,
+    operands: tuple[Value, ...],
+    kind: Type,
+    attrs: Mapping[str, Attribute] | None = None,
+) -> Value:
+    op = Op(SPECS[name], operands, attrs or {}, (), (kind,), (0, 0))
+    head.append(op)
+    return op.result
+
+
+class _Segment(Rewriter):
+    """Copies one segment for the thread at hand."""
+
+    def __init__(self, body: BarrierBody, context: Context, home: _Node | None) -> None:
+        super().__init__(body.b, context, body.layout, body.users, body.head)
+        self.body = body
+        self.home = home
+        self.mapping.update(body.uniform)
+        self.linear: Value | None = None
+
+    def thread(self) -> Value:
+        """The thread's number in its block."""
+        if self.linear is None:
+            b, (x, y, z), d = self.b, self.context.thread_id, self.context.block_dim
+            upper = b.value("arith.addi", (y, b.value("arith.muli", (d[1], z), I64)), I64)
+            self.linear = b.value("arith.addi", (x, b.value("arith.muli", (d[0], upper), I64)), I64)
+        return self.linear
+
+    def at(self, array: Value, kind: Type, count: int = 1) -> Value:
+        """The address of this thread's part of an array."""
+        b = self.b
+        index = self.thread()
+        if count != 1:
+            index = b.value("arith.muli", (index, b.constant(count, I64)), I64)
+        return b.value("llvm.getelementptr", (array, index), _P, {"elem_type": kind})
+
+    def set_alive(self, flag: int) -> None:
+        """Note whether the thread takes part in what follows."""
+        b = self.b
+        assert self.body.alive is not None
+        b.emit("weft.set", (self.at(self.body.alive, I8), b.constant(flag, I8)))
+
+    def is_alive(self) -> Value:
+        """Whether the thread has not returned yet."""
+        b = self.b
+        assert self.body.alive is not None
+        flag = b.value("weft.get", (self.at(self.body.alive, I8),), I8)
+        return b.value("arith.cmpi", (flag, b.constant(0, I8)), I1, {"predicate": "ne"})
+
+    def returns(self, op: Op) -> None:
+        b, left = self.b, self.body.left
+        if left is not None:
+            self.set_alive(0)
+            b.emit(
+                "weft.set",
+                (left, b.value("arith.subi", (b.value("weft.get", (left,), I64), b.constant(1, I64)), I64)),
+            )
+        b.emit("weft.exit_thread")
+
+    def lookup(self, v: Value) -> Value:
+        found = self.mapping.get(v)
+        if found is not None:
+            return found
+        body = self.body
+        scalar = body.scalars.get(v)
+        if scalar is not None:
+            return scalar
+        kept = body.arrays.get(v)
+        if kept is not None:
+            array, kind, count = kept
+            address = self.at(array, kind, count)
+            owner = v.owner
+            if isinstance(owner, Op) and owner.name == "llvm.alloca":
+                return self.b.value("llvm.addrspacecast", (address,), v.type)
+            if isinstance(owner, Op) and owner.name == "weft.slot":
+                return address
+            return self.b.value("weft.get", (address,), kind)
+        owner = v.owner
+        if isinstance(owner, Op) and v in body.home and body.home[v] is not self.home:
+            super().op(owner)
+            return self.mapping.pop(v)
+        return v
+
+    def op(self, op: Op) -> None:
+        if op.name in ("weft.slot", "llvm.alloca"):
+            return
+        super().op(op)
+        for v in op.results:
+            kept = self.body.arrays.get(v)
+            made = self.mapping.get(v)
+            if made is None:
+                continue
+            if kept is not None:
+                self.b.emit("weft.set", (self.at(kept[0], kept[1]), made))
+            cell = self.body.cells.get(v)
+            if cell is not None:
+                self.b.emit("weft.set", (cell, made))

@@ -1,0 +1,187 @@
+"""Guards that end a thread loop instead of being tested in it.
+
+``if row < height and col < width:`` around a kernel's body holds for a stretch of threads that starts
+with the first. Where the tested index is the thread's plus something the block shares, and the limit
+is shared too, the loop over threads simply ends there, and what remains vectorises without masks.
+
+The threads are the first so many only where the index does not wrap around; so it must be known to stay
+within 63 bits, as what is made of the block's place, constants and narrower integers does. Another guard is
+tested in the loop as it is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.compiler.ir.core import Function, Op, Value
+from weft.compiler.ir.types import I64, IntType
+
+__all__ = ["Bound", "take_guards"]
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+_FAR = 1 << 62
+"""Indices and what they are made of are followed as far as this, either way."""
+_PLACE = (0, (1 << 31) - 1)
+"""What of a launch's extents and a thread's place can be; of those that ever end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Threads along ``axis`` run while thread + sum(``offsets``) < ``limit`` (``<=`` if inclusive).
+
+    That sum is always from ``least`` to ``greatest``, so that limits beyond these are the same as they.
+    """
+
+    axis: int
+    offsets: tuple[Value, ...]
+    limit: Value
+    inclusive: bool
+    least: int
+    greatest: int
+
+
+def take_guards(kernel: Function) -> list[Bound]:
+    """Take the guard off the kernel's body, where it has this form; gives the bounds it stood for.
+
+    Only for bodies without barriers: there a thread outside the range would have nothing to do.
+    """
+    ops = kernel.body.ops
+    at = next((n for n, op in enumerate(ops) if not op.spec.pure and op.name != "weft.slot"), len(ops))
+    if at == len(ops) or ops[at].name != "weft.if":
+        return []
+    guard = ops[at]
+    then, other = guard.regions
+    pure = {v for op in ops[:at] for v in op.results}
+    analysis = _Analysis(pure, set(kernel.args))
+    if not other.ops and [op.name for op in ops[at + 1 :]] == ["weft.return"]:
+        bounds, left = analysis.split(guard.operands[0], negated=False)
+        if bounds and not left:
+            ops[at : at + 1] = then.ops
+            if then.ops and then.ops[-1].spec.terminator:
+                del ops[ops.index(then.ops[-1]) + 1 :]
+        return bounds
+    if not other.ops and [op.name for op in then.ops] == ["weft.return"]:
+        bounds, left = analysis.split(guard.operands[0], negated=True)
+        if bounds and not left:
+            del ops[at]
+        return bounds
+    if not then.ops and [op.name for op in other.ops] == ["weft.return"]:
+        bounds, left = analysis.split(guard.operands[0], negated=False)
+        if bounds and not left:
+            del ops[at]
+        return bounds
+    return []
+
+
+class _Analysis:
+    def __init__(self, pure: set[Value], arguments: set[Value]) -> None:
+        self.pure = pure
+        self.arguments = arguments
+        self.threads: dict[Value, set[str] | None] = {}
+        self.ranges: dict[Value, tuple[int, int] | None] = {}
+
+    def axes(self, v: Value) -> set[str] | None:
+        """What of the thread indices and the block's x ``v`` depends on; None where that is not known."""
+        if v in self.threads:
+            return self.threads[v]
+        owner = v.owner
+        found: set[str] | None
+        if v in self.arguments:
+            found = set()
+        elif not isinstance(owner, Op) or v not in self.pure:
+            found = None
+        elif owner.name == "gpu.thread_id":
+            found = {str(owner.attrs["dimension"])}
+        elif owner.name == "gpu.block_id" and owner.attrs["dimension"] == "x":
+            found = {"block"}
+        else:
+            found = set()
+            for operand in owner.operands:
+                inner = self.axes(operand)
+                found = None if inner is None or found is None else found | inner
+        self.threads[v] = found
+        return found
+
+    def thread_plus(self, v: Value) -> tuple[str, tuple[Value, ...]] | None:
+        """``v`` as a thread index plus values that the block shares."""
+        owner = v.owner
+        if not isinstance(owner, Op) or v not in self.pure:
+            return None
+        if owner.name == "gpu.thread_id":
+            return str(owner.attrs["dimension"]), ()
+        if owner.name != "arith.addi":
+            return None
+        for one, rest in (owner.operands, reversed(owner.operands)):
+            inner = self.thread_plus(one)
+            if inner is not None and self.shared(rest, inner[0]):
+                return inner[0], (*inner[1], rest)
+        return None
+
+    def range(self, v: Value) -> tuple[int, int] | None:
+        """The least and the greatest that ``v`` can be, signed; None where it may be far, or wrap around."""
+        if v not in self.ranges:
+            found = self._range(v)
+            near = found is not None and -_FAR <= found[0] <= found[1] < _FAR
+            self.ranges[v] = found if near else None
+        return self.ranges[v]
+
+    def _range(self, v: Value) -> tuple[int, int] | None:
+        owner = v.owner
+        if not isinstance(owner, Op):
+            return None
+        if owner.name == "arith.constant":
+            value = owner.attrs["value"]
+            return (value, value) if isinstance(value, int) else None
+        if owner.name in ("gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim"):
+            return _PLACE
+        if owner.name in ("arith.extsi", "arith.extui") and isinstance(owner.operands[0].type, IntType):
+            bits = owner.operands[0].type.bits
+            return (-(1 << bits - 1), (1 << bits - 1) - 1) if owner.name[-2] == "s" else (0, (1 << bits) - 1)
+        if owner.name not in ("arith.addi", "arith.subi", "arith.muli") or v.type is not I64:
+            return None
+        one, other = (self.range(operand) for operand in owner.operands)
+        if one is None or other is None:
+            return None
+        if owner.name == "arith.muli":
+            ends = [a * c for a in one for c in other]
+            return min(ends), max(ends)
+        if owner.name == "arith.subi":
+            other = -other[1], -other[0]
+        return one[0] + other[0], one[1] + other[1]
+
+    def shared(self, v: Value, axis: str) -> bool:
+        """Whether ``v`` is known where the loop along ``axis`` begins: blocks along x run inside y."""
+        axes = self.axes(v)
+        return axes is not None and axes <= ({"block"} if axis == "x" else set[str]())
+
+    def split(self, condition: Value, negated: bool) -> tuple[list[Bound], list[Value]]:
+        """The bounds among the parts of a condition, and the parts that are none."""
+        owner = condition.owner
+        if isinstance(owner, Op) and owner.name == ("arith.ori" if negated else "arith.andi"):
+            bounds: list[Bound] = []
+            left: list[Value] = []
+            for part in owner.operands:
+                more, rest = self.split(part, negated)
+                bounds += more
+                left += rest
+            return bounds, left
+        bound = self.bound(condition, negated)
+        return ([bound], []) if bound is not None else ([], [condition])
+
+    def bound(self, condition: Value, negated: bool) -> Bound | None:
+        owner = condition.owner
+        if not isinstance(owner, Op) or owner.name != "arith.cmpi":
+            return None
+        predicate = str(owner.attrs["predicate"])
+        left, right = owner.operands
+        if negated:
+            predicate = {"sge": "slt", "sgt": "sle", "sle": "sgt", "slt": "sge"}.get(predicate, "")
+        if predicate in ("sgt", "sge"):
+            left, right = right, left
+            predicate = {"sgt": "slt", "sge": "sle"}[predicate]
+        if left.type is not I64 or predicate not in ("slt", "sle"):
+            return None
+        found, ends = self.thread_plus(left), self.range(left)
+        if found is None or ends is None or not self.shared(right, found[0]):
+            return None
+        return Bound(_AXES[found[0]], found[1], right, predicate == "sle", *ends)

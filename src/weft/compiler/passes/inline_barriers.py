@@ -1,0 +1,201 @@
+"""Helpers that wait at barriers, put into the kernels that call them: these are split there."""
+
+from __future__ import annotations
+
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.clone import clone_region
+from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
+from weft.compiler.ir.types import I1, pointer
+from weft.compiler.passes.first_threads import differs
+from weft.diagnostics import CompileError, Location
+
+__all__ = ["has_barrier", "inline_barriers"]
+
+_HOISTED = frozenset({"weft.slot", "llvm.alloca"})
+_LOOPS = frozenset({"weft.for", "weft.while"})
+
+
+def has_barrier(region: Region) -> bool:
+    """Whether threads wait for each other in the region itself."""
+    return any(op.name == "gpu.barrier" for op in region.walk())
+
+
+def _returns(ops: list[Op]) -> bool:
+    return any(op.name == "weft.return" for op in Region([], ops).walk())
+
+
+def inline_barriers(module: Module) -> None:
+    """Inline all helpers with barriers, innermost first, and drop them."""
+    functions = {f.name: f for f in module.functions}
+    while True:
+        waiting = {f.name for f in module.functions if not f.kernel and has_barrier(f.body)}
+        changed = [_Inliner(f, functions, waiting).run() for f in module.functions]
+        if not any(changed):
+            module.functions = [f for f in module.functions if f.name not in waiting]
+            return
+
+
+def _called_from(loc: Loc, call: Op, callee: Function) -> Loc:
+    """A place in a function, for its code where it was called."""
+    if len(loc) == 2:
+        return loc[0], loc[1], callee, call.loc
+    return loc[0], loc[1], loc[2], _called_from(loc[3], call, callee)
+
+
+class _Inliner:
+    """The calls in one function's body."""
+
+    def __init__(self, function: Function, functions: dict[str, Function], waiting: set[str]) -> None:
+        self.body = function.body
+        self.functions = functions
+        self.waiting = waiting
+        self.head: list[Op] = []
+        self.results: dict[Value, Value] = {}
+
+    def run(self) -> bool:
+        """Whether there was any."""
+        changed = self.region(self.body)
+        if changed:
+            for op in self.body.walk():
+                op.operands = tuple([self.resolved(v) for v in op.operands])
+            self.body.ops[:0] = self.head
+        return changed
+
+    def resolved(self, v: Value) -> Value:
+        """What stands for a value, through chains of calls that hand it on."""
+        while v in self.results:
+            v = self.results[v]
+        return v
+
+    def region(self, region: Region) -> bool:
+        changed = False
+        out: list[Op] = []
+        for op in region.ops:
+            for inner in op.regions:
+                changed |= self.region(inner)
+            if op.name == "func.call" and op.attrs["callee"] in self.waiting:
+                out.extend(self.inlined(op, self.functions[str(op.attrs["callee"])]))
+                changed = True
+            else:
+                out.append(op)
+        region.ops[:] = out
+        return changed
+
+    def inlined(self, call: Op, callee: Function) -> list[Op]:
+        """The callee's operations in place of a call of it."""
+        mapping: dict[Value, Value] = dict(zip(callee.args, call.operands, strict=True))
+        made = clone_region(callee.body, mapping)
+        for op in made.walk():
+            op.loc = _called_from(op.loc, call, callee)
+        self.head.extend(op for op in made.ops if op.name in _HOISTED)
+        ops = [op for op in made.ops if op.name not in _HOISTED]
+        last = ops[-1]
+        if _returns(ops[:-1]):
+            leaving = _Leaving(call, callee)
+            out = leaving.body(ops)
+            self.head.extend(leaving.slots)
+            self.results.update(zip(call.results, leaving.results, strict=True))
+            return out
+        self.results.update(zip(call.results, last.operands, strict=True))
+        return ops[:-1]
+
+
+class _Leaving:
+    """A body that returns from within, as one that runs to its end.
+
+    What it returns is kept in slots, and flags say that it has returned: loops are left by them, and what
+    follows is skipped. Each operation that may return has its own, so that what is the same for all
+    threads is told from what is not. All threads skip a barrier or none does, as the language has it.
+    """
+
+    def __init__(self, call: Op, callee: Function) -> None:
+        self.call, self.callee = call, callee
+        self.b = Builder()
+        self.b.loc = call.loc
+        self.slots: list[Op] = []
+        self.kept = [self.slot(r) for r in call.results]
+        self.flags: list[Value] = []
+        """Of the operations around that ask for them."""
+        self.results: list[Value] = []
+
+    def slot(self, like: Value) -> Value:
+        """A slot for values of this type."""
+        with self.b.into(Region()) as made:
+            self.b.emit("weft.slot", (), (pointer(5),), {"elem_type": like.type, "name": like.name})
+        self.slots.extend(made.ops)
+        return made.ops[0].result
+
+    def body(self, ops: list[Op]) -> list[Op]:
+        """The operations, and after them the values that were returned."""
+        b = self.b
+        with b.into(Region()) as made:
+            self.sequence(ops, in_loop=False, waits=False)
+            self.results = [
+                b.value("weft.get", (s,), r.type) for s, r in zip(self.kept, self.call.results, strict=True)
+            ]
+        return made.ops
+
+    def sequence(self, ops: list[Op], *, in_loop: bool, waits: bool) -> None:
+        """Emit operations of which some return; in a loop a return has left it.
+
+        ``waits``: whether a barrier may follow them.
+        """
+        b = self.b
+        for n, op in enumerate(ops):
+            b.loc = op.loc
+            if op.name == "weft.return":
+                for slot, value in zip(self.kept, op.operands, strict=True):
+                    b.emit("weft.set", (slot, value))
+                for flag in self.flags:
+                    b.emit("weft.set", (flag, b.constant(True, I1)))
+                if in_loop:
+                    b.emit("weft.break")
+                return
+            if op.name == "llvm.unreachable":  # behind the last return
+                return
+            if not _returns([op]):
+                b.region.ops.append(op)
+                continue
+            flag = self.slot(Value(I1, None, "returned"))
+            b.emit("weft.set", (flag, b.constant(False, I1)))
+            b.region.ops.append(op)
+            self.flags.append(flag)
+            is_loop, rest = op.name in _LOOPS, Region([], ops[n + 1 :])
+            still = waits or has_barrier(rest)
+            if still and not is_loop and differs(op.operands[0], lambda _: False):
+                self.refuse(op)
+            for region in op.regions:
+                inner = region.ops[:]
+                region.ops.clear()
+                with b.into(region):
+                    waiting = still or (is_loop and has_barrier(Region([], [op])))
+                    self.sequence(inner, in_loop=in_loop or is_loop, waits=waiting)
+            self.flags.pop()
+            b.loc = op.loc
+            if is_loop and in_loop:
+                with b.into(Region()) as leave:
+                    b.emit("weft.break")
+                b.emit("weft.if", (b.value("weft.get", (flag,), I1),), (), {}, (leave, Region()))
+            elif not in_loop:
+                self.unless_returned(flag, rest, waits)
+                return
+
+    def unless_returned(self, flag: Value, rest: Region, waits: bool) -> None:
+        """Emit what follows an operation that may have returned."""
+        b = self.b
+        with b.into(Region()) as following:
+            self.sequence(rest.ops, in_loop=False, waits=waits)
+        if following.ops:
+            gone = b.value("weft.get", (flag,), I1)
+            b.emit("weft.if", (gone,), (), {}, (Region(), following))
+
+    def refuse(self, branch: Op) -> None:
+        """The threads that return would not come to the barrier that others wait at."""
+        name = self.callee.source_name
+        raise CompileError.at(
+            "barrier-return",
+            f"{name} returns here for some threads, and others wait at its barrier",
+            Location(self.callee.file, branch.loc[0], branch.loc[1]),
+            notes=("all threads of a block reach a barrier, or none",),
+            hints=("wait before you return, or return from the kernel itself",),
+        )

@@ -1,0 +1,99 @@
+"""Decisions before barriers: all threads of a block must take them alike.
+
+Where the analysis knows that they do, nothing is done. Where the first threads are certain not to, the
+kernel is refused. Else the block asks all its threads, and ends where they disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Function, Loc, Op, Region, Value
+from weft.compiler.ir.types import I1, I64, Type
+from weft.compiler.passes.first_threads import differs
+from weft.compiler.passes.thread_context import Context
+from weft.compiler.passes.uniformity import Uniformity
+from weft.diagnostics import CompileError
+from weft.diagnostics.parted import Parting, Place
+
+__all__ = ["Decisions", "disagree", "find_barrier", "report", "tally"]
+
+
+def find_barrier(region: Region) -> Op | None:
+    """The first barrier in a region."""
+    return next((op for op in region.walk() if op.name == "gpu.barrier"), None)
+
+
+class Decisions:
+    """The control flow around the barriers of a kernel.
+
+    Args:
+        kernel: The kernel.
+        functions: All functions of the module, by their names.
+    """
+
+    def __init__(self, kernel: Function, functions: Mapping[str, Function]) -> None:
+        self.kernel = kernel
+        self.uniformity = Uniformity(kernel, functions)
+
+    def asked(self, op: Op, barrier: Op | None) -> list[Value]:
+        """What all threads must be asked for before ``op``; ``barrier`` is that of the loop around it.
+
+        Raises:
+            CompileError: they are certain to disagree.
+        """
+        values = [*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ())]
+        found = [v for v in values if not self.uniformity.same(v)]
+        if any(differs(v, self.uniformity.same) for v in found):
+            raise CompileError(self.parting(op, barrier).certain())
+        return found
+
+    def parting(self, op: Op, barrier: Op | None) -> Parting:
+        """The place of a decision and of the barrier behind it."""
+        own = next((b for b in map(find_barrier, op.regions) if b is not None), None)
+        return Parting(self.place(op.loc), self.place((own or barrier or op).loc))
+
+    def place(self, loc: Loc) -> Place:
+        """A place of the kernel, or of a function that was put into it."""
+        return (self.kernel.file if len(loc) == 2 else loc[2].file), loc[0], loc[1]
+
+
+def tally(b: Builder, value: Value, some: Value, all_: Value) -> None:
+    """Take one thread's value into the bits that some threads have and those that all have."""
+    kind = value.type
+    b.emit("weft.set", (some, b.value("arith.ori", (b.value("weft.get", (some,), kind), value), kind)))
+    b.emit("weft.set", (all_, b.value("arith.andi", (b.value("weft.get", (all_,), kind), value), kind)))
+
+
+def disagree(b: Builder, some: Value, all_: Value, kind: Type) -> Value:
+    """Whether a bit is set for some threads and not for all."""
+    clear = b.value("arith.xori", (b.value("weft.get", (all_,), kind), b.constant(-1, kind)), kind)
+    odd = b.value("arith.andi", (b.value("weft.get", (some,), kind), clear), kind)
+    return odd if kind is I1 else b.value("arith.cmpi", (odd, b.constant(0, kind)), I1, {"predicate": "ne"})
+
+
+def report(
+    b: Builder, context: Context, linear: Value, value: Value, first: tuple[Value, Value], parting: Parting
+) -> None:
+    """Tell the runtime of the thread at hand if it disagrees with the first one.
+
+    ``first`` are variables: the number of the first thread, -1 before it came, and its value.
+    """
+    wide = value
+    if value.type is not I64:
+        wide = b.value("arith.extui" if value.type is I1 else "arith.extsi", (value,), I64)
+    number, decision = (b.value("weft.get", (slot,), I64) for slot in first)
+    is_first = b.value("arith.cmpi", (number, b.constant(-1, I64)), I1, {"predicate": "eq"})
+    begin, compare, tell = Region(), Region(), Region()
+    with b.into(begin):
+        b.emit("weft.set", (first[0], linear))
+        b.emit("weft.set", (first[1], wide))
+    with b.into(tell):
+        ids = (*context.block_id, *context.thread_id)
+        operands = (context.state, *ids, number, decision, wide)
+        b.emit("weft.host_parted", operands, (), {"place": parting.text(), "flag": value.type is I1})
+    with b.into(compare):
+        other = b.value("arith.cmpi", (wide, decision), I1, {"predicate": "ne"})
+        b.emit("weft.if", (other,), (), {}, (tell, Region()))
+    b.emit("weft.if", (is_first,), (), {}, (begin, compare))

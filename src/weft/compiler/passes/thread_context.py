@@ -1,0 +1,210 @@
+"""Where no hardware holds them: thread and block indices, shared memory and the runtime's handle.
+
+They travel as values: computed by the entry, and handed to helpers as extra parameters (which
+inlining removes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.clone import clone_op
+from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
+from weft.compiler.ir.types import I8, I64, Type, pointer
+
+__all__ = ["Context", "Rewriter", "SharedLayout", "add_context_parameters", "needs_context"]
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+_OPS = frozenset(
+    {
+        "gpu.thread_id",
+        "gpu.block_id",
+        "gpu.block_dim",
+        "gpu.grid_dim",
+        "gpu.dynamic_shared_memory",
+        "weft.print",
+        "weft.failed",
+    }
+)
+_SHARED = 3
+
+
+@dataclass(slots=True)
+class Context:
+    """The values behind ``gpu.*`` for the code being written."""
+
+    state: Value
+    block_id: list[Value]
+    thread_id: list[Value]
+    block_dim: list[Value]
+    grid_dim: list[Value]
+    shared: Value
+
+    def values(self) -> list[Value]:
+        """All of them, in the order of a helper's extra parameters."""
+        return [self.state, *self.block_id, *self.thread_id, *self.block_dim, *self.grid_dim, self.shared]
+
+    @staticmethod
+    def of(values: list[Value]) -> Context:
+        """The context that ``values`` gave."""
+        return Context(values[0], values[1:4], values[4:7], values[7:10], values[10:13], values[13])
+
+
+@dataclass(slots=True)
+class SharedLayout:
+    """Offsets of the module's shared memory in a block's share, and where the dynamic part begins."""
+
+    offsets: dict[str, int] = field(default_factory=dict[str, int])
+    size: int = 0
+
+    @staticmethod
+    def of(module: Module) -> SharedLayout:
+        """The layout of a module's shared memory."""
+        made = SharedLayout()
+        for g in module.globals:
+            if g.space == _SHARED:
+                made.size = -(-made.size // g.align) * g.align
+                made.offsets[g.name] = made.size
+                made.size += _bytes(g)
+        made.size = -(-made.size // 128) * 128
+        return made
+
+
+def _bytes(g: Global) -> int:
+    return g.count * max(1, g.element.bits // 8)
+
+
+def needs_context(module: Module) -> set[str]:
+    """The helpers that use the context, themselves or through what they call."""
+    shared = {g.name for g in module.globals if g.space == _SHARED}
+    calls: dict[str, set[str]] = {}
+    found: set[str] = set()
+    for f in module.functions:
+        calls[f.name] = set()
+        for op in f.body.walk():
+            if op.name in _OPS or (op.name == "llvm.mlir.addressof" and op.attrs["global_name"] in shared):
+                found.add(f.name)
+            elif op.name == "func.call":
+                calls[f.name].add(str(op.attrs["callee"]))
+    while True:
+        more = {name for name, callees in calls.items() if callees & found} - found
+        if not more:
+            return found
+        found |= more
+
+
+class Rewriter:
+    """Copies operations, replacing what the context provides. ``head`` receives slots."""
+
+    def __init__(
+        self, b: Builder, context: Context, layout: SharedLayout, users: set[str], head: list[Op]
+    ) -> None:
+        self.b = b
+        self.context = context
+        self.layout = layout
+        self.users = users
+        self.head = head
+        self.mapping: dict[Value, Value] = {}
+
+    def lookup(self, v: Value) -> Value:
+        """The copy of a value."""
+        return self.mapping.get(v, v)
+
+    def lookups(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The copies of several values."""
+        return tuple([self.lookup(v) for v in values])
+
+    def region(self, region: Region) -> Region:
+        """A copy of a region."""
+        made = Region([])
+        for arg in region.args:
+            new = Value(arg.type, made, arg.name)
+            made.args.append(new)
+            self.mapping[arg] = new
+        with self.b.into(made):
+            self.b.live = True
+            for op in region.ops:
+                self.op(op)
+        return made
+
+    def returns(self, op: Op) -> None:
+        """A return: helpers keep theirs."""
+        self.b.emit("weft.return", self.lookups(op.operands))
+
+    def op(self, op: Op) -> None:
+        """Copy one operation to where the builder stands."""
+        b, c, name = self.b, self.context, op.name
+        b.loc = op.loc
+        if name.startswith("gpu."):
+            self._gpu(op)
+        elif name == "weft.return":
+            self.returns(op)
+        elif name in ("weft.slot", "llvm.alloca"):
+            made = clone_op(op, self.mapping, self.lookup)
+            self.head.append(made)
+        elif name == "weft.print":
+            b.emit("weft.host_print", (c.state, *self.lookups(op.operands)), (), {"site": op.attrs["site"]})
+        elif name == "weft.failed":
+            operands = (c.state, *c.block_id, *c.thread_id, *self.lookups(op.operands))
+            b.emit("weft.host_failed", operands, (), {"site": op.attrs["site"]})
+        elif name == "llvm.mlir.addressof" and op.attrs["global_name"] in self.layout.offsets:
+            offset = self.layout.offsets[str(op.attrs["global_name"])]
+            self.mapping[op.result] = self.shared(b.constant(offset, I64), op.result.type)
+        else:
+            self._copy(op)
+
+    def _copy(self, op: Op) -> None:
+        operands = self.lookups(op.operands)
+        if op.name == "func.call" and op.attrs["callee"] in self.users:
+            operands = (*operands, *self.context.values())
+        regions = tuple([self.region(r) for r in op.regions])
+        made = Op(op.spec, operands, op.attrs, regions, tuple([r.type for r in op.results]), op.loc)
+        if self.b.live:
+            self.b.region.ops.append(made)
+            self.b.live = not made.spec.terminator
+        for old, new in zip(op.results, made.results, strict=True):
+            self.mapping[old] = new
+
+    def _gpu(self, op: Op) -> None:
+        c = self.context
+        if op.name == "gpu.dynamic_shared_memory":
+            start = self.b.constant(self.layout.size, I64)
+            self.mapping[op.result] = self.shared(start, op.result.type)
+            return
+        table = {
+            "gpu.thread_id": c.thread_id,
+            "gpu.block_id": c.block_id,
+            "gpu.block_dim": c.block_dim,
+            "gpu.grid_dim": c.grid_dim,
+        }
+        self.mapping[op.result] = table[op.name][_AXES[str(op.attrs["dimension"])]]
+
+    def shared(self, offset: Value, kind: Type) -> Value:
+        """The address at a byte offset in the block's shared memory."""
+        at = self.b.value("llvm.getelementptr", (self.context.shared, offset), pointer(0), {"elem_type": I8})
+        return self.b.value("llvm.addrspacecast", (at,), kind)
+
+
+def add_context_parameters(module: Module, f: Function, layout: SharedLayout, users: set[str]) -> Function:
+    """A helper that takes its context as further parameters."""
+    extra = [Value(I64, None, f"context{n}") for n in range(13)] + [Value(pointer(0), None, "shared")]
+    made = Function(
+        f.name,
+        [*f.args, *extra],
+        f.results,
+        Region(),
+        False,
+        f.file,
+        f.line,
+        f.source_name,
+        f.over_rank,
+        inline=f.inline,
+    )
+    b = Builder()
+    b.region = made.body
+    rewriter = Rewriter(b, Context.of(extra), layout, users, [])
+    for op in f.body.ops:
+        rewriter.op(op)
+    made.body.ops[:0] = rewriter.head
+    return made

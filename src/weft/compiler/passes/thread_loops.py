@@ -1,0 +1,256 @@
+"""Kernels for targets without hardware threads: loops over blocks and threads around the body.
+
+The entry takes the packed arguments and the launch's record (``weft.abi.cpu_launch``), and takes
+chunks of blocks until none is left, so any number of workers may call it at once. A body without
+barriers is one nest of thread loops, the innermost marked parallel so that LLVM vectorises it; a
+body with barriers is split at them (``weft.compiler.passes.barrier_split``).
+"""
+
+from __future__ import annotations
+
+from weft.abi.cpu_launch import Launch
+from weft.abi.records import place_of
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Function, Module, Op, Region, Value
+from weft.compiler.ir.types import I1, I8, I32, I64, pointer
+from weft.compiler.passes.barrier_split import BarrierBody
+from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
+from weft.compiler.passes.guard_bounds import Bound, take_guards
+from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
+from weft.compiler.passes.meeting import Decisions
+from weft.compiler.passes.thread_context import (
+    Context,
+    Rewriter,
+    SharedLayout,
+    add_context_parameters,
+    needs_context,
+)
+
+__all__ = ["thread_loops"]
+
+_P = pointer(0)
+
+
+def thread_loops(module: Module) -> None:
+    """Rewrite every kernel of the module, in place."""
+    branch_at_assertions(module)
+    inline_barriers(module)
+    return_ends(module)
+    users = needs_context(module)
+    layout = SharedLayout.of(module)
+    made: list[Function] = []
+    for f in module.functions:
+        if f.kernel:
+            made += _Entry(module, f, layout, users).build()
+        else:
+            made.append(add_context_parameters(module, f, layout, users) if f.name in users else f)
+    module.functions[:] = made
+    module.globals = [g for g in module.globals if g.name not in layout.offsets]
+
+
+class _Entry:
+    """Builds the entry of one kernel."""
+
+    def __init__(self, module: Module, kernel: Function, layout: SharedLayout, users: set[str]) -> None:
+        self.module = module
+        self.kernel = kernel
+        self.layout = layout
+        self.users = users
+        self.b = Builder()
+        self.b.loc = (kernel.line, 0)
+        self.together = not layout.size and not has_barrier(kernel.body)
+        self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
+
+    def at(self, name: str, n: int = 0) -> Value:
+        """The address of a field of the launch record, or of its n-th element."""
+        b, (offset, size) = self.b, place_of(Launch, name)
+        place = (self.launch, b.constant(offset + n * size, I64))
+        return b.value("llvm.getelementptr", place, _P, {"elem_type": I8})
+
+    def field(self, name: str, n: int = 0) -> Value:
+        """The same field, widened to 64 bits."""
+        b, (_, size) = self.b, place_of(Launch, name)
+        attrs = {"alignment": size, "invariant": False, "volatile": False}
+        value = b.value("llvm.load", (self.at(name, n),), I32 if size == 4 else I64, attrs)
+        return b.value("arith.extui", (value,), I64) if size == 4 else value
+
+    def build(self) -> list[Function]:
+        """What a host calls, and the loops, which take the kernel's arguments one by one.
+
+        LLVM is told of a function's arguments, not of what is loaded, that nothing else reaches their memory.
+        """
+        k, b = self.kernel, self.b
+        place = (k.file, k.line, k.source_name)
+        entry = Function(k.name, [self.args, self.launch], (), Region(), True, *place)
+        name = f"{k.name}.loops"
+        with b.into(entry.body):
+            given = (*(self.parameter(n, a) for n, a in enumerate(k.args)), self.launch)
+            b.emit("func.call", given, (), {"callee": name})
+            b.emit("weft.return")
+        self.launch = Value(_P, None, "launch")
+        parameters = [Value(a.type, None, a.name) for a in k.args]
+        made = Function(name, [*parameters, self.launch], (), Region(), False, *place, inline=True)
+        made.alone = k.alone
+        b.region = made.body
+        grid = [self.field("grid", n) for n in range(3)]
+        block = [self.field("block", n) for n in range(3)]
+        total, chunk, state = (self.field(name) for name in ("total", "chunk", "state"))
+        size = b.value(
+            "arith.addi", (self.field("dynamic_shared"), b.constant(self.layout.size + 128, I64)), I64
+        )
+        attrs = {"elem_type": I8, "count": 0, "alignment": 128}
+        shared = b.emit("llvm.alloca", (size,), (_P,), attrs).result
+        start = b.emit("weft.slot", (), (pointer(5),), {"elem_type": I64, "name": "start"}).result
+        following = self.at("next")
+        zero, one = b.constant(0, I64), b.constant(1, I64)
+        condition, body, blocks = Region(), Region(), Region()
+        with b.into(condition):
+            attrs = {"bin_op": "add", "ordering": "monotonic", "syncscope": ""}
+            taken = b.value("llvm.atomicrmw", (following, chunk), I64, attrs)
+            b.emit("weft.set", (start, taken))
+            b.emit("weft.condition", (b.value("arith.cmpi", (taken, total), I1, {"predicate": "slt"}),))
+        head: list[Op] = []
+        with b.into(body):
+            first = b.value("weft.get", (start,), I64)
+            end = self.smaller(b.value("arith.addi", (first, chunk), I64), total)
+            b.emit("weft.while", (), (), {"blocks": True}, (self.more(start, end), blocks))
+        with b.into(blocks):
+            linear = b.value("weft.get", (start,), I64)
+            ids = self.block_ids(linear, grid)
+            count = one
+            if not self.together:
+                b.emit("weft.set", (start, b.value("arith.addi", (linear, one), I64)))
+            else:
+                row = b.value("arith.subi", (grid[0], ids[0]), I64)
+                count = self.smaller(b.value("arith.subi", (end, linear), I64), row)
+                b.emit("weft.set", (start, b.value("arith.addi", (linear, count), I64)))
+            context = Context(state, ids, [zero, zero, zero], block, grid, shared)
+            self.blocks(context, count, parameters, head)
+        made.body.ops.extend(head)
+        b.emit("weft.while", (), (), {}, (condition, body))
+        b.emit("weft.return")
+        return [made, entry]
+
+    def parameter(self, n: int, a: Value) -> Value:
+        """The kernel's n-th machine argument, from its slot of 8 bytes."""
+        b = self.b
+        at = b.value("llvm.getelementptr", (self.args, b.constant(n, I64)), _P, {"elem_type": I64})
+        attrs = {"alignment": 8, "invariant": False, "volatile": False}
+        if a.type is I1:
+            byte = b.value("llvm.load", (at,), I8, attrs)
+            return b.value("arith.cmpi", (byte, b.constant(0, I8)), I1, {"predicate": "ne"})
+        return b.value("llvm.load", (at,), a.type, attrs)
+
+    def block_ids(self, linear: Value, grid: list[Value]) -> list[Value]:
+        """x, y, z of the block with that linear number."""
+        b = self.b
+        x = b.value("arith.remui", (linear, grid[0]), I64)
+        rest = b.value("arith.divui", (linear, grid[0]), I64)
+        return [x, b.value("arith.remui", (rest, grid[1]), I64), b.value("arith.divui", (rest, grid[1]), I64)]
+
+    def smaller(self, x: Value, y: Value) -> Value:
+        """The smaller of two numbers."""
+        less = self.b.value("arith.cmpi", (x, y), I1, {"predicate": "slt"})
+        return self.b.value("arith.select", (less, x, y), I64)
+
+    def more(self, slot: Value, end: Value) -> Region:
+        """The condition that the slot's number is below ``end``."""
+        made, b = Region(), self.b
+        with b.into(made):
+            now = b.value("weft.get", (slot,), I64)
+            b.emit("weft.condition", (b.value("arith.cmpi", (now, end), I1, {"predicate": "slt"}),))
+        return made
+
+    def bound(self, axis: int, context: Context) -> Value:
+        """How many threads of the block run along an axis: all, or those inside an over= range."""
+        b, size = self.b, context.block_dim[axis]
+        if axis < self.kernel.over_rank:
+            begin = b.value("arith.muli", (context.block_id[axis], size), I64)
+            size = self.smaller(b.value("arith.subi", (self.field("over", axis), begin), I64), size)
+        return size
+
+    def blocks(self, context: Context, count: Value, parameters: list[Value], head: list[Op]) -> None:
+        """The work of ``count`` blocks that follow each other along x.
+
+        Without barriers and shared memory their threads may run in any order: row by row through all
+        of the blocks, so that memory is read in the order in which it lies.
+        """
+        b, k = self.b, self.kernel
+        if has_barrier(k.body):
+            bounds = [self.bound(axis, context) for axis in range(3)]
+            decisions = Decisions(k, {f.name: f for f in self.module.functions})
+            BarrierBody(b, k, context, self.layout, self.users, head, parameters, bounds, decisions).emit()
+            return
+        guards = take_guards(k)
+        regions = [Region([]) for _ in range(4)]
+        names = ("thread_x", "block_x", "thread_y", "thread_z")
+        x, block_x, y, z = (Value(I64, r, n) for r, n in zip(regions, names, strict=True))
+        for region, index in zip(regions, (x, block_x, y, z), strict=True):
+            region.args.append(index)
+        zero, one = b.constant(0, I64), b.constant(1, I64)
+        bounds = [self.narrowed(axis, context, guards, parameters) for axis in (1, 2)]
+        end = b.value("arith.addi", (context.block_id[0], count), I64)
+        inner = Context(
+            context.state,
+            [block_x, *context.block_id[1:]],
+            [x, y, z],
+            context.block_dim,
+            context.grid_dim,
+            context.shared,
+        )
+        rewriter = _ThreadRewriter(b, inner, self.layout, self.users, head)
+        rewriter.mapping.update(zip(k.args, parameters, strict=True))
+        with b.into(regions[0]):
+            for op in k.body.ops:
+                rewriter.op(op)
+        with b.into(regions[1]):
+            bounds.insert(0, self.narrowed(0, inner, guards, parameters))
+        loops = [
+            (regions[1], zero, bounds[0], regions[0]),
+            (regions[2], context.block_id[0], end, regions[1]),
+            (regions[3], zero, bounds[1], regions[2]),
+        ]
+        for outside, begin, stop, body in loops:
+            with b.into(outside):
+                b.emit("weft.for", (begin, stop, one), (), {"parallel": body is regions[0]}, (body,))
+        b.emit("weft.for", (zero, bounds[2], one), (), {"parallel": False}, (regions[3],))
+
+    def narrowed(self, axis: int, context: Context, guards: list[Bound], parameters: list[Value]) -> Value:
+        """How many threads run along an axis under the kernel's own guards, where ``b`` stands."""
+        rewriter = _BlockRewriter(self.b, context, self.layout, self.users, [])
+        rewriter.mapping.update(zip(self.kernel.args, parameters, strict=True))
+        size = self.bound(axis, context)
+        for guard in guards:
+            if guard.axis == axis:
+                size = self.smaller(rewriter.left(guard), size)
+        return size
+
+
+class _BlockRewriter(Rewriter):
+    """Computes, once for the block, values that its threads share."""
+
+    def lookup(self, v: Value) -> Value:
+        found = self.mapping.get(v)
+        if found is None:
+            assert isinstance(v.owner, Op)
+            self.op(v.owner)
+            found = self.mapping[v]
+        return found
+
+    def left(self, bound: Bound) -> Value:
+        """How many threads, from the first on, are within a bound."""
+        b = self.b
+        low, high = (bound.least - bound.inclusive, bound.greatest + 1 - bound.inclusive)
+        left = self.lookup(bound.limit)
+        for predicate, end in (("sgt", low), ("slt", high)):  # so that nothing below wraps around
+            limit = b.constant(end, I64)
+            within = b.value("arith.cmpi", (left, limit), I1, {"predicate": predicate})
+            left = b.value("arith.select", (within, left, limit), I64)
+        for offset in bound.offsets:
+            left = b.value("arith.subi", (left, self.lookup(offset)), I64)
+        return b.value("arith.addi", (left, b.constant(1, I64)), I64) if bound.inclusive else left
+
+
+class _ThreadRewriter(Rewriter):
+    def returns(self, op: Op) -> None:
+        self.b.emit("weft.exit_thread")

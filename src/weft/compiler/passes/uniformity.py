@@ -1,0 +1,143 @@
+"""Which values of a kernel are the same for all threads of a block.
+
+A value is the same if it is computed from what the block shares, and a variable if everything that it
+is given is the same and is given by all threads alike. What is loaded from memory that the kernel may
+write is not known to be, nor what atomic operations and assembly give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from weft.compiler.ir.core import Function, Op, Region, Value
+
+__all__ = ["Uniformity"]
+
+_LOOPS = frozenset({"weft.for", "weft.while"})
+_JUMPS = frozenset({"weft.break", "weft.continue"})
+_CONTROL = frozenset(
+    {"weft.if", "weft.condition", "weft.return", "weft.slot", "weft.set", "weft.get", "llvm.unreachable"}
+    | _LOOPS
+    | _JUMPS
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A variable is given a value, where ``decisions`` say who comes by."""
+
+    slot: Value
+    value: Value
+    decisions: tuple[Value, ...]
+
+
+class Uniformity:
+    """The analysis of one function, whose arguments are the same for all threads.
+
+    Args:
+        function: The function.
+        functions: All functions of the module, by their names.
+    """
+
+    def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
+        self._functions = functions
+        self._pure: dict[str, bool] = {}
+        self._known: dict[Value, bool] = {}
+        self._varying: set[Value] = set()
+        self._loops = {op.regions[0]: op for op in function.body.walk() if op.name == "weft.for"}
+        given = list(_given(function.body, ()))
+        for op in function.body.walk():
+            if op.name not in ("weft.get", "weft.set"):  # an address that goes elsewhere
+                self._varying.update(v for v in op.operands if _is_slot(v))
+            elif op.name == "weft.set" and _is_slot(op.operands[1]):
+                self._varying.add(op.operands[1])
+        changed = True
+        while changed:
+            self._known.clear()
+            changed = False
+            for one in given:
+                if one.slot not in self._varying and not all(map(self.same, (one.value, *one.decisions))):
+                    self._varying.add(one.slot)
+                    changed = True
+        self._known.clear()
+
+    def same(self, v: Value) -> bool:
+        """Whether all threads of a block that come to a use of ``v`` have the same value there."""
+        found = self._known.get(v)
+        if found is None:
+            self._known[v] = False  # a value that depends on itself
+            found = self._known[v] = self._same(v)
+        return found
+
+    def _same(self, v: Value) -> bool:
+        op = v.owner
+        if isinstance(op, Region):  # a loop's index; how far it goes is a decision of its own
+            loop = self._loops[op]
+            return self.same(loop.operands[0]) and self.same(loop.operands[2])
+        if op is None:
+            return True
+        if op.name == "weft.get":
+            return _is_slot(op.operands[0]) and op.operands[0] not in self._varying
+        if op.name == "func.call":
+            return self._is_pure(str(op.attrs["callee"])) and all(map(self.same, op.operands))
+        return _depends_on_operands(op) and all(map(self.same, op.operands))
+
+    def _is_pure(self, name: str) -> bool:
+        """Whether what a function gives depends on its arguments alone."""
+        if name not in self._pure:
+            self._pure[name] = False  # one that calls itself
+            ops = list(self._functions[name].body.walk())
+            self._pure[name] = all(
+                self._is_pure(str(op.attrs["callee"]))
+                if op.name == "func.call"
+                else op.name in _CONTROL or _depends_on_operands(op)
+                for op in ops
+            )
+        return self._pure[name]
+
+
+def _is_slot(v: Value) -> bool:
+    return isinstance(v.owner, Op) and v.owner.name == "weft.slot"
+
+
+def _depends_on_operands(op: Op) -> bool:
+    """Whether an operation gives the same wherever its operands are the same."""
+    if op.name == "llvm.call_intrinsic":
+        return op.attrs["effects"] == "none"
+    if op.name == "llvm.load":
+        return op.attrs["invariant"] is True
+    return op.spec.pure and op.name != "gpu.thread_id"
+
+
+def _given(region: Region, decisions: tuple[Value, ...]) -> Iterator[_Given]:
+    """What variables are given in a region that ``decisions`` lead to."""
+    for op in region.ops:
+        if op.name == "weft.set":
+            yield _Given(op.operands[0], op.operands[1], decisions)
+        inner = decisions
+        if op.name == "weft.if":
+            inner = (*decisions, *op.operands)
+        elif op.name in _LOOPS:
+            inner = (*decisions, *op.operands)
+            if op.name == "weft.while":
+                inner = (*inner, *op.regions[0].ops[-1].operands)
+            inner = (*inner, *_jumps(op.regions[-1]))
+        for one in op.regions:
+            yield from _given(one, inner)
+
+
+def _jumps(body: Region) -> Iterator[Value]:
+    """The decisions within a loop's body that end the loop or one round of it."""
+    for op in body.ops:
+        if op.name == "weft.if" and any(_leaves(region) for region in op.regions):
+            yield from op.operands
+            for region in op.regions:
+                yield from _jumps(region)
+
+
+def _leaves(region: Region) -> bool:
+    return any(
+        op.name in _JUMPS or (op.name == "weft.if" and any(_leaves(r) for r in op.regions))
+        for op in region.ops
+    )

@@ -1,0 +1,1 @@
+"""What needs a kernel and a device."""

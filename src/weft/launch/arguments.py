@@ -1,0 +1,224 @@
+"""The arguments of a launch: which parameter takes which, whether it does, and what the machine is given.
+
+How the calls of one form (a kernel, so many positional arguments, these keywords) are taken apart is
+found out once. That way takes only what is right; ``examine`` is the one that says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, cast, get_origin
+
+from weft.abi.artifact import Signature
+from weft.diagnostics import LaunchError, caller_location
+from weft.dtype import DType
+from weft.foreign.adopt import adopt
+from weft.foreign.arrays import ForeignArray, HostArray
+from weft.lang.accept import Mismatch, accept, element_dtype, note_mismatch
+from weft.lang.captured import reads_of_signature, remembered
+from weft.lang.decorators import Kernel
+from weft.lang.number import Number
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.problems import Problems
+from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
+from weft.lang.spec import NumberSpec, PointerSpec, Spec
+from weft.lang.type_variables import agree, note_clashes
+from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.context import BaseContext
+from weft.runtime.copies import own_buffer
+from weft.source.definition import Definition
+
+__all__ = ["OPTIONS", "Taken", "check_writes", "examine", "take"]
+
+OPTIONS = (
+    "grid_dim",
+    "block_dim",
+    "over",
+    "shared_mem_bytes",
+    "stream",
+    "cluster_dim",
+    "cooperative",
+    "pdl",
+)
+"""The keywords of a launch that are no parameters."""
+
+
+class Taken(NamedTuple):
+    """Arguments that the parameters have taken."""
+
+    specs: Mapping[str, Spec]
+    values: list[Any]
+    """The machine values, in the order of the parameters."""
+    memory: list[Any]
+    """The memory among the arguments: what has an address."""
+
+
+_FOREIGN = (ForeignArray, HostArray)
+
+Taker = Callable[[BaseContext, Any, list[Any], list[Any]], Spec]
+"""Of a context and a value: adds to the machine values and the memory. Raises Mismatch or LaunchError."""
+
+
+class _Source(NamedTuple):
+    """Where a call has a parameter's value."""
+
+    kind: str
+    key: Any
+
+
+class _Form:
+    """Calls of a function that give the same parameters by the same ways."""
+
+    def __init__(self, fn: Definition, sources: Mapping[str, Any]) -> None:
+        self.steps: list[tuple[str, str, Any, Taker]] = []
+        for p in parameters(fn):
+            source = sources[p.name]
+            kind, key = source if isinstance(source, _Source) else ("default", source)
+            self.steps.append((p.name, kind, key, _taker(p)))
+
+
+@remembered(reads_of_signature)
+def _form(fn: Definition, count: int, names: tuple[str, ...], bound: tuple[str, ...]) -> _Form | None:
+    """The form of calls; None where no such call is right."""
+    sources, problems = bind(
+        fn,
+        tuple(_Source("args", n) for n in range(count)),
+        {name: _Source("named", name) for name in names},
+        {name: _Source("bound", name) for name in bound},
+    )
+    return None if problems else _Form(fn, sources)
+
+
+def take(
+    context: BaseContext, kernel: Kernel[...], args: tuple[Any, ...], named: Mapping[str, Any]
+) -> Taken | None:
+    """What a launch gives its kernel; None where something is wrong."""
+    form = _form(kernel.definition, len(args), tuple(named), tuple(kernel.bound))
+    if form is None:
+        return None
+    specs: dict[str, Spec] = {}
+    values: list[Any] = []
+    memory: list[Any] = []
+    try:
+        for name, kind, key, taker in form.steps:
+            if kind == "args":
+                value = args[key]
+            elif kind == "named":
+                value = named[key]
+            else:
+                value = kernel.bound[key] if kind == "bound" else key
+            specs[name] = taker(context, value, values, memory)
+    except (Mismatch, LaunchError):
+        return None
+    return Taken(specs, values, memory) if agree(kernel.definition, specs) else None
+
+
+def examine(
+    context: BaseContext, kernel: Kernel[...], args: tuple[Any, ...], named: Mapping[str, Any]
+) -> tuple[Taken, Problems]:
+    """What a launch gives its kernel, as far as it is right, and all that is wrong."""
+    given, problems = bind(kernel.definition, args, named, kernel.bound, OPTIONS)
+    taken = Taken({}, [], [])
+    specs: dict[str, Spec] = {}
+    for p in parameters(kernel.definition):
+        if p.name not in given:
+            continue
+        at = argument_key(kernel.definition, p.name, len(args), named)
+        try:
+            specs[p.name] = _taker(p)(context, given[p.name], taken.values, taken.memory)
+        except Mismatch as found:
+            note_mismatch(problems, kernel.definition, p, found, at)
+        except LaunchError as error:  # a closed buffer, or one of another context
+            problems.extend(error.diagnostics, at)
+    note_clashes(problems, kernel.definition, specs, len(args), named)
+    return taken._replace(specs=specs), problems
+
+
+def check_writes(
+    signature: Signature, kernel: Kernel[...], taken: Taken, args: tuple[Any, ...], named: Mapping[str, Any]
+) -> None:
+    """Whether the kernel leaves arrays alone that are read-only.
+
+    Raises:
+        LaunchError: it writes to one.
+    """
+    problems = Problems()
+    for p, array in zip((p for p in signature.parameters if p.pointer), taken.memory, strict=True):
+        if p.written and isinstance(array, ForeignArray) and array.read_only:
+            name = p.name.partition(".")[0]
+            message = f"{kernel.__name__} writes to `{p.name}`, but the {array.made_by} is read-only"
+            problems.add(
+                "array-readonly",
+                message,
+                array.read_only,
+                at=argument_key(kernel.definition, name, len(args), named),
+            )
+    if problems:
+        raise LaunchError(problems.placed(caller_location(), len(args)))
+
+
+def _taker(p: Parameter) -> Taker:
+    """How a parameter takes its argument: quickly where it is of the usual kind."""
+
+    def general(context: BaseContext, value: Any, values: list[Any], memory: list[Any]) -> Spec:
+        spec, leaves = accept(p, value if p.comptime else adopt(context, p.annotation, value))
+        for leaf, item in zip(spec.leaves(), leaves, strict=True):
+            if leaf.type.lanes > 1:
+                values.extend(item)
+                continue
+            if leaf.pointer:
+                memory.append(item)
+                item = own_buffer(context, item, f"argument `{p.name}`")
+            values.append(item)
+        return spec
+
+    origin: Any = get_origin(p.annotation) or p.annotation
+    if p.comptime or p.annotation is MISSING or not isinstance(origin, type):
+        return general
+    if issubclass(origin, Number) and origin.lanes == 1:
+        return _number_taker(origin.dtype, general)
+    dtype = element_dtype(p.annotation) if origin is Pointer else None
+    return general if dtype is None else _pointer_taker(p, dtype, general)
+
+
+def _number_taker(dtype: DType, general: Taker) -> Taker:
+    spec = NumberSpec(dtype)
+    whole: tuple[int, int] | None = None
+    exact = 0.0
+    if dtype.is_integer:
+        whole = dtype.least, dtype.greatest
+    elif dtype is DType.float32:
+        whole, exact = (-(1 << 24), 1 << 24), 3.4028234e38
+    elif dtype is DType.float64:
+        whole, exact = (-(1 << 53), 1 << 53), float("inf")
+    if whole is None:
+        return general
+    low, high = whole
+
+    def take_number(context: BaseContext, value: Any, values: list[Any], memory: list[Any]) -> Spec:
+        kind = cast("type[Any]", type(value))
+        if (kind is int and low <= value <= high) or (kind is float and -exact < value < exact):
+            values.append(value)
+            return spec
+        return general(context, value, values, memory)
+
+    return take_number
+
+
+def _pointer_taker(p: Parameter, dtype: DType, general: Taker) -> Taker:
+    spec = PointerSpec(dtype, AddressSpace.GLOBAL)
+
+    def take_pointer(context: BaseContext, value: Any, values: list[Any], memory: list[Any]) -> Spec:
+        if type(value) is not DeviceBuffer:
+            value = adopt(context, p.annotation, value)
+            if type(value) not in _FOREIGN:
+                return general(context, value, values, memory)
+        elif value.key is not context.buffer_key(dtype):
+            return general(context, value, values, memory)
+        memory.append(value)
+        values.append(value.address)
+        if context.recording is not None:
+            context.note_use(cast("Any", value))
+        return spec
+
+    return take_pointer

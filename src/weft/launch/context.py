@@ -1,0 +1,523 @@
+"""Compiling and launching kernels: the one room that sees the compiler and the runtime."""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import warnings
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from weft.abi.artifact import Signature
+from weft.abi.formats import bits_of
+from weft.compiler.cache import compile_kernel, kept, prepare
+from weft.compiler.frontend.options import CompileOptions
+from weft.diagnostics import (
+    CompileError,
+    Diagnostic,
+    LaunchError,
+    PerformanceWarning,
+    a_,
+    caller_location,
+    nearest,
+)
+from weft.dtype import DType
+from weft.foreign.arrays import ForeignArray, mapping_of
+from weft.foreign.copies import copy_arrays, is_array
+from weft.foreign.order import Ordered
+from weft.lang import captured
+from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
+from weft.lang.decorators import Func, Kernel
+from weft.lang.problems import Problems
+from weft.lang.reads import Reads
+from weft.lang.signature import MISSING, parameters
+from weft.lang.spec import Spec
+from weft.launch.arguments import Taken, check_writes, examine, take
+from weft.launch.extents import Extents, Place
+from weft.launch.native.asks import Launched
+from weft.launch.native.install import AFTER, install
+from weft.launch.over import describe_over
+from weft.launch.variants import Variants, forget_variants
+from weft.layout.tensor.spec import TensorSpec
+from weft.runtime.attributes import check_uses, launch_attributes
+from weft.runtime.context import BaseContext
+from weft.runtime.cpu.native import LoadedCode
+from weft.runtime.cuda.guest import GuestStream
+from weft.runtime.dim import Dim
+from weft.runtime.driver import Extents as DimExtents
+from weft.runtime.driver import Function, LaunchAttributes, Stream
+from weft.runtime.native_launch import Launcher
+from weft.runtime.streams import DeviceStream
+from weft.source.definition import Definition
+
+__all__ = ["CompiledKernel", "DeviceContext", "call_on_cpu"]
+
+_CODES = {
+    "bool": "?7x",
+    "int8": "b7x",
+    "int16": "h6x",
+    "int32": "i4x",
+    "int64": "q",
+    "uint8": "B7x",
+    "uint16": "H6x",
+    "uint32": "I4x",
+    "uint64": "Q",
+    "float16": "e6x",
+    "bfloat16": "H6x",
+    "float32": "f4x",
+    "float64": "d",
+}
+
+
+_MANY_LAYOUTS = 32
+"""Variants of one kernel that takes tensors, after which there is a warning."""
+_Launch = tuple[Function, Dim, Dim, bytes, int, DimExtents, LaunchAttributes | None]
+"""What ``Stream.launch`` takes."""
+
+
+def _load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:
+    from weft.compiler.llvm.emit import load_object
+
+    loaded = load_object(code, entry, symbols)
+    return LoadedCode(loaded.address, loaded.keep)
+
+
+class _Loaded:
+    """A kernel compiled for some types and loaded: how to pack its arguments, what to call."""
+
+    __slots__ = ("_bfloats", "function", "packer", "signature")
+
+    def __init__(self, function: Function, signature: Signature) -> None:
+        self.function = function
+        self.signature = signature
+        codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
+        self.packer = struct.Struct("<" + "".join(codes))
+        bf16 = DType.bfloat16
+        self._bfloats = [n for n, p in enumerate(signature.parameters) if p.dtype is bf16 and not p.pointer]
+
+    def pack(self, values: Sequence[Any]) -> bytes:
+        """The argument block."""
+        if self._bfloats:
+            values = list(values)
+            for n in self._bfloats:
+                values[n] = bits_of(DType.bfloat16, values[n])
+        return self.packer.pack(*values)
+
+
+class CompiledKernel:
+    """A kernel made ready for one context by ``DeviceContext.compile_function``.
+
+    Launch it with ``ctx.enqueue_function``; where its parameter types are not all known from their
+    annotations, the first launch with given types compiles it for them.
+    """
+
+    def __init__(self, context: DeviceContext, kernel: Kernel[...]) -> None:
+        self.context = context
+        self.kernel = kernel
+
+    def __repr__(self) -> str:
+        return f"<{self.kernel!r} on {self.context.name}>"
+
+
+class DeviceContext(BaseContext):
+    """A device, a stream of work on it, and the kernels compiled for it.
+
+    Args:
+        device_id: which device, from 0.
+        api: ``"cuda"`` or ``"cpu"``; by default the best that the machine has.
+
+    Raises:
+        DeviceError: the API or the device is not there; the message says what is.
+
+    Example:
+        >>> from weft import Float32, Int, Pointer, kernel
+        >>> from weft.gpu import global_idx
+        >>> from weft.gpu.host import DeviceContext
+        >>> @kernel
+        ... def double(x: Pointer[Float32], n: Int):
+        ...     if global_idx.x < n:
+        ...         x[global_idx.x] *= 2.0
+        >>> ctx = DeviceContext(api="cpu")
+        >>> host = ctx.enqueue_create_host_buffer(Float32, 3)
+        >>> host[:] = [1.0, 2.0, 3.0]
+        >>> buffer = ctx.enqueue_create_buffer(Float32, 3)
+        >>> ctx.enqueue_copy(dst=buffer, src=host)
+        >>> ctx.enqueue_function(double, buffer, 3, grid_dim=1, block_dim=3)
+        >>> ctx.enqueue_copy(dst=host, src=buffer)
+        >>> ctx.synchronize()
+        >>> print(host)
+        HostBuffer([2.0, 4.0, 6.0])
+    """
+
+    load_object = staticmethod(_load_object)
+    _prepare = staticmethod(prepare)
+
+    def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
+        super().__init__(device_id, api=api)
+        self._loaded: Variants[_Loaded] = Variants()
+        self._extents = Extents(self.info)
+        self._launches = 0
+        self._guests: dict[int, GuestStream] = {}
+        """The streams of other libraries' arrays that launches went to, by their handles."""
+        self._waiting: set[int] = set()
+        """Those that ``synchronize`` has to wait for."""
+        self._native: Launcher | None = None
+        _contexts.add(self)
+        self._layouts: dict[Definition, int] = {}
+
+    @property
+    def target(self) -> str:
+        """The compiler's target for this device."""
+        return self.info.target
+
+    def synchronize(self) -> None:
+        """Wait until all work queued on the context's own stream has ended; write what kernels printed.
+
+        Launches on other libraries' arrays, which may be on the streams of these, are waited for too.
+
+        Raises:
+            DeviceError: work failed since the last time, by an assertion in a kernel for example.
+        """
+        if self._guests and self.recording is None:
+            used: set[int] = set() if self._native is None else self._native.used_streams()
+            for handle, guest in self._guests.items():
+                if handle in used or handle in self._waiting:
+                    guest.synchronize()
+            self._waiting.clear()
+        super().synchronize()
+
+    def enqueue_copy(
+        self,
+        dst: Any = None,
+        src: Any = None,
+        *,
+        dst_buf: Any = None,
+        src_buf: Any = None,
+        stream: DeviceStream | None = None,
+    ) -> None:
+        """Queue a copy of all elements between buffers, NumPy arrays and arrays of other libraries.
+
+        An array must be contiguous. A NumPy array may be changed once the call returns where it is the
+        source, and is complete after ``synchronize`` where it is the destination. Arrays on the context's
+        GPU are copied in the order of their library's stream, see ``docs/guide/interop.md``.
+
+        One of the buffers may belong to another context, of another device too. The copy then waits for
+        what that context's own stream holds, and what that stream is given afterwards waits for it.
+
+        Args:
+            dst: where to: a DeviceBuffer, a HostBuffer or an array.
+            src: where from: the same.
+            dst_buf: another name of ``dst``.
+            src_buf: another name of ``src``.
+            stream: another stream than the context's own.
+
+        Raises:
+            LaunchError: the ends differ in length or type, one of them cannot be used, or none of them
+                is memory of this context.
+        """
+        dst, src = dst_buf if dst is None else dst, src_buf if src is None else src
+        if not (is_array(dst) or is_array(src)):
+            super().enqueue_copy(dst, src, stream=stream)
+            return
+        dst, src, ordered = copy_arrays(self, self.queue_of(stream), dst, src)
+        with ordered:
+            super().enqueue_copy(dst, src, stream=stream)
+
+    def compile_function(self, kernel: Kernel[...], **comptime: Any) -> CompiledKernel:
+        """Compile a kernel for this device, ahead of its launches.
+
+        Args:
+            kernel: the kernel.
+            comptime: its compile-time parameters, by name.
+
+        Raises:
+            CompileError: the kernel cannot be compiled.
+        """
+        _check_kernel(kernel)
+        bound = kernel.bind(**comptime) if comptime else kernel
+        specs: dict[str, Spec] = {}
+        problems = Problems()
+        _check_names(bound, problems)
+        for p in parameters(kernel.definition):
+            value = bound.bound.get(p.name, p.default)
+            if p.comptime:
+                if value is MISSING:
+                    return CompiledKernel(self, bound)
+                specs[p.name] = accept(p, value)[0]
+                continue
+            try:
+                specs[p.name] = spec_of_annotation(p.annotation)
+            except Mismatch as found:
+                if not found.annotation:
+                    return CompiledKernel(self, bound)
+                note_mismatch(problems, kernel.definition, p, found, None)
+        if problems:
+            raise CompileError(problems.placed(caller_location(), 0))
+        self._load(bound, specs, CompileOptions(distinct=True))
+        self._go_native()
+        return CompiledKernel(self, bound)
+
+    def enqueue_function(
+        self,
+        kernel: Kernel[...] | CompiledKernel,
+        *args: object,
+        grid_dim: int | tuple[int, ...] | Dim | None = None,
+        block_dim: int | tuple[int, ...] | Dim | None = None,
+        over: int | tuple[int, ...] | None = None,
+        shared_mem_bytes: int = 0,
+        stream: DeviceStream | None = None,
+        cluster_dim: int | tuple[int, ...] | Dim | None = None,
+        cooperative: bool = False,
+        pdl: bool = False,
+        **named: object,
+    ) -> None:
+        """Launch a kernel; it runs after what the stream already holds, beside the host.
+
+        Args:
+            kernel: the kernel, or what ``compile_function`` made of it.
+            args: its arguments: buffers, numbers, tensors, structs.
+            grid_dim: how many blocks, as x, (x, y), (x, y, z) or Dim.
+            block_dim: how many threads in each block, likewise.
+            over: instead of both: one thread for every element of a range of up to three extents,
+                the last of which is ``global_idx.x``; weft chooses blocks and guards the edge. A range
+                without elements launches nothing.
+            shared_mem_bytes: dynamic shared memory per block.
+            stream: another stream than the context's own.
+            cluster_dim: how many blocks in each cluster, as for ``grid_dim``: blocks that run at the same
+                time and reach each other's shared memory (``weft.gpu.cluster``).
+            cooperative: all blocks run at once, so that they can wait for each other by ``grid_sync()``.
+            pdl: the kernel may begin before the one before it has ended, and waits for it itself, by
+                ``wait_on_dependent_grids()`` (programmatic dependent launch).
+            named: compile-time parameters, and arguments by name.
+
+        Raises:
+            LaunchError: arguments or extents are wrong, or past what the device allows; all that is
+                wrong is listed.
+            CompileError: the kernel cannot be compiled for these types.
+        """
+        self.enqueue_by_python(
+            kernel,
+            *args,
+            grid_dim=grid_dim,
+            block_dim=block_dim,
+            over=over,
+            shared_mem_bytes=shared_mem_bytes,
+            stream=stream,
+            cluster_dim=cluster_dim,
+            cooperative=cooperative,
+            pdl=pdl,
+            **named,
+        )
+        self._launches += self.recording is None
+        if self._launches == AFTER:
+            self._go_native()
+
+    def enqueue_by_python(
+        self,
+        kernel: Kernel[...] | CompiledKernel,
+        *args: object,
+        grid_dim: Any = None,
+        block_dim: Any = None,
+        over: Any = None,
+        shared_mem_bytes: int = 0,
+        stream: DeviceStream | None = None,
+        cluster_dim: Any = None,
+        cooperative: Any = False,
+        pdl: Any = False,
+        **named: object,
+    ) -> Launched:
+        """``enqueue_function`` without its native stub; what it has launched."""
+        if isinstance(kernel, CompiledKernel):
+            kernel = kernel.kernel
+        _check_kernel(kernel)
+        where = over, grid_dim, block_dim, shared_mem_bytes, stream
+        taken, place = take(self, kernel, args, named), self._extents.find(*where)
+        attributes, refused = launch_attributes(
+            self.info,
+            place and place[0],
+            cluster_dim=cluster_dim,
+            cooperative=cooperative,
+            pdl=pdl,
+            over=over is not None,
+        )
+        if taken is None or place is None or refused:
+            taken, place = self._examine(kernel, args, named, where, refused)
+        (specs, values, memory), (grid, block, plan) = taken, place
+        extents = (0, 0, 0)
+        distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
+        way = None if plan is None else describe_over(plan.rank, plan.per_thread)
+        reads, loaded = self._load(kernel, specs, CompileOptions(way, distinct))
+        if plan is not None:
+            extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
+            values.extend(extents[: len(loaded.signature.parameters) - len(values)])
+            self._extents.check_made(plan, grid, len(args))
+        check_uses(loaded.function.artifact, attributes, shared_mem_bytes)
+        target = self.queue_of(stream)
+        launch = (loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes)
+        arrays = [m for m in memory if isinstance(m, ForeignArray)]
+        empty = plan is not None and plan.empty
+        guest: GuestStream | None = None
+        if arrays:
+            check_writes(loaded.signature, kernel, taken, args, named)
+            alone = stream is None and len(arrays) == len(memory)
+            guest = None if empty else self._launch_beside(target, arrays, launch, alone=alone)
+        elif not empty:
+            target.launch(*launch)
+        self.queued()
+        return Launched(
+            kernel.definition,
+            specs,
+            *launch[:5],
+            target if guest is None else guest,
+            repeatable=(guest is not None or not arrays) and self.recording is None and not empty,
+            apart=distinct,
+            attributes=attributes,
+            guest=guest is not None,
+            reads=reads,
+        )
+
+    def _examine(
+        self,
+        kernel: Kernel[...],
+        args: tuple[object, ...],
+        named: Mapping[str, object],
+        where: tuple[Any, Any, Any, Any, Any],
+        refused: Sequence[tuple[Diagnostic, str]],
+    ) -> tuple[Taken, Place]:
+        """What a launch says, once more and in full.
+
+        Raises:
+            LaunchError: with all that is wrong.
+        """
+        taken, problems = examine(self, kernel, args, named)
+        place = self._extents.examine(*where, problems)
+        for diagnostic, at in refused:
+            problems.extend((diagnostic,), at)
+        if problems:
+            raise LaunchError(problems.placed(caller_location(), len(args)))
+        return taken, place
+
+    def _launch_beside(
+        self, target: Stream, arrays: list[ForeignArray], launch: _Launch, *, alone: bool
+    ) -> GuestStream | None:
+        """Launch in order with the libraries whose arrays it uses; their stream, where it goes there."""
+        ordered = Ordered(self, target, arrays, alone=alone, recorded=self.recording is not None)
+        with ordered as queue:
+            queue.launch(*launch)
+        guest = ordered.guest
+        if guest is not None:
+            self._guests[guest.number] = guest
+            self._waiting.add(guest.number)
+        return guest
+
+    def _go_native(self) -> None:
+        """From now on launches that are made again are made without Python."""
+        ours = type(self).enqueue_function is DeviceContext.enqueue_function  # or a subclass wants to see all
+        if self._native is None and self.recording is None and ours:
+            self._native = install(self)
+            if self._native is not None:
+                self.__dict__["enqueue_function"] = self._native.make_builtin()
+
+    def _load(
+        self, kernel: Kernel[...], specs: Mapping[str, Spec], options: CompileOptions
+    ) -> tuple[Reads, _Loaded]:
+        key = (kernel.definition, tuple(specs.values()), options)
+        found = self._loaded.find(key)
+        if found is None:
+
+            def load() -> _Loaded:
+                artifact = compile_kernel(kernel, specs, self.target, options)
+                return _Loaded(self.device.load(artifact, kept), artifact.signature)
+
+            found = self._loaded.make(key, specs.values(), load)
+            if any(isinstance(spec, TensorSpec) for spec in specs.values()):
+                self._count_layouts(kernel)
+        return found
+
+    def _count_layouts(self, kernel: Kernel[...]) -> None:
+        """Warn where a kernel is compiled again and again for tensors of other shapes."""
+        count = self._layouts[kernel.definition] = self._layouts.get(kernel.definition, 0) + 1
+        if count == _MANY_LAYOUTS:
+            message = (
+                f"{kernel.__name__} has been compiled {count} times, since the shapes of its tensors are "
+                "part of its code. Where they keep changing, make them run-time values: layout.dynamic(), or "
+                "weft.interop.as_tensor(x, dynamic=True)"
+            )
+            place = caller_location()
+            if place is not None:
+                warnings.warn_explicit(message, PerformanceWarning, place.file, place.line)
+
+
+def _are_apart(memory: Sequence[Any]) -> bool:
+    """Whether no two arguments share memory."""
+    if len(memory) < 2:
+        return True
+    maps = {id(m) for m in map(mapping_of, memory) if m is not None}
+    if len(maps) > 1:  # of one file, perhaps, at two addresses
+        return False
+    parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
+    return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
+
+
+def _check_names(kernel: Kernel[...], problems: Problems) -> None:
+    """Whether the bound values are parameters of the kernel, and compile-time ones."""
+    known = {p.name: p.comptime for p in parameters(kernel.definition)}
+    for name in kernel.bound:
+        if name not in known:
+            guess = nearest(name, known)
+            hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
+            problems.add("argument-name", f"{kernel.__name__} has no parameter `{name}`", hint, at=name)
+        elif not known[name]:
+            message = f"`{name}` of {kernel.__name__} is no Comptime parameter"
+            problems.add("argument-name", message, "give it at the launch", at=name)
+
+
+def _check_kernel(kernel: object) -> None:
+    if isinstance(kernel, Kernel):
+        return
+    name = getattr(kernel, "__name__", repr(kernel))
+    if isinstance(kernel, Func):
+        message, hint = (
+            f"{name} is a @func, which other functions call",
+            f"decorate {name} with @kernel to launch it",
+        )
+    elif callable(kernel):
+        message, hint = f"{name} is an ordinary Python function", f"decorate {name} with @kernel"
+    else:
+        message, hint = (
+            f"{a_(type(kernel).__name__)} is not a kernel",
+            "pass a function decorated with @kernel",
+        )
+    problems = Problems()
+    problems.add("not-a-kernel", message, hint, at=0)
+    raise LaunchError(problems.placed(caller_location(), 0))
+
+
+_cpu: DeviceContext | None = None
+
+
+def forget(function: Definition) -> None:
+    """Drop what was compiled of a function, in all contexts."""
+    gone = {id(made.function) for made in forget_variants(function)}
+    captured.forget(function)
+    for context in list(_contexts):
+        if context._native is not None:  # pyright: ignore[reportPrivateUsage]
+            context._native.drop(lambda known: id(known.function) in gone)  # pyright: ignore[reportPrivateUsage]
+
+
+_contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
+
+
+def call_on_cpu(func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Run a @func compiled for this machine's CPU, in one thread, and wait for its result.
+
+    Raises:
+        CompileError, LaunchError: as for a kernel.
+    """
+    from weft.launch.host_call import host_call
+
+    global _cpu
+    if _cpu is None:
+        _cpu = DeviceContext(api="cpu")
+    return host_call(_cpu, func, args, kwargs)

@@ -1,0 +1,311 @@
+"""Calling a ``@func`` from Python: compiled for this machine's CPU, run once in one thread.
+
+Arguments meet annotated parameters as a kernel's arguments do. For a parameter without annotation
+the argument decides: a Python ``int`` is Int, ``bool`` is Bool, and ``float`` is Float64, which is
+what Python computes with (an argument is no literal, and nothing is lost on the way); a NumPy
+scalar or a weft number keeps its type; structs and tuples are taken apart; any other object is
+known at compile time. Defaults and bound values are literals of the program, so they stay weak.
+
+Results come back as Python numbers, tuples of them (also for the lanes of a SIMD value), and structs
+whose fields are constants; what the function knows at compile time comes back as it is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast, get_origin
+
+from weft.abi.artifact import Artifact
+from weft.abi.formats import pack, unpack, wrap
+from weft.compiler.cache import compile_kernel
+from weft.compiler.ir.builder import current
+from weft.diagnostics import LaunchError, a_, caller_location
+from weft.dtype import DType
+from weft.foreign.adopt import adopt
+from weft.foreign.arrays import ForeignArray
+from weft.lang import Comptime, Kernel, Pointer, UInt8
+from weft.lang.accept import Mismatch, accept, as_it_is, note_mismatch
+from weft.lang.decorators import Func
+from weft.lang.number import CLASSES, Number, number_class
+from weft.lang.pointer import AddressSpace
+from weft.lang.problems import Problems
+from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
+from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
+from weft.lang.structs import is_struct
+from weft.lang.type_variables import note_clashes
+from weft.lang.weak import meet
+from weft.launch.variants import Variants
+from weft.runtime.buffers import DeviceBuffer
+from weft.source.python import definition_of
+
+if TYPE_CHECKING:
+    from weft.launch.context import DeviceContext
+    from weft.runtime.driver import Function
+
+__all__ = ["host_call"]
+
+_SLOT = 8
+
+
+class _Place:
+    """Where one leaf lies in the memory of a call."""
+
+    __slots__ = ("leaf", "offset", "size")
+
+    def __init__(self, leaf: Leaf, offset: int) -> None:
+        self.leaf = leaf
+        self.offset = offset
+        self.size = _SLOT if leaf.pointer else leaf.dtype.itemsize * leaf.type.lanes
+
+    @property
+    def end(self) -> int:
+        """The next free slot."""
+        return self.offset + -(-self.size // _SLOT) * _SLOT
+
+
+def _places(leaves: Sequence[Leaf], start: int = 0) -> list[_Place]:
+    out: list[_Place] = []
+    for leaf in leaves:
+        out.append(_Place(leaf, start))
+        start = out[-1].end
+    return out
+
+
+class _Call:
+    """A function called with arguments of some specs: one block of memory holds those and the results."""
+
+    def __init__(self, func: Func[..., Any], specs: Mapping[str, Spec]) -> None:
+        self.func = func
+        self.specs = specs
+        self.arguments = _places([leaf for spec in specs.values() for leaf in spec.leaves()])
+        self.result: Spec = StaticSpec(None)
+        self.results: list[_Place] = []
+        self.function: Function | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the memory."""
+        places = self.results or self.arguments
+        return places[-1].end if places else 0
+
+    def emit(self, memory: Pointer[UInt8]) -> None:
+        """The code of the call; runs at compile time."""
+        leaves = [self._load(memory, place) for place in self.arguments]
+        values: dict[str, Any] = {}
+        start = 0
+        for name, spec in self.specs.items():
+            count = len(spec.leaves())
+            values[name] = spec.build(leaves[start : start + count])
+            start += count
+        result: Any = Func[..., Any](self.func.definition, {})(**values)
+        _as_pythons(result)
+        self.result = spec_of(result)
+        self.results = _places(self.result.leaves(), self.arguments[-1].end if self.arguments else 0)
+        for place, value in zip(self.results, leaves_of(result), strict=True):
+            leaf = place.leaf
+            if not leaf.pointer:
+                number = number_class(leaf.dtype, leaf.type.lanes).of(value)
+                (memory + place.offset).bitcast(leaf.dtype).store(0, number)
+
+    def _load(self, memory: Pointer[UInt8], place: _Place) -> Any:
+        leaf = place.leaf
+        at = memory + place.offset
+        if leaf.pointer:
+            attrs = {"alignment": _SLOT, "invariant": False, "volatile": False}
+            return current().value("llvm.load", (at.value,), leaf.type, attrs)
+        return at.bitcast(leaf.dtype).load(0, width=leaf.type.lanes).value
+
+    def compile(self, target: str) -> Artifact:
+        """Compile the call."""
+        specs: dict[str, Spec] = {
+            "memory": PointerSpec(DType.uint8, AddressSpace.GLOBAL),
+            "call": StaticSpec(self),
+        }
+        artifact = compile_kernel(Kernel(_HOST_CALL, {}), specs, target)
+        return replace(artifact, signature=replace(artifact.signature, name=self.func.__name__))
+
+    def pack(self, values: Sequence[Any]) -> ctypes.Array[ctypes.c_char]:
+        """The memory with the arguments in it."""
+        block = bytearray(self.size)
+        for place, value in zip(self.arguments, values, strict=True):
+            leaf = place.leaf
+            if leaf.pointer:
+                data = struct.pack("<Q", value)
+            else:
+                lanes = leaf.type.lanes
+                items = value if lanes > 1 else (value,)
+                data = b"".join([pack(leaf.dtype, wrap(leaf.dtype, item)) for item in items])
+            block[place.offset : place.offset + len(data)] = data
+        return (ctypes.c_char * max(len(block), _SLOT)).from_buffer_copy(bytes(block) or bytes(_SLOT))
+
+    def unpack(self, memory: ctypes.Array[ctypes.c_char]) -> Any:
+        """The result from the memory."""
+        data = memory.raw
+        found: list[Any] = []
+        for place in self.results:
+            d, lanes = place.leaf.dtype, place.leaf.type.lanes
+            at = [place.offset + n * d.itemsize for n in range(lanes)]
+            items = tuple(unpack(d, data[o : o + d.itemsize]) for o in at)
+            found.append(items[0] if lanes == 1 else items)
+        return _plain(self.result, found)
+
+
+def _as_pythons(result: Any) -> None:
+    """What of a result is one of several literals, or computed of them, is exactly Python's."""
+    for item in cast("tuple[Any, ...]", result) if type(result) is tuple else (result,):
+        if type(item) is tuple:
+            _as_pythons(item)
+        elif isinstance(item, Number) and item.dtype.is_float:
+            meet(item, DType.float64)
+
+
+def _host_call(memory: Pointer[UInt8], *, call: Comptime[Any]) -> None:
+    call.emit(memory)
+
+
+_HOST_CALL = definition_of(_host_call)
+
+
+def _plain(spec: Spec, leaves: Sequence[Any]) -> Any:
+    if isinstance(spec, NumberSpec):
+        return leaves[0]
+    if isinstance(spec, TupleSpec):
+        out: list[Any] = []
+        start = 0
+        for item in spec.items:
+            count = len(item.leaves())
+            out.append(_plain(item, leaves[start : start + count]))
+            start += count
+        return tuple(out)
+    return spec.build(leaves)
+
+
+_calls: Variants[_Call] = Variants()
+
+
+def host_call(
+    ctx: DeviceContext, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Any:
+    """Run ``func`` on the CPU that ``ctx`` stands for, wait, and give its result.
+
+    Raises:
+        LaunchError: the arguments do not fit; all that is wrong is listed.
+        CompileError: the function cannot be compiled for these types.
+        DeviceError: an ``assert`` in it failed.
+    """
+    values, problems = bind(func.definition, args, kwargs, func.bound)
+    positional = [p.name for p in parameters(func.definition) if not p.keyword_only]
+    given = {*positional[: len(args)], *kwargs}
+    specs: dict[str, Spec] = {}
+    machine: list[Any] = []
+    for p in parameters(func.definition):
+        if p.name not in values:
+            continue
+        try:
+            if p.name not in given and not p.comptime and not _decides(p.annotation):
+                specs[p.name] = StaticSpec(as_it_is(values[p.name]))
+                continue
+            spec, leaves = _accept(ctx, p, values[p.name])
+        except Mismatch as found:
+            at = argument_key(func.definition, p.name, len(args), kwargs)
+            note_mismatch(problems, func.definition, p, found, at)
+            continue
+        specs[p.name] = spec
+        for leaf, value in zip(spec.leaves(), leaves, strict=True):
+            machine.append(_address(value, p.name, problems) if leaf.pointer else value)
+    note_clashes(problems, func.definition, specs, len(args), kwargs)
+    if problems:
+        raise LaunchError(problems.placed(caller_location(), len(args)))
+    call = _compiled(ctx, func, specs)
+    memory = call.pack(machine)
+    assert call.function is not None
+    ctx.keep((memory, args, kwargs))  # where Ctrl-C ends the wait, the call still runs
+    ctx.stream.launch(
+        call.function, (1, 1, 1), (1, 1, 1), struct.pack("<Q", ctypes.addressof(memory)), 0, (0, 0, 0)
+    )
+    ctx.queued()
+    ctx.synchronize()
+    return call.unpack(memory)
+
+
+def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec]) -> _Call:
+    key = (func.definition, ctx.target, tuple(specs.items()))
+
+    def make() -> _Call:
+        call = _Call(func, specs)
+        artifact = call.compile(ctx.target)
+        if any(p.leaf.pointer for p in call.results):
+            raise LaunchError.at(
+                "result-type",
+                f"{func.__name__} returns {a_(call.result.describe())}, which means nothing to Python",
+                caller_location(),
+                hints=("return numbers, tuples or structs, or write through the pointer",),
+            )
+        call.function = ctx.device.load(artifact)
+        return call
+
+    return (_calls.find(key) or _calls.make(key, specs.values(), make))[1]
+
+
+def _decides(annotation: Any) -> bool:
+    """Whether an annotation says which machine type a parameter has."""
+    origin: Any = get_origin(annotation) or annotation
+    if annotation is MISSING or not isinstance(origin, type):
+        return False
+    cls: type[Any] = origin
+    return issubclass(cls, (Number, Pointer)) or hasattr(cls, "__weft_accept__") or is_struct(cls)
+
+
+def _accept(ctx: DeviceContext, p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
+    if p.comptime or not _decides(p.annotation):
+        return accept(p, value) if p.comptime else _accept_any(p, value)
+    found = accept(p, adopt(ctx, p.annotation, value))
+    for item in found[1]:
+        if isinstance(item, ForeignArray) and item.read_only:  # it may write: nobody has looked
+            raise Mismatch(f"a read-only {item.made_by}", "memory that may be written", item.read_only)
+    return found
+
+
+def _accept_any(p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
+    """A value decides by itself what it is."""
+    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if kind is tuple:
+        items: tuple[Any, ...] = value
+        found = [_accept_any(p, item) for item in items]
+        return TupleSpec(tuple(spec for spec, _ in found)), [v for _, leaves in found for v in leaves]
+    wanted: Any = None
+    if isinstance(value, Number) or is_struct(kind):
+        wanted = kind
+    elif kind in _PYTHON:
+        wanted = number_class(_PYTHON[kind])
+    elif getattr(value, "shape", None) == () and hasattr(value, "item"):
+        name = getattr(getattr(value, "dtype", None), "name", "")
+        wanted = CLASSES.get((name, 1))
+    elif hasattr(value, "address") and isinstance(getattr(value, "dtype", None), DType):
+        wanted = Pointer
+    if wanted is None:
+        return StaticSpec(as_it_is(value)), []
+    return accept(_annotated(p, wanted), value)
+
+
+_PYTHON: dict[type, DType] = {bool: DType.bool, int: DType.int64, float: DType.float64}
+
+
+def _annotated(p: Parameter, annotation: Any) -> Parameter:
+    return Parameter(p.name, annotation, False, p.keyword_only, p.default)
+
+
+def _address(value: Any, name: str, problems: Problems) -> int:
+    """The address of an array or a buffer, once the work queued on that has ended."""
+    if isinstance(value, ForeignArray):
+        return value.address
+    context = value.context
+    if isinstance(value, DeviceBuffer) and context.api != "cpu":
+        message = f"argument `{name}` is memory of {context.name}, but calls from Python run on the CPU"
+        problems.add("buffer-context", message, "pass a host buffer, or launch a kernel", at=name)
+        return 0
+    context.synchronize()
+    return value.address

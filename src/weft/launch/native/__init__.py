@@ -1,0 +1,1 @@
+"""Launches without Python."""

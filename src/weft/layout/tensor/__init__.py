@@ -1,0 +1,1 @@
+"""Tensors: memory seen through a layout."""

@@ -1,0 +1,178 @@
+"""Where an element of a tensor lies, how well aligned, and reading and writing it in a kernel."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+from weft.lang.number import Number, number_class
+from weft.lang.pointer import Pointer
+from weft.lang.promote import fits
+from weft.lang.scalars import Int
+from weft.layout.algebra.coordinates import crd2idx
+from weft.layout.algebra.int_tuple import IntTuple, flatten, is_tuple, product
+from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.values import Scalar, add, is_static, mul
+from weft.layout.errors import refuse
+
+__all__ = ["Element", "coordinate", "count", "modes", "place", "read", "run_of", "step_alignment", "write"]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What a vectorised tensor's elements are: lanes laid out in memory."""
+
+    layout: Layout
+    """Where the lanes lie, from the first, in elements."""
+    alignment: int = 0
+    """To how many bytes each vector is promised to be aligned; 0 where nobody promised."""
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes a vector has."""
+        return int(self.layout.size())
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether the lanes follow each other in memory."""
+        stride = self.layout.stride
+        return not is_tuple(stride) and is_static(stride) and stride == 1
+
+    def at(self, offset: Any, lane: int) -> Any:
+        """Where a lane lies, given where the first does."""
+        return add(offset, self.layout(lane))
+
+
+def run_of(lanes: int, stride: Any, alignment: int = 0) -> Element:
+    """``lanes`` elements with a distance of ``stride``."""
+    return Element(Layout(lanes, stride), alignment)
+
+
+def count(number: int, noun: str) -> str:
+    """``1 index``, ``2 indices``: a number and its noun."""
+    plural = {"index": "indices"}.get(noun, noun + "s")
+    return f"{number} {noun if number == 1 else plural}"
+
+
+def coordinate(part: Any) -> Any:
+    """One index: an int where it is known, else an Int of 64 bits; tuples (of nested modes) part by part.
+
+    Raises:
+        CompileError: it is no integer.
+    """
+    if isinstance(part, Number):
+        if not part.dtype.is_integer or part.lanes != 1:
+            refuse(f"an index must be an integer, not {type(part).__name__}", "convert it: Int(...)", "index")
+        if isinstance(part.value, int):
+            return part.value
+        return part if type(part) is Int else Int(part)
+    if isinstance(part, tuple):
+        return tuple([coordinate(p) for p in part])  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(part, bool):
+        try:
+            return operator.index(part)
+        except TypeError:
+            pass
+    refuse(f"an index must be an integer, not {part!r}", "write an integer, or a slice", "index")
+
+
+def modes(layout: Layout) -> Iterator[tuple[IntTuple, IntTuple]]:
+    """Extent and stride of each mode."""
+    if is_tuple(layout.shape) and is_tuple(layout.stride):
+        return zip(layout.shape, layout.stride, strict=True)
+    return iter(((layout.shape, layout.stride),))
+
+
+def step_alignment(alignment: int, itemsize: int, stride: IntTuple) -> int:
+    """What is left of an alignment in bytes after any number of steps of ``stride`` elements."""
+    for step in flatten(stride):
+        alignment = gcd(alignment, itemsize * (step if is_static(step) else 1))
+    return alignment
+
+
+def place(
+    layout: Layout, parts: Sequence[Any], alignment: int, itemsize: int, *, host: bool = False
+) -> tuple[Any, int]:
+    """The offset of a coordinate in elements, and its alignment in bytes given that of the first element.
+
+    Raises:
+        CompileError: the number of indices is not the rank, or an index known now is outside.
+        IndexError: the latter, on the host.
+    """
+    if len(parts) != layout.rank:
+        refuse(
+            f"the tensor has rank {layout.rank} (layout {layout}), but {count(len(parts), 'index')} "
+            f"{'was' if len(parts) == 1 else 'were'} given",
+            "give one index for each mode; `:` takes a whole mode",
+            "rank",
+        )
+    offset: Scalar = 0
+    for mode, (part, (extent, stride)) in enumerate(zip(parts, modes(layout), strict=True)):
+        at = part if type(part) is int else coordinate(part)
+        if is_static(at):
+            check_inside(at, at + 1, product(extent), mode, host=host)
+        piece = (
+            mul(at, stride) if not is_tuple(stride) and not is_tuple(extent) else crd2idx(at, extent, stride)
+        )
+        if is_static(piece):
+            alignment = gcd(alignment, piece * itemsize)
+        else:
+            alignment = step_alignment(alignment, itemsize, stride)
+        offset = add(offset, piece)
+    return offset, alignment
+
+
+def check_inside(start: int, stop: int, extent: Scalar, mode: int, *, host: bool = False) -> None:
+    """Refuse what reaches outside of a mode, as far as is known now."""
+    if start >= 0 and not (is_static(extent) and stop > extent):
+        return
+    reach = f"index {start}" if stop == start + 1 else f"the range {start}:{stop}"
+    bound = f"counts from 0 to {extent - 1}" if is_static(extent) else "counts from 0"
+    message = f"{reach} is outside mode {mode}, which {bound}"
+    if host:
+        raise IndexError(message)
+    hint = "an index from the end is written n - 1" if start < 0 else "guard the access, or correct the index"
+    refuse(message, hint, "bounds")
+
+
+def read(pointer: Pointer[Any], offset: Any, element: Element | None, alignment: int) -> Any:
+    """The element at an offset: a number, or the lanes of a vector."""
+    if element is None:
+        return pointer.load(offset)
+    alignment = max(element.alignment, alignment)
+    if element.contiguous:
+        return pointer.load(offset, width=element.lanes, alignment=alignment)
+    lanes: Any = number_class(pointer.dtype, element.lanes)(pointer.load(offset))
+    for lane in range(1, element.lanes):
+        lanes = lanes.insert(lane, pointer.load(element.at(offset, lane)))
+    return lanes
+
+
+def write(pointer: Pointer[Any], offset: Any, element: Element | None, alignment: int, value: Any) -> None:
+    """Write the element at an offset; a number fills all lanes of a vector."""
+    if element is None:
+        if isinstance(value, Number) and value.lanes != 1:
+            refuse(
+                f"an element is one {number_class(pointer.dtype).__name__}, not {type(value).__name__}",
+                "use .store(i, ..., value=v), or .vectorize[...]()",
+                "lanes",
+            )
+        pointer.store(offset, value)
+        return
+    lanes = element.lanes
+    if not isinstance(value, Number):
+        wide = number_class(pointer.dtype, lanes)
+        fits(value, wide)
+        value = wide(value)
+    elif value.lanes == 1:
+        value = number_class(value.dtype, lanes)(value)
+    elif value.lanes != lanes:
+        refuse(f"an element has {lanes} lanes, the value has {value.lanes}", code="lanes")
+    if element.contiguous:
+        pointer.store(offset, value, alignment=max(element.alignment, alignment))
+        return
+    for lane in range(lanes):
+        pointer.store(element.at(offset, lane), value[lane])

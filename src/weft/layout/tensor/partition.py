@@ -1,0 +1,228 @@
+"""How a tensor's layout splits: into tiles, into vectors, over threads.
+
+These compute what ``LayoutTensor.tile``, ``.vectorize`` and ``.distribute`` need: layouts, and
+offsets in elements. Extents may be run-time values where a mode is one number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.layout.algebra.coordinates import crd2idx, idx2crd
+from weft.layout.algebra.divide import logical_divide
+from weft.layout.algebra.divisions import coalesce
+from weft.layout.algebra.int_tuple import flatten, is_tuple, prefix_product, product
+from weft.layout.algebra.layout import Layout, make_layout
+from weft.layout.algebra.values import Scalar, add, ceildiv, floordiv, is_static, least, most, mul, sub
+from weft.layout.errors import refuse
+
+__all__ = ["Distributed", "Tiling", "Vectorized", "distribute", "tile", "vectorize"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tiling:
+    """A layout split into tiles of a static size."""
+
+    layout: Layout
+    """What was split."""
+    sizes: tuple[int, ...]
+    """Extent of a tile along each mode, in elements."""
+    tile: Layout
+    """The elements of one tile, from its first element."""
+    steps: tuple[Layout | Scalar, ...]
+    """For each mode the distance from tile to tile, or the layout of the tiles of a nested mode."""
+
+    def offset(self, *coordinate: Any) -> Any:
+        """Where the tile of a coordinate starts, in elements: one number for each mode.
+
+        Raises:
+            CompileError: Not one number for each mode.
+        """
+        if len(coordinate) != len(self.steps):
+            refuse(
+                f"{len(coordinate)} numbers name a tile of {self.layout}; it has {len(self.steps)} modes",
+                "give the tile's place along each mode",
+            )
+        result: Scalar = 0
+        for place, step in zip(coordinate, self.steps, strict=True):
+            result = add(result, step(place) if isinstance(step, Layout) else mul(place, step))
+        return result
+
+    @property
+    def grid(self) -> Layout:
+        """The layout of the tiles: from a tile's coordinate to its offset. Tiles at the edge count whole."""
+        return self._grid(ceildiv)
+
+    @property
+    def full_grid(self) -> Layout:
+        """The layout of the tiles that lie inside; like ``grid`` where tiles divide the layout."""
+        return self._grid(floordiv)
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is known that no tile reaches past the layout's end."""
+        extents = (product(mode.shape) for mode in self.layout)
+        return all(is_static(n) and n % size == 0 for n, size in zip(extents, self.sizes, strict=True))
+
+    def inside(self, extents: Sequence[Scalar], position: Sequence[Any]) -> tuple[Scalar, ...]:
+        """How much of the tile at a position lies within the extents: 0 to its size along each mode."""
+        result: list[Scalar] = []
+        for n, size, place, step in zip(extents, self.sizes, position, self.steps, strict=True):
+            whole = is_static(n) and n % size == 0
+            before = 0 if whole else mul(_number(place, step), size)
+            result.append(size if whole else least(most(sub(n, before), 0), size))
+        return tuple(result)
+
+    def _grid(self, divide: Any) -> Layout:
+        modes = (
+            step if isinstance(step, Layout) else Layout(divide(product(mode.shape), size), step)
+            for mode, size, step in zip(self.layout, self.sizes, self.steps, strict=True)
+        )
+        return make_layout(*modes)
+
+
+def _number(place: Any, step: Layout | Scalar) -> Scalar:
+    """A tile's place along a mode, which may be nested, as one number."""
+    return crd2idx(place, step.shape) if isinstance(step, Layout) else place
+
+
+def tile(layout: Layout, *sizes: int) -> Tiling:
+    """Splits ``layout`` into tiles of ``sizes`` elements, one size for each mode.
+
+    Where the sizes do not divide the extents, the tiles at the edge reach past the end
+    (``Tiling.exact`` is False), and whoever accesses them must guard.
+
+    Raises:
+        CompileError: Not one size for each mode, a size below 1 or not static, or a nested mode with
+            run-time extents.
+
+    >>> tiling = tile(Layout.row_major(16, 32), 4, 8)
+    >>> tiling.tile, tiling.grid, tiling.offset(1, 2), tiling.exact
+    (((4, 8):(32, 1)), ((4, 4):(128, 8)), 144, True)
+    """
+    if len(sizes) != layout.rank:
+        refuse(
+            f"{layout} has {layout.rank} modes; {len(sizes)} sizes were given", "give one size for each mode"
+        )
+    tiles: list[Layout] = []
+    steps: list[Layout | Scalar] = []
+    for mode, size in zip(layout, sizes, strict=True):
+        if not is_static(size) or size < 1:
+            refuse(
+                f"{size if is_static(size) else 'a run-time value'} is no tile size", "sizes are ints from 1"
+            )
+        if is_tuple(mode.shape) or is_tuple(mode.stride):
+            split = logical_divide(mode, size)
+            tiles.append(split[0])
+            steps.append(split[1])
+        else:
+            tiles.append(Layout(size, mode.stride))
+            steps.append(mul(size, mode.stride))
+    return Tiling(layout, sizes, make_layout(*tiles), tuple(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Vectorized:
+    """A layout whose elements are vectors."""
+
+    layout: Layout
+    """From a vector's coordinate to the offset of its first element, in elements."""
+    element: Layout
+    """The elements of one vector, from its first."""
+
+
+def vectorize(layout: Layout, *sizes: int) -> Vectorized:
+    """``layout`` as a layout of vectors of ``sizes`` elements along each mode.
+
+    Along run-time extents the elements behind the last whole vector are left out.
+
+    Raises:
+        CompileError: As ``tile``, or a size does not divide a static extent.
+
+    >>> vectors = vectorize(Layout.row_major(16, 32), 1, 4)
+    >>> vectors.layout, vectors.element
+    (((16, 8):(32, 4)), ((1, 4):(32, 1)))
+    """
+    tiling = tile(layout, *sizes)
+    _divides(layout, sizes, "vectors of")
+    return Vectorized(tiling.full_grid, tiling.tile)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distributed:
+    """The part of a layout that one thread works on."""
+
+    fragment: Layout
+    """The thread's elements, from its first."""
+    offset: Any
+    """Where its first element lies, in elements."""
+    places: tuple[Any, ...] = ()
+    """The thread's place along each mode."""
+
+
+def distribute(layout: Layout, threads: Layout, thread: Any) -> Distributed:
+    """Deals the elements of ``layout`` to threads, neighbours to neighbours, round after round.
+
+    Thread ``t`` stands at the coordinate of ``threads`` whose offset is ``t``, takes the element at
+    that coordinate, and then those at distances of ``threads``' extents along each mode. Numbers from
+    ``threads.size()`` on start over from 0.
+
+    Args:
+        layout: Extents static, strides as you like.
+        threads: As many modes as ``layout``, static, numbering its threads 0 to size - 1 without gaps.
+        thread: The thread's number; an int or a run-time value.
+
+    Raises:
+        CompileError: Ranks differ, extents do not divide, or ``threads`` leaves gaps.
+
+    >>> part = distribute(Layout.row_major(8, 16), Layout.row_major(2, 4), thread=5)
+    >>> part.fragment, part.offset
+    (((4, 4):(32, 4)), 17)
+    """
+    if layout.rank != threads.rank:
+        refuse(
+            f"{layout} has {layout.rank} modes, the threads {threads} have {threads.rank}",
+            "lay out the threads along as many modes, with extent 1 where one thread covers a mode",
+        )
+    if not layout.is_static_shape:
+        refuse(f"the extents of {layout} are known at run time only", "distribute a tile of static size")
+    sizes = threads.static_shape
+    tiling = tile(layout, *sizes)
+    _divides(layout, sizes, "threads:")
+    _numbers_all(threads)
+    offset: Scalar = 0
+    places: list[Scalar] = []
+    for mode, lanes in zip(tiling.tile, threads, strict=True):
+        place: Scalar = 0
+        digits = flatten(idx2crd(thread, lanes.shape, lanes.stride))
+        for digit, weight in zip(digits, flatten(prefix_product(lanes.shape)), strict=True):
+            place = add(place, mul(digit, weight))
+        offset = add(offset, mode(place))
+        places.append(place)
+    return Distributed(coalesce(tiling.grid, (1,) * layout.rank), offset, tuple(places))
+
+
+def _divides(layout: Layout, sizes: tuple[int, ...], what: str) -> None:
+    for mode, (part, size) in enumerate(zip(layout, sizes, strict=True)):
+        extent = product(part.shape)
+        if is_static(extent) and extent % size:
+            refuse(
+                f"mode {mode} of {layout} has {extent} elements, which {what} {size} do not divide",
+                f"use a divisor of {extent}, or pad the mode to {-(-extent // size) * size}",
+            )
+
+
+def _numbers_all(threads: Layout) -> None:
+    if not threads.is_static:
+        refuse(f"the threads {threads} are laid out by run-time values", "use a static layout of threads")
+    leaves = zip(flatten(threads.stride), flatten(threads.shape), strict=True)
+    expected = 1
+    for stride, extent in sorted((s, n) for s, n in leaves if is_static(s) and is_static(n) and n != 1):
+        if stride != expected:
+            refuse(
+                f"the threads {threads} are not numbered 0 to {threads.size() - 1} without gaps",
+                "use Layout.row_major(...) or Layout.col_major(...)",
+            )
+        expected *= extent

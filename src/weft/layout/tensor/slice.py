@@ -1,0 +1,93 @@
+"""Slices of tensors: which part ``tensor[i, 2:5, :]`` names."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from weft.layout.algebra.int_tuple import IntTuple, is_tuple
+from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.values import Scalar, ceildiv, is_static, most, mul, sub
+from weft.layout.errors import refuse
+from weft.layout.tensor.access import check_inside, coordinate, modes
+
+__all__ = ["is_slice", "sliced"]
+
+
+def is_slice(parts: tuple[Any, ...]) -> bool:
+    """Whether the indices name a part of the tensor rather than an element."""
+    return any(isinstance(part, slice) or part is Ellipsis for part in parts)
+
+
+def sliced(
+    layout: Layout, extents: tuple[Any, ...], parts: tuple[Any, ...], *, host: bool
+) -> tuple[Layout, list[Any], Layout, tuple[Any, ...]]:
+    """The part's layout, and where it starts: a coordinate, in a layout of the same strides.
+
+    ``extents`` are how much of each mode exists; the last of the result are those of the part.
+
+    Raises:
+        CompileError: the number of indices is not the rank, a step is not a positive int, or a mode is
+            nested and not taken whole.
+    """
+    parts = _expanded(layout, parts)
+    kept: list[tuple[IntTuple, IntTuple]] = []
+    start: list[Any] = []
+    origin: list[tuple[IntTuple, IntTuple]] = []
+    bounds: list[Any] = []
+    for mode, (part, exists, (extent, stride)) in enumerate(zip(parts, extents, modes(layout), strict=True)):
+        if not isinstance(part, slice):
+            start.append(part)
+            origin.append((extent, stride))
+            continue
+        part = cast("slice[Any, Any, Any]", part)
+        if part.start is None and part.stop is None and part.step is None:
+            kept.append((extent, stride))
+            bounds.append(exists)
+            continue
+        if is_tuple(extent) or is_tuple(stride):
+            refuse(f"mode {mode} of {layout} is nested and cannot be cut", "take it whole, with `:`", "slice")
+        begin, length, step = _bounds(part, exists, mode, host)
+        kept.append((length, mul(step, stride)))
+        bounds.append(length)
+        start.append(begin)
+        origin.append((_reach(exists), stride))
+    return _of(kept), start, _of(origin), tuple(bounds)
+
+
+def _of(pairs: list[tuple[IntTuple, IntTuple]]) -> Layout:
+    return Layout(tuple(extent for extent, _ in pairs), tuple(stride for _, stride in pairs))
+
+
+def _reach(extent: Scalar) -> Scalar:
+    """An empty slice may begin at the end."""
+    return extent + 1 if is_static(extent) else extent
+
+
+def _expanded(layout: Layout, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    dots = [n for n, part in enumerate(parts) if part is Ellipsis]
+    if len(dots) == 1 and len(parts) - 1 <= layout.rank:
+        whole = (slice(None),) * (layout.rank - len(parts) + 1)
+        parts = (*parts[: dots[0]], *whole, *parts[dots[0] + 1 :])
+    if len(parts) != layout.rank or len(dots) > 1:
+        refuse(
+            f"the tensor has rank {layout.rank} (layout {layout}), but {len(parts)} indices were given",
+            "give one index for each mode; `:` takes a whole mode",
+            "rank",
+        )
+    return parts
+
+
+def _bounds(part: slice[Any, Any, Any], extent: Scalar, mode: int, host: bool) -> tuple[Any, Any, int]:
+    begin = 0 if part.start is None else coordinate(part.start)
+    end = extent if part.stop is None else coordinate(part.stop)
+    step = 1 if part.step is None else coordinate(part.step)
+    if not is_static(step) or step < 1:
+        refuse("the step of a slice must be a positive int", "reverse by indexing n - 1 - i", "slice")
+    if is_static(begin) and is_static(end):
+        end = max(begin, end)
+        check_inside(begin, end, extent, mode, host=host)
+    elif is_static(begin):
+        check_inside(begin, begin, extent, mode, host=host)
+    elif is_static(end):
+        check_inside(0, end, extent, mode, host=host)
+    return begin, ceildiv(most(sub(end, begin), 0), step), step

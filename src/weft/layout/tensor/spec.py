@@ -1,0 +1,98 @@
+"""What the compiler knows of a tensor: element type, memory, layout as far as it is static."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from weft.dtype import DType
+from weft.lang.number import number_class
+from weft.lang.spec import Leaf, NumberSpec, PointerSpec
+from weft.layout.algebra.int_tuple import IntTuple, flatten, unflatten
+from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.values import is_static
+from weft.layout.tensor.access import Element
+
+__all__ = ["TensorSpec", "run_time_leaves"]
+
+Key = tuple[Any, ...]
+_INT = NumberSpec(DType.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """A tensor: its pointer and the run-time extents and strides of its layout are its leaves."""
+
+    cls: type[Any]
+    dtype: DType
+    space: int
+    alignment: int
+    """To how many bytes the first element is known to be aligned."""
+    key: Key
+    """The layout's ``weft.layout.Layout.key``."""
+    element: Key | None = None
+    """The key of a vectorised tensor's elements."""
+    element_alignment: int = 0
+    bounds: tuple[int | None, ...] | None = None
+    """How much of each mode of a masked tensor exists, None where that comes at run time."""
+
+    def leaves(self) -> Sequence[Leaf]:
+        """The pointer, then extents, then strides that come at run time."""
+        pointer = PointerSpec(self.dtype, self.space).leaves()
+        return [
+            *pointer,
+            *_leaves(self.key, ""),
+            *([] if self.element is None else _leaves(self.element, ".element")),
+            *_missing(".bounds", self.bounds or ()),
+        ]
+
+    def build(self, leaves: Sequence[Any]) -> Any:
+        """The tensor, from its leaves."""
+        pointer = PointerSpec(self.dtype, self.space).build(leaves[:1])
+        values = iter([_INT.build([leaf]) for leaf in leaves[1:]])
+        layout = _layout(self.key, values)
+        element = (
+            None if self.element is None else Element(_layout(self.element, values), self.element_alignment)
+        )
+        bounds = self.bounds and tuple([next(values) if b is None else b for b in self.bounds])
+        return self.cls.of(pointer, layout, self.alignment, element, bounds)
+
+    def describe(self) -> str:
+        """How a message names it."""
+        shown = _layout(self.key, iter(lambda: _Unknown(), None))
+        masked = "" if self.bounds is None else "masked "
+        return f"{masked}{self.cls.__name__}[{number_class(self.dtype).__name__}] {shown}"
+
+
+class _Unknown:
+    """A run-time leaf of a layout that is only shown."""
+
+    def __floordiv__(self, _: object) -> _Unknown:
+        return self
+
+
+def _leaves(key: Key, prefix: str) -> Iterator[Leaf]:
+    for side, name in ((key[1], "shape"), (key[2], "stride")):
+        yield from _missing(f"{prefix}.{name}", side)
+
+
+def _missing(name: str, side: Sequence[int | None]) -> Iterator[Leaf]:
+    for n, leaf in enumerate(side):
+        if leaf is None:
+            yield Leaf(f"{name}[{n}]", _INT.leaves()[0].type, DType.int64)
+
+
+def _layout(key: Key, values: Iterator[Any]) -> Layout:
+    profile, *sides = key
+    shape, stride = (_fill(profile, side, values) for side in sides)
+    return Layout(shape, stride)
+
+
+def _fill(profile: IntTuple, side: Sequence[int | None], values: Iterator[Any]) -> IntTuple:
+    return unflatten([next(values) if leaf is None else leaf for leaf in side], profile)
+
+
+def run_time_leaves(layout: Layout) -> list[Any]:
+    """The extents, then the strides, that a layout holds as run-time values."""
+    return [leaf for side in (layout.shape, layout.stride) for leaf in flatten(side) if not is_static(leaf)]

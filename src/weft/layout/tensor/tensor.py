@@ -1,0 +1,438 @@
+"""Tensors: a layout over memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
+
+from weft.diagnostics import a_
+from weft.dtype import DType
+from weft.lang.accept import Accepted, Mismatch
+from weft.lang.hints import kind_of
+from weft.lang.number import NumberLike, number_class
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.spec import Spec, StaticSpec, leaves_of
+from weft.layout.algebra.int_tuple import map_leaves, product
+from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.values import is_static
+from weft.layout.errors import refuse
+from weft.layout.tensor.access import Element, coordinate, modes, place, read, run_of, write
+from weft.layout.tensor.host import array, check_storage, host_memory, text
+from weft.layout.tensor.loops import copy_all, fill_all
+from weft.layout.tensor.slice import is_slice, sliced
+from weft.layout.tensor.spec import TensorSpec, run_time_leaves
+from weft.layout.tensor.split import Distributing, Tiling, Vectorizing
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["LayoutTensor"]
+
+T = TypeVar("T")
+Index = NumberLike | tuple[NumberLike | tuple[NumberLike, ...], ...]
+Part = NumberLike | slice | EllipsisType
+_ALIGNED = 16
+"""Bytes to which kernels are specialised where a buffer's address allows; the widest access takes 16."""
+
+
+class LayoutTensor(Generic[T]):
+    """Elements of ``T`` in memory, found through a layout.
+
+    On the host it views a buffer: ``buffer.tensor(Layout.row_major(h, w))``. As a kernel's parameter
+    (``image: LayoutTensor[Float32]``) it takes memory and layout from its argument. A static layout is
+    compiled in; of a ``.dynamic()`` one, extents and strides come at run time and one compiled kernel
+    serves all sizes. In kernels, nothing that is known only at run time is checked, save in checked mode.
+
+    Args:
+        storage: a buffer, or in a kernel a Pointer to the first element.
+        layout: where each element lies, in elements from the first.
+
+    Raises:
+        CompileError: the layout reaches outside of the buffer.
+
+    >>> from weft import Float32, kernel
+    >>> from weft.gpu import global_idx
+    >>> from weft.gpu.host import DeviceContext
+    >>> from weft.layout import Layout, LayoutTensor
+    >>> @kernel
+    ... def double(t: LayoutTensor[Float32]):
+    ...     t[global_idx.y, global_idx.x] *= 2.0
+    >>> ctx = DeviceContext(api="cpu")
+    >>> buffer = ctx.enqueue_create_buffer(Float32, 6)
+    >>> buffer.enqueue_fill(1.25)
+    >>> ctx.enqueue_function(double, buffer.tensor(Layout.row_major(2, 3)), grid_dim=1, block_dim=(3, 2))
+    >>> with buffer.map_to_host() as host:
+    ...     print(host.tensor(Layout.row_major(6)))
+    2.5 2.5 2.5 2.5 2.5 2.5
+    """
+
+    __slots__ = ("_accepted", "alignment", "bounds", "element", "layout", "storage")
+    storage: Any
+    """A buffer on the host, a Pointer in a kernel."""
+    layout: Layout
+    """Where the elements lie."""
+    element: Element | None
+    """What the elements of a vectorized tensor are."""
+    alignment: int
+    """To how many bytes the first element is known to be aligned."""
+    bounds: tuple[Any, ...] | None
+    """Of a tile that may reach past the edge, how much of each mode exists (see ``masked``); else None."""
+
+    def __init__(self, storage: Any, layout: Layout) -> None:
+        if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
+            refuse(f"{layout!r} is no layout", "write Layout.row_major(...)", "tensor-layout")
+        self.element, self.bounds, self._accepted = None, None, None
+        self.storage, self.layout, self.alignment = storage, layout, 1
+        pointer = self._pointer
+        if pointer is not None:
+            self.alignment = pointer.dtype.itemsize
+            if not layout.is_static or layout.runtime_shape or layout.runtime_stride:
+                shape, stride = (map_leaves(coordinate, side) for side in (layout.shape, layout.stride))
+                self.layout = Layout(shape, stride)
+        else:
+            check_storage(storage, layout)
+
+    @classmethod
+    def of(
+        cls,
+        storage: Any,
+        layout: Layout,
+        alignment: int,
+        element: Element | None = None,
+        bounds: tuple[Any, ...] | None = None,
+    ) -> LayoutTensor[T]:
+        """The tensor of these parts, unchecked."""
+        made: LayoutTensor[T] = object.__new__(cls)
+        made.bounds = bounds
+        made.storage, made.layout, made.alignment, made.element = storage, layout, alignment, element
+        made._accepted = None
+        return made
+
+    def __eq__(self, other: object) -> Any:
+        if self._pointer is None:
+            return NotImplemented
+        message = f"`==` cannot compare a LayoutTensor with {kind_of(other)}"
+        refuse(message, "compare element by element: t[i, j] == u[i, j]", "operand")
+
+    __hash__ = object.__hash__
+
+    # -- the compiler's side --------------------------------------------------------------------
+    def __weft_spec__(self) -> Spec:
+        pointer = self._pointer
+        if pointer is None:
+            return StaticSpec(self)
+        return self._spec(pointer.space, self.alignment)
+
+    def _spec(self, space: int, alignment: int) -> TensorSpec:
+        element = self.element
+        vector = (None, 0) if element is None else (element.layout.key(), element.alignment)
+        bounds = self.bounds and tuple([b if is_static(b) else None for b in self.bounds])
+        return TensorSpec(LayoutTensor, self.dtype, space, alignment, self.layout.key(), *vector, bounds)
+
+    def __weft_leaves__(self) -> list[Any]:
+        if self._pointer is None:
+            return []
+        values = run_time_leaves(self.layout)
+        if self.element is not None:
+            values += run_time_leaves(self.element.layout)
+        values += [bound for bound in self.bounds or () if not is_static(bound)]
+        return [leaf for part in [self._pointer, *values] for leaf in leaves_of(part)]
+
+    def __weft_carried__(self) -> LayoutTensor[T]:
+        """As a variable that control flow assigns holds it: another value may be aligned otherwise."""
+        pointer = self._pointer
+        if pointer is None or self.alignment == pointer.dtype.itemsize:
+            return self
+        return self.of(pointer, self.layout, pointer.dtype.itemsize, self.element, self.bounds)
+
+    @classmethod
+    def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
+        wanted = _element_type(args)
+        allowed = "a LayoutTensor" if wanted is None else f"a LayoutTensor of {number_class(wanted).__name__}"
+        convert = getattr(value, "to_layout_tensor", None)
+        if not isinstance(value, LayoutTensor) and convert is not None:
+            value = convert()
+        if not isinstance(value, LayoutTensor):
+            found = getattr(value, "dtype", None)
+            found = (
+                f"{a_(type(value).__name__)} of {found}"
+                if isinstance(found, DType)
+                else f"{a_(type(value).__name__)}"
+            )
+            hint = (
+                "view it through a layout: buffer.tensor(Layout.row_major(...))"
+                if hasattr(value, "tensor")
+                else ""
+            )
+            raise Mismatch(found, allowed, hint)
+        tensor = cast("LayoutTensor[Any]", value)
+        if wanted is not None and tensor.dtype is not wanted:
+            found = number_class(tensor.dtype).__name__
+            raise Mismatch(f"a LayoutTensor of {found}", allowed, f"annotate LayoutTensor[{found}]")
+        if tensor._accepted is None:
+            storage, layout = tensor.storage, tensor.layout
+            alignment = _ALIGNED if storage.address % _ALIGNED == 0 else tensor.dtype.itemsize
+            spec = tensor._spec(AddressSpace.GLOBAL, alignment)
+            tensor._accepted = spec, [storage, *layout.arguments()]
+        return tensor._accepted
+
+    @classmethod
+    def __weft_spec_of_annotation__(cls, args: tuple[Any, ...], given: Any) -> Spec:
+        layout = getattr(given, "layout", given)
+        if not isinstance(layout, Layout):
+            raise Mismatch(
+                "no layout", "a LayoutTensor or its Layout", "say which, e.g. Layout.row_major(480, 640)"
+            )
+        dtype = _element_type(args) or getattr(given, "dtype", None)
+        if not isinstance(dtype, DType):
+            raise Mismatch("no element type", "LayoutTensor[T]", "write e.g. LayoutTensor[Float32]")
+        return TensorSpec(LayoutTensor, dtype, AddressSpace.GLOBAL, _ALIGNED, layout.key())
+
+    # -- facts ----------------------------------------------------------------------------------
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.storage.dtype
+
+    @property
+    def rank(self) -> int:
+        """The number of modes, and so of indices."""
+        return self.layout.rank
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The extents, one for each mode: ints where static, Int where they come at run time.
+
+        Those of a tile at the edge count what exists of it; ``t.layout.shape`` is the whole tile's.
+        """
+        return self.bounds or tuple([product(extent) for extent, _ in modes(self.layout)])
+
+    def dim(self, mode: int) -> Any:
+        """The extent of one mode; of a tile at the edge, how much of it exists."""
+        return self.bounds[mode] if self.bounds else product(self.layout[mode].shape)
+
+    def size(self) -> Any:
+        """The number of elements (of a vectorized tensor: of vectors)."""
+        return product(self.shape) if self.bounds else self.layout.size()
+
+    @property
+    def masked(self) -> bool:
+        """Whether it is a tile of which less may exist than ``layout`` says, or a part of such a tile.
+
+        ``dim``, ``shape`` and ``size`` then count what exists, 0 for a tile that lies outside; ``fill`` and
+        ``copy_from`` keep to that. An access by index has to: ``if i < t.dim(0): ...``.
+        """
+        return self.bounds is not None
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes an element has: 1, unless the tensor is vectorized."""
+        return 1 if self.element is None else self.element.lanes
+
+    @property
+    def ptr(self) -> Pointer[T]:
+        """The address of the first element; in kernels only."""
+        pointer = self._pointer
+        if pointer is None:
+            refuse(
+                "the elements of this tensor are not addressed here: it views a buffer of the host program",
+                "pass the tensor to the kernel as an argument",
+                "tensor-host",
+            )
+        return pointer
+
+    @property
+    def _pointer(self) -> Pointer[T] | None:
+        """The address of the first element; None on the host."""
+        storage = self.storage
+        return cast("Pointer[T]", storage) if isinstance(storage, Pointer) else None
+
+    @property
+    def address_space(self) -> AddressSpace:
+        """Where the memory lies."""
+        return self.ptr.address_space
+
+    def __repr__(self) -> str:
+        where = "at run time" if self._pointer is not None else f"over {self.storage!r}"
+        where = f"masked, {where}" if self.masked else where
+        return f"<LayoutTensor of {self.dtype}, layout {self.layout}, {where}>"
+
+    def __str__(self) -> str:
+        if self._pointer is not None or not hasattr(self.storage, "numpy"):
+            return repr(self)
+        return text(self.__getitem__, self.layout.static_shape)
+
+    # -- elements -------------------------------------------------------------------------------
+    def place_in(self, layout: Layout, index: Iterable[Any]) -> tuple[Any, int]:
+        """Offset and alignment of a coordinate in ``layout``, from this tensor's first element."""
+        host = self._pointer is None
+        return place(layout, tuple(index), self.alignment, self.dtype.itemsize, host=host)
+
+    def moved(
+        self,
+        offset: Any,
+        alignment: int,
+        layout: Layout,
+        bounds: tuple[Any, ...] | None = None,
+        element: Element | None = None,
+    ) -> LayoutTensor[T]:
+        """The tensor whose first element lies ``offset`` elements further on."""
+        storage = self.storage
+        if not (is_static(offset) and offset == 0):
+            if is_static(offset) and self._pointer is None:
+                storage = storage.sub_buffer(offset, len(storage) - offset)
+            else:
+                storage = self.ptr + offset
+        return self.of(storage, layout, alignment, element or self.element, bounds)
+
+    __iter__ = None  # else Python would try t[0], t[1], ... without end
+
+    @overload
+    def __getitem__(self, index: Index) -> T: ...  # pyright: ignore[reportOverlappingOverload]
+    @overload
+    def __getitem__(self, index: Part | tuple[Part, ...]) -> LayoutTensor[T]: ...
+    def __getitem__(self, index: Any) -> Any:
+        """An element, or for slices the part of the tensor that they name (no copy)."""
+        parts = _parts(index)
+        if is_slice(parts):
+            return self._part(parts)
+        offset, alignment = self.place_in(self.layout, parts)
+        if self._pointer is not None or not is_static(offset):
+            return read(self.ptr, offset, self.element, alignment)
+        if self.element is not None:
+            return self.numpy()[parts]
+        return host_memory(self.storage, "reading an element")[offset]
+
+    def __setitem__(self, index: Index | Part | tuple[Part, ...], value: Any) -> None:
+        """Write an element; to a slice, copy a tensor or fill it with a number."""
+        parts = _parts(index)
+        if is_slice(parts):
+            part = self._part(parts)
+            if isinstance(value, LayoutTensor):
+                part.copy_from(cast("LayoutTensor[T]", value))
+            else:
+                part.fill(value)
+            return
+        offset, alignment = self.place_in(self.layout, parts)
+        if self._pointer is not None or not is_static(offset):
+            write(self.ptr, offset, self.element, alignment, value)
+        elif self.element is not None:
+            self.numpy()[parts] = value
+        else:
+            host_memory(self.storage, "writing an element")[offset] = value
+
+    def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
+        kept, start, origin, bounds = sliced(self.layout, self.shape, parts, host=self._pointer is None)
+        offset, alignment = self.place_in(origin, start)
+        return self.moved(offset, alignment, kept, bounds if self.masked else None)
+
+    def _run(self, index: tuple[Any, ...], width: int, alignment: int) -> tuple[Any, Element | None, int]:
+        """Offset, element and alignment of ``width`` elements along the last mode."""
+        if self.element is not None:
+            refuse("the tensor is vectorized: its elements are vectors", "index it: t[i, j]", "vectorize")
+        offset, known = self.place_in(self.layout, index)
+        last, stride = list(modes(self.layout))[-1]
+        if width == 1:
+            return offset, None, known
+        if isinstance(last, tuple):
+            refuse(f"the last mode of {self.layout} is nested", "load its elements one by one", "vectorize")
+        at = coordinate(index[-1])
+        if is_static(at) and is_static(last) and at + width > last:
+            refuse(f"{width} elements from {at} on reach past the last mode, which has {last}", code="bounds")
+        return offset, run_of(width, stride, alignment), known
+
+    def load(self, *index: NumberLike, width: int = 1, alignment: int = 0) -> T:
+        """``width`` elements along the last mode, from the indices on, as ``SIMD[T, width]``.
+
+        Args:
+            index: one for each mode.
+            width: a power of two; at compile time.
+            alignment: in bytes, what the address is a multiple of (default: what weft can prove).
+        """
+        offset, element, known = self._run(index, width, alignment)
+        return read(self.ptr, offset, element, known)
+
+    def store(self, *index: NumberLike, value: T | NumberLike, alignment: int = 0) -> None:
+        """Write the lanes of ``value`` to as many elements along the last mode, from the indices on."""
+        offset, element, known = self._run(index, getattr(value, "lanes", 1), alignment)
+        write(self.ptr, offset, element, known, value)
+
+    def address(self, *index: NumberLike) -> Pointer[T]:
+        """The address of an element, as atomics take it."""
+        return self.ptr + self.place_in(self.layout, index)[0]
+
+    # -- parts ----------------------------------------------------------------------------------
+    @property
+    def tile(self) -> Tiling[T]:
+        """``t.tile[bm, bn](i, j)``: the tile of ``bm`` times ``bn`` elements at place (i, j) among the tiles.
+
+        Where the sizes do not divide the extents, or these come at run time, the tile is ``masked``: its
+        ``dim`` and ``shape`` count what exists of it, by which accesses are guarded.
+        """
+        return Tiling(self)
+
+    @property
+    def vectorize(self) -> Vectorizing[T]:
+        """``t.vectorize[1, 4]()``: the tensor of vectors; its elements are ``SIMD[T, 4]``.
+
+        ``vectorize[1, 4](alignment=16)`` promises that every vector is aligned to 16 bytes, where weft
+        cannot know, e.g. because strides come at run time.
+        """
+        return Vectorizing(self)
+
+    @property
+    def distribute(self) -> Distributing[T]:
+        """``t.distribute[Layout.row_major(8, 4)](thread)``: one thread's elements, dealt out in turn."""
+        return Distributing(self)
+
+    def reshape(self, layout: Layout) -> LayoutTensor[T]:
+        """The same memory through another layout.
+
+        Raises:
+            CompileError: it spans more elements than this one, as far as that is known.
+        """
+        if self.masked:
+            refuse(
+                "a tile that may end at the edge has no other layout", "reshape the tensor, then take a tile"
+            )
+        spans = layout.cosize(), self.layout.cosize()
+        if is_static(spans[0]) and is_static(spans[1]) and spans[0] > spans[1]:
+            refuse(f"{layout} spans {spans[0]} elements, the tensor {spans[1]}", code="tensor-size")
+        checked: LayoutTensor[T] = LayoutTensor(self.storage, layout)
+        return self.of(self.storage, checked.layout, self.alignment)
+
+    # -- all elements ---------------------------------------------------------------------------
+    def fill(self, value: T | NumberLike) -> LayoutTensor[T]:
+        """Write ``value`` to every element; gives the tensor. In a kernel: by this thread alone."""
+        if self._pointer is not None:
+            fill_all(self, value)
+        else:
+            self.numpy()[...] = value
+        return self
+
+    def copy_from(self, other: LayoutTensor[T]) -> None:
+        """Write every element of ``other``, which has the same shape, to its place here.
+
+        Where one of them is ``masked``, what exists in both.
+        In a kernel, this thread alone copies; give each thread its part with ``distribute``.
+        """
+        if self._pointer is not None:
+            copy_all(self, other)
+        else:
+            self.numpy()[...] = other.numpy()
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """The elements as a NumPy array over the same memory; on the host, of a host buffer."""
+        if self.masked:
+            refuse(f"{self!r} has no array", "take a tile that divides its modes")
+        return array(self.storage, self.layout, self.element)
+
+
+def _parts(index: Any) -> tuple[Any, ...]:
+    return cast("tuple[Any, ...]", index) if type(index) is tuple else (index,)
+
+
+def _element_type(args: tuple[Any, ...]) -> DType | None:
+    dtype = getattr(args[0], "dtype", args[0]) if args else None
+    return dtype if isinstance(dtype, DType) else None

@@ -1,0 +1,122 @@
+"""Mathematics for kernels, the same on every device.
+
+Every function takes ``Float16``, ``BFloat16``, ``Float32`` and ``Float64``, one lane or a ``SIMD`` of
+them, and then emits code; a Python number is computed at once, by Python. The transcendental functions
+are written in weft, without any vendor's library, as straight-line code that vectorises; infinities,
+nan, signed zeros and subnormal numbers are exact, and ``docs/math.md`` lists the largest errors measured.
+Float16 and BFloat16 are computed in Float32 and rounded.
+
+Example:
+    >>> from weft import Float32, func
+    >>> from weft.math import exp
+    >>> @func
+    ... def logistic(x: Float32) -> Float32:
+    ...     return 1.0 / (1.0 + exp(-x))
+"""
+
+from __future__ import annotations
+
+from weft.math.basic import (
+    abs,
+    ceil,
+    clamp,
+    copysign,
+    floor,
+    fma,
+    isclose,
+    isfinite,
+    isinf,
+    isnan,
+    max,
+    min,
+    round,
+    rsqrt,
+    sqrt,
+    trunc,
+)
+from weft.math.integers import align_down, align_up, ceildiv, gcd, iota, lcm
+from weft.math.transcendental import (
+    acos,
+    asin,
+    atan,
+    atan2,
+    cos,
+    cosh,
+    erf,
+    erfc,
+    exp,
+    exp2,
+    expm1,
+    log,
+    log1p,
+    log2,
+    log10,
+    pow,
+    sin,
+    sincos,
+    sinh,
+    tan,
+    tanh,
+)
+
+__all__ = [
+    "abs",
+    "acos",
+    "align_down",
+    "align_up",
+    "asin",
+    "atan",
+    "atan2",
+    "ceil",
+    "ceildiv",
+    "clamp",
+    "copysign",
+    "cos",
+    "cosh",
+    "e",
+    "erf",
+    "erfc",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "fma",
+    "gcd",
+    "inf",
+    "iota",
+    "isclose",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "lcm",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "max",
+    "min",
+    "nan",
+    "pi",
+    "pow",
+    "round",
+    "rsqrt",
+    "sin",
+    "sincos",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "tau",
+    "trunc",
+]
+
+pi = 3.141592653589793
+"""The circumference of a circle over its diameter."""
+tau = 6.283185307179586
+"""The circumference of a circle over its radius."""
+e = 2.718281828459045
+"""The base of the natural logarithm."""
+inf = float("inf")
+"""Positive infinity."""
+nan = float("nan")
+"""Not a number."""

@@ -1,0 +1,378 @@
+"""The CPU as a device: asynchronous, in order, and with the limits of a GPU.
+
+Each stream is a queue served by one thread; the blocks of a launch are spread over a pool of as
+many threads as this process has cores, in native code that holds no interpreter lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import mmap
+import os
+import platform
+import threading
+import weakref
+from collections.abc import Callable
+from functools import cache
+
+from weft.abi.artifact import Artifact
+from weft.runtime.cpu.event import HostEvent
+from weft.runtime.cpu.native import CpuFunction, LoadedCode, LoadObject, externals, run_launch
+from weft.runtime.cpu.pool import processors
+from weft.runtime.cpu.queue import MOST_BYTES, Failed, Lane, busy_lanes, wait_for_lanes
+from weft.runtime.driver import (
+    CopyKind,
+    Device,
+    DeviceInfo,
+    Event,
+    Extents,
+    Function,
+    Kept,
+    LaunchAttributes,
+    OutOfMemory,
+    Stream,
+    anew,
+)
+from weft.runtime.forks import after_fork
+from weft.runtime.recorded import RecordedCapture
+
+__all__ = ["CpuDevice", "CpuDriver", "CpuStream", "LoadObject", "LoadedCode"]
+
+_ALIGNMENT = 256
+_PAGES_FROM = 1 << 20
+"""Allocations of this many bytes and more come from the system as fresh pages."""
+_FILL_BYTES = 1 << 18
+_NO_MEMORY = (MemoryError, OSError, OverflowError, ValueError)
+
+
+class CpuDriver:
+    """The driver of the API ``cpu``, which has one device.
+
+    Args:
+        load_object: Puts an object file into memory; the compiler's side provides it.
+    """
+
+    api = "cpu"
+
+    def __init__(self, load_object: LoadObject) -> None:
+        self._load_object = load_object
+
+    def device_count(self) -> int:
+        """One."""
+        return 1
+
+    def device_info(self, device_id: int) -> DeviceInfo:
+        """This machine's processor, with the limits on a block that GPUs have."""
+        return _info()
+
+    def open(self, device_id: int) -> CpuDevice:
+        """A handle with its own streams and memory."""
+        return CpuDevice(self._load_object)
+
+
+class CpuDevice:
+    """One user of the CPU as a device."""
+
+    def __init__(self, load_object: LoadObject) -> None:
+        self.info = _info()
+        self._load_object = load_object
+        self._blocks: dict[int, _Block] = {}
+        self._leaving: dict[int, int] = {}
+        """Bytes of the blocks that are free once queued work has ended, by their addresses."""
+        self._lock = threading.Lock()
+        self._closed = False
+        self._lanes: list[weakref.ref[Lane]] = []
+        _devices.add(self)
+
+    def alloc(self, nbytes: int) -> int:
+        """The address of new memory, aligned to 256 bytes. Waits where much is about to be given back."""
+        if nbytes >= _PAGES_FROM and sum(tuple(self._leaving.values())) > MOST_BYTES:
+            wait_for_lanes()
+        try:
+            block = _Block(nbytes)
+        except _NO_MEMORY:
+            wait_for_lanes()
+            try:
+                block = _Block(nbytes)
+            except _NO_MEMORY as error:
+                raise OutOfMemory(nbytes, self.free_memory()) from error
+        self._blocks[block.address] = block
+        return block.address
+
+    def free(self, address: int) -> None:
+        """Give memory back once all work queued so far has ended."""
+        busy = busy_lanes()
+        if not busy:
+            self._blocks.pop(address, None)
+            return
+        self._leaving[address] = self._blocks[address].nbytes
+        release = _Release(self._give_back, address, len(busy))
+        for lane in busy:
+            lane.post(release)
+
+    def _give_back(self, address: int) -> None:
+        self._leaving.pop(address, None)
+        self._blocks.pop(address, None)
+
+    host_alloc = alloc
+    host_free = free
+
+    def hold(self, owner: object) -> None:
+        """Keep an object until all work queued so far has ended."""
+        hold = _Hold(owner)
+        for lane in busy_lanes():
+            lane.post(hold)
+
+    def can_access(self, peer: Device) -> bool:
+        """Whether that is the CPU too."""
+        return isinstance(peer, CpuDevice)
+
+    def enable_access(self, peer: Device) -> None:
+        """Nothing has to be done: all memory of the process is one."""
+
+    def accesses(self, peer: Device) -> bool:
+        """There is no other CPU."""
+        return False
+
+    def free_memory(self) -> int:
+        """Bytes of memory that the system says are available."""
+        try:
+            with open("/proc/meminfo", encoding="ascii") as table:
+                for line in table:
+                    if line.startswith("MemAvailable:"):
+                        return int(line.split()[1]) * 1024
+        except OSError:
+            pass
+        return self.info.total_memory
+
+    def create_stream(self, priority: int = 0) -> CpuStream:
+        """A new stream. The priority means nothing here."""
+        lane = Lane()
+        with self._lock:
+            self._lanes = [known for known in self._lanes if known() is not None]
+            self._lanes.append(weakref.ref(lane))
+            if self._closed:
+                lane.close()
+        return CpuStream(lane)
+
+    def priority_range(self) -> tuple[int, int]:
+        """One priority."""
+        return 0, 0
+
+    def begin_capture(self, stream: Stream) -> RecordedCapture:
+        """Record work from now on."""
+        return RecordedCapture()
+
+    def load(self, artifact: Artifact, kept: Kept = anew) -> CpuFunction:
+        """Load an object file."""
+        if artifact.kind != "object":
+            raise ValueError(f"the CPU runs object files, not {artifact.kind}")
+        return CpuFunction(artifact, self._load_object(artifact.code, artifact.entry, externals()))
+
+    def close(self) -> None:
+        """Close all streams."""
+        with self._lock:
+            self._closed = True
+            for known in self._lanes:
+                lane = known()
+                if lane is not None:
+                    lane.close()
+
+    def begin(self) -> None:
+        """Start anew in a forked child, where nobody holds the lock and no work is under way."""
+        self._lock = threading.Lock()
+        for address in tuple(self._leaving):
+            self._give_back(address)
+
+
+class CpuStream:
+    """One queue of work."""
+
+    def __init__(self, lane: Lane) -> None:
+        self._lane = lane
+        weakref.finalize(self, lane.abandon).atexit = False
+
+    def copy(
+        self,
+        kind: CopyKind,
+        dst: int,
+        src: int,
+        nbytes: int,
+        *,
+        dst_owner: object | None = None,
+        src_owner: object | None = None,
+    ) -> None:
+        """Queue a copy; from ordinary memory, take the source's bytes now."""
+        lane = self._lane
+        taken: int | bytes = src
+        if src_owner is not None:
+            if lane.idle:
+                ctypes.memmove(dst, src, nbytes)
+                return
+            taken = ctypes.string_at(src, nbytes)
+
+        def task(owner: object | None = dst_owner) -> None:
+            ctypes.memmove(dst, taken, nbytes)
+
+        lane.submit(task, 0 if src_owner is None else nbytes)
+
+    def copy_between(
+        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
+    ) -> None:
+        """Queue a copy."""
+        self.copy(kind, dst, src, nbytes)
+
+    def fill(self, address: int, pattern: bytes, count: int) -> None:
+        """Queue a fill."""
+        self._lane.submit(lambda: _fill(address, pattern, count))
+
+    def launch(
+        self,
+        function: Function,
+        grid: Extents,
+        block: Extents,
+        arguments: bytes,
+        shared_bytes: int = 0,
+        over: Extents = (0, 0, 0),
+        attributes: LaunchAttributes | None = None,
+    ) -> None:
+        """Queue a launch."""
+        assert isinstance(function, CpuFunction)
+        console = self._lane.console
+
+        def task() -> None:
+            failure = run_launch(function, console, grid, block, arguments, shared_bytes, over)
+            if failure is not None:
+                raise Failed(failure)
+
+        self._lane.submit(task)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Queue a call of a host function."""
+        self._lane.submit(function)
+
+    def record(self) -> HostEvent:
+        """An event at the present end of the queue."""
+        event = HostEvent()
+        self._lane.submit(event.reach)
+        return event
+
+    def wait(self, event: Event) -> None:
+        """Hold later work until the event has been reached."""
+        self._lane.submit(event.synchronize)
+
+    def follow(self, other: Stream) -> None:
+        """Hold later work until all that another stream holds now has ended."""
+        self.wait(other.record())
+
+    def synchronize(self) -> None:
+        """Wait until all queued work has ended; print what it printed; raise what failed."""
+        self._lane.synchronize()
+
+    def close(self) -> None:
+        """Take no more work."""
+        self._lane.close()
+
+
+class _Hold:
+    """Keeps an object while it is queued."""
+
+    def __init__(self, owner: object) -> None:
+        self._owner = owner
+
+    def __call__(self) -> None:
+        """Nothing."""
+
+
+class _Release:
+    """Frees a block when as many streams as were busy have come to it."""
+
+    def __init__(self, give_back: Callable[[int], None], address: int, count: int) -> None:
+        self._give_back = give_back
+        self._address = address
+        self._last = count - 1
+        self._arrived = itertools.count()
+
+    def __call__(self) -> None:
+        if next(self._arrived) == self._last:
+            self._give_back(self._address)
+
+
+class _Block:
+    """Memory of the system's, and where in it the first aligned byte is."""
+
+    __slots__ = ("_view", "address", "nbytes")
+
+    def __init__(self, nbytes: int) -> None:
+        memory = _pages(nbytes) if nbytes >= _PAGES_FROM else bytearray(nbytes + _ALIGNMENT)
+        self._view = ctypes.c_char.from_buffer(memory)
+        self.address = -(-ctypes.addressof(self._view) // _ALIGNMENT) * _ALIGNMENT
+        self.nbytes = nbytes
+
+
+_devices: weakref.WeakSet[CpuDevice] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for device in list(_devices):
+        device.begin()
+
+
+after_fork(_after_fork)
+
+
+def _pages(nbytes: int) -> mmap.mmap:
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(-1, nbytes)
+    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a system without huge pages
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+def _fill(address: int, pattern: bytes, count: int) -> None:
+    total = len(pattern) * count
+    if len(set(pattern)) == 1:
+        ctypes.memset(address, pattern[0], total)
+        return
+    head = pattern * min(count, _FILL_BYTES // len(pattern))
+    for offset in range(0, total, len(head)):
+        ctypes.memmove(address + offset, head, min(len(head), total - offset))
+
+
+@cache
+def _info() -> DeviceInfo:
+    return DeviceInfo(
+        name=_processor_name(),
+        api="cpu",
+        target="native",
+        max_threads_per_block=1024,
+        max_block_dim=(1024, 1024, 64),
+        max_grid_dim=(2**31 - 1, 65535, 65535),
+        max_shared_bytes=227 << 10,
+        multiprocessors=processors(),
+        warp_size=32,
+        total_memory=_total_memory(),
+    )
+
+
+def _processor_name() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as table:
+            for line in table:
+                key, _, value = line.partition(":")
+                if key.strip() == "model name":
+                    return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _total_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0

@@ -1,0 +1,179 @@
+"""The native side of a launch on the CPU: the entry is called, and calls back (``abi/cpu_launch.py``)."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from weft.abi.artifact import Artifact
+from weft.abi.cpu_launch import CALLS, Launch
+from weft.diagnostics import Diagnostic
+from weft.diagnostics.parted import Parting
+from weft.runtime.cpu.pool import pool, processors
+from weft.runtime.driver import Extents
+from weft.runtime.printing import Console, assertion_failed, format_print, value_count
+
+__all__ = ["CpuFunction", "LoadObject", "LoadedCode", "externals", "run_launch"]
+
+_SMALL = 2048
+"""A first launch of fewer threads stays on the stream's own thread."""
+_SMALL_SECONDS = 4e-5
+"""Later launches do where all the work would take less than this: waking others costs about half."""
+_CHUNKS_PER_WORKER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCode:
+    """Machine code in memory: the entry's address, and the object that keeps it there."""
+
+    address: int
+    keep: object
+
+
+LoadObject = Callable[[bytes, str, dict[str, int]], LoadedCode]
+"""Loads an object file: its bytes, the entry's symbol, addresses of the symbols that it may call."""
+
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class CpuFunction:
+    """A kernel loaded into this process."""
+
+    max_threads_per_block = 1024
+
+    def __init__(self, artifact: Artifact, code: LoadedCode) -> None:
+        self.artifact = artifact
+        self.entry = _named(artifact, _ENTRY(code.address))
+        self.print_counts = tuple(value_count(site) for site in artifact.prints)
+        self.thread_seconds: float | None = None
+        """What one thread of the last launch took; it decides whether the next is shared."""
+        self._keep = code.keep
+
+
+def _named(artifact: Artifact, entry: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """The entry, called by a function that has the kernel's name and place.
+
+    Where a kernel ends the process by a wild access, the stacks that Python shows name it.
+    """
+    file, line = artifact.place
+
+    def call(first: int, second: int) -> None:
+        entry(first, second)
+
+    call.__code__ = call.__code__.replace(
+        co_name=artifact.signature.name, co_filename=file or "<kernel>", co_firstlineno=max(0, line - 1)
+    )
+    return call
+
+
+class _Running:
+    """What the callbacks of one launch need, and what they found."""
+
+    def __init__(self, function: CpuFunction, console: Console, block: Extents) -> None:
+        self.function = function
+        self.block = block
+        self.console = console
+        self.failures: list[Diagnostic] = []
+
+
+_running: dict[int, _Running] = {}
+_ids = itertools.count(1)
+
+
+def _on_print(state: int, site: int, values: Any) -> None:
+    running = _running[state]
+    function = running.function
+    slots = values[: function.print_counts[site]]
+    running.console.write(format_print(function.artifact.prints[site], slots))
+
+
+def _on_assert(state: int, site: int, block: Any, thread: Any, values: Any) -> None:
+    running = _running[state]
+    if running.failures:
+        return
+    artifact = running.function.artifact
+    slots = values[: value_count(artifact.asserts[site])]
+    running.failures.append(assertion_failed(artifact, site, block, thread, slots))
+
+
+def _on_parted(state: int, *what: Any) -> None:
+    """A thread takes a decision before a barrier otherwise than the block's first one."""
+    running = _running[state]
+    if running.failures:
+        return
+    x, y, _ = running.block
+    *ids, first, one, other, flag, place = what
+    block, thread = tuple(ids[:3]), tuple(ids[3:])
+    begin = (first % x, first // x % y, first // (x * y))
+    if flag:
+        yes, no = (begin, thread) if one else (thread, begin)
+        where = f"in block {block} it holds for thread {yes} and not for thread {no}"
+    else:
+        where = f"in block {block} it is {one} for thread {begin} and {other} for thread {thread}"
+    parting = Parting.of(place.decode())
+    running.failures.append(parting.happened(running.function.artifact.signature.name, where))
+
+
+_callbacks = {
+    name: CALLS[name](call)
+    for name, call in (("weft$print", _on_print), ("weft$assert", _on_assert), ("weft$parted", _on_parted))
+}
+
+
+@cache
+def externals() -> dict[str, int]:
+    """The addresses of the functions that compiled kernels may call, by symbol."""
+    called = {
+        **_callbacks,
+        "weft$take_memory": ctypes.pythonapi.PyMem_RawMalloc,
+        "weft$give_memory": ctypes.pythonapi.PyMem_RawFree,
+    }
+    return {name: ctypes.cast(call, ctypes.c_void_p).value or 0 for name, call in called.items()}
+
+
+def run_launch(
+    function: CpuFunction,
+    console: Console,
+    grid: Extents,
+    block: Extents,
+    arguments: bytes,
+    shared_bytes: int,
+    over: Extents,
+) -> Diagnostic | None:
+    """Run all blocks; the first assertion that failed, or None."""
+    total = grid[0] * grid[1] * grid[2]
+    threads = total * block[0] * block[1] * block[2]
+    known = function.thread_seconds
+    small = threads < _SMALL if known is None else threads * known < _SMALL_SECONDS
+    workers = 1 if small else min(processors(), total)
+    chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
+    state = next(_ids)
+    launch = Launch(
+        (ctypes.c_int32 * 3)(*grid),
+        (ctypes.c_int32 * 3)(*block),
+        0,
+        total,
+        chunk,
+        state,
+        shared_bytes,
+        (ctypes.c_int64 * 3)(*over),
+    )
+    packed = ctypes.create_string_buffer(arguments, max(8, len(arguments)))
+    first, second = ctypes.addressof(packed), ctypes.addressof(launch)
+    running = _running[state] = _Running(function, console, block)
+    start = time.perf_counter()
+    try:
+        if workers == 1:
+            function.entry(first, second)
+        else:
+            entry = function.entry
+            pool().run(lambda: entry(first, second), workers - 1)
+        function.thread_seconds = (time.perf_counter() - start) * workers / threads
+    finally:
+        del _running[state]
+    return running.failures[0] if running.failures else None

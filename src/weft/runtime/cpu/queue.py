@@ -1,0 +1,283 @@
+"""Work in order on a thread of its own: what a stream is on the CPU.
+
+The garbage collector may run finalizers on any thread at any allocation, so what a finalizer calls
+(``Lane.post``, ``Lane.abandon``, ``busy_lanes``) takes no lock.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+
+from weft.diagnostics import DeviceError, Diagnostic, WeftError
+from weft.runtime.cpu.threads import serves_lane, start_thread
+from weft.runtime.forks import after_fork
+from weft.runtime.last_words import last_words
+from weft.runtime.printing import Console
+from weft.runtime.refuse import raised, refuse
+
+__all__ = ["MOST_BYTES", "MOST_TASKS", "Failed", "Lane", "busy_lanes", "wait_for_lanes"]
+
+Task = Callable[[], object]
+
+MOST_TASKS = 1024
+"""Tasks of one lane that wait; who submits more waits until half of them are done."""
+MOST_BYTES = 1 << 30
+"""Likewise bytes that waiting tasks hold, of copies from arrays for example."""
+_POSTED = -1
+_EXIT_SECONDS = 2.0
+"""How long the process waits at its end for work that nobody waited for."""
+_SHOWN = 5
+_exiting = False
+
+
+class Failed(Exception):
+    """A task failed in a way that has its diagnostic."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic)
+        self.diagnostic = diagnostic
+
+
+class Lane:
+    """A queue and the thread that serves it, which starts with the first task."""
+
+    def __init__(self) -> None:
+        self._closed = False
+        self._abandoned = False
+        self.begin()
+        _lanes.add(self)
+
+    def begin(self) -> None:
+        """Start with an empty queue: at first, and in a forked child, whose parent does the work."""
+        self.console = Console()
+        self._room = threading.Condition(threading.RLock())
+        self._queue: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._ended = False
+        self._failures: list[BaseException] = []
+        self._submitted = self._finished = 0
+        self._taken = self._given = 0
+        self.waiting = 0
+        """Threads that wait for room."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that was submitted until now has ended."""
+        finished = self._finished
+        return finished == self._submitted
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks wait or run."""
+        return self._submitted - self._finished
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that they hold."""
+        return self._taken - self._given
+
+    def submit(self, task: Task, nbytes: int = 0) -> None:
+        """Queue a task that holds so many bytes. What it raises surfaces at the next ``synchronize``.
+
+        Where too much waits already, this waits too; not so on a thread that serves a lane, since
+        what it would wait for may wait for itself.
+
+        Raises:
+            LaunchError: the lane is closed.
+            DeviceError: the system has no thread for it.
+        """
+        with self._room:
+            if self._is_full(1) and not serves_lane():
+                self._wait_for_room()
+            if self._closed:
+                raise refuse(
+                    "stream-closed",
+                    "this stream is closed and takes no more work",
+                    hints=["use it before close(), or make another: ctx.create_stream()"],
+                )
+            if _exiting:
+                return
+            if self._thread is None:
+                self._start()
+            self._submitted += 1
+            self._taken += nbytes
+            self._queue.put((task, nbytes))
+
+    def _is_full(self, part: int) -> bool:
+        """Whether more waits than this part of what may: 1 for all, 2 for half."""
+        tasks = self.tasks
+        return tasks > 0 and (tasks * part > MOST_TASKS or self.nbytes * part > MOST_BYTES)
+
+    def _wait_for_room(self) -> None:
+        self.waiting += 1  # before the look: the server looks here after it has counted
+        try:
+            while self._is_full(2) and not _exiting:
+                self._room.wait()
+        finally:
+            self.waiting -= 1
+
+    def post(self, task: Task) -> None:
+        """Queue a task behind what is there, where the thread runs or has run. It must not raise."""
+        self._queue.put((task, _POSTED))
+        if self._ended:
+            self._drain()
+
+    def synchronize(self) -> None:
+        """Wait until the queue is empty; write what was printed; raise what failed.
+
+        Raises:
+            DeviceError: a task failed.
+            LaunchError: called by a task of this lane, which would wait for itself.
+        """
+        if self._thread is threading.current_thread():
+            raise refuse(
+                "stream-deadlock", "a function that a stream calls cannot wait for that stream, so for itself"
+            )
+        self.wait()
+        self.console.flush()
+        failures, self._failures = self._failures, []
+        if failures:
+            error, cause = _as_error(failures)
+            raise error from cause
+
+    def wait(self) -> None:
+        """Wait until all that is queued has ended."""
+        if not self.idle:
+            reached = threading.Lock()  # lighter than an Event, and released by another thread
+            reached.acquire()
+            self.post(reached.release)
+            reached.acquire(timeout=_EXIT_SECONDS if _exiting else -1)
+
+    def close(self) -> None:
+        """Take no more tasks; the thread ends after those that are queued. Idempotent."""
+        with self._room:
+            if not self._closed:
+                self._closed = True
+                self._queue.put(None)
+
+    def abandon(self) -> None:
+        """Close where nobody is left to synchronize: what is printed and fails is shown at the end."""
+        self._abandoned = True
+        self._queue.put(None)
+
+    def _start(self) -> None:
+        _register_exit()
+        self._thread = start_thread(self._serve, "weft-stream", self._queue)
+        _active.add(self)
+
+    def _serve(self, queue: SimpleQueue[tuple[Task, int] | None]) -> None:
+        serves_lane(True)
+        while (entry := queue.get()) is not None:
+            self._run(*entry)
+            del entry  # what the task held is free while this waits for the next
+            if queue is not self._queue:
+                return
+        self._ended = True
+        self._drain()
+        _active.discard(self)
+        if self._abandoned and not _exiting:
+            self.farewell()
+
+    def _run(self, task: Task, nbytes: int) -> None:
+        queue = self._queue
+        try:
+            task()
+        except BaseException as error:
+            self._failures.append(error)
+        if nbytes == _POSTED or queue is not self._queue:  # the task forked, and this is the child
+            return
+        self._given += nbytes
+        self._finished += 1
+        if self.waiting and not self._is_full(2):
+            with self._room:
+                self._room.notify_all()
+
+    def _drain(self) -> None:
+        """Run what was posted behind the end: by then all tasks have ended."""
+        while True:
+            try:
+                entry = self._queue.get_nowait()
+            except Empty:
+                return
+            if entry is not None:
+                self._run(*entry)
+
+    def join(self, seconds: float) -> None:
+        """End the thread after what is queued, waiting no longer than this."""
+        self._queue.put(None)
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def farewell(self) -> None:
+        """Show what nobody will ask for any more: text printed, and failures on ``sys.stderr``."""
+        self.console.flush()
+        failures, self._failures = self._failures, []
+        if failures:
+            last_words(_as_error(failures)[0], at_exit=_exiting)
+
+
+_lanes: weakref.WeakSet[Lane] = weakref.WeakSet()
+_active: set[Lane] = set()
+"""Those whose thread runs, which keeps them alive."""
+_registered = False
+
+
+def busy_lanes() -> list[Lane]:
+    """The lanes of the process on which work is queued or runs."""
+    return [lane for lane in tuple(_active) if not lane.idle]
+
+
+def wait_for_lanes() -> None:
+    """Wait until all that is queued now has ended; what failed surfaces later. Not on a lane's thread."""
+    if not serves_lane():
+        for lane in busy_lanes():
+            lane.wait()
+
+
+def _after_fork() -> None:
+    _active.clear()
+    serves_lane(False)
+    for lane in list(_lanes):
+        lane.begin()
+
+
+after_fork(_after_fork)
+
+
+def _register_exit() -> None:
+    global _registered
+    if not _registered:
+        _registered = True
+        atexit.register(_at_exit)
+
+
+def _at_exit() -> None:
+    """Give queued work a moment to end, so that a forgotten synchronize() loses no output."""
+    global _exiting
+    _exiting = True
+    deadline = time.monotonic() + _EXIT_SECONDS
+    for lane in list(_lanes):
+        lane.join(max(0.0, deadline - time.monotonic()))
+        lane.farewell()
+
+
+def _as_error(failures: list[BaseException]) -> tuple[DeviceError, BaseException | None]:
+    diagnostics: list[Diagnostic] = []
+    cause: BaseException | None = None
+    for failure in failures:
+        if isinstance(failure, Failed):
+            diagnostics.append(failure.diagnostic)
+        elif isinstance(failure, WeftError):
+            diagnostics.extend(failure.diagnostics)
+        else:
+            cause = cause or failure
+            diagnostics.append(raised(failure, "work queued on the CPU"))
+    if len(diagnostics) > _SHOWN:
+        more = len(diagnostics) - _SHOWN
+        diagnostics[_SHOWN:] = [Diagnostic("more-failures", f"{more} more launches failed")]
+    return DeviceError(diagnostics), cause

@@ -1,0 +1,152 @@
+"""A GPU as a device: its memory, its streams, and the code loaded on it."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING
+
+from weft.abi.artifact import Artifact
+from weft.runtime.cuda.errors import Cuda, CudaFailure
+from weft.runtime.cuda.graph import CudaCapture
+from weft.runtime.cuda.module import CudaFunction, load_function
+from weft.runtime.cuda.stream import CudaStream
+from weft.runtime.driver import Device, DeviceInfo, DriverMissing, Kept, Stream, anew
+from weft.targets import TARGETS
+
+if TYPE_CHECKING:
+    from weft.runtime.cuda.context import Primary
+
+__all__ = ["CudaDevice", "device_info"]
+
+_OLDEST = 70
+_HELD = 64
+"""After so many objects held, those of ended work are let go."""
+
+
+def device_info(cuda: Cuda, ordinal: int) -> DeviceInfo:
+    """What a GPU is, by the driver's account.
+
+    Raises:
+        DriverMissing: it is older than what weft compiles for.
+    """
+    cu = cuda.cu
+    attributes = cu.CUdevice_attribute
+    try:
+        device = cuda(cu.cuDeviceGet, ordinal)
+
+        def attribute(name: str) -> int:
+            return cuda(cu.cuDeviceGetAttribute, getattr(attributes, "CU_DEVICE_ATTRIBUTE_" + name), device)
+
+        name: str = cuda(cu.cuDeviceGetName, 256, device).split(b"\0")[0].decode()
+        capability = attribute("COMPUTE_CAPABILITY_MAJOR") * 10 + attribute("COMPUTE_CAPABILITY_MINOR")
+        bx, by, bz = (attribute(f"MAX_BLOCK_DIM_{axis}") for axis in "XYZ")
+        gx, gy, gz = (attribute(f"MAX_GRID_DIM_{axis}") for axis in "XYZ")
+        return DeviceInfo(
+            name=name,
+            api="cuda",
+            target=_target(name, capability),
+            max_threads_per_block=attribute("MAX_THREADS_PER_BLOCK"),
+            max_block_dim=(bx, by, bz),
+            max_grid_dim=(gx, gy, gz),
+            max_shared_bytes=attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+            multiprocessors=attribute("MULTIPROCESSOR_COUNT"),
+            warp_size=attribute("WARP_SIZE"),
+            total_memory=int(cuda(cu.cuDeviceTotalMem, device)),
+        )
+    except CudaFailure as failure:
+        raise DriverMissing(f"the NVIDIA driver says nothing of GPU {ordinal}: {failure}") from failure
+
+
+def _target(name: str, capability: int) -> str:
+    """The newest target whose code a GPU runs: its own, or one before it."""
+    known = [int(target[3:]) for target in TARGETS if target.startswith("sm_") and target[3:].isdigit()]
+    if capability < _OLDEST:
+        raise DriverMissing(
+            f"{name} has compute capability {capability / 10:.1f}, and weft compiles for 7.0 and newer"
+        )
+    return f"sm_{max(number for number in known if number <= capability)}"
+
+
+class CudaDevice:
+    """One user of a GPU. Memory and code are shared by all users in this process."""
+
+    def __init__(self, primary: Primary) -> None:
+        self.info = primary.info
+        self.primary = primary
+        self._streams: weakref.WeakSet[CudaStream] = weakref.WeakSet()
+        self._closed = False
+        self._held = 0
+
+    def alloc(self, nbytes: int) -> int:
+        """The address of new device memory."""
+        return self.primary.memory.alloc(nbytes)
+
+    def free(self, address: int) -> None:
+        """Give memory back once all work queued so far has ended."""
+        self.primary.memory.release("device", address)
+
+    def host_alloc(self, nbytes: int) -> int:
+        """The address of new pinned host memory."""
+        return self.primary.memory.host_alloc(nbytes)
+
+    def host_free(self, address: int) -> None:
+        """Give pinned memory back once all work queued so far has ended."""
+        self.primary.memory.release("host", address)
+
+    def hold(self, owner: object) -> None:
+        """Keep an object until all work queued so far has ended."""
+        self.primary.memory.release("object", owner)
+        self._held += 1
+        if self._held % _HELD == 0:
+            self.primary.memory.collect()
+
+    def can_access(self, peer: Device) -> bool:
+        """Whether the GPUs are linked, or the same."""
+        return isinstance(peer, CudaDevice) and self.primary.can_access(peer.primary)
+
+    def enable_access(self, peer: Device) -> None:
+        """Let kernels here use the memory of another GPU."""
+        assert isinstance(peer, CudaDevice)
+        self.primary.enable_access(peer.primary)
+
+    def accesses(self, peer: Device) -> bool:
+        """Whether that is another GPU, and ``enable_access`` was called for it."""
+        return isinstance(peer, CudaDevice) and peer.primary in self.primary.peers
+
+    def free_memory(self) -> int:
+        """Bytes that could be allocated now."""
+        return self.primary.memory.free_memory()
+
+    def create_stream(self, priority: int = 0) -> CudaStream:
+        """A new stream; priorities beyond what the GPU has are its nearest."""
+        stream = CudaStream(self.primary, priority)
+        self._streams.add(stream)
+        return stream
+
+    def priority_range(self) -> tuple[int, int]:
+        """The least urgent and the most urgent priority."""
+        self.primary.enter()
+        least, greatest = self.primary.call(self.primary.cu.cuCtxGetStreamPriorityRange)
+        return int(least), int(greatest)
+
+    def begin_capture(self, stream: Stream) -> CudaCapture:
+        """Record work from now on, by streams of their own that capture."""
+        assert isinstance(stream, CudaStream)
+        return CudaCapture(self.primary, stream)
+
+    def load(self, artifact: Artifact, kept: Kept = anew) -> CudaFunction:
+        """Assemble PTX and load it."""
+        return load_function(self.primary, artifact, kept)
+
+    def close(self) -> None:
+        """Close the streams, and give the system back what is unused."""
+        if self._closed:
+            return
+        self._closed = True
+        for stream in tuple(self._streams):
+            stream.close()
+        primary = self.primary
+        if primary.lost is None:
+            primary.enter()
+            primary.memory.collect()
+            primary.memory.trim()

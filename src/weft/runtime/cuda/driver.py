@@ -1,0 +1,101 @@
+"""The CUDA driver API through NVIDIA's binding: how it is found, and where every call is checked.
+
+Only NVIDIA's driver is needed, no CUDA toolkit. The rest of the API's files, ``cuda_*.py``, take
+the binding from here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from weft.runtime.cuda.context import primary_of
+from weft.runtime.cuda.device import CudaDevice, device_info
+from weft.runtime.cuda.errors import Cuda, CudaFailure, version_text
+from weft.runtime.driver import DeviceInfo, DriverMissing
+
+__all__ = ["CudaDriver", "cuda_driver"]
+
+_OLDEST = 11040
+"""The first driver version with all that is used here."""
+_NO_DEVICE = 100
+
+
+class CudaDriver:
+    """The driver of the API ``cuda``.
+
+    Args:
+        binding: The module with the functions of the driver API, ``cuda.bindings.driver``.
+
+    Raises:
+        DriverMissing: the driver does not start, or is too old.
+    """
+
+    api = "cuda"
+
+    def __init__(self, binding: Any) -> None:
+        self._cuda = cuda = Cuda(binding)
+        self._infos: dict[int, DeviceInfo] = {}
+        try:
+            cuda(binding.cuInit, 0)
+            version = cuda(binding.cuDriverGetVersion)
+            cuda.count = cuda(binding.cuDeviceGetCount)
+        except CudaFailure as failure:
+            if failure.status == _NO_DEVICE:
+                raise DriverMissing("the NVIDIA driver finds no GPU") from failure
+            raise DriverMissing(
+                f"the NVIDIA driver does not start: {failure.text} ({failure.name})",
+                "`nvidia-smi` shows whether the driver works; in a container, the GPU must be passed in",
+            ) from failure
+        if version < _OLDEST:
+            raise DriverMissing(
+                f"the NVIDIA driver is too old: it is of CUDA {version_text(version)}, "
+                f"and weft needs {version_text(_OLDEST)}",
+                "install a newer driver (no CUDA toolkit is needed)",
+            )
+        cuda.version = version
+
+    def device_count(self) -> int:
+        """How many GPUs this process sees."""
+        return self._cuda.count
+
+    def device_info(self, device_id: int) -> DeviceInfo:
+        """What the GPU of this number is."""
+        if device_id not in self._infos:
+            self._infos[device_id] = device_info(self._cuda, device_id)
+        return self._infos[device_id]
+
+    def open(self, device_id: int) -> CudaDevice:
+        """A handle with its own streams; memory and code are shared by all handles of the GPU."""
+        info = self.device_info(device_id)
+        return CudaDevice(primary_of(self._cuda, device_id, info))
+
+
+@cache
+def cuda_driver() -> CudaDriver:
+    """The driver of this process.
+
+    Raises:
+        DriverMissing: this machine has no NVIDIA driver, or weft cannot use it.
+    """
+    library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+    load: Callable[[str], object] = getattr(ctypes, "WinDLL", ctypes.CDLL)
+    try:
+        load(library)
+    except OSError as error:
+        raise DriverMissing(
+            f"the NVIDIA driver's library {library} cannot be loaded here",
+            "install NVIDIA's driver (no CUDA toolkit is needed)",
+        ) from error
+    try:
+        binding = importlib.import_module("cuda.bindings.driver")
+    except ImportError as error:
+        raise DriverMissing(
+            "the Python package cuda-bindings, through which weft calls the NVIDIA driver, is not installed",
+            "pip install cuda-bindings",
+        ) from error
+    return CudaDriver(binding)

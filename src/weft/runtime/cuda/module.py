@@ -1,0 +1,166 @@
+"""PTX to a function that can be launched."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from weft.abi.artifact import Artifact
+from weft.diagnostics import DeviceError, caller_location
+from weft.runtime.cuda.errors import CudaFailure, version_text
+from weft.runtime.driver import Kept, anew
+from weft.runtime.refuse import missing
+
+if TYPE_CHECKING:
+    from weft.runtime.cuda.context import Primary
+
+__all__ = ["CudaFunction", "load_function", "ptx_of_driver"]
+
+_LOG_BYTES = 1 << 14
+_UNSUPPORTED_PTX = 222
+_WITHOUT_ASKING = 48 << 10
+"""Shared memory that a block may have without asking for it."""
+
+# PTX version: (CUDA version of the first driver that takes it, number of that driver)
+_PTX: dict[int, tuple[int, str]] = {
+    74: (11040, "470"),
+    75: (11050, "495"),
+    76: (11060, "510"),
+    77: (11070, "515"),
+    78: (11080, "520"),
+    80: (12000, "525"),
+    81: (12010, "530"),
+    82: (12020, "535"),
+    83: (12030, "545"),
+    84: (12040, "550"),
+    85: (12050, "555"),
+    86: (12070, "565"),
+    87: (12080, "570"),
+    88: (12090, "575"),
+    90: (13000, "580"),
+    91: (13010, "590"),
+}
+
+
+def ptx_of_driver(version: int) -> int:
+    """The newest PTX version that a driver is known to take, as 78 for 7.8."""
+    return max((ptx for ptx, (needed, _) in _PTX.items() if needed <= version), default=73)
+
+
+class CudaFunction:
+    """A kernel loaded on a GPU."""
+
+    def __init__(self, primary: Primary, artifact: Artifact, module: Any, handle: Any) -> None:
+        self.artifact = artifact
+        self.primary = primary
+        self.handle = handle
+        self.count = len(artifact.signature.parameters)
+        attributes = primary.cu.CUfunction_attribute
+
+        def attribute(name: str) -> int:
+            return primary.call(primary.cu.cuFuncGetAttribute, getattr(attributes, name), handle)
+
+        self.max_threads_per_block = attribute("CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK")
+        self.registers = attribute("CU_FUNC_ATTRIBUTE_NUM_REGS")
+        self.shared_bytes = attribute("CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES")
+        self.local_bytes = attribute("CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES")
+        self._dynamic = _WITHOUT_ASKING - self.shared_bytes
+        weakref.finalize(self, primary.memory.release, "module", module).atexit = False
+
+    def allow_shared(self, dynamic: int) -> None:
+        """Ask for so much dynamic shared memory, where it is more than a kernel has by default."""
+        if dynamic > self._dynamic:
+            cu = self.primary.cu
+            attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self.primary.call(cu.cuFuncSetAttribute, self.handle, attribute, dynamic)
+            self._dynamic = dynamic
+
+
+def load_function(primary: Primary, artifact: Artifact, kept: Kept = anew) -> CudaFunction:
+    """Have the driver assemble PTX, or take what it once made of it, and load that.
+
+    Raises:
+        DeviceError: the driver is too old for this PTX, or cannot assemble it; the message holds
+            what it says.
+    """
+    if artifact.kind != "ptx":
+        raise ValueError(f"NVIDIA's driver takes PTX, not {artifact.kind}")
+    primary.enter()
+    _check_version(primary, artifact, certain=False)
+    key = [artifact.code, primary.info.name, primary.info.target, str(primary.cuda.version), _build()]
+    code = kept(key, lambda: _assembled(primary, artifact))
+    module = primary.call(primary.cu.cuModuleLoadDataEx, code, 0, [], [])
+    if artifact.prints or artifact.asserts:
+        primary.console().connect(module, artifact)
+    handle = primary.call(primary.cu.cuModuleGetFunction, module, artifact.entry.encode())
+    return CudaFunction(primary, artifact, module, handle)
+
+
+@functools.cache
+def _build() -> str:
+    """Which build of the driver this is, where the system tells: two of a version may assemble otherwise."""
+    try:
+        return Path("/proc/driver/nvidia/version").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _assembled(primary: Primary, artifact: Artifact) -> bytes:
+    cu = primary.cu
+    option = cu.CUjit_option
+    log = bytearray(_LOG_BYTES)
+    options = {
+        option.CU_JIT_ERROR_LOG_BUFFER: log,
+        option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
+    }
+    linker = primary.call(cu.cuLinkCreate, len(options), list(options), list(options.values()))
+    text = artifact.code + b"\0"
+    kind = cu.CUjitInputType.CU_JIT_INPUT_PTX
+    try:
+        primary.cuda(cu.cuLinkAddData, linker, kind, text, len(text), artifact.entry.encode(), 0, [], [])
+        address, size = primary.cuda(cu.cuLinkComplete, linker)
+        return ctypes.string_at(address, size)
+    except CudaFailure as failure:
+        if failure.status == _UNSUPPORTED_PTX:
+            _check_version(primary, artifact, certain=True)
+        said = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
+        if not said:
+            raise primary.error(failure) from None
+        raise _refused(primary, artifact, failure, said) from None
+    finally:
+        primary.cuda(cu.cuLinkDestroy, linker)
+
+
+def _refused(primary: Primary, artifact: Artifact, failure: CudaFailure, log: str) -> DeviceError:
+    name = artifact.signature.name
+    return DeviceError.at(
+        "ptx-refused",
+        f"the NVIDIA driver cannot assemble kernel {name!r} for {primary.info.name} ({failure.name})",
+        caller_location(),
+        notes=tuple(f"it says: {line}" for line in log.splitlines()),
+        hints=(f"`compile_info({name}, target={artifact.target!r})` shows the PTX",),
+    )
+
+
+def _check_version(primary: Primary, artifact: Artifact, *, certain: bool) -> None:
+    found = re.search(rb"^\s*\.version\s+(\d+)\.(\d+)", artifact.code, re.MULTILINE)
+    ptx = int(found[1]) * 10 + int(found[2]) if found else 0
+    version = primary.cuda.version
+    newest = ptx_of_driver(version)
+    if not certain and (ptx <= newest or version > max(needed for needed, _ in _PTX.values())):
+        return
+    needed = next((line for number, line in sorted(_PTX.items()) if number >= ptx), None)
+    hint = "install a newer NVIDIA driver"
+    if needed is not None:
+        hint += f": PTX {ptx / 10:.1f} came with CUDA {version_text(needed[0])}, driver {needed[1]}"
+    raise missing(
+        "driver-too-old",
+        f"kernel {artifact.signature.name!r} needs a driver that takes PTX {ptx / 10:.1f}; "
+        f"the one here is of CUDA {version_text(version)} and takes PTX up to {newest / 10:.1f}",
+        notes=[f"{primary.info.name} was compiled for as {artifact.target}"],
+        hints=[hint],
+    )
