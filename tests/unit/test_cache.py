@@ -216,7 +216,8 @@ def test_the_key_is_the_same_in_every_process(tmp_path: Path) -> None:
     """Whatever order sets have there, and whatever was compiled before."""
     (tmp_path / "program.py").write_text(SOURCE)
     check = (
-        "import program; from weft.compiler.cache import key_of; from weft.compiler.pipeline import elaborate_kernel\n"
+        "import program; from weft.compiler.cache import key_of\n"
+        "from weft.compiler.pipeline import elaborate_kernel\n"
         "from weft import *; from weft.lang.accept import spec_of_annotation\n"
         "specs = {'p': spec_of_annotation(Pointer[Float32])}\n"
         "for t in ('sm_90', 'native', 'native'): print(key_of(elaborate_kernel(program.k, specs, t)))\n"
@@ -494,7 +495,7 @@ def fresh_tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str | 
 def test_contents_of_weft_are_in_the_key(
     tmp_path: Path, folder: Path, fresh_tools: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = Path(tools.__file__).parents[1]
+    package = Path(tools.__file__).parents[2]
     copied = tmp_path / "weft"
     for name in tools.TOOLS:
         for path in [package / name] if name.endswith(".py") else sorted((package / name).rglob("*.py")):
@@ -502,11 +503,11 @@ def test_contents_of_weft_are_in_the_key(
             to.parent.mkdir(parents=True, exist_ok=True)
             to.write_bytes(path.read_bytes())
     here = fresh_tools()
-    monkeypatch.setattr(tools, "__file__", str(copied / "cache" / "tools.py"))
+    monkeypatch.setattr(tools, "__file__", str(copied / "compiler" / "cache" / "tools.py"))
     assert fresh_tools() is None  # written after weft was loaded
     monkeypatch.setattr(tools, "STARTED", 2**63)
     assert fresh_tools() == here
-    file = copied / "passes" / "pipeline.py"
+    file = copied / "compiler" / "passes" / "pipeline.py"
     status = file.stat()
     text = file.read_text()
     file.write_text(text.replace("Module", "Modulo"))
@@ -515,7 +516,7 @@ def test_contents_of_weft_are_in_the_key(
     assert changed not in (None, here)
     file.write_text(text)
     assert fresh_tools() == here
-    (copied / "passes" / "new.py").write_text("")
+    (copied / "compiler" / "passes" / "new.py").write_text("")
     assert fresh_tools() not in (None, here, changed)
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from weft import CompileError, Float32, Func, Int, Kernel, LaunchError, Pointer, func, kernel
+from weft.compiler.source.definition import Definition, Parameter, Scope
 from weft.diagnostics.wrote import PARSERS
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.signature import describe_parameters
-from weft.source.definition import Definition, Parameter, Scope
 
 OPERATORS = {"+": ast.Add, "-": ast.Sub, "*": ast.Mult}
 TYPES: dict[str, Any] = {"f32": Float32, "int": Int, "memory": Pointer[Float32]}

@@ -262,7 +262,7 @@ if os.fork() == 0:  # a child that lives on holds none of its pipes
         stdout=subprocess.PIPE,
         check=False,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(llvm.__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": str(Path(llvm.__file__).parents[3])},
     )
     assert waits_until(lambda: not alive(int(made.stdout)))
 
@@ -356,7 +356,7 @@ def kept(times):
 before = kept(60)
 print((kept(150) - before) * 4096 // 150)
 """
-    environment = {**os.environ, "PYTHONPATH": str(Path(llvm.__file__).parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(llvm.__file__).parents[3])}
     made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
     assert made.stderr == ""
     assert int(made.stdout) < 6000  # bytes of each: it was 120,000; 10,000 may keep 20 MB

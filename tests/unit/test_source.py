@@ -23,9 +23,9 @@ from _pytest.assertion.rewrite import rewrite_asserts
 from source_samples import BASE, EDITS, PLACES
 from weft import CompileError, Float32, Kernel, Pointer, kernel
 from weft.compile import compile_info
+from weft.compiler.source.find import find_function
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
-from weft.source.find import find_function
 
 SOURCE = """from weft import Float32, Float64, Pointer, func, kernel
 
@@ -335,7 +335,10 @@ def test_modules_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_code_with_columns_where_python_keeps_none(tmp_path: Path) -> None:
     """Byte code that was written with columns is loaded by a Python that makes none."""
     (tmp_path / "written.py").write_text(BASE)
-    check = "import written; from weft.source.find import find_function; print(find_function(written.f).name)"
+    check = (
+        "import written; from weft.compiler.source.find import find_function\n"
+        "print(find_function(written.f).name)"
+    )
     paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     env = {**os.environ, "PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode")}
     env.pop("PYTHONDONTWRITEBYTECODE", None)

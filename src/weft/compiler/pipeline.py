@@ -17,12 +17,12 @@ from weft.compiler.ir.effects import alone, effects_of
 from weft.compiler.ir.printer import print_module
 from weft.compiler.ir.verify import InvalidIR, verify_module
 from weft.compiler.llvm.symbols import entry_symbol
+from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Location, caller_location, nearest
 from weft.dtype import DType
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
-from weft.source.definition import Definition
 from weft.targets import Feature, Target, find_target
 
 __all__ = ["EMISSION_KINDS", "Compilation", "EmissionKind", "check_emission_kind", "elaborate_kernel"]

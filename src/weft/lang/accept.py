@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast, get_args, get_origin
 
 from weft.abi.formats import wrap
+from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
 from weft.lang.any_lanes import closed
@@ -18,7 +19,6 @@ from weft.lang.promote import promote
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
-from weft.source.definition import MISSING, Definition, Parameter
 
 __all__ = [
     "Accepted",

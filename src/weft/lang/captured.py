@@ -27,13 +27,13 @@ from types import (
 )
 from typing import Any, ParamSpec, TypeVar, cast
 
+from weft.compiler.source.definition import Definition, Scope
+from weft.compiler.source.names import Named, named
+from weft.compiler.source.python import scope_of
 from weft.lang.decorators import Compiled
 from weft.lang.number import Number
 from weft.lang.reads import NOTHING, Reads, annotations_of
 from weft.lang.told_apart import is_array
-from weft.source.definition import Definition, Scope
-from weft.source.names import Named, named
-from weft.source.python import scope_of
 
 __all__ = [
     "forget",

@@ -9,12 +9,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from weft.compiler.ir.builder import maybe_current
+from weft.compiler.source.definition import Definition
+from weft.compiler.source.python import definition_of, keep_locals
 from weft.diagnostics import LaunchError, a_, caller_location, nearest
 from weft.lang.errors import refuse
 from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
-from weft.source.definition import Definition
-from weft.source.python import definition_of, keep_locals
 
 if TYPE_CHECKING:
     from weft.lang.number import NumberLike

@@ -11,8 +11,8 @@ from operator import is_
 from types import CellType, FunctionType, MemberDescriptorType
 from typing import Any, cast
 
+from weft.compiler.source.definition import Definition
 from weft.lang.told_apart import same, told_apart
-from weft.source.definition import Definition
 
 __all__ = ["NOTHING", "Held", "Reads", "annotations_of", "parts_of_function"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, cast, get_args, get_origin
 
 from weft.compiler.ir.builder import current
+from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError
 from weft.lang.accept import element_dtype
 from weft.lang.any_lanes import closed
@@ -14,7 +15,6 @@ from weft.lang.number import Number, to_type
 from weft.lang.promote import fits
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import spec_of
-from weft.source.definition import Definition
 
 __all__ = ["ends_without", "result_annotation", "returned"]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import nearest
 from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.comptime import comptime_type
 from weft.lang.problems import Problems
-from weft.source.definition import MISSING, Definition, Parameter
 
 __all__ = [
     "MISSING",

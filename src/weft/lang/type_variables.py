@@ -6,12 +6,12 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, get_args
 
+from weft.compiler.source.definition import Definition
 from weft.dtype import DType
 from weft.lang.number import number_class
 from weft.lang.problems import Problems
 from weft.lang.signature import argument_key, parameters
 from weft.lang.spec import Spec
-from weft.source.definition import Definition
 
 __all__ = ["agree", "note_clashes"]
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast, get_origin
 
 from weft.abi.artifact import Signature
+from weft.compiler.source.definition import Definition
 from weft.diagnostics import LaunchError, caller_location
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
@@ -26,7 +27,6 @@ from weft.lang.type_variables import agree, note_clashes
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
-from weft.source.definition import Definition
 
 __all__ = ["OPTIONS", "Taken", "check_writes", "examine", "take"]
 

@@ -13,6 +13,7 @@ from weft.abi.artifact import Signature
 from weft.abi.formats import bits_of
 from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.source.definition import Definition
 from weft.diagnostics import (
     CompileError,
     Diagnostic,
@@ -49,7 +50,6 @@ from weft.runtime.driver import Extents as DimExtents
 from weft.runtime.driver import Function, LaunchAttributes, Stream
 from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
-from weft.source.definition import Definition
 
 __all__ = ["CompiledKernel", "DeviceContext", "call_on_cpu"]
 

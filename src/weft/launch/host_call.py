@@ -22,6 +22,7 @@ from weft.abi.artifact import Artifact
 from weft.abi.formats import pack, unpack, wrap
 from weft.compiler.cache import compile_kernel
 from weft.compiler.ir.builder import current
+from weft.compiler.source.python import definition_of
 from weft.diagnostics import LaunchError, a_, caller_location
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
@@ -39,7 +40,6 @@ from weft.lang.type_variables import note_clashes
 from weft.lang.weak import meet
 from weft.launch.variants import Variants
 from weft.runtime.buffers import DeviceBuffer
-from weft.source.python import definition_of
 
 if TYPE_CHECKING:
     from weft.launch.context import DeviceContext

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.compiler.frontend.options import Over
+from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo
-from weft.source.python import definition_of
 from weft.targets import Feature, find_target
 
 __all__ = ["OverPlan", "describe_over", "plan_over"]

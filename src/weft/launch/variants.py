@@ -9,11 +9,11 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
+from weft.compiler.source.definition import Definition
 from weft.lang.captured import read_while
 from weft.lang.reads import Reads
 from weft.lang.spec import Spec, StaticSpec, TupleSpec
 from weft.lang.structs import StructSpec
-from weft.source.definition import Definition
 
 __all__ = ["Variants", "forget_variants"]
 

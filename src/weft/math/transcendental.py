@@ -112,7 +112,7 @@ def pow(x: Any, y: Any) -> Any:
     ``2**`` of that. ``x ** 3`` with a literal exponent multiplies instead.
 
     Example:
-        >>> pow(2.0, 0.5) == sqrt(2.0)
+        >>> pow(2.0, 0.5) == 2.0**0.5
         True
     """
     return floating("pow", power.pow, math.pow, x, y)
@@ -174,6 +174,7 @@ def asin(x: FloatT) -> FloatT:
     """The arc sine in ``[-pi/2, pi/2]``, within 1 ulp; nan outside of ``[-1, 1]``.
 
     Example:
+        >>> from math import pi
         >>> asin(1.0) == pi / 2
         True
     """
@@ -184,6 +185,7 @@ def acos(x: FloatT) -> FloatT:
     """The arc cosine in ``[0, pi]``, within 1 ulp; nan outside of ``[-1, 1]``.
 
     Example:
+        >>> from math import pi
         >>> acos(-1.0) == pi
         True
     """
@@ -194,6 +196,7 @@ def atan(x: FloatT) -> FloatT:
     """The arc tangent in ``[-pi/2, pi/2]``, within 1 ulp.
 
     Example:
+        >>> from math import pi
         >>> atan(1.0) == pi / 4
         True
     """
@@ -216,6 +219,7 @@ def atan2(y: Any, x: Any) -> Any:
     """The angle of the point ``(x, y)`` in ``[-pi, pi]``, within 1.1 ulp; zeros and infinities as in C.
 
     Example:
+        >>> from math import pi
         >>> atan2(0.0, -1.0) == pi
         True
     """

@@ -1,7 +1,7 @@
 """Launches that were made before, for the native launch stub, which looks through them.
 
-``abi/sites.py`` has the structs, ``launch/native/stub.py`` the code. All objects that a site compares with are
-kept alive, so that no other can have their address.
+``abi/sites.py`` has the structs, ``launch/native/stub.py`` the code. All objects that a site compares
+with are kept alive, so that no other can have their address.
 """
 
 from __future__ import annotations

@@ -21,16 +21,14 @@ _COARSE = 100_000_000
 
 TOOLS = (
     "abi",
-    "artifact.py",
-    "cache",
-    "compiler.py",
+    "compiler/cache",
+    "compiler/ir",
+    "compiler/llvm",
+    "compiler/passes",
+    "compiler/pipeline.py",
     "config.py",
     "diagnostics",
     "dtype.py",
-    "emit",
-    "formats.py",
-    "ir",
-    "passes",
     "targets",
 )
 """What makes code of IR, and all that this imports; what makes the IR is known by what it made."""
@@ -42,7 +40,7 @@ def toolchain() -> str | None:
 
     It is that of the files' contents, which are read once and known again by what else a file has.
     """
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     stamps: list[tuple[str, int, int, int, int]] = []
     try:
         for path, status in _sources(str(package), TOOLS):

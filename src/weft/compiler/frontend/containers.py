@@ -12,8 +12,8 @@ from operator import is_
 from types import FrameType
 from typing import Any, cast
 
+from weft.compiler.source.definition import Definition
 from weft.lang.errors import refuse
-from weft.source.definition import Definition
 
 __all__ = ["Held", "captured", "check", "check_large", "held", "restored"]
 

@@ -17,6 +17,7 @@ from weft.compiler.frontend.stage import stage
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.builder import building, current
 from weft.compiler.ir.core import Function, Global, Op, Region, Value
+from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location, is_internal
 from weft.dtype import DType
 from weft.lang.allocate import check_shared_memory
@@ -30,7 +31,6 @@ from weft.lang.python_number import python_number
 from weft.lang.returned import result_annotation
 from weft.lang.signature import argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, lanes_of, leaves_of, spec_of
-from weft.source.definition import MISSING, Definition
 from weft.targets import Target
 
 __all__ = ["Elaborator"]

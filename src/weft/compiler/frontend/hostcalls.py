@@ -8,9 +8,9 @@ import types
 from collections.abc import Callable
 from typing import Any, cast
 
+from weft.compiler.source.definition import MISSING, Scope
 from weft.lang.decorators import Compiled
 from weft.lang.host import host_object, instead_of
-from weft.source.definition import MISSING, Scope
 
 __all__ = ["Names", "host_call", "names_of"]
 

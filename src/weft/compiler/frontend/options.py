@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from weft.source.definition import Definition
+from weft.compiler.source.definition import Definition
 
 __all__ = ["PLAIN", "CompileOptions", "Over"]
 

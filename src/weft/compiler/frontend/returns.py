@@ -8,6 +8,7 @@ from typing import Any, cast
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.variables import carried
 from weft.compiler.ir.core import Function, Loc, Value
+from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.lang import weak
@@ -15,7 +16,6 @@ from weft.lang.number import Number, number_class, to_type
 from weft.lang.returned import ends_without
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.lang.weak import Literals, assumed_type, literals_of
-from weft.source.definition import MISSING, Definition
 
 __all__ = ["OpenResults", "finish", "mark_results"]
 

@@ -24,9 +24,9 @@ from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.syntax import check_syntax
 from weft.compiler.frontend.tree import children, fill_places, place, walk
+from weft.compiler.source.definition import Definition
+from weft.compiler.source.scopes import INNER, compiled, no_type_parameters
 from weft.diagnostics import CompileError, Location
-from weft.source.definition import Definition
-from weft.source.scopes import INNER, compiled, no_type_parameters
 
 __all__ = ["BUILTINS", "DEEPER", "Staged", "is_staged", "stage"]
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from weft.compiler.frontend.hostcalls import host_call, names_of
 from weft.compiler.frontend.names import advice
 from weft.compiler.frontend.tree import bound_names, walk
+from weft.compiler.source.definition import Definition
 from weft.diagnostics import Diagnostic, Label, nearest
-from weft.source.definition import Definition
 
 __all__ = ["HOST_ONLY", "REJECTED", "check_syntax"]
 

@@ -1,6 +1,7 @@
 """What a function does to memory: through which of its arguments it writes, whether threads meet.
 
-Each operation declares what it does (``weft.compiler.ir.ops``), and the library what an intrinsic or assembly does.
+Each operation declares what it does (``weft.compiler.ir.ops``), and the library what an
+intrinsic or assembly does.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Names are upstream MLIR's where MLIR has the operation; ``weft.*`` are the structured control flow
 (MLIR's ``scf`` has no break, continue or early return), mutable slots, and what a host formats.
 
-``name:sort`` declares an operand or attribute, and a result is a sort (``weft.compiler.ir.sorts``); where that is
-the name of an operand, the type is that one's. A last operand ``*name`` takes any number.
+``name:sort`` declares an operand or attribute, and a result is a sort (``weft.compiler.ir.sorts``); where
+that is the name of an operand, the type is that one's. A last operand ``*name`` takes any number.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The IR's specification, as a check: what a module must be for lowering to be right.
 
-What each operation is like by itself its declaration says (``weft.compiler.ir.ops``); here is how they stand together:
-every value is defined once, before its uses and where these see it; regions end as they must; jumps are
-where they lead somewhere; names name something, and one thing.
+What each operation is like by itself its declaration says (``weft.compiler.ir.ops``); here is how they stand
+together: every value is defined once, before its uses and where these see it; regions end as they must;
+jumps are where they lead somewhere; names name something, and one thing.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from enum import Enum
 from types import FunctionType
 from typing import Any, cast
 
+from weft.compiler.source.definition import Definition
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.dlpack import CUDA, code_of
@@ -31,7 +32,6 @@ from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo, Function, LaunchAttributes, Stream
 from weft.runtime.streams import DeviceStream
 from weft.runtime.stub_entries import Asks, Exchange
-from weft.source.definition import Definition
 
 __all__ = ["Launched", "ask_all"]
 

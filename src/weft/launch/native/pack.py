@@ -1,7 +1,7 @@
 """The part of the launch stub that checks arguments against a site's entries and packs them, as LLVM IR.
 
-What an entry asks is decided by its kind, one of ``abi/sites.py``. Braces are doubled, since ``launch/native/stub.py``
-fills in offsets and the numbers of fields by ``str.format``.
+What an entry asks is decided by its kind, one of ``abi/sites.py``. Braces are doubled, since
+``launch/native/stub.py`` fills in offsets and the numbers of fields by ``str.format``.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from importlib.util import decode_source
 from types import CodeType
 from typing import Any
 
+from weft.compiler.source.recompile import NESTED, is_source_of
+from weft.compiler.source.written import texts_kept
 from weft.diagnostics import CompileError, Location, caller_location
-from weft.source.recompile import NESTED, is_source_of
-from weft.source.written import texts_kept
 
 __all__ = ["find_function"]
 

@@ -10,7 +10,7 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any, cast
 
-from weft.source.scopes import compile_as, in_scopes
+from weft.compiler.source.scopes import compile_as, in_scopes
 
 __all__ = ["NESTED", "is_source_of"]
 

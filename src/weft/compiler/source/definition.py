@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from types import CellType, FunctionType
 from typing import Any, cast
 
+from weft.compiler.source.names import Named, named
+from weft.compiler.source.scopes import INNER, compiled
 from weft.diagnostics import Location
-from weft.source.names import Named, named
-from weft.source.scopes import INNER, compiled
 
 __all__ = ["MISSING", "Definition", "Parameter", "Scope"]
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any, cast, get_args, get_origin
 
+from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
+from weft.compiler.source.names import Named, named
+from weft.compiler.source.written import keep_text
 from weft.diagnostics import CompileError, nearest
-from weft.source.definition import MISSING, Definition, Parameter, Scope
-from weft.source.names import Named, named
-from weft.source.written import keep_text
 
 __all__ = ["PythonFunction", "definition_of", "keep_locals", "scope_of"]
 
@@ -64,7 +64,7 @@ class PythonFunction(Definition):
 
     def body(self) -> ast.FunctionDef:
         """The syntax that its code was compiled from, placed as in its file."""
-        from weft.source.find import find_function  # not for who only decorates
+        from weft.compiler.source.find import find_function  # not for who only decorates
 
         return find_function(self._function)
 
