@@ -28,6 +28,7 @@ from typing import Any, TypeVar, cast, overload
 from weft.dtype import DType, as_dtype
 from weft.lang.allocate import dynamic_shared_memory as _dynamic
 from weft.lang.allocate import local_memory, shared_memory
+from weft.lang.elements import element_of, placed
 from weft.lang.errors import refuse
 from weft.lang.intrinsics import current_target
 from weft.lang.machine import note_dynamic_shared
@@ -65,7 +66,7 @@ def stack_allocation(
     a loop or a @func, gives the same memory each time.
 
     Args:
-        dtype: the element type.
+        dtype: the element type; for a pointer also a struct, ``Pointer[...]`` or ``FunctionPointer[...]``.
         shape: a static layout, for a tensor; or a number of elements, for a pointer to the first.
         address_space: LOCAL or SHARED.
         alignment: in bytes; by default 16, so that vectors are.
@@ -74,9 +75,13 @@ def stack_allocation(
         CompileError: the layout is not static, or the block would take more than the target has; the
             message names both sizes.
     """
-    kind = as_dtype(cast(Any, dtype))
+    kind, element = element_of(dtype)
     layout = Layout.row_major(_count(shape)) if not isinstance(shape, Layout) else shape
     size = _static_size(layout)
+    if element is not None:
+        if isinstance(shape, Layout):
+            refuse("element", "a tensor has numbers", hint="give a number of elements, for a pointer")
+        size *= placed(element).size
     aligned = _alignment(alignment, kind)
     if address_space == AddressSpace.SHARED:
         memory = shared_memory(kind, size, aligned)
@@ -89,7 +94,7 @@ def stack_allocation(
             hint="memory of the device is a buffer: ctx.enqueue_create_buffer(...)",
         )
     if not isinstance(shape, Layout):
-        return Pointer(memory.value, kind, memory.space, count=size)
+        return Pointer(memory.value, kind, memory.space, count=_count(shape), element=element)
     return _view(memory, shape, aligned)
 
 

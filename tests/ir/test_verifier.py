@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ir.test_stages import KERNELS
 
-from weft import Float32, Float64, Int, Int32, Pointer, UInt32, func, kernel, math
+from weft import Float32, Float64, Int, Int32, Pointer, UInt32, UInt64, func, kernel, math
 from weft.atomic import Atomic, fence
 from weft.compiler.ir.clone import clone_module, clone_op
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
@@ -25,6 +25,7 @@ from weft.compiler.ir.types import F32, F64, I1, I8, I32, I64, PointerType, Type
 from weft.compiler.ir.verify import InvalidIR, verify_module
 from weft.compiler.passes.pipeline import run_passes
 from weft.compiler.pipeline import elaborate_kernel
+from weft.ffi import external_call, function_pointer
 from weft.gpu import barrier, global_idx, grid_dim, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.intrinsics import inline_asm, llvm_intrinsic
@@ -97,11 +98,27 @@ def machine(x: Pointer[Int]):
     x[0] = inline_asm("mov.u64 $0, %clock64;", Int, constraints="=l")
 
 
+@func
+def ascending(a: Pointer[Int32], b: Pointer[Int32]) -> Int32:
+    return a[0] - b[0]
+
+
+@kernel
+def calls_of_c(x: Pointer[Int32], n: UInt64):
+    external_call["qsort", None](x, n, n, function_pointer(ascending))
+    Pointer.from_address(Int(x), Int32)[1] = external_call["abs", Int32](x[0])
+
+
 def _modules() -> Iterator[tuple[str, Module]]:
     both, gpu = ("sm_90", "x86-64"), ("sm_90",)
     kernels: list[tuple[Any, dict[str, object], tuple[str, ...]]]
     own: list[Any] = [much, rest, functions]
-    kernels = [*((k, c, both) for k, c in KERNELS), *((k, {}, both) for k in own), (machine, {}, gpu)]
+    kernels = [
+        *((k, c, both) for k, c in KERNELS),
+        *((k, {}, both) for k in own),
+        (machine, {}, gpu),
+        (calls_of_c, {}, ("x86-64",)),
+    ]
     for made, comptime, targets in kernels:
         specs: dict[str, Spec] = {
             p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
@@ -146,7 +163,7 @@ Break = Callable[[Place], bool]
 """Breaks a module at a place; False where it has nothing to break in this way."""
 
 MANY = frozenset(
-    """llvm.call_intrinsic llvm.inline_asm weft.print weft.host_print weft.assert
+    """llvm.call llvm.call_intrinsic llvm.inline_asm weft.print weft.host_print weft.assert
     weft.failed weft.host_failed weft.host_parted""".split()
 )
 """They take any number of values of any types, behind those that are named."""
@@ -155,7 +172,7 @@ COUNTED = frozenset({"llvm.alloca", "weft.take_memory"})
 """They take one count or none."""
 ANY_VALUE = {("llvm.store", 1), ("arith.select", 1), ("arith.select", 2)}
 """Operands of any type: another one is wrong only beside the others, and a store has no others."""
-GIVES_ANY = frozenset({"llvm.load", "llvm.call_intrinsic", "llvm.inline_asm"})
+GIVES_ANY = frozenset({"llvm.load", "llvm.call", "llvm.call_intrinsic", "llvm.inline_asm"})
 
 
 def _fresh(p: Place, kind: Type) -> Value:
@@ -375,7 +392,9 @@ def misplaced_jump(p: Place) -> bool:
 
 
 def unknown_name(p: Place) -> bool:
-    name = {"func.call": "callee", "llvm.mlir.addressof": "global_name"}.get(p.op.name)
+    name = {"func.call": "callee", "func.constant": "callee", "llvm.mlir.addressof": "global_name"}.get(
+        p.op.name
+    )
     if name is not None:
         p.op.attrs = {name: "nobody"}
     return name is not None

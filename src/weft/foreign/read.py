@@ -144,6 +144,10 @@ _CUPY = Advice(
 
 def _numpy() -> Reader:
     def read(array: Any) -> ForeignArray:
+        if array.dtype.names is not None:  # structs, of which a Pointer to such takes the bytes
+            size, step = array.nbytes, 1 if array.flags.c_contiguous else 2
+            address, writes = array.__array_interface__["data"][0], array.flags.writeable
+            return _bytes_of(array, address, size, "NumPy array of structs", writes, step)
         dtype = _numpy_element(array, "NumPy array")
         strides = _in_elements(array.strides, dtype, "NumPy array", _NUMPY)
         address = array.__array_interface__["data"][0]
@@ -159,6 +163,25 @@ def _numpy() -> Reader:
         )
 
     return read
+
+
+def _ctypes() -> Reader:
+    import ctypes
+
+    def read(value: Any) -> ForeignArray:
+        return _bytes_of(value, ctypes.addressof(value), ctypes.sizeof(value), type(value).__name__)
+
+    return read
+
+
+def _bytes_of(
+    owner: object, address: int, size: int, made_by: str, writes: bool = True, step: int = 1
+) -> HostArray:
+    """Memory of C's structs, as bytes."""
+    only = "" if writes else "pass a copy"
+    return HostArray(
+        owner, address, DType.uint8, (size,), (step,), made_by=made_by, advice=_NUMPY, read_only=only
+    )
 
 
 def _cupy() -> Reader:
@@ -205,6 +228,8 @@ _LIBRARIES: dict[tuple[str, str], Callable[[], Reader]] = {
     ("torch", "Tensor"): _torch,
     ("numpy", "ndarray"): _numpy,
     ("cupy", "ndarray"): _cupy,
+    ("_ctypes", "Structure"): _ctypes,
+    ("_ctypes", "Array"): _ctypes,
 }
 
 # -- the protocols ------------------------------------------------------------------------------------

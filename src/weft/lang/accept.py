@@ -11,6 +11,7 @@ from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
 from weft.lang.any_lanes import closed
+from weft.lang.elements import memory_element, placed
 from weft.lang.fold import has_lanes
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace, Pointer
@@ -226,7 +227,8 @@ def element_dtype(annotation: Any) -> DType | None:
 def _check_element(annotation: Any) -> None:
     """Refuse ``Pointer[float]``: what is no element type of weft's."""
     args = get_args(annotation)
-    if args and element_dtype(annotation) is None and not isinstance(args[0], TypeVar) and args[0] is not Any:
+    known = args and (element_dtype(annotation) is not None or memory_element(args[0]))
+    if args and not known and not isinstance(args[0], TypeVar) and args[0] is not Any:
         shown = describe_annotation(args[0])
         wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(args[0], "Float32")
         problem = f"is annotated with `Pointer[{shown}]`, but `{shown}` is no type of elements"
@@ -235,6 +237,9 @@ def _check_element(annotation: Any) -> None:
 
 def _accept_pointer(annotation: Any, value: Any) -> Accepted:
     _check_element(annotation)
+    args = get_args(annotation)
+    if args and memory_element(args[0]):
+        return _accept_elements(args[0], value)
     wanted = element_dtype(annotation)
     found = getattr(value, "dtype", None)
     allowed = f"a buffer of {number_class(wanted).__name__}" if wanted is not None else "a buffer"
@@ -256,6 +261,42 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
             f"a buffer of {other}", allowed, f"create it with that type, or annotate Pointer[{other}]"
         )
     return PointerSpec(found, AddressSpace.GLOBAL), [value]
+
+
+def _accept_elements(element: Any, value: Any) -> Accepted:
+    """Memory of structs, pointers or functions: its bytes, or C's structs of the same layout."""
+    part, name = placed(element), describe_annotation(element)
+    kind = getattr(value, "dtype", None)
+    if not hasattr(value, "address") or kind is not DType.uint8:
+        hint = (
+            f"pass its bytes: a buffer of UInt8, {part.size} for each; or a ctypes or NumPy array of structs"
+        )
+        raise Mismatch(_describe(value), f"memory of {name}", hint)
+    laid = c_layout(getattr(value, "owner", None))
+    mine = {n: (at, inner.size) for n, (at, inner) in part.fields.items()}
+    if laid is not None and laid != (part.size, mine):
+        wrong = [n for n in {**laid[1], **mine} if laid[1].get(n) != mine.get(n)]
+        found = f"memory of structs that differ from it in {', '.join(wrong) or 'their size'}"
+        raise Mismatch(found, f"memory of {name}", "declare both alike: the same names, types and order")
+    if value.nbytes % part.size:
+        raise Mismatch(f"{value.nbytes} bytes", f"memory of {name}, {part.size} bytes each")
+    return PointerSpec(DType.uint8, AddressSpace.GLOBAL, element), [value]
+
+
+def c_layout(owner: Any) -> tuple[int, dict[str, tuple[int, int]]] | None:
+    """Size, and offset and size of each field, of the structs of ctypes or NumPy in some memory."""
+    dtype: Any = getattr(owner, "dtype", None)
+    if getattr(dtype, "names", None):
+        return dtype.itemsize, {n: (f[1], f[0].itemsize) for n, f in dtype.fields.items()}
+    kind = cast("Any", type(owner))
+    while not hasattr(kind, "_fields_") and isinstance(getattr(kind, "_type_", None), type):
+        kind = kind._type_  # of an array of them
+    if not hasattr(kind, "_fields_"):
+        return None
+    import ctypes
+
+    parts = {name: getattr(kind, name) for name, *_ in kind._fields_}
+    return ctypes.sizeof(kind), {name: (part.offset, part.size) for name, part in parts.items()}
 
 
 def _accept_struct(cls: type[Any], value: Any) -> Accepted:
@@ -290,7 +331,9 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             return NumberSpec(cls.dtype, cls.lanes)
         if issubclass(cls, Pointer):
             _check_element(annotation)
-            dtype = element_dtype(annotation)
+            dtype, args = element_dtype(annotation), get_args(annotation)
+            if args and memory_element(args[0]):
+                return PointerSpec(DType.uint8, AddressSpace.GLOBAL, args[0])
             if dtype is None:
                 raise Mismatch("a Pointer without element type", "Pointer[T]", "write e.g. Pointer[Float32]")
             return PointerSpec(dtype, AddressSpace.GLOBAL)

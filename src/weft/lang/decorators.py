@@ -17,7 +17,13 @@ from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
 
 if TYPE_CHECKING:
+    import ctypes
+    from _ctypes import CFuncPtr
+
     from weft.lang.number import NumberLike
+
+    CData = ctypes.Structure | ctypes.Array[Any] | CFuncPtr
+    """Structs and functions of C."""
 
     class ArrayLike(Protocol):
         """An array of NumPy, or of another library in the host's memory."""
@@ -151,7 +157,9 @@ class Func(Compiled, Generic[P, R]):
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     @overload  # Python's numbers stand for weft's, arrays for pointers and tensors
-    def __call__(self, /, *args: NumberLike | ArrayLike, **kwargs: NumberLike | ArrayLike) -> R: ...
+    def __call__(
+        self, /, *args: NumberLike | ArrayLike | CData, **kwargs: NumberLike | ArrayLike | CData
+    ) -> R: ...
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> R:
         """Call it: from compiled code a call is emitted, from Python it runs on the CPU."""

@@ -28,8 +28,16 @@ from weft.lang.python_number import python_number
 from weft.lang.weak import Literals
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from weft.lang.operators import Integers
     from weft.lang.scalars import Int
+
+    class HasAddress(Protocol):
+        """A pointer, to memory or to a function."""
+
+        def __weft_address__(self) -> Value: ...
+
 
 __all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of"]
 
@@ -76,7 +84,7 @@ class Number(Operators):
     weak: object
     literals: Literals | None
 
-    def __init__(self, value: Number | int | float = 0) -> None:
+    def __init__(self, value: Number | int | float | HasAddress = 0) -> None:
         self.weak = self.literals = None
         if isinstance(value, Number):
             if value.lanes not in (1, self.lanes):
@@ -101,6 +109,8 @@ class Number(Operators):
                         part=VALUE,
                     )
             self.value = wrap(self.dtype, value)
+        elif hasattr(type(value), "__weft_address__") and self.dtype.bits == 64 and self.dtype.is_integer:
+            self.value = cast("HasAddress", value).__weft_address__()
         else:
             refuse(
                 "conversion",

@@ -10,6 +10,7 @@ from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I64, Type, of_dtype, pointer
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
+from weft.lang.elements import element_of, load_element, moved, placed, store_element
 from weft.lang.errors import INDEX, OBJECT, refuse
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
@@ -19,7 +20,7 @@ from weft.lang.spec import PointerSpec, Spec
 __all__ = ["AddressSpace", "Pointer", "index_value", "memory_type"]
 
 T = TypeVar("T")
-N = TypeVar("N", bound=Number)
+N = TypeVar("N")
 
 
 class AddressSpace(IntEnum):
@@ -96,6 +97,9 @@ class Pointer(Generic[T]):
     Indices and ``n`` count elements. A kernel's parameter ``Pointer[Float32]`` takes a buffer of Float32.
     No bound is checked.
 
+    The elements of ``Pointer[S]`` for a ``@struct`` S lie as C lays out such a struct: ``p[i].x`` reads,
+    ``p[i].x = v`` writes that field, ``p[i] = S(...)`` all. ``Int(p)`` is the address.
+
     Example:
         >>> from weft import Float32, Int, Pointer, kernel
         >>> from weft.gpu import global_idx
@@ -114,18 +118,26 @@ class Pointer(Generic[T]):
         HostBuffer([6.0, 22.0])
     """
 
-    __slots__ = ("_count", "dtype", "space", "value")
+    __slots__ = ("_count", "dtype", "element", "space", "value")
+    __weft_in_memory__ = True
 
     def __init__(
-        self, value: Value, dtype: DTypeLike, space: int = AddressSpace.GENERIC, *, count: int | None = None
+        self,
+        value: Value,
+        dtype: DTypeLike,
+        space: int = AddressSpace.GENERIC,
+        *,
+        count: int | None = None,
+        element: Any = None,
     ) -> None:
         self.value = value
         self.dtype = as_dtype(dtype)
         self.space = space
+        self.element = element  # the annotation of what is no number: a struct, a pointer, a function
         self._count = count  # how many elements there are from here on, where that is known
 
     def __weft_spec__(self) -> Spec:
-        return PointerSpec(self.dtype, self.space)
+        return PointerSpec(self.dtype, self.space, self.element)
 
     def __weft_leaves__(self) -> list[Value]:
         return [self.value]
@@ -145,7 +157,7 @@ class Pointer(Generic[T]):
             hint = "move a pointer by a number of elements, or add the elements: p[i] + q[i]"
             refuse("operand", "`+` cannot combine a Pointer with a Pointer", hint=hint)
         b = current()
-        return Pointer(self._at(elements, b), self.dtype, self.space)
+        return Pointer(self._at(elements, b), self.dtype, self.space, element=self.element)
 
     def __sub__(self, elements: NumberLike) -> Pointer[T]:
         if isinstance(elements, Pointer):
@@ -162,9 +174,22 @@ class Pointer(Generic[T]):
 
     __hash__ = object.__hash__
 
+    def __weft_address__(self) -> Value:
+        return current().value("llvm.ptrtoint", (self.value,), I64)
+
     def _at(self, index: object, b: Builder) -> Value:
+        at, size = index_value(index, b), 1 if self.element is None else placed(self.element).size
+        if size != 1:
+            at = b.value("arith.muli", (at, b.constant(size, I64)), I64)
         attrs = {"elem_type": memory_type(self.dtype)}
-        return b.value("llvm.getelementptr", (self.value, index_value(index, b)), self.value.type, attrs)
+        return b.value("llvm.getelementptr", (self.value, at), self.value.type, attrs)
+
+    def _plain(self, what: str, *given: object) -> None:
+        """Refuse options of an access that only numbers have."""
+        if any(given):
+            refuse(
+                "element", f"{what} of {self.__weft_spec__().describe()} has no options", hint="write p[i]"
+            )
 
     def _check(self, index: object, lanes: int) -> None:
         """Refuse an index known at compile time that lies outside of memory of a known size."""
@@ -210,6 +235,9 @@ class Pointer(Generic[T]):
             _power_of_two("alignment", alignment)
         b = current()
         self._check(index, width)
+        if self.element is not None:
+            self._plain("an access", width != 1, alignment, invariant, volatile)
+            return load_element(b, self._at(index, b), placed(self.element))
         kind = memory_type(self.dtype, width)
         attrs = {
             "alignment": alignment or self.dtype.itemsize,
@@ -237,11 +265,31 @@ class Pointer(Generic[T]):
         b = current()
         lanes = value.lanes if isinstance(value, Number) else 1
         self._check(index, lanes)
+        if self.element is not None:
+            self._plain("an access", alignment, volatile)
+            store_element(b, self._at(index, b), placed(self.element), value)
+            return
         data = to_type(value, number_class(self.dtype, lanes), b)
         if self.dtype.kind == "bool":
             data = arith.cast(b, data, DType.bool, DType.uint8)
         attrs = {"alignment": alignment or self.dtype.itemsize, "volatile": volatile}
         b.emit("llvm.store", (self._at(index, b), data), (), attrs)
+
+    def __weft_put__(self, index: NumberLike, path: tuple[str, ...], value: object) -> None:
+        """``p[index].a.b = value``: that field alone is written."""
+        b, at, part = current(), self._at(index, current()), placed(self.element)
+        for name in path:
+            offset, part = part.field(name)
+            at = moved(b, at, offset)
+        store_element(b, at, part, value)
+
+    @staticmethod
+    def from_address(address: NumberLike, to: type[N]) -> Pointer[N]:
+        """The memory at an address, of elements of ``to``: a number type, a struct, ``Pointer[...]``."""
+        b = current()
+        dtype, element = element_of(to)
+        value = b.value("llvm.inttoptr", (index_value(address, b),), pointer(AddressSpace.GLOBAL))
+        return Pointer(value, dtype, AddressSpace.GLOBAL, element=element)
 
     @overload
     def bitcast(self, to: type[N]) -> Pointer[N]: ...
@@ -249,9 +297,10 @@ class Pointer(Generic[T]):
     @overload
     def bitcast(self, to: DTypeLike) -> Pointer[Any]: ...
 
-    def bitcast(self, to: DTypeLike) -> Pointer[Any]:
-        """The same address, of elements of another type."""
-        return Pointer(self.value, as_dtype(to), self.space)
+    def bitcast(self, to: Any) -> Pointer[Any]:
+        """The same address, of elements of another type: a number type, a struct, ``Pointer[...]``."""
+        dtype, element = element_of(to)
+        return Pointer(self.value, dtype, self.space, element=element)
 
     def address_space_cast(self, space: AddressSpace) -> Pointer[T]:
         """The same memory addressed through another space (generic, mostly); not checked."""
@@ -261,4 +310,9 @@ class Pointer(Generic[T]):
             known = ", ".join(f"AddressSpace.{s.name}" for s in AddressSpace)
             refuse("address-space", f"there is no address space {space!r}", hint=f"write one of {known}")
         b = current()
-        return Pointer(b.value("llvm.addrspacecast", (self.value,), pointer(space)), self.dtype, space)
+        return Pointer(
+            b.value("llvm.addrspacecast", (self.value,), pointer(space)),
+            self.dtype,
+            space,
+            element=self.element,
+        )

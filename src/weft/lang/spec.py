@@ -110,10 +110,15 @@ class NumberSpec:
 
 @dataclass(frozen=True, slots=True)
 class PointerSpec:
-    """An address of elements of one class in one address space."""
+    """An address of elements of one class in one address space.
+
+    ``element`` is their annotation where they are no numbers but structs, pointers or functions; ``dtype``
+    then is a byte's.
+    """
 
     dtype: DType
     space: int
+    element: Any = None
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
@@ -123,11 +128,15 @@ class PointerSpec:
         """The value, from its leaves."""
         from weft.lang.pointer import Pointer
 
-        made: Pointer[Any] = Pointer(leaves[0], self.dtype, self.space)
+        made: Pointer[Any] = Pointer(leaves[0], self.dtype, self.space, element=self.element)
         return made
 
     def describe(self) -> str:
         """How a message names it."""
+        if self.element is not None:
+            from weft.lang.signature import describe_annotation
+
+            return f"Pointer[{describe_annotation(self.element)}]"
         return f"Pointer[{number_class(self.dtype).__name__}]"
 
 

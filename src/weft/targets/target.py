@@ -29,6 +29,7 @@ class Feature(Enum):
     DEPENDENT_LAUNCH = "kernels that begin before the one before them has ended"
     TENSOR_MEMORY_ACCESS = "bulk tensor copies"
     WGMMA = "warpgroup matrix products"
+    C_FUNCTIONS = "calls of the process's functions, and functions that these call"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,6 +17,7 @@ from weft.compiler.frontend.stage import stage
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.builder import building, current
 from weft.compiler.ir.core import Function, Global, Op, Region, Value
+from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location, is_internal
 from weft.dtype import DType
@@ -25,8 +26,10 @@ from weft.lang.any_lanes import closed
 from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
 from weft.lang.errors import refuse
+from weft.lang.external import check_callback, filled
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
+from weft.lang.pointer import AddressSpace
 from weft.lang.python_number import python_number
 from weft.lang.returned import result_annotation
 from weft.lang.signature import argument_key, bind, parameters
@@ -230,6 +233,28 @@ class Elaborator:
         if marks:
             mark_results(result, marks, made.open)
         return result
+
+    def callback(self, func: Func[..., Any], order: list[tuple[str, Spec]]) -> tuple[Value, Spec]:
+        """The address of a function as C calls it, and what it returns.
+
+        Integers of fewer than 32 bits are returned as C's functions do, in a register that they fill.
+        """
+        fn, key = func.definition, (func.definition, "callback", tuple(order))
+
+        def entry(b: Staging, *values: Any) -> None:
+            b.return_(filled(func(*values)))
+
+        made = self.done.get(key)
+        if made is None:
+            f = Function(f"{fn.name}_callback", [], inline=True)
+            made = self.done[key] = self._run(fn, key, order, f, entry)
+        for draft in reached([made]):
+            check_callback(fn.name, draft.function)
+        called = next(what for _, what in made.refers if isinstance(what, Draft))
+        assert called.result is not None
+        b = current()
+        op = self.refer(b.emit("func.constant", (), (pointer(AddressSpace.GENERIC),)), made)
+        return b.value("llvm.ptrtoint", (op.result,), I64), called.result
 
     def _elaborated(self, fn: Definition, order: list[tuple[str, Spec]], results: dict[int, DType]) -> Draft:
         """A called function for arguments of these specs; ``results`` are types that its literals take."""

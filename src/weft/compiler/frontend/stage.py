@@ -290,16 +290,24 @@ class _Stager(ast.NodeTransformer):
                 out.extend(self.store(inner, _name(name), like))
             return out
         if isinstance(target, ast.Attribute):
-            held = target.value
-            if isinstance(held, ast.Subscript):  # of a list known at compile time: its item is replaced
+            held, path = target.value, [target.attr]
+            while isinstance(held, ast.Attribute):
+                held, path = held.value, [held.attr, *path]
+            if isinstance(held, ast.Subscript):  # memory, or a list known at compile time
                 items, index = self.temp("o"), self.temp("i")
                 before = [
                     place(ast.Assign([_name(name, True)], self.visit(part)), part)
                     for name, part in ((items, held.value), (index, held.slice))
                 ]
                 item = place(ast.Subscript(_name(items), _name(index), ast.Load()), held)
-                new = place(_method("set_field", item, ast.Constant(target.attr), value), like)
-                return [*before, place(ast.Assign([_as_store(item)], new), held)]
+                names = _tuple([ast.Constant(name) for name in path])
+                new = self.temp("v")
+                before.append(place(ast.Assign([_name(new, True)], value), like))
+                put = place(_method("put_field", _name(items), _name(index), names, _name(new)), like)
+                made = place(_method("with_field", item, names, _name(new)), like)
+                store = place(ast.Assign([_as_store(item)], made), held)
+                return [*before, place(ast.If(ast.UnaryOp(ast.Not(), put), [store], []), held)]
+            held = target.value
             arguments: list[ast.expr] = [self.visit(_as_load(held)), ast.Constant(target.attr)]
             if target in self.lost:
                 arguments += [ast.Constant(text) for text in self._copy_of(held)]

@@ -16,6 +16,7 @@ from weft.lang.any_lanes import closed
 from weft.lang.comptime import unroll
 from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
+from weft.lang.pointer import Pointer
 from weft.lang.printing import assertion, text_of, text_pieces
 from weft.lang.python_number import python_number
 from weft.lang.returned import returned
@@ -121,6 +122,20 @@ class Staging(Logic):
 
     def set_field(self, held: Any, name: str, value: Any) -> Any:
         """``held.name = value`` as a new value of ``held``."""
+        return replace_field(held, name, value)
+
+    def put_field(self, items: Any, index: Any, path: tuple[str, ...], value: Any) -> bool:
+        """``items[index].a.b = value`` where that is memory, of which that field alone is written."""
+        if not isinstance(items, Pointer) or items.element is None:
+            return False
+        items.__weft_put__(index, path, value)
+        return True
+
+    def with_field(self, held: Any, path: tuple[str, ...], value: Any) -> Any:
+        """``held`` with its field ``path`` replaced."""
+        name, *rest = path
+        if rest:
+            value = self.with_field(getattr(held, name), tuple(rest), value)
         return replace_field(held, name, value)
 
     def lost_field(self, held: Any, name: str, parameter: str, function: str) -> None:

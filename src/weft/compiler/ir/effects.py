@@ -40,8 +40,14 @@ def alone(module: Module, function: Function, effects: Effects) -> frozenset[int
     another GPU, the host), of nothing.
     """
     every = frozenset(range(len(function.args)))
-    met = _most(op for f in module.functions for op in f.body.walk())
+    ops = [op for f in module.functions for op in f.body.walk()]
+    met = Sync.ALL if any(map(_finds_memory, ops)) else _most(ops)
     return _NOTHING if met is Sync.ALL else every - effects.touched if met is Sync.BLOCK else every
+
+
+def _finds_memory(op: Op) -> bool:
+    """Whether it gives an address that comes from no argument: it may be that of any memory."""
+    return op.name == "llvm.inttoptr" or (op.name == "llvm.load" and isinstance(op.result.type, PointerType))
 
 
 def _most(ops: Iterable[Op]) -> Sync:
@@ -97,4 +103,4 @@ def effects_of(module: Module, function: Function) -> Effects:
 
 
 def _only_reads(op: Op) -> bool:
-    return op.attrs["effects"] in ("none", "read")
+    return op.attrs.get("effects") in ("none", "read")

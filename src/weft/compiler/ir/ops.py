@@ -125,6 +125,8 @@ _maybe = f"ordering?:{_ORDERINGS} syncscope?:str"
 _declare("llvm.getelementptr", "base:ptr index:index", "base", "elem_type:type", pure=True)
 _declare("llvm.addrspacecast", "arg:ptr", "ptr", pure=True)
 _declare("llvm.mlir.addressof", "", "ptr", "global_name:name", pure=True)
+_declare("llvm.inttoptr", "arg:i64", "ptr", pure=True)
+_declare("llvm.ptrtoint", "arg:ptr", "i64", pure=True, lets_go=True)
 _declare(
     "llvm.load",
     "addr:ptr",
@@ -182,6 +184,18 @@ _declare(
     sync=rules.declared_sync,
 )
 _declare("func.call", "*args", "*", "callee:name")
+
+# Functions of C: one of the process by its name, or the one that the first operand points to; and one of the
+# module as C calls it.
+_declare(
+    "llvm.call",
+    "*args",
+    "*",
+    f"callee?:name effects:{_EFFECTS}",
+    lets_go=True,
+    sync=rules.declared_sync,
+)
+_declare("func.constant", "", "ptr", "callee:name", pure=True)
 
 # Variables and control flow. ``weft.for`` is Python's range; its region's argument is the index.
 _declare("weft.slot", "", "ptr", "elem_type:type name:str")

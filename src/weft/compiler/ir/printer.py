@@ -151,7 +151,7 @@ class _Printer:
             )
         if op.name in ("arith.cmpi", "arith.cmpf"):
             return f' <{{"predicate" = {_predicate(op)} : i64}}>'
-        if op.name == "func.call":
+        if op.name in ("func.call", "func.constant", "llvm.call") and "callee" in op.attrs:
             return f' <{{"callee" = @{op.attrs["callee"]}}}>'
         if "fastmath" in op.attrs:
             return f' <{{"fastmath" = #arith.fastmath<{op.attrs["fastmath"]}>}}>'

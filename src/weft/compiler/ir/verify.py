@@ -56,7 +56,7 @@ def _no_recursion(calls: dict[str, set[str]]) -> None:
         ends |= more
 
 
-_NAMING = frozenset({"func.call", "llvm.mlir.addressof"})
+_NAMING = frozenset({"func.call", "func.constant", "llvm.mlir.addressof"})
 
 
 class _Verifier:
@@ -130,6 +130,8 @@ class _Verifier:
         """What an operation names is in the module."""
         if op.name == "func.call":
             self.call(op)
+        elif op.name == "func.constant":
+            self.callee(op)
         else:
             self.address(op)
 
@@ -161,12 +163,16 @@ class _Verifier:
             in_thread = thread or op.attrs.get("parallel") is True
             self.region(region, loop=in_loop, thread=in_thread, end=sort.end)
 
-    def call(self, op: Op) -> None:
+    def callee(self, op: Op) -> Function:
         name = str(op.attrs["callee"])
         callee = self.functions.get(name)
         if callee is None or callee.kernel:
             self.fail(op, f"calls {name}, which is no helper of the module")
         self.calls.add(name)
+        return callee
+
+    def call(self, op: Op) -> None:
+        callee, name = self.callee(op), op.attrs["callee"]
         if [v.type for v in op.operands] != [a.type for a in callee.args]:
             self.fail(op, f"passes {[v.type for v in op.operands]} to {name}")
         if [r.type for r in op.results] != list(callee.results):

@@ -155,6 +155,22 @@ def _call(lw: Lowering, op: Op) -> None:
     lw.calls(op, f"@{function_symbol(str(op.attrs['callee']))}", lw.args(op), lw.group())
 
 
+def _address_of_function(lw: Lowering, op: Op) -> None:
+    lw.names[op.result] = f"@{function_symbol(str(op.attrs['callee']))}"
+
+
+def _call_c(lw: Lowering, op: Op) -> None:
+    """A function of C, by its name or by a pointer to it."""
+    if "callee" not in op.attrs:
+        callee, *given = op.operands
+        lw.calls(op, lw.ref(callee), ", ".join([lw.typed(v) for v in given]))
+        return
+    name = str(op.attrs["callee"])
+    types = ", ".join([lw.type(v.type) for v in op.operands])
+    lw.declare(name, lw.result_type(tuple([r.type for r in op.results])), types)
+    lw.calls(op, f"@{name}", lw.args(op))
+
+
 def _intrinsic(lw: Lowering, op: Op) -> None:
     name = str(op.attrs["intrin"])
     types = tuple(r.type for r in op.results)
@@ -202,6 +218,8 @@ LOWER: LoweringTable = {
     "weft.return": _return,
     "llvm.unreachable": _unreachable,
     "func.call": _call,
+    "func.constant": _address_of_function,
+    "llvm.call": _call_c,
     "llvm.call_intrinsic": _intrinsic,
     "llvm.inline_asm": _asm,
     "llvm.intr.fptosi.sat": _saturating,

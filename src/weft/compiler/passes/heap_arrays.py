@@ -62,7 +62,7 @@ def _needs(module: Module) -> dict[str, int]:
             ops = functions[name].body.walk()
             known[name] = sum(
                 need(str(op.attrs["callee"]))
-                if op.name == "func.call"
+                if op.name in ("func.call", "func.constant")
                 else _bytes(op)
                 if op.name in ("llvm.alloca", "weft.slot")
                 else 0

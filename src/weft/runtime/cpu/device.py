@@ -47,6 +47,10 @@ _FILL_BYTES = 1 << 18
 _NO_MEMORY = (MemoryError, OSError, OverflowError, ValueError)
 
 
+_pointed_at: list[LoadedCode] = []
+"""Code that C's functions may have been given the address of: it stays as long as the process."""
+
+
 class CpuDriver:
     """The driver of the API ``cpu``, which has one device.
 
@@ -169,7 +173,10 @@ class CpuDevice:
         """Load an object file."""
         if artifact.kind != "object":
             raise ValueError(f"the CPU runs object files, not {artifact.kind}")
-        return CpuFunction(artifact, self._load_object(artifact.code, artifact.entry, externals()))
+        code = self._load_object(artifact.code, artifact.entry, externals())
+        if "function_pointer" in artifact.uses:
+            _pointed_at.append(code)
+        return CpuFunction(artifact, code)
 
     def close(self) -> None:
         """Close all streams."""

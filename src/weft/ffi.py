@@ -1,0 +1,13 @@
+"""Functions and data of C, from code that runs on the CPU.
+
+>>> from weft import Float64, func
+>>> @func
+... def distance(x: Float64, y: Float64) -> Float64:
+...     return external_call["hypot", Float64](x, y)
+>>> distance(3.0, 4.0)
+5.0
+"""
+
+from weft.lang.external import FunctionPointer, external_call, function_pointer
+
+__all__ = ["FunctionPointer", "external_call", "function_pointer"]
