@@ -40,8 +40,13 @@ from weft.lang import (
     struct,
     unroll,
 )
+from weft.lang.above import provide
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from weft.compiler.source.definition import Definition
     from weft.sys import has_accelerator
     from weft.tensor import Tensor, accelerator, cpu
 
@@ -93,6 +98,45 @@ _LATER = {
     "has_accelerator": "weft.sys",
 }
 """Names whose modules are loaded when they are first used."""
+
+_HOST = frozenset(("runtime", "launch", "tensor", "compile", "benchmark", "interop"))
+"""Rooms whose functions and objects a kernel's body cannot use."""
+
+
+class _Rooms:
+    """What the language asks of the rooms above it, each loaded when it is asked."""
+
+    def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        from weft.launch.context import call_on_cpu
+
+        return call_on_cpu(func, args, kwargs)
+
+    def forget(self, definition: Definition) -> None:
+        from weft.launch.context import forget
+
+        forget(definition)
+
+    def pow(self, x: Any, y: Any) -> Any:
+        from weft.math import pow
+
+        return pow(x, y)
+
+    def exporter(self, name: str) -> str:
+        from weft import atomic, gpu, lang, layout, math, memory
+        from weft.gpu import host
+
+        if name in __all__:
+            return "weft"
+        rooms = (gpu, memory, layout, atomic, math, lang, host)
+        return next((room.__name__ for room in rooms if name in room.__all__), "")
+
+    def on_host(self, module: str) -> bool:
+        from weft.runtime import dim
+
+        return module.split(".")[1] in _HOST and module != dim.__name__
+
+
+provide(_Rooms())
 
 if not TYPE_CHECKING:  # so that type checkers know which names exist
 

@@ -87,7 +87,9 @@ def module_of(path: Path) -> tuple[str, ...]:
 
 
 def imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Line and absolute name of every module that is imported, but for type checkers only.
+    """Line and absolute name of every module that is imported or named in a string.
+
+    What type checkers alone import does not count.
 
     ``from weft.a import b`` counts as ``weft.a.b``: b may be a module, and its room is the same.
     """
@@ -103,6 +105,9 @@ def imports(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]
                 above = package[: len(package) - node.level + 1]
                 base = ".".join(("weft", *above, *([base] if base else [])))
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Constant):
+            if node.value in MODULES:
+                yield node.lineno, str(node.value)  # for importlib, or to look into sys.modules
         else:
             yield from imports(node, package)
 
@@ -111,6 +116,9 @@ def imports_of(path: Path) -> Iterator[tuple[int, str]]:
     module = module_of(path)
     package = module if path.name == "__init__.py" else module[:-1]
     return imports(ast.parse(path.read_text(encoding="utf-8"), str(path)), package)
+
+
+MODULES = {".".join(("weft", *module_of(path))) for path in FILES} - {"weft"}
 
 
 def name_of(path: Path) -> str:
@@ -200,7 +208,14 @@ def f():
 from . import ops
 from weft import math
 import weft.gpu.host as host
+g(("weft.launch", "call"))
 """
     found = [name for _, name in imports(ast.parse(source), ("compiler", "passes"))]
-    assert found == ["weft.compiler.ir.types", "weft.compiler.passes.ops", "weft.math", "weft.gpu.host"]
+    assert found == [
+        "weft.compiler.ir.types",
+        "weft.compiler.passes.ops",
+        "weft.math",
+        "weft.gpu.host",
+        "weft.launch",
+    ]
     assert room_of(("gpu", "host", "context")) == "gpu.host"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
@@ -12,6 +11,7 @@ from weft.compiler.ir.builder import maybe_current
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
 from weft.diagnostics import LaunchError, a_, caller_location, nearest
+from weft.lang.above import above
 from weft.lang.errors import refuse
 from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
@@ -36,8 +36,6 @@ __all__ = ["Func", "Kernel", "func", "kernel"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_HOST_CALL = ("weft.launch.context", "call_on_cpu")
-_FORGET = ("weft.launch.context", "forget")
 _PLAIN: frozenset[type] = frozenset((bool, int, float, str))
 """Types of values that ``bind`` remembers."""
 _VARIANTS = 256
@@ -86,8 +84,7 @@ class Compiled:
             >>> factor()
             3.0
         """
-        module, name = _FORGET
-        getattr(importlib.import_module(module), name)(self.definition)
+        above().forget(self.definition)
 
     def __weft_parts__(self) -> list[Any]:
         return [self.definition, dict(sorted(self.bound.items()))]
@@ -166,8 +163,7 @@ class Func(Compiled, Generic[P, R]):
         builder = maybe_current()
         if builder is not None:
             return builder.elaborator.call(self, args, kwargs)
-        module, name = _HOST_CALL
-        return getattr(importlib.import_module(module), name)(self, args, kwargs)
+        return above().call(self, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self.__call__, instance)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from weft.lang.above import above
+
 __all__ = ["host_object", "instead_of"]
 
 _AROUND = "call it on the host, before or after the launch"
 _DRAW = "draw the numbers on the host and pass a buffer, or compute them from the thread's index"
 _PASS = "do it on the host and pass the result as an argument"
 
-_ROOMS = ("runtime", "launch", "tensor", "compile", "benchmark", "interop")
-_WEFT = frozenset(f"weft.{room}" for room in _ROOMS)
-_PLAIN = frozenset({"weft.runtime.dim"})
 _HOST: dict[str, str] = {
-    **dict.fromkeys(_WEFT, _AROUND),
     **dict.fromkeys(("random", "_random", "secrets", "uuid", "numpy.random"), _DRAW),
     **dict.fromkeys(("time", "datetime"), "measure around the launch: ctx.execution_time(...)"),
     **dict.fromkeys(("os", "posix", "nt", "io", "_io", "pathlib", "shutil", "tempfile", "glob"), _PASS),
@@ -30,20 +28,22 @@ _HOST: dict[str, str] = {
 """Modules, and functions of modules, each with what to write instead."""
 
 
-def _prefix(name: str) -> str:
-    """The entry of the table that ``name``, with its module, falls under."""
+def _of_name(module: str, name: str) -> str:
+    """What to write instead of what a module has under a name."""
+    if _is_weft(module):
+        return _AROUND if above().on_host(module) else ""
+    name = f"{module}.{name}"
     while name and name not in _HOST:
-        if name in _PLAIN:
-            return ""
         name = name.rpartition(".")[0]
-    return name
+    return _HOST.get(name, "")
 
 
-def _class_prefix(cls: type[Any]) -> str:
-    for base in cls.__mro__:
-        if found := _prefix(f"{base.__module__}.{base.__qualname__}"):
-            return found
-    return ""
+def _is_weft(module: str) -> bool:
+    return module.partition(".")[0] == "weft"
+
+
+def _of_class(cls: type[Any]) -> str:
+    return next(filter(None, (_of_name(base.__module__, base.__qualname__) for base in cls.__mro__)), "")
 
 
 def instead_of(callee: Any) -> str:
@@ -52,13 +52,14 @@ def instead_of(callee: Any) -> str:
     if held is not None and not hasattr(held, "__loader__"):  # a method, and no module's function
         callee = held if isinstance(held, type) else cast("object", type(held))
     if isinstance(callee, type):
-        return _HOST.get(_class_prefix(cast("type[Any]", callee)), "")
+        return _of_class(cast("type[Any]", callee))
     module, name = getattr(callee, "__module__", None), getattr(callee, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return ""
-    return _HOST.get(_prefix(f"{module}.{name}"), "")
+    return _of_name(module, name)
 
 
 def host_object(value: object) -> bool:
     """Whether ``value`` is a context, a buffer, a stream or the like."""
-    return _class_prefix(type(value)) in _WEFT
+    modules = {base.__module__ for base in type(value).__mro__}
+    return any(_is_weft(module) and above().on_host(module) for module in modules)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from weft.compiler.ir.builder import current
 from weft.compiler.ir.core import Region
 from weft.compiler.ir.types import pointer
 from weft.lang import arith
+from weft.lang.above import above
 from weft.lang.errors import LEFT, RIGHT, refuse
 from weft.lang.fold import fold
 from weft.lang.number import Number, constant, to_type, unify
@@ -16,7 +16,6 @@ from weft.lang.python_number import python_number
 
 __all__ = ["power"]
 
-_FLOAT_POWER = ("weft.math", "pow")
 _POINTER = pointer(5)
 
 
@@ -45,12 +44,11 @@ def power(base: Any, exponent: Any) -> Any:
     cls, _ = unify("**", base, exponent)
     left, right = constant(base, cls), constant(exponent, cls)
     if cls.dtype.is_float:
-        module, name = _FLOAT_POWER
         numbers = [
             cls(known) if known is not None else cls.of(to_type(x, cls, current()))
             for x, known in ((base, left), (exponent, right))
         ]
-        return getattr(importlib.import_module(module), name)(*numbers)
+        return above().pow(*numbers)
     if left is not None and right is not None:
         return cls(fold("**", cls.dtype, left, right))
     return _integer_loop(base, exponent, cls)

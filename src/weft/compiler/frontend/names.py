@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
+from weft.lang.above import above
 
 __all__ = ["advice"]
-
-_MODULES = (
-    "weft",
-    "weft.gpu",
-    "weft.memory",
-    "weft.layout",
-    "weft.atomic",
-    "weft.math",
-    "weft.lang",
-    "weft.gpu.host",
-)
-"""Where to look, by name: the library lies above this room."""
 
 _ATOMICS = ("Add", "Sub", "Min", "Max", "And", "Or", "Xor")
 
@@ -51,7 +39,5 @@ def advice(name: str) -> str | None:
         return f"write weft.math.{name.removesuffix('f')}"
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
-    for module in _MODULES:
-        if name in importlib.import_module(module).__all__:
-            return f"import it: from {module} import {name}"
-    return None
+    module = above().exporter(name)
+    return f"import it: from {module} import {name}" if module else None
