@@ -133,7 +133,7 @@ class _Rooms:
     def on_host(self, module: str) -> bool:
         from weft.runtime import dim
 
-        return module.split(".")[1] in _HOST and module != dim.__name__
+        return not _HOST.isdisjoint(module.split(".")[1:2]) and module != dim.__name__
 
 
 provide(_Rooms())
