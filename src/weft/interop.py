@@ -206,8 +206,8 @@ class _Operation:
         result = self.make(arguments)
         over = self.over
         extents = tuple(arguments[over].shape) if isinstance(over, str) else _choose(over, arguments)
-        device = next(a.device for a in arguments.values() if hasattr(a, "device"))
-        ctx = _context("cuda" if device.type == "cuda" else "cpu", device.index or 0)
+        array = _read(next(a for a in arguments.values() if hasattr(a, "device")))
+        ctx = _context(array.api or "cpu", array.device_id or 0)
         ctx.enqueue_function(
             self.kernel,
             *[arguments[p.name] for p in self.free],
@@ -215,7 +215,7 @@ class _Operation:
             grid_dim=_choose(self.grid_dim, arguments),
             block_dim=_choose(self.block_dim, arguments),
         )
-        if device.type != "cuda":
+        if ctx.info.shares_host:
             ctx.synchronize()
         return result
 

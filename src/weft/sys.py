@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.compiler.ir.builder import maybe_current
-from weft.runtime.drivers import DRIVERS, device_count
+from weft.runtime.drivers import DRIVERS, device_count, find_driver
 from weft.targets import Feature
 
 __all__ = ["has_accelerator", "has_nvidia_gpu_accelerator", "is_cpu", "is_gpu", "is_nvidia_gpu"]
@@ -18,7 +18,8 @@ def has_accelerator() -> bool:
         >>> has_accelerator() or ctx.api == "cpu"
         True
     """
-    return any(device_count(api) > 0 for api in DRIVERS if api != "cpu")
+    here = (find_driver(api) for api in DRIVERS if device_count(api) > 0)
+    return any(not driver.device_info(0).shares_host for driver in here)
 
 
 def has_nvidia_gpu_accelerator() -> bool:

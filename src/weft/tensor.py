@@ -17,9 +17,6 @@ from weft.launch.context import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.context import BaseContext
-from weft.runtime.cuda.device import CudaDevice
-from weft.runtime.cuda.guest import guest_stream
-from weft.runtime.cuda.stream import CudaStream
 from weft.runtime.drivers import default_api
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.refuse import refuse
@@ -149,7 +146,7 @@ class Tensor(Generic[T]):
         place = _as_device(device)
         extents = _as_shape(shape)
         context, size = place.context, math.prod(extents)
-        if place.api == "cpu":
+        if context.info.shares_host:
             host: HostBuffer[T] = context.enqueue_create_host_buffer(dtype, size)
             storage = _HostStorage[T](context, host.dtype, host.allocation, host.address, size)
         else:
@@ -281,7 +278,7 @@ class Tensor(Generic[T]):
         if place == self.device:
             return self
         made: Tensor[Any] = Tensor(self.dtype, self.shape, place)
-        if made.device.api == "cpu":
+        if made.device.context.info.shares_host:
             made.numpy()[...] = self.numpy()
         elif isinstance(self.storage, _HostStorage):
             made.device.context.enqueue_copy(dst=made.storage, src=self.numpy())
@@ -339,10 +336,11 @@ class Tensor(Generic[T]):
         return array.copy() if copy else array
 
     def __dlpack__(self, *, stream: int | None = None, **options: Any) -> Any:
-        if self.device.api != "cuda":
+        info = self.device.context.info
+        if info.shares_host or not info.dlpack:
             return self._elements("__dlpack__").__dlpack__(stream=stream, **options)
         kind, _ = options.get("dl_device") or self.__dlpack_device__()
-        if options.get("copy") or kind != dlpack.CUDA:
+        if options.get("copy") or kind != info.dlpack:
             raise BufferError("a Tensor shares its memory and does not copy it: take tensor.to(cpu()) first")
         storage = self.storage
         if stream != _NO_STREAM and isinstance(storage, _DeviceStorage):
@@ -352,16 +350,16 @@ class Tensor(Generic[T]):
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        if self.device.api != "cuda":
+        info = self.device.context.info
+        if info.shares_host or not info.dlpack:
             self._elements("__dlpack__")
-            return dlpack.CPU, 0
-        return dlpack.CUDA, self.device.id
+        return info.dlpack, self.device.id
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         storage = self.storage
         if (
-            self.device.api != "cuda"
+            self.device.context.info.dlpack != dlpack.CUDA
             or not isinstance(storage, _DeviceStorage)
             or self.dtype.kind == "bfloat"
         ):
@@ -395,7 +393,7 @@ class Tensor(Generic[T]):
         return f"<Tensor of {number_class(self.dtype).__name__} ({extents}) on {self.device.name}>"
 
     def _elements(self, what: str) -> npt.NDArray[Any]:
-        if self.device.api != "cpu":
+        if not self.device.context.info.shares_host:
             raise refuse(
                 "device-element",
                 f"{what} needs them on the CPU; this tensor is on {self.device.name}",
@@ -420,14 +418,15 @@ def _from_gpu(source: Any) -> Tensor[Any]:
             f"the array of shape {array.shape} with strides {array.strides} is not contiguous",
             hints=[array.advice.contiguous],
         )
-    place = _device(array.api, array.device_id or 0)
+    place = cpu() if array.api is None else _device(array.api, array.device_id or 0)
     array.lend(place.context)
     owner: Any = array
     storage = _DeviceStorage[Any](place.context, array.dtype, owner, array.address, array.size)
     storage.foreign = True
-    device, stream = place.context.device, place.context.stream
-    if isinstance(device, CudaDevice) and isinstance(stream, CudaStream) and array.stream is not None:
-        guest_stream(device, array.stream, array.stream_owner).before(stream)
+    if array.stream is not None:
+        guest = place.context.device.adopt_stream(array.stream, array.stream_owner)
+        if guest is not None:
+            place.context.stream.follow(guest)
     return Tensor.over(place, array.shape, storage)
 
 
@@ -489,9 +488,9 @@ class _Lending(Buffer[T]):
         user = self.user if not self.user.closed else self.context
         if user.closed:
             return
-        device, stream = user.device, user.stream
-        if isinstance(device, CudaDevice) and isinstance(stream, CudaStream):
-            guest_stream(device, handle, None).after(stream)
+        guest = user.device.adopt_stream(handle, None)
+        if guest is not None:
+            guest.follow(user.stream)
 
     def wait(self) -> None:
         """Wait for the context that used the memory last."""

@@ -23,10 +23,9 @@ from weft.runtime.context import BaseContext
 from weft.runtime.cuda.context import Primary
 from weft.runtime.cuda.device import CudaDevice
 from weft.runtime.cuda.driver import CudaDriver
-from weft.runtime.cuda.guest import guest_stream
 from weft.runtime.cuda.module import ptx_of_driver
 from weft.runtime.cuda.stream import CudaStream
-from weft.runtime.driver import DriverMissing
+from weft.runtime.driver import DriverMissing, Launch
 
 
 def artifact(ptx: str = "7.8") -> Artifact:
@@ -39,7 +38,7 @@ def context(binding: Binding) -> BaseContext:
 
 
 def launch(ctx: BaseContext, block: int = 1) -> None:
-    ctx.stream.launch(ctx.device.load(artifact()), (1, 1, 1), (block, 1, 1), b"\0" * 8)
+    ctx.stream.launch(Launch(ctx.device.load(artifact()), (1, 1, 1), (block, 1, 1), b"\0" * 8))
 
 
 def failed(call: Callable[[], object], error: type[DeviceError | LaunchError] = DeviceError) -> Any:
@@ -411,18 +410,18 @@ def test_threads_that_order_their_work_with_one_stream() -> None:
     ctx = context(binding)
     assert isinstance(ctx.device, CudaDevice)
     assert isinstance(ctx.native, CudaStream)
-    guest, stream = guest_stream(ctx.device, 1, None), ctx.native
+    guest, stream = ctx.device.adopt_stream(1, None), ctx.native
 
     def record(event: int, of: int) -> tuple[int]:
         if not threads:
-            threads.append(threading.Thread(target=guest.after, args=(stream,)))
+            threads.append(threading.Thread(target=guest.follow, args=(stream,)))
             threads[0].start()
             threads[0].join(0.2)
         return (0,)
 
     binding.returns["cuEventRecord"] = record
     binding.calls.clear()
-    guest.after(stream)
+    guest.follow(stream)
     threads[0].join()
     order = [call for call in binding.calls if call in ("cuEventRecord", "cuStreamWaitEvent")]
     assert order == ["cuEventRecord", "cuStreamWaitEvent"] * 2

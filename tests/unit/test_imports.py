@@ -219,3 +219,44 @@ g(("weft.launch", "call"))
         "weft.launch",
     ]
     assert room_of(("gpu", "host", "context")) == "gpu.host"
+
+
+DRIVERS = ("cuda", "cpu")
+
+
+def all_imports(path: Path) -> Iterator[tuple[int, str]]:
+    """The absolute imports of a file, those for type checkers too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def asks_for_apis(tree: ast.AST) -> list[int]:
+    """The lines on which something is compared with the name of an API."""
+    lines: list[int] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            ends = [node.left, *node.comparators]
+            for end in node.comparators:
+                if isinstance(end, (ast.Tuple, ast.Set, ast.List)):
+                    ends += end.elts
+            lines += [node.lineno for end in ends if isinstance(end, ast.Constant) and end.value in DRIVERS]
+    return lines
+
+
+def test_a_driver_is_known_to_itself_alone() -> None:
+    """Others ask the protocol in ``runtime/driver.py``; ``runtime/drivers.py`` is the list of them."""
+    wrong: list[str] = []
+    for path in FILES:
+        if name_of(path) == "runtime/drivers.py":
+            continue
+        others = {driver for driver in DRIVERS if not name_of(path).startswith(f"runtime/{driver}/")}
+        for line, name in all_imports(path):
+            if name.startswith("weft.runtime.") and name.split(".")[2] in others:
+                wrong.append(f"{path}:{line}: imports {name}")
+        for line in asks_for_apis(ast.parse(path.read_text(encoding="utf-8"))):
+            wrong.append(f"{path}:{line}: asks for an API by its name")
+    assert not wrong, "\n".join(wrong)
+    assert asks_for_apis(ast.parse('x.api in ("cuda", "hip") or "cpu" == x or x == f("cuda")')) == [1, 1]

@@ -36,7 +36,7 @@ from weft.memory import AddressSpace, stack_allocation
 from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.cuda.attributes import launch_config
 from weft.runtime.cuda.errors import Cuda
-from weft.runtime.driver import DeviceInfo, LaunchAttributes
+from weft.runtime.driver import DeviceInfo, Launch, LaunchAttributes
 
 GRIDS = (2**31 - 1, 65535, 65535)
 H200 = DeviceInfo("NVIDIA H200", "cuda", "sm_90", 1024, (1024, 1024, 64), GRIDS, 232448, 132, 32, 150 << 30)
@@ -396,7 +396,8 @@ def configured(
     cuda.version = version
     primary: Any = SimpleNamespace(cuda=cuda, cu=binding, call=cuda, info=info, error=ValueError)
     made: Any = Function() if function is None else function
-    return launch_config(primary, made, 5, grid, (64, 2, 1), 100, attributes)
+    launch = Launch(made, grid, (64, 2, 1), b"", 100, attributes=attributes)
+    return launch_config(primary, launch, 5)
 
 
 def told(config: Any) -> dict[str, Any]:

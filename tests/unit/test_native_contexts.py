@@ -16,7 +16,7 @@ from weft.gpu import global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.launch.native.install import AFTER
 from weft.layout import LayoutTensor
-from weft.runtime.cpu.event import HostEvent
+from weft.runtime.host_event import HostEvent
 from weft.runtime.stub_entries import supported
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")

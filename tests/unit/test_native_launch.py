@@ -23,6 +23,7 @@ from weft.foreign.arrays import Advice, ForeignArray
 from weft.gpu.host import DeviceContext
 from weft.launch.native.code import stub_code
 from weft.layout import Layout
+from weft.runtime.cuda.errors import ELSEWHERE
 from weft.runtime.native_launch import Known, Launcher
 from weft.runtime.stub_entries import Asks, Exchange, supported
 from weft.targets import find_target
@@ -53,7 +54,9 @@ class Fake:
         self._launch = _LAUNCH(self.launched)
         self._extended = _LAUNCH_EX(self.extended)
         addresses = [ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (self._launch, self._extended)]
-        self.launcher = Launcher(stub_code(), (addresses[0], addresses[1]), self.by_python, self.failed, 6)
+        self.launcher = Launcher(
+            stub_code(ELSEWHERE), (addresses[0], addresses[1]), self.by_python, self.failed, 6
+        )
         self.enqueue = self.launcher.make_builtin()
 
     def launched(self, function: int, *rest: Any) -> int:

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.abi.artifact import Artifact, AssertSite, Parameter, PrintSite, Signature
-from weft.abi.cpu_launch import Launch
+from weft.abi.artifact import Artifact, AssertSite, LoadedCode, Parameter, PrintSite, Signature
+from weft.abi.cpu_launch import LaunchBlock
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
 from weft.runtime.context import BaseContext
 from weft.runtime.cpu.device import CpuDevice, CpuDriver
-from weft.runtime.cpu.native import LoadedCode
 from weft.runtime.cpu.pool import Pool
-from weft.runtime.driver import Extents
+from weft.runtime.driver import Extents, Launch
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 Body = Callable[[Any, Any, dict[str, int]], object]
@@ -39,7 +38,7 @@ class Fake:
 
     def load(self, code: bytes, entry: str, externals: dict[str, int]) -> LoadedCode:
         def native(arguments: int, launch: int) -> None:
-            pointer = ctypes.cast(launch, ctypes.POINTER(Launch))
+            pointer = ctypes.cast(launch, ctypes.POINTER(LaunchBlock))
             self.body(ctypes.cast(arguments, ctypes.POINTER(ctypes.c_uint64)), pointer.contents, externals)
 
         callback = ENTRY(native)
@@ -70,7 +69,7 @@ def blocks(ctx: BaseContext) -> Mapping[int, object]:
 
 
 def launch(ctx: BaseContext, code: Artifact, grid: Extents = (1, 1, 1), block: Extents = (1, 1, 1)) -> None:
-    ctx.stream.launch(ctx.device.load(code), grid, block, b"")
+    ctx.stream.launch(Launch(ctx.device.load(code), grid, block, b""))
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (7, 3, 2), (1000, 1, 1)])
@@ -94,7 +93,7 @@ def test_every_block_runs_once(ctx: BaseContext, fake: Fake, grid: Extents) -> N
     fake.body = body
     function = ctx.device.load(artifact())
     arguments = (5).to_bytes(8, "little") + (6).to_bytes(8, "little")
-    ctx.stream.launch(function, grid, (64, 1, 1), arguments, 128, (9, 8, 7))
+    ctx.stream.launch(Launch(function, grid, (64, 1, 1), arguments, 128, (9, 8, 7)))
     ctx.synchronize()
     assert sorted(taken) == list(range(grid[0] * grid[1] * grid[2]))
     assert all(entry == (list(grid), [64, 1, 1], 128, [9, 8, 7], 6) for entry in seen)
@@ -430,7 +429,7 @@ def test_native_code() -> None:
         function = context.device.load(artifact())
         for _ in range(20):
             context.stream.launch(
-                function, (values.size, 1, 1), (1, 1, 1), device.address.to_bytes(8, "little")
+                Launch(function, (values.size, 1, 1), (1, 1, 1), device.address.to_bytes(8, "little"))
             )
         expected = values.copy()
         for _ in range(20):

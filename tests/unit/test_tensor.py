@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import threading
 import weakref
@@ -14,7 +15,7 @@ from weft import DType, Float32, Int32, LaunchError, Tensor, accelerator, cpu, k
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
-from weft.runtime.cpu.device import CpuDriver
+from weft.runtime.cpu.device import CpuDevice, CpuDriver
 from weft.runtime.drivers import DRIVERS
 from weft.tensor import Device
 
@@ -194,6 +195,11 @@ class OtherDriver(CpuDriver):
     """Stands for a device whose memory the host does not see."""
 
     api = "other"
+
+    def open(self, device_id: int) -> CpuDevice:
+        device = super().open(device_id)
+        device.info = dataclasses.replace(device.info, api=self.api, shares_host=False, dlpack=0)
+        return device
 
 
 @pytest.fixture

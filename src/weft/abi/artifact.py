@@ -10,7 +10,7 @@ from typing import Literal
 
 from weft.dtype import DType
 
-__all__ = ["Artifact", "AssertSite", "Parameter", "Piece", "PrintSite", "Signature"]
+__all__ = ["Artifact", "AssertSite", "LoadedCode", "Parameter", "Piece", "PrintSite", "Signature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +89,11 @@ class Artifact:
     uses: frozenset[str] = frozenset()
     dynamic_shared: int = 0
     place: tuple[str, int] = ("", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCode:
+    """Machine code in this process: the entry's address, and the object that keeps it there."""
+
+    address: int
+    keep: object

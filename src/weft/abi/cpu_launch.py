@@ -1,6 +1,6 @@
 """A launch where threads are loops: the record that an entry takes, and what compiled code calls.
 
-A kernel is compiled to ``void ENTRY(uint64_t *arguments, Launch *launch)``. Each thread that takes
+A kernel is compiled to ``void ENTRY(uint64_t *arguments, LaunchBlock *launch)``. Each thread that takes
 part calls it once with the same two pointers. It takes ``chunk`` blocks at a time from
 ``launch->next``, atomically, and returns when ``total`` are taken; block ``i`` is
 ``x + grid.x * (y + grid.y * z)``.
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = ["CALLS", "Launch"]
+__all__ = ["CALLS", "LaunchBlock"]
 
 
-class Launch(ctypes.Structure):
+class LaunchBlock(ctypes.Structure):
     """What an entry reads, and takes its blocks from."""
 
     _fields_ = [

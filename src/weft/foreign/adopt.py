@@ -59,7 +59,7 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
     wrong = array.misplaced(context)
     if wrong is not None:
         place, hint = wrong
-        here = "the host" if context.api == "cpu" else f"{context.api}:{context.id}"
+        here = "the host" if context.info.shares_host else f"{context.api}:{context.id}"
         raise Mismatch(f"{array.describe()} on {place}", f"{allowed} on {here}", hint)
     if array.address % array.dtype.itemsize:
         raise Mismatch(

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from weft.dtype import DType
 from weft.lang.number import number_class
-from weft.runtime.cuda.device import CudaDevice
-from weft.runtime.cuda.guest import device_of
 from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ class ForeignArray:
         *,
         made_by: str,
         advice: Advice,
-        api: str = "cpu",
+        api: str | None = None,
         device_id: int | None = 0,
         stream: int | None = None,
         stream_owner: object = None,
@@ -68,6 +66,7 @@ class ForeignArray:
         """How a message names the array's type."""
         self.advice = advice
         self.api = api
+        """The API whose memory it is; None for memory of the host."""
         self.device_id = device_id
         """The device's number; None where only its driver knows."""
         self.stream = stream
@@ -90,7 +89,7 @@ class ForeignArray:
     @property
     def place(self) -> str:
         """Where the memory is, in words."""
-        return "the host" if self.api == "cpu" else f"{self.api}:{self.device_id}"
+        return "the host" if self.api is None else f"{self.api}:{self.device_id}"
 
     def describe(self) -> str:
         """The array, in words."""
@@ -108,14 +107,17 @@ class ForeignArray:
 
     def misplaced(self, context: BaseContext) -> tuple[str, str] | None:
         """Where the memory is and what to do instead, if a context cannot use it."""
-        if self.device_id is None:
-            self.device_id = _ask_device(context, self.address)
+        if self.api is None:
+            if context.info.shares_host:
+                return None
+            return self.place, self.advice.to_device.format(place=f"{context.api}:{context.id}")
+        if self.device_id is None:  # a context's own where nothing tells
+            alike = self.api == context.api and self.address
+            self.device_id = context.device.owner_of(self.address) if alike else context.id
         if self.api == context.api and self.device_id == context.id:
             return None
-        if self.api != "cpu" and context.api == "cpu":
+        if context.info.shares_host:
             return self.place, self.advice.to_host + ", or use a DeviceContext of the GPU"
-        if self.api == "cpu":
-            return self.place, self.advice.to_device.format(place=f"{context.api}:{context.id}")
         other = f"use DeviceContext({self.device_id}), or "
         return self.place, other + self.advice.to_device.format(place=f"{context.api}:{context.id}")
 
@@ -211,11 +213,3 @@ def _compact(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> tuple[t
         span = 0 if extent == 0 or span == 0 else span + (extent - 1) * step
     steps.reverse()
     return tuple(steps), span
-
-
-def _ask_device(context: BaseContext, address: int) -> int:
-    """The number of the GPU in whose memory an address lies; a context's own where nothing tells."""
-    device = context.device
-    if address == 0:
-        return context.id
-    return device_of(device, address) if isinstance(device, CudaDevice) else 0

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from weft.foreign.arrays import ForeignArray
-from weft.foreign.dlpack import CUDA
+from weft.runtime.driver import DeviceInfo
 from weft.runtime.stub_entries import Exchange
 
 __all__ = ["exchange_of", "has_interface"]
@@ -36,17 +36,18 @@ class _Api(ctypes.Structure):
     )
 
 
-def exchange_of(value: object, array: ForeignArray) -> Exchange | None:
+def exchange_of(value: object, array: ForeignArray, info: DeviceInfo) -> Exchange | None:
     """How native code reads objects of a value's type that are where this array is; None where it cannot.
 
     Args:
         value: the library's object.
         array: the same as weft has read it.
+        info: the device that it is on.
     """
     functions = _functions(type(value))
-    if functions is None or array.hold or array.api != "cuda" or array.device_id is None:
+    if functions is None or array.hold or array.api is None or array.device_id is None:
         return None
-    return Exchange(functions[0], functions[1], CUDA | array.device_id << 32, functions[2])
+    return Exchange(functions[0], functions[1], info.dlpack | array.device_id << 32, functions[2])
 
 
 def has_interface(value: object, array: ForeignArray) -> bool:
@@ -60,7 +61,7 @@ def has_interface(value: object, array: ForeignArray) -> bool:
     """
     device = getattr(getattr(value, "data", None), "device_id", None)
     reads = hasattr(type(value), "__cuda_array_interface__") and isinstance(device, int)
-    return reads and array.api == "cuda" and array.stream is not None and not array.hold
+    return reads and array.api is not None and array.stream is not None and not array.hold
 
 
 @functools.cache

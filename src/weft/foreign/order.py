@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 from weft.foreign.arrays import ForeignArray
 from weft.runtime.context import BaseContext
-from weft.runtime.cuda.device import CudaDevice
-from weft.runtime.cuda.guest import GuestStream, guest_stream
-from weft.runtime.cuda.stream import CudaStream
 from weft.runtime.driver import Stream
 
 if TYPE_CHECKING:
@@ -33,8 +30,8 @@ class Ordered:
         recorded: whether it becomes part of a graph instead of running.
     """
 
-    guest: GuestStream | None = None
-    """The arrays' stream, where the launch goes there."""
+    guest: tuple[int, Stream] | None = None
+    """The arrays' stream and its driver's handle, where the launch goes there."""
 
     def __init__(
         self,
@@ -47,18 +44,20 @@ class Ordered:
     ) -> None:
         self._context = context
         self._recorded = recorded
-        self._guests: list[GuestStream] = []
+        self._guests: list[Stream] = []
         self._arrays = arrays
         self._stream = target
-        device = context.device
-        if not isinstance(device, CudaDevice) or recorded:
+        if recorded:
             return
+        device = context.device
         owners = {a.stream: a.stream_owner for a in arrays if a.stream is not None}
-        guests = [guest_stream(device, handle, owner) for handle, owner in owners.items()]
+        adopted = [(handle, device.adopt_stream(handle, owner)) for handle, owner in owners.items()]
+        guests = [(handle, stream) for handle, stream in adopted if stream is not None]
         if alone and len(guests) == 1:
-            self._stream = self.guest = guests[0]
+            self.guest = guests[0]
+            self._stream = self.guest[1]
         else:
-            self._guests = guests
+            self._guests = [stream for _, stream in guests]
 
     def __enter__(self) -> Stream:
         stream = self._stream
@@ -66,8 +65,7 @@ class Ordered:
             if array.hold or self._recorded:
                 self._context.keep(array.owner)
         for guest in self._guests:
-            assert isinstance(stream, CudaStream)
-            guest.before(stream)
+            stream.follow(guest)
         return stream
 
     def __exit__(
@@ -75,7 +73,5 @@ class Ordered:
     ) -> None:
         if kind is not None:
             return
-        stream = self._stream
         for guest in self._guests:
-            assert isinstance(stream, CudaStream)
-            guest.after(stream)
+            guest.follow(self._stream)

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.abi.artifact import Signature
+from weft.abi.artifact import LoadedCode, Signature
 from weft.abi.formats import bits_of
 from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
@@ -43,11 +43,8 @@ from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
 from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
-from weft.runtime.cpu.native import LoadedCode
-from weft.runtime.cuda.guest import GuestStream
 from weft.runtime.dim import Dim
-from weft.runtime.driver import Extents as DimExtents
-from weft.runtime.driver import Function, LaunchAttributes, Stream
+from weft.runtime.driver import Function, Launch, Stream
 from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
 
@@ -72,15 +69,12 @@ _CODES = {
 
 _MANY_LAYOUTS = 32
 """Variants of one kernel that takes tensors, after which there is a warning."""
-_Launch = tuple[Function, Dim, Dim, bytes, int, DimExtents, LaunchAttributes | None]
-"""What ``Stream.launch`` takes."""
 
 
 def _load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:
     from weft.compiler.llvm.emit import load_object
 
-    loaded = load_object(code, entry, symbols)
-    return LoadedCode(loaded.address, loaded.keep)
+    return load_object(code, entry, symbols)
 
 
 class _Loaded:
@@ -158,7 +152,7 @@ class DeviceContext(BaseContext):
         self._loaded: Variants[_Loaded] = Variants()
         self._extents = Extents(self.info)
         self._launches = 0
-        self._guests: dict[int, GuestStream] = {}
+        self._guests: dict[int, Stream] = {}
         """The streams of other libraries' arrays that launches went to, by their handles."""
         self._waiting: set[int] = set()
         """Those that ``synchronize`` has to wait for."""
@@ -354,25 +348,26 @@ class DeviceContext(BaseContext):
             self._extents.check_made(plan, grid, len(args))
         check_uses(loaded.function.artifact, attributes, shared_mem_bytes)
         target = self.queue_of(stream)
-        launch = (loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes)
+        launch = Launch(
+            loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes
+        )
         arrays = [m for m in memory if isinstance(m, ForeignArray)]
         empty = plan is not None and plan.empty
-        guest: GuestStream | None = None
+        guest: Stream | None = None
         if arrays:
             check_writes(loaded.signature, kernel, taken, args, named)
             alone = stream is None and len(arrays) == len(memory)
             guest = None if empty else self._launch_beside(target, arrays, launch, alone=alone)
         elif not empty:
-            target.launch(*launch)
+            target.launch(launch)
         self.queued()
         return Launched(
             kernel.definition,
             specs,
-            *launch[:5],
+            launch,
             target if guest is None else guest,
             repeatable=(guest is not None or not arrays) and self.recording is None and not empty,
             apart=distinct,
-            attributes=attributes,
             guest=guest is not None,
             reads=reads,
         )
@@ -399,16 +394,17 @@ class DeviceContext(BaseContext):
         return taken, place
 
     def _launch_beside(
-        self, target: Stream, arrays: list[ForeignArray], launch: _Launch, *, alone: bool
-    ) -> GuestStream | None:
+        self, target: Stream, arrays: list[ForeignArray], launch: Launch, *, alone: bool
+    ) -> Stream | None:
         """Launch in order with the libraries whose arrays it uses; their stream, where it goes there."""
         ordered = Ordered(self, target, arrays, alone=alone, recorded=self.recording is not None)
         with ordered as queue:
-            queue.launch(*launch)
-        guest = ordered.guest
-        if guest is not None:
-            self._guests[guest.number] = guest
-            self._waiting.add(guest.number)
+            queue.launch(launch)
+        if ordered.guest is None:
+            return None
+        handle, guest = ordered.guest
+        self._guests[handle] = guest
+        self._waiting.add(handle)
         return guest
 
     def _go_native(self) -> None:

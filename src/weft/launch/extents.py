@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from weft.diagnostics import LaunchError, a_, caller_location
 from weft.lang.problems import Problems
-from weft.launch.over import OverPlan, plan_over
+from weft.launch.over import OverPlan, most_blocks, plan_over
 from weft.runtime.dim import Dim, as_dim, as_index
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch
@@ -20,8 +20,6 @@ Place = tuple[Dim, Dim, OverPlan | None]
 _MOST = 1024
 _ELEMENTS = 1 << 62
 """More cannot be counted while they are dealt out."""
-_ROW = (1 << 31) - 1
-"""Blocks along each axis of a grid on a CPU."""
 _ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared": "shared_mem_bytes"}
 """The argument that a refusal of the device is about, by the first word of its code."""
 
@@ -97,9 +95,7 @@ class Extents:
     def _check_range(self, over: Any, plan: OverPlan, grid: Dim, problems: Problems) -> None:
         """Whether the device takes so many blocks."""
         info = self._info
-        # on a CPU blocks are stretches of rows, and no limit of GPUs is about them
-        limits = (_ROW,) * 3 if info.api == "cpu" else info.max_grid_dim
-        for axis, blocks, limit in zip("xyz", grid, limits, strict=True):
+        for axis, blocks, limit in zip("xyz", grid, most_blocks(info), strict=True):
             if blocks > limit:
                 message = (
                     f"over={over!r} takes {blocks} blocks of {tuple(plan.block)} threads in {axis}; "

@@ -40,6 +40,7 @@ from weft.lang.type_variables import note_clashes
 from weft.lang.weak import meet
 from weft.launch.variants import Variants
 from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.driver import Launch
 
 if TYPE_CHECKING:
     from weft.launch.context import DeviceContext
@@ -224,7 +225,7 @@ def host_call(
     assert call.function is not None
     ctx.keep((memory, args, kwargs))  # where Ctrl-C ends the wait, the call still runs
     ctx.stream.launch(
-        call.function, (1, 1, 1), (1, 1, 1), struct.pack("<Q", ctypes.addressof(memory)), 0, (0, 0, 0)
+        Launch(call.function, (1, 1, 1), (1, 1, 1), struct.pack("<Q", ctypes.addressof(memory)))
     )
     ctx.queued()
     ctx.synchronize()
@@ -303,7 +304,7 @@ def _address(value: Any, name: str, problems: Problems) -> int:
     if isinstance(value, ForeignArray):
         return value.address
     context = value.context
-    if isinstance(value, DeviceBuffer) and context.api != "cpu":
+    if isinstance(value, DeviceBuffer) and not context.info.shares_host:
         message = f"argument `{name}` is memory of {context.name}, but calls from Python run on the CPU"
         problems.add("buffer-context", message, "pass a host buffer, or launch a kernel", at=name)
         return 0

@@ -11,11 +11,12 @@ from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo
 from weft.targets import Feature, find_target
 
-__all__ = ["OverPlan", "describe_over", "plan_over"]
+__all__ = ["OverPlan", "describe_over", "most_blocks", "plan_over"]
 
 _THREADS = 256
 _PER_THREAD = 4
 _CPU_ROW = 1 << 14
+_CPU_BLOCKS = (1 << 31) - 1
 _RUN = definition_of(run_over)
 
 
@@ -48,6 +49,17 @@ def describe_over(rank: int, per_thread: tuple[int, int] = (1, 1)) -> Over:
     return Over(rank, per_thread, _RUN)
 
 
+def _threads_are_loops(info: DeviceInfo) -> bool:
+    return find_target(info.target).supports(Feature.THREAD_LOOPS)
+
+
+def most_blocks(info: DeviceInfo) -> tuple[int, int, int]:
+    """How many blocks a launch over a range may have in x, y and z."""
+    if _threads_are_loops(info):
+        return _CPU_BLOCKS, _CPU_BLOCKS, _CPU_BLOCKS  # stretches of rows, which no limit of GPUs is about
+    return info.max_grid_dim
+
+
 def plan_over(info: DeviceInfo, sizes: tuple[int, ...]) -> OverPlan:
     """The plan for a range whose last extent is x.
 
@@ -61,7 +73,7 @@ def plan_over(info: DeviceInfo, sizes: tuple[int, ...]) -> OverPlan:
     rank = len(sizes)
     if 0 in sizes:
         return OverPlan((x, y, z), rank, Dim(1), (1, 1))
-    if find_target(info.target).supports(Feature.THREAD_LOOPS):
+    if _threads_are_loops(info):
         bx = min(x, _CPU_ROW)
         by = min(y, max(1, _CPU_ROW // bx)) if bx < 64 else 1
         return OverPlan((x, y, z), rank, Dim(bx, by, 1), (1, 1))

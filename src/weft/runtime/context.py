@@ -14,9 +14,8 @@ from weft.runtime import drivers
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer
-from weft.runtime.cpu.native import LoadObject
 from weft.runtime.dim import as_index
-from weft.runtime.driver import Device, DeviceInfo, Driver, Stream
+from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.peers import PeerAccess

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 from weft.diagnostics import a_
 from weft.dtype import DType
 from weft.runtime.buffers import Buffer, DeviceBuffer
-from weft.runtime.crossing import Place, copy_across
-from weft.runtime.driver import CopyKind
+from weft.runtime.crossing import End, copy_across
+from weft.runtime.driver import Copy, CopyKind
 from weft.runtime.peers import other_owner
 from weft.runtime.refuse import refuse
 
@@ -72,11 +72,11 @@ class _End:
             return f"a NumPy array of {self.size} {self.dtype}"
         return f"{a_(type(self.buffer).__name__)} of {self.size} {self.dtype}"
 
-    def place(self) -> Place:
+    def across(self) -> End:
         """The end of a copy between contexts."""
         assert self.buffer is not None
         buffer = self.buffer  # whose memory may be another library's, which knows no Device
-        return Place(buffer.user, self.address, self.letter, buffer.context.handle, buffer.allocation)
+        return End(buffer.user, self.address, self.letter, buffer.context.handle, buffer.allocation)
 
 
 def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") -> int:
@@ -144,16 +144,10 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
         )
     nbytes = source.size * source.itemsize
     if nbytes and foreign:
-        copy_across(context, stream, target.place(), source.place(), nbytes)
+        copy_across(context, stream, target.across(), source.across(), nbytes)
     elif nbytes:
-        stream.copy(
-            _KINDS[source.letter, target.letter],
-            target.address,
-            source.address,
-            nbytes,
-            dst_owner=target.owner,
-            src_owner=source.owner,
-        )
+        kind = _KINDS[source.letter, target.letter]
+        stream.copy(Copy(kind, target.address, source.address, nbytes, target.owner, source.owner))
 
 
 def _end(context: BaseContext, end: object, name: str) -> _End:

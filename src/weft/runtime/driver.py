@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from weft.abi.artifact import Artifact
+from weft.abi.artifact import Artifact, LoadedCode
+
+if TYPE_CHECKING:
+    from weft.runtime.native_launch import Launcher
 
 __all__ = [
     "Capture",
+    "Copy",
     "CopyKind",
     "Device",
     "DeviceInfo",
@@ -24,7 +28,10 @@ __all__ = [
     "Function",
     "Graph",
     "Kept",
+    "Launch",
     "LaunchAttributes",
+    "LoadObject",
+    "NativeStream",
     "OutOfMemory",
     "Stream",
     "anew",
@@ -35,6 +42,9 @@ CopyKind = Literal["h2d", "d2h", "d2d", "h2h"]
 
 Extents = tuple[int, int, int]
 """Sizes in x, y and z."""
+
+LoadObject = Callable[[bytes, str, dict[str, int]], LoadedCode]
+"""Loads an object file: its bytes, the entry's symbol, addresses of the symbols that it may call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,10 @@ class DeviceInfo:
     """Streaming multiprocessors of a GPU; cores that this process may use of a CPU."""
     warp_size: int
     total_memory: int
+    shares_host: bool = False
+    """Whether its memory is the host's, so that Python sees it and it sees that of other libraries."""
+    dlpack: int = 0
+    """DLPack's number for devices of this kind; 0 where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +114,41 @@ class Function(Protocol):
         ...
 
 
+class Copy(NamedTuple):
+    """Bytes to be copied from address to address."""
+
+    kind: CopyKind
+    dst: int
+    src: int
+    nbytes: int
+    dst_owner: object = None
+    """The owner of ordinary host memory at ``dst``, which the driver keeps alive until the copy has ended;
+    None where that memory is from ``Device.alloc`` or ``Device.host_alloc``."""
+    src_owner: object = None
+    """The same for ``src``."""
+    devices: tuple[Device, Device] | None = None
+    """Whose memory ``dst`` and ``src`` are, where one is not the stream's device but another of its API."""
+
+
+class Launch(NamedTuple):
+    """A function to be run by a grid of blocks."""
+
+    function: Function
+    """From ``Device.load`` of the same device."""
+    grid: Extents
+    """Blocks."""
+    block: Extents
+    """Threads of a block."""
+    arguments: bytes
+    """8 bytes for each parameter of the signature, little end first."""
+    shared_bytes: int = 0
+    """Shared memory of a block beyond what the kernel declares."""
+    over: Extents = (0, 0, 0)
+    """Extents in x, y and z of an ``over=`` launch, else zeros."""
+    attributes: LaunchAttributes | None = None
+    """What else it asks for."""
+
+
 class Event(Protocol):
     """A place in a stream: reached once all work queued before it has ended."""
 
@@ -120,61 +169,21 @@ class Event(Protocol):
 class Stream(Protocol):
     """A queue of work that runs in order, beside the host and other streams."""
 
-    def copy(
-        self,
-        kind: CopyKind,
-        dst: int,
-        src: int,
-        nbytes: int,
-        *,
-        dst_owner: object | None = None,
-        src_owner: object | None = None,
-    ) -> None:
-        """Queue a copy of ``nbytes`` from address to address.
-
-        Args:
-            kind: The direction.
-            dst: Where to.
-            src: Where from.
-            nbytes: How much.
-            dst_owner: The owner of ordinary host memory at ``dst``, or None where that memory is
-                from ``Device.alloc`` or ``Device.host_alloc``. The driver keeps the owner
-                alive until the copy has ended.
-            src_owner: The same for ``src``. Such a source may be changed once the call returns.
-        """
+    @property
+    def native(self) -> NativeStream | None:
+        """What native code needs to launch here without Python; None where it cannot."""
         ...
 
-    def copy_between(
-        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
-    ) -> None:
-        """Queue a copy between two devices of this API, or one and pinned memory; one is the stream's."""
+    def copy(self, copy: Copy) -> None:
+        """Queue a copy. An ordinary source may be changed once the call returns."""
         ...
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue writing ``count`` times a pattern of 1, 2, 4 or 8 bytes, to device or pinned memory."""
         ...
 
-    def launch(
-        self,
-        function: Function,
-        grid: Extents,
-        block: Extents,
-        arguments: bytes,
-        shared_bytes: int = 0,
-        over: Extents = (0, 0, 0),
-        attributes: LaunchAttributes | None = None,
-    ) -> None:
-        """Queue a launch.
-
-        Args:
-            function: From ``Device.load`` of the same device.
-            grid: Blocks.
-            block: Threads of a block.
-            arguments: 8 bytes for each parameter of the signature, little end first.
-            shared_bytes: Shared memory of a block beyond what the kernel declares.
-            over: Extents in x, y and z of an ``over=`` launch, else zeros.
-            attributes: What else it asks for.
-        """
+    def launch(self, launch: Launch) -> None:
+        """Queue a launch."""
         ...
 
     def call(self, function: Callable[[], object]) -> None:
@@ -203,6 +212,36 @@ class Stream(Protocol):
 
     def close(self) -> None:
         """Take no more work. What is queued still runs. Idempotent."""
+        ...
+
+
+class NativeStream(Protocol):
+    """A stream to which native code launches, by C functions of its driver."""
+
+    @property
+    def number(self) -> int:
+        """The driver's handle."""
+        ...
+
+    @property
+    def elsewhere(self) -> tuple[int, ...]:
+        """Statuses of these functions for a thread that must be brought into the device's context first."""
+        ...
+
+    def launch_addresses(self) -> tuple[int, int]:
+        """The addresses of the driver's functions for a launch and for one with attributes, 0 for none."""
+        ...
+
+    def launch_failed(self, status: int) -> None:
+        """Raise the error for a status that these have returned."""
+        ...
+
+    def handles(self, launch: Launch) -> tuple[int, Any]:
+        """The handle of the launch's function, and the driver's configuration where it has attributes."""
+        ...
+
+    def add_launcher(self, launcher: Launcher) -> None:
+        """Take part in what native code launches here."""
         ...
 
 
@@ -309,6 +348,14 @@ class Device(Protocol):
 
     def create_stream(self, priority: int = 0) -> Stream:
         """A new stream; a lower number is more urgent, where the device has priorities."""
+        ...
+
+    def adopt_stream(self, handle: int, owner: object) -> Stream | None:
+        """Another library's stream, kept alive by ``owner``, of that handle; None where there are none."""
+        ...
+
+    def owner_of(self, address: int) -> int:
+        """The number of the device of this API in whose memory an address lies."""
         ...
 
     def priority_range(self) -> tuple[int, int]:

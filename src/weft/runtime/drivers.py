@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from weft.config import settings
 from weft.diagnostics import nearest
-from weft.runtime.driver import Driver, DriverMissing
+from weft.runtime.driver import Driver, DriverMissing, LoadObject
 from weft.runtime.refuse import missing
 
 if TYPE_CHECKING:
-    from weft.runtime.cpu.native import LoadedCode, LoadObject
+    from weft.abi.artifact import LoadedCode
 
 __all__ = ["DRIVERS", "default_api", "device_count", "find_driver", "known_api", "no_loader"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, LaunchAttributes, Stream
+from weft.runtime.driver import Copy, Event, Launch, Stream
 from weft.runtime.refuse import refuse
 
 __all__ = ["RecordedCapture", "RecordedGraph"]
@@ -54,50 +54,25 @@ class RecordedGraph:
 class _Recorder:
     """A stream that notes what it is asked."""
 
+    native = None
+
     def __init__(self, steps: list[Step]) -> None:
         self._steps = steps
 
-    def copy(
-        self,
-        kind: CopyKind,
-        dst: int,
-        src: int,
-        nbytes: int,
-        *,
-        dst_owner: object | None = None,
-        src_owner: object | None = None,
-    ) -> None:
+    def copy(self, copy: Copy) -> None:
         """Note a copy; from ordinary memory, take the source's bytes now."""
-        taken = (
-            None if src_owner is None else ctypes.create_string_buffer(ctypes.string_at(src, nbytes), nbytes)
-        )
-        start = src if taken is None else ctypes.addressof(taken)
-        self._steps.append(lambda to: to.copy(kind, dst, start, nbytes, dst_owner=dst_owner, src_owner=taken))
-
-    def copy_between(
-        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
-    ) -> None:
-        """Note a copy."""
-        self._steps.append(lambda to: to.copy_between(kind, dst, dst_device, src, src_device, nbytes))
+        if copy.src_owner is not None:
+            taken = ctypes.create_string_buffer(ctypes.string_at(copy.src, copy.nbytes), copy.nbytes)
+            copy = copy._replace(src=ctypes.addressof(taken), src_owner=taken)
+        self._steps.append(lambda to: to.copy(copy))
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Note a fill."""
         self._steps.append(lambda to: to.fill(address, pattern, count))
 
-    def launch(
-        self,
-        function: Function,
-        grid: Extents,
-        block: Extents,
-        arguments: bytes,
-        shared_bytes: int = 0,
-        over: Extents = (0, 0, 0),
-        attributes: LaunchAttributes | None = None,
-    ) -> None:
+    def launch(self, launch: Launch) -> None:
         """Note a launch."""
-        self._steps.append(
-            lambda to: to.launch(function, grid, block, arguments, shared_bytes, over, attributes)
-        )
+        self._steps.append(lambda to: to.launch(launch))
 
     def call(self, function: Callable[[], object]) -> None:
         """Note a call of a host function."""

@@ -15,13 +15,14 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from weft.abi.artifact import LoadedCode
 from weft.compiler.llvm import workers
 from weft.compiler.llvm.symbols import plain_entries
 from weft.config import settings
 from weft.diagnostics import CompileError, Location, PerformanceWarning
 from weft.targets import Target
 
-__all__ = ["Emission", "LLVMError", "LoadedCode", "check", "emit", "host_machine", "load_object", "warm"]
+__all__ = ["Emission", "LLVMError", "check", "emit", "host_machine", "load_object", "warm"]
 
 _lock = threading.RLock()
 """Of LLVM in this process: it is not to be at work in another thread when the process forks."""
@@ -201,14 +202,6 @@ def host_machine() -> tuple[str, str, str]:
     """Triple, CPU and features of this machine."""
     with _lock:
         return _backend().host_machine()
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedCode:
-    """Machine code in memory: the entry's address, and what keeps it there."""
-
-    address: int
-    keep: object
 
 
 def load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:

@@ -8,7 +8,7 @@ body with barriers is split at them (``weft.compiler.passes.barrier_split``).
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import Launch
+from weft.abi.cpu_launch import LaunchBlock
 from weft.abi.records import place_of
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
@@ -63,13 +63,13 @@ class _Entry:
 
     def at(self, name: str, n: int = 0) -> Value:
         """The address of a field of the launch record, or of its n-th element."""
-        b, (offset, size) = self.b, place_of(Launch, name)
+        b, (offset, size) = self.b, place_of(LaunchBlock, name)
         place = (self.launch, b.constant(offset + n * size, I64))
         return b.value("llvm.getelementptr", place, _P, {"elem_type": I8})
 
     def field(self, name: str, n: int = 0) -> Value:
         """The same field, widened to 64 bits."""
-        b, (_, size) = self.b, place_of(Launch, name)
+        b, (_, size) = self.b, place_of(LaunchBlock, name)
         attrs = {"alignment": size, "invariant": False, "volatile": False}
         value = b.value("llvm.load", (self.at(name, n),), I32 if size == 4 else I64, attrs)
         return b.value("arith.extui", (value,), I64) if size == 4 else value

@@ -13,7 +13,7 @@ from typing import Any, cast
 from weft.compiler.source.definition import Definition
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
-from weft.foreign.dlpack import CUDA, code_of
+from weft.foreign.dlpack import code_of
 from weft.foreign.exchange import exchange_of, has_interface
 from weft.foreign.read import reader_of
 from weft.lang.decorators import Func, Kernel
@@ -29,7 +29,7 @@ from weft.layout.tensor.spec import TensorSpec
 from weft.layout.tensor.tensor import LayoutTensor
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.dim import Dim
-from weft.runtime.driver import DeviceInfo, Function, LaunchAttributes, Stream
+from weft.runtime.driver import DeviceInfo, Launch, Stream
 from weft.runtime.streams import DeviceStream
 from weft.runtime.stub_entries import Asks, Exchange
 
@@ -49,18 +49,12 @@ class Launched:
 
     kernel: Definition
     specs: Mapping[str, Spec]
-    function: Function
-    grid: Dim
-    block: Dim
-    packed: bytes
-    """The argument block."""
-    shared: int
+    launch: Launch
     stream: Stream
     repeatable: bool
     """Whether the types of the arguments and the extents alone have decided what was launched, and where."""
     apart: bool
     """Whether it was compiled for buffers that share no memory."""
-    attributes: LaunchAttributes | None
     guest: bool
     """Whether the stream is that of other libraries' arrays."""
     reads: Reads
@@ -87,7 +81,7 @@ def ask_all(
         if n < len(positional) or name not in OPTIONS:
             spec = made.specs[name]
             if made.guest and isinstance(spec, (PointerSpec, TensorSpec)):
-                found = _ask_array(asks, spec, value, slots[name])
+                found = _ask_array(asks, spec, value, slots[name], info)
                 if found is None or exchange not in (None, found):
                     return None
                 exchange = found
@@ -95,7 +89,7 @@ def ask_all(
                 return None
             else:
                 asks.end()
-        elif name in ("grid_dim", "block_dim") and made.attributes is None and _is_int(value):
+        elif name in ("grid_dim", "block_dim") and made.launch.attributes is None and _is_int(value):
             most, axis = (info.max_grid_dim, 0) if name == "grid_dim" else (info.max_block_dim, 3)
             if isinstance(value, tuple):
                 extents = cast("tuple[int, ...]", value)
@@ -134,13 +128,15 @@ def _stays(value: Any) -> bool:
     return kind in _FIXED or isinstance(value, (type, Enum)) or (kind is Layout and value.is_static)
 
 
-def _ask_array(asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int) -> Exchange | None:
+def _ask_array(
+    asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int, info: DeviceInfo
+) -> Exchange | None:
     """Add what the stub must ask of another library's array; how it reads that, None where it cannot."""
     read = reader_of(value)
     if read is None or len(spec.leaves()) != 1:
         return None
     array = read(value)
-    exchange = exchange_of(value, array) or _exchange_by_interface(value, array)
+    exchange = exchange_of(value, array, info) or _exchange_by_interface(value, array, info)
     if exchange is None:
         return None
     if isinstance(spec, TensorSpec):
@@ -151,12 +147,12 @@ def _ask_array(asks: Asks, spec: PointerSpec | TensorSpec, value: Any, slot: int
     return exchange
 
 
-def _exchange_by_interface(value: Any, array: ForeignArray) -> Exchange | None:
+def _exchange_by_interface(value: Any, array: ForeignArray, info: DeviceInfo) -> Exchange | None:
     """How the stub reads arrays like CuPy's, on the device and stream of this one."""
     if not has_interface(value, array):
         return None
     assert array.device_id is not None
-    return Exchange(interface_code()[0], 0, CUDA | array.device_id << 32, stream=array.stream or 0)
+    return Exchange(interface_code()[0], 0, info.dlpack | array.device_id << 32, stream=array.stream or 0)
 
 
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:

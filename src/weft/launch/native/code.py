@@ -7,7 +7,6 @@ import functools
 import sys
 
 from weft.compiler.cache import cached
-from weft.runtime.cuda.errors import ELSEWHERE
 from weft.runtime.native_launch import Launcher
 from weft.runtime.stub_entries import OFFSETS, member_offset
 
@@ -23,8 +22,12 @@ _OBJECTS = {
 
 
 @functools.cache
-def stub_code() -> tuple[int, object]:
-    """The stub's address in this process, and what keeps it there."""
+def stub_code(elsewhere: tuple[int, ...]) -> tuple[int, object]:
+    """The stub's address in this process, and what keeps it there.
+
+    Args:
+        elsewhere: Statuses of the driver's for a thread that is in no context, or in another.
+    """
     from weft.launch.native.stub import ENTRY, stub_text
 
     type_offset = object.__basicsize__ - ctypes.sizeof(ctypes.c_void_p)
@@ -34,7 +37,7 @@ def stub_code() -> tuple[int, object]:
         table_offset=member_offset(Launcher.__dict__["table"]),
         address_offset=OFFSETS["_address"],
         owner_offset=OFFSETS["_allocation"],
-        elsewhere=ELSEWHERE,
+        elsewhere=elsewhere,
     )
     return _load(text, ENTRY, _OBJECTS)
 

@@ -14,10 +14,6 @@ from weft.launch.native.asks import Launched, ask_all
 from weft.launch.native.code import stub_code
 from weft.launch.native.reads import native_reads
 from weft.runtime.buffers import DeviceBuffer
-from weft.runtime.cuda.attributes import launch_config
-from weft.runtime.cuda.device import CudaDevice
-from weft.runtime.cuda.module import CudaFunction
-from weft.runtime.cuda.stream import CudaStream
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.native_launch import Known, Launcher
 from weft.runtime.stub_entries import supported
@@ -33,10 +29,9 @@ AFTER = 8
 
 def install(context: DeviceContext) -> Launcher | None:
     """What launches natively for a context; None where nothing can."""
-    device, stream = context.device, context.stream
-    if not (isinstance(device, CudaDevice) and isinstance(stream, CudaStream) and supported()):
+    native = context.stream.native
+    if native is None or not supported():
         return None
-    primary = device.primary
 
     def slow(*args: Any, **named: Any) -> None:
         names = launcher.names()
@@ -45,11 +40,9 @@ def install(context: DeviceContext) -> Launcher | None:
         if own and made.repeatable and (names or ()) == tuple(named):
             _learn(context.info, launcher, names, args, named, made)
 
-    def failed(status: int) -> None:
-        raise primary.status_error("cuLaunchKernel", status)
-
-    launcher = Launcher(stub_code(), primary.launch_addresses(), slow, failed, int(stream.handle))
-    stream.add_launcher(launcher)
+    code, addresses = stub_code(native.elsewhere), native.launch_addresses()
+    launcher = Launcher(code, addresses, slow, native.launch_failed, native.number)
+    native.add_launcher(launcher)
     return launcher
 
 
@@ -74,32 +67,26 @@ def _learn(
     if asked is None:
         return
     asks, exchange = asked
-    function, stream = made.function, made.stream
+    launch, native = made.launch, made.stream.native
     helds = native_reads(made.reads)
-    if helds is None:
+    if helds is None or native is None:
         return
-    assert isinstance(function, CudaFunction)
-    assert isinstance(stream, CudaStream)
-    handles = (int(function.handle), int(stream.handle))
-    config = None
-    if made.attributes is not None:
-        place = made.grid, made.block, made.shared
-        config = launch_config(function.primary, function, stream.handle, *place, made.attributes)
+    function, config = native.handles(launch)
     launcher.learn(
         Known(
             args[0],
             names,
             len(args),
             asks,
-            made.packed,
-            handles,
-            (*made.grid, *made.block),
-            made.shared,
-            function,
+            launch.arguments,
+            (function, native.number),
+            (*launch.grid, *launch.block),
+            launch.shared_bytes,
+            launch.function,
             made.apart,
             exchange,
             config,
             helds,
         )
     )
-    stream.add_launcher(launcher)
+    native.add_launcher(launcher)

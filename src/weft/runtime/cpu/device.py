@@ -17,28 +17,27 @@ import weakref
 from collections.abc import Callable
 from functools import cache
 
-from weft.abi.artifact import Artifact
-from weft.runtime.cpu.event import HostEvent
-from weft.runtime.cpu.native import CpuFunction, LoadedCode, LoadObject, externals, run_launch
+from weft.abi.artifact import Artifact, LoadedCode
+from weft.runtime.cpu.native import CpuFunction, externals, run_launch
 from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Failed, Lane, busy_lanes, wait_for_lanes
 from weft.runtime.driver import (
-    CopyKind,
+    Copy,
     Device,
     DeviceInfo,
     Event,
-    Extents,
-    Function,
     Kept,
-    LaunchAttributes,
+    Launch,
+    LoadObject,
     OutOfMemory,
     Stream,
     anew,
 )
 from weft.runtime.forks import after_fork
+from weft.runtime.host_event import HostEvent
 from weft.runtime.recorded import RecordedCapture
 
-__all__ = ["CpuDevice", "CpuDriver", "CpuStream", "LoadObject", "LoadedCode"]
+__all__ = ["CpuDevice", "CpuDriver", "CpuStream"]
 
 _ALIGNMENT = 256
 _PAGES_FROM = 1 << 20
@@ -161,6 +160,13 @@ class CpuDevice:
                 lane.close()
         return CpuStream(lane)
 
+    def adopt_stream(self, handle: int, owner: object) -> None:
+        """Other libraries have no streams here."""
+
+    def owner_of(self, address: int) -> int:
+        """There is one CPU."""
+        return 0
+
     def priority_range(self) -> tuple[int, int]:
         """One priority."""
         return 0, 0
@@ -197,22 +203,16 @@ class CpuDevice:
 class CpuStream:
     """One queue of work."""
 
+    native = None
+
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
         weakref.finalize(self, lane.abandon).atexit = False
 
-    def copy(
-        self,
-        kind: CopyKind,
-        dst: int,
-        src: int,
-        nbytes: int,
-        *,
-        dst_owner: object | None = None,
-        src_owner: object | None = None,
-    ) -> None:
+    def copy(self, copy: Copy) -> None:
         """Queue a copy; from ordinary memory, take the source's bytes now."""
         lane = self._lane
+        _, dst, src, nbytes, dst_owner, src_owner, _ = copy
         taken: int | bytes = src
         if src_owner is not None:
             if lane.idle:
@@ -225,32 +225,16 @@ class CpuStream:
 
         lane.submit(task, 0 if src_owner is None else nbytes)
 
-    def copy_between(
-        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
-    ) -> None:
-        """Queue a copy."""
-        self.copy(kind, dst, src, nbytes)
-
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue a fill."""
         self._lane.submit(lambda: _fill(address, pattern, count))
 
-    def launch(
-        self,
-        function: Function,
-        grid: Extents,
-        block: Extents,
-        arguments: bytes,
-        shared_bytes: int = 0,
-        over: Extents = (0, 0, 0),
-        attributes: LaunchAttributes | None = None,
-    ) -> None:
+    def launch(self, launch: Launch) -> None:
         """Queue a launch."""
-        assert isinstance(function, CpuFunction)
         console = self._lane.console
 
         def task() -> None:
-            failure = run_launch(function, console, grid, block, arguments, shared_bytes, over)
+            failure = run_launch(launch, console)
             if failure is not None:
                 raise Failed(failure)
 
@@ -363,6 +347,8 @@ def _info() -> DeviceInfo:
         multiprocessors=processors(),
         warp_size=32,
         total_memory=_total_memory(),
+        shares_host=True,
+        dlpack=1,
     )
 
 

@@ -6,19 +6,18 @@ import ctypes
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from weft.abi.artifact import Artifact
-from weft.abi.cpu_launch import CALLS, Launch
+from weft.abi.artifact import Artifact, LoadedCode
+from weft.abi.cpu_launch import CALLS, LaunchBlock
 from weft.diagnostics import Diagnostic
 from weft.diagnostics.parted import Parting
 from weft.runtime.cpu.pool import pool, processors
-from weft.runtime.driver import Extents
+from weft.runtime.driver import Extents, Launch
 from weft.runtime.printing import Console, assertion_failed, format_print, value_count
 
-__all__ = ["CpuFunction", "LoadObject", "LoadedCode", "externals", "run_launch"]
+__all__ = ["CpuFunction", "externals", "run_launch"]
 
 _SMALL = 2048
 """A first launch of fewer threads stays on the stream's own thread."""
@@ -26,17 +25,6 @@ _SMALL_SECONDS = 4e-5
 """Later launches do where all the work would take less than this: waking others costs about half."""
 _CHUNKS_PER_WORKER = 8
 
-
-@dataclass(frozen=True, slots=True)
-class LoadedCode:
-    """Machine code in memory: the entry's address, and the object that keeps it there."""
-
-    address: int
-    keep: object
-
-
-LoadObject = Callable[[bytes, str, dict[str, int]], LoadedCode]
-"""Loads an object file: its bytes, the entry's symbol, addresses of the symbols that it may call."""
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -136,16 +124,10 @@ def externals() -> dict[str, int]:
     return {name: ctypes.cast(call, ctypes.c_void_p).value or 0 for name, call in called.items()}
 
 
-def run_launch(
-    function: CpuFunction,
-    console: Console,
-    grid: Extents,
-    block: Extents,
-    arguments: bytes,
-    shared_bytes: int,
-    over: Extents,
-) -> Diagnostic | None:
+def run_launch(queued: Launch, console: Console) -> Diagnostic | None:
     """Run all blocks; the first assertion that failed, or None."""
+    function, grid, block, arguments, shared_bytes, over, _ = queued
+    assert isinstance(function, CpuFunction)
     total = grid[0] * grid[1] * grid[2]
     threads = total * block[0] * block[1] * block[2]
     known = function.thread_seconds
@@ -153,7 +135,7 @@ def run_launch(
     workers = 1 if small else min(processors(), total)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
-    launch = Launch(
+    launch = LaunchBlock(
         (ctypes.c_int32 * 3)(*grid),
         (ctypes.c_int32 * 3)(*block),
         0,

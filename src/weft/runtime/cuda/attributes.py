@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.diagnostics import LaunchError
 from weft.runtime.cuda.errors import CudaFailure, version_text
-from weft.runtime.driver import Extents, LaunchAttributes
+from weft.runtime.driver import Extents, Launch, LaunchAttributes
 from weft.runtime.refuse import missing, refuse
 from weft.targets import Feature, find_target
 
@@ -25,40 +25,31 @@ _CLUSTER_TOO_LARGE = 912
 _KEPT = 32
 """Configurations kept for one kernel."""
 
-_Key = tuple[Extents, Extents, int, LaunchAttributes, int]
+_Key = tuple[Extents, Extents, int, LaunchAttributes | None, int]
 _configs: weakref.WeakKeyDictionary[CudaFunction, dict[_Key, Any]] = weakref.WeakKeyDictionary()
 
 
-def launch_config(
-    primary: Primary,
-    function: CudaFunction,
-    stream: Any,
-    grid: Extents,
-    block: Extents,
-    shared: int,
-    attributes: LaunchAttributes,
-) -> Any:
+def launch_config(primary: Primary, launch: Launch, stream: Any) -> Any:
     """The driver's configuration for a launch that it can make.
 
     Raises:
         LaunchError: a cluster, or all blocks of a cooperative launch, do not fit on the GPU at once.
         DeviceError: the driver is too old.
     """
+    function: Any = launch.function
     known = _configs.setdefault(function, {})
-    key = (grid, block, shared, attributes, int(stream))
+    key = (launch.grid, launch.block, launch.shared_bytes, launch.attributes, int(stream))
     found = known.get(key)
     if found is None:
-        found = _config(primary, stream, grid, block, shared, attributes)
-        _check(primary, function, found, grid, block, shared, attributes)
+        found = _config(primary, launch, stream)
+        _check(primary, function, found, launch)
         if len(known) == _KEPT:
             known.clear()
         known[key] = found
     return found
 
 
-def _config(
-    primary: Primary, stream: Any, grid: Extents, block: Extents, shared: int, attributes: LaunchAttributes
-) -> Any:
+def _config(primary: Primary, launch: Launch, stream: Any) -> Any:
     if primary.cuda.version < _OLDEST:
         raise missing(
             "driver-too-old",
@@ -76,6 +67,7 @@ def _config(
         made.append(one)
         return one.value
 
+    attributes = launch.attributes or LaunchAttributes()
     if attributes.cluster is not None:
         dim = attribute("CLUSTER_DIMENSION").clusterDim
         dim.x, dim.y, dim.z = attributes.cluster
@@ -84,23 +76,17 @@ def _config(
     if attributes.pdl and find_target(primary.info.target).supports(Feature.DEPENDENT_LAUNCH):
         attribute("PROGRAMMATIC_STREAM_SERIALIZATION").programmaticStreamSerializationAllowed = 1
     config = cu.CUlaunchConfig()
-    config.gridDimX, config.gridDimY, config.gridDimZ = grid
-    config.blockDimX, config.blockDimY, config.blockDimZ = block
-    config.sharedMemBytes, config.hStream = shared, stream
+    config.gridDimX, config.gridDimY, config.gridDimZ = launch.grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = launch.block
+    config.sharedMemBytes, config.hStream = launch.shared_bytes, stream
     config.attrs, config.numAttrs = made, len(made)
     return config
 
 
-def _check(
-    primary: Primary,
-    function: CudaFunction,
-    config: Any,
-    grid: Extents,
-    block: Extents,
-    shared: int,
-    attributes: LaunchAttributes,
-) -> None:
+def _check(primary: Primary, function: CudaFunction, config: Any, launch: Launch) -> None:
     """Refuse what does not fit on the GPU at once."""
+    _, grid, block, _, shared, _, asked = launch
+    attributes = asked or LaunchAttributes()
     cu, cluster = primary.cu, attributes.cluster
     blocks, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
     if cluster is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from weft.abi.artifact import Artifact
 from weft.runtime.cuda.errors import Cuda, CudaFailure
 from weft.runtime.cuda.graph import CudaCapture
+from weft.runtime.cuda.guest import GuestStream, guest_stream
 from weft.runtime.cuda.module import CudaFunction, load_function
 from weft.runtime.cuda.stream import CudaStream
 from weft.runtime.driver import Device, DeviceInfo, DriverMissing, Kept, Stream, anew
@@ -52,6 +53,7 @@ def device_info(cuda: Cuda, ordinal: int) -> DeviceInfo:
             multiprocessors=attribute("MULTIPROCESSOR_COUNT"),
             warp_size=attribute("WARP_SIZE"),
             total_memory=int(cuda(cu.cuDeviceTotalMem, device)),
+            dlpack=2,
         )
     except CudaFailure as failure:
         raise DriverMissing(f"the NVIDIA driver says nothing of GPU {ordinal}: {failure}") from failure
@@ -122,6 +124,17 @@ class CudaDevice:
         stream = CudaStream(self.primary, priority)
         self._streams.add(stream)
         return stream
+
+    def adopt_stream(self, handle: int, owner: object) -> GuestStream:
+        """Another library's stream, in which ``owner`` keeps it alive."""
+        return guest_stream(self.primary, handle, owner)
+
+    def owner_of(self, address: int) -> int:
+        """The number of the GPU in whose memory an address lies."""
+        primary, cu = self.primary, self.primary.cu
+        primary.enter()
+        attribute = cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        return int(primary.call(cu.cuPointerGetAttribute, attribute, address))
 
     def priority_range(self) -> tuple[int, int]:
         """The least urgent and the most urgent priority."""

@@ -24,7 +24,7 @@ from weft.runtime.cuda.stream import (
     primary_of_device,
     register_call,
 )
-from weft.runtime.driver import CopyKind, Device, Graph, Stream
+from weft.runtime.driver import Copy, Graph, Stream
 from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
@@ -66,48 +66,38 @@ class _CaptureStream(CudaStream):
     def _register(self) -> None:
         """Nothing runs here that anybody would wait for."""
 
-    def copy(
-        self,
-        kind: CopyKind,
-        dst: int,
-        src: int,
-        nbytes: int,
-        *,
-        dst_owner: object | None = None,
-        src_owner: object | None = None,
-    ) -> None:
-        """Capture a copy; of ordinary memory by way of pinned memory that the graph keeps."""
+    def copy(self, copy: Copy) -> None:
+        """Capture a copy; of ordinary memory by way of pinned memory that the graph keeps.
+
+        One between two GPUs the driver can do where one reaches the other's memory.
+        """
+        kind, dst, src, nbytes, dst_owner, src_owner, devices = copy
+        if devices is not None:
+            mine = self._primary
+            peer = next(p for p in map(primary_of_device, devices) if p is not mine)
+            if not mine.link(peer):
+                raise refuse(
+                    "capture-copy",
+                    f"a graph holds no copy between {mine.place} and {peer.place}, which are not linked",
+                    hints=["queue the copy after `graph.replay()`"],
+                )
         if src_owner is not None:
             pinned = self._pin(nbytes)
             ctypes.memmove(pinned, src, nbytes)
             src = pinned
         if dst_owner is None:
-            super().copy(kind, dst, src, nbytes)
+            super().copy(Copy(kind, dst, src, nbytes))
             return
         self._held.owners.append(dst_owner)
         if kind == "d2h":
             pinned = self._pin(nbytes)
-            super().copy(kind, pinned, src, nbytes)
+            super().copy(Copy(kind, pinned, src, nbytes))
             src = pinned
 
         def task() -> None:
             ctypes.memmove(dst, src, nbytes)
 
         self.call(task)
-
-    def copy_between(
-        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
-    ) -> None:
-        """Capture a copy between two GPUs, which the driver can do where one reaches the other's memory."""
-        mine = self._primary
-        peer = next(p for p in map(primary_of_device, (dst_device, src_device)) if p is not mine)
-        if not mine.link(peer):
-            raise refuse(
-                "capture-copy",
-                f"a graph holds no copy between {mine.place} and {peer.place}, which are not linked",
-                hints=["queue the copy after `graph.replay()`"],
-            )
-        super().copy(kind, dst, src, nbytes)
 
     def _pin(self, nbytes: int) -> int:
         pinned = _PinnedBytes(self._primary, nbytes)

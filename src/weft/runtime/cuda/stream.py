@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import Artifact
 from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
-from weft.runtime.cpu.event import HostEvent
 from weft.runtime.cuda.attributes import launch_config
 from weft.runtime.cuda.context import Queue
-from weft.runtime.cuda.errors import CudaFailure
+from weft.runtime.cuda.errors import ELSEWHERE, CudaFailure
 from weft.runtime.cuda.module import CudaFunction
 from weft.runtime.dim import Dim
-from weft.runtime.driver import CopyKind, Device, Event, Extents, Function, LaunchAttributes, Stream
+from weft.runtime.driver import Copy, Device, Event, Launch, Stream
+from weft.runtime.host_event import HostEvent
 from weft.runtime.limits import check_launch
 from weft.runtime.native_launch import Launcher
 from weft.runtime.refuse import raised, refuse
@@ -49,6 +49,7 @@ class CudaStream:
         self._queue = Queue(primary.call(cu.cuStreamCreateWithPriority, flags, urgency))
         self.handle = self._queue.handle
         self.priority = urgency
+        self.marking = threading.Lock()
         self._closed = False
         self._register()
         weakref.finalize(self, primary.memory.release, "stream", self._queue).atexit = False
@@ -67,21 +68,15 @@ class CudaStream:
         self._primary.enter()
         return self._primary.cu
 
-    def copy(
-        self,
-        kind: CopyKind,
-        dst: int,
-        src: int,
-        nbytes: int,
-        *,
-        dst_owner: object | None = None,
-        src_owner: object | None = None,
-    ) -> None:
+    def copy(self, copy: Copy) -> None:
         """Queue a copy; from ordinary memory, take the source's bytes now."""
         cu = self._enter()
         call, memory = self._primary.call, self._primary.memory
+        kind, dst, src, nbytes, dst_owner, src_owner, devices = copy
+        if devices is not None and self._copy_between(copy, *map(primary_of_device, devices)):
+            return
         if kind == "h2h":
-            self._copy_on_host(dst, src, nbytes, dst_owner, src_owner)
+            self._copy_on_host(copy)
         elif kind == "d2d":
             call(cu.cuMemcpyDtoDAsync, dst, src, nbytes, self.handle)
         elif kind == "d2h":
@@ -93,7 +88,8 @@ class CudaStream:
         else:
             self._copy_staged(dst, src, nbytes)
 
-    def _copy_on_host(self, dst: int, src: int, nbytes: int, dst_owner: object, src_owner: object) -> None:
+    def _copy_on_host(self, copy: Copy) -> None:
+        _, dst, src, nbytes, dst_owner, src_owner, _ = copy
         taken = src if src_owner is None else ctypes.string_at(src, nbytes)
 
         def task(owner: object = dst_owner) -> None:
@@ -128,20 +124,15 @@ class CudaStream:
             if event is not None:
                 memory.release("event", event)
 
-    def copy_between(
-        self, kind: CopyKind, dst: int, dst_device: Device, src: int, src_device: Device, nbytes: int
-    ) -> None:
-        """Queue a copy between two GPUs, over their link where there is one."""
-        cu = self._enter()
-        to, source = primary_of_device(dst_device), primary_of_device(src_device)
+    def _copy_between(self, copy: Copy, to: Primary, source: Primary) -> bool:
+        """Whether a copy is one between two GPUs, over their link where there is one; then it is queued."""
         peer = source if to is self._primary else to
         self._primary.link(peer)
-        if kind != "d2d":
-            self.copy(kind, dst, src, nbytes)
-            return
-        self._primary.call_with(
-            peer, cu.cuMemcpyPeerAsync, dst, to.context, src, source.context, nbytes, self.handle
-        )
+        if copy.kind != "d2d":
+            return False
+        places = copy.dst, to.context, copy.src, source.context, copy.nbytes
+        self._primary.call_with(peer, self._primary.cu.cuMemcpyPeerAsync, *places, self.handle)
+        return True
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue a fill."""
@@ -165,18 +156,10 @@ class CudaStream:
                 call(cu.cuMemcpyAsync, address + 8 * done, address, 8 * more, self.handle)
                 done += more
 
-    def launch(
-        self,
-        function: Function,
-        grid: Extents,
-        block: Extents,
-        arguments: bytes,
-        shared_bytes: int = 0,
-        over: Extents = (0, 0, 0),
-        attributes: LaunchAttributes | None = None,
-    ) -> None:
+    def launch(self, launch: Launch) -> None:
         """Queue a launch."""
         cu = self._enter()
+        function, grid, block, arguments, shared_bytes, _, attributes = launch
         assert isinstance(function, CudaFunction)
         queue, artifact = self._queue, function.artifact
         queue.launched[artifact.signature.name] = artifact
@@ -190,9 +173,7 @@ class CudaStream:
         first = ctypes.addressof(packed)
         slots = (ctypes.c_void_p * max(1, count))(*range(first, first + 8 * count, 8))
         if attributes is not None:
-            config = launch_config(
-                self._primary, function, self.handle, grid, block, shared_bytes, attributes
-            )
+            config = launch_config(self._primary, launch, self.handle)
             self._primary.call(cu.cuLaunchKernelEx, config, function.handle, ctypes.addressof(slots), 0)
             return
         self._primary.call(
@@ -243,15 +224,17 @@ class CudaStream:
 
     def follow(self, other: Stream) -> None:
         """Hold later work until all that another stream holds now has ended."""
-        if isinstance(other, CudaStream):
+        if not isinstance(other, CudaStream):
+            self.wait(other.record())
+            return
+        # there is one mark, which each call moves on: no other thread may come before the wait for it
+        with other.marking:
             mark = other.mark()
             cu = self._enter()
             self._primary.call_with(mark.primary, cu.cuStreamWaitEvent, self.handle, mark.handle, 0)
-        else:
-            self.wait(other.record())
 
     def mark(self) -> CudaEvent:
-        """The present end of the queue. There is one mark, which each call moves on."""
+        """The present end of the queue, while ``marking`` is held."""
         cu = self._enter()
         if self._mark is None:
             self._mark = CudaEvent(self._primary, timed=False)
@@ -298,6 +281,35 @@ class CudaStream:
         failures, queue.failures = queue.failures, []
         if found or failures:
             raise _as_error(found, failures) from (failures[0] if failures else None)
+
+    @property
+    def native(self) -> CudaStream:
+        """Native code launches by the driver's C functions."""
+        return self
+
+    @property
+    def elsewhere(self) -> tuple[int, ...]:
+        """What the driver says where the calling thread is in no context, or in another."""
+        return ELSEWHERE
+
+    @property
+    def number(self) -> int:
+        """The handle as a number."""
+        return int(self.handle)
+
+    def launch_addresses(self) -> tuple[int, int]:
+        """Where the driver's ``cuLaunchKernel`` and ``cuLaunchKernelEx`` are; 0 for what it has not."""
+        return self._primary.launch_addresses()
+
+    def launch_failed(self, status: int) -> None:
+        """Raise the error for a status of ``cuLaunchKernel``."""
+        raise self._primary.status_error("cuLaunchKernel", status)
+
+    def handles(self, launch: Launch) -> tuple[int, Any]:
+        """The handle of the launch's function, and the configuration of one with attributes."""
+        assert isinstance(launch.function, CudaFunction)
+        config = None if launch.attributes is None else launch_config(self._primary, launch, self.handle)
+        return int(launch.function.handle), config
 
     def add_launcher(self, launcher: Launcher) -> None:
         """Take part in what native code launches here."""
