@@ -37,7 +37,7 @@ from weft import (
 )
 from weft.atomic import Atomic, fence
 from weft.compiler.frontend.options import CompileOptions, Over
-from weft.compiler.pipeline import elaborate_kernel
+from weft.compiler.pipeline import Compilation, elaborate_kernel
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
@@ -240,16 +240,17 @@ class Case:
     given: dict[str, Any] = field(default_factory=dict[str, Any])
     over: Over | None = None
 
-    def ptx(self, arch: str) -> str:
+    def elaborated(self, target: str) -> Compilation:
         specs: dict[str, Spec] = {
             p.name: StaticSpec(self.given[p.name])
             if p.comptime
             else spec_of_annotation(p.annotation, *[v for n, v in self.given.items() if n == p.name])
             for p in parameters(self.kernel.definition)
         }
-        text = elaborate_kernel(self.kernel, specs, arch, CompileOptions(self.over, distinct=True)).emit(
-            "asm"
-        )
+        return elaborate_kernel(self.kernel, specs, target, CompileOptions(self.over, distinct=True))
+
+    def ptx(self, arch: str) -> str:
+        text = self.elaborated(arch).emit("asm")
         assert isinstance(text, str)
         return text
 

@@ -149,7 +149,7 @@ def _steady(text: str | bytes) -> str | bytes:
 def test_nothing_of_a_compilation_can_be_set() -> None:
     made = elaborated(scalar_add, {}, "sm_90")
     with pytest.raises(dataclasses.FrozenInstanceError):
-        made.over = None  # pyright: ignore[reportAttributeAccessIssue]
+        made.target = None  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @each_kernel

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attribute", "Function", "Global", "Loc", "Module", "Op", "OpSpec", "Region", "Sync", "Value"]
 
-Attribute = bool | int | float | str | Type | tuple[int, ...] | tuple[float, ...]
+Attribute = bool | int | float | str | Type | tuple[int, ...]
 Loc = tuple[int, int] | tuple[int, int, "Function", "Loc"]
 """Line (from 1) and column (from 0) in the file of the function; for code taken over from another
 function, in the file of that one, and the place that called it."""
@@ -197,7 +197,6 @@ class Module:
     target: str
     functions: list[Function] = field(default_factory=list[Function])
     globals: list[Global] = field(default_factory=list[Global])
-    count: int = 0
 
     def function(self, name: str) -> Function:
         """The function of that name."""

@@ -20,16 +20,26 @@ from weft.compiler.ir.sorts import AttributeSorts, Signature, TypeRule, region_s
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["CASTS", "FUNCTIONS", "SPECS"]
+__all__ = ["CASTS", "FUNCTION", "FUNCTIONS", "GLOBAL", "SPECS"]
 
-_INT_PREDICATES = "eq|ne|slt|sle|sgt|sge|ult|ule|ugt|uge"
-_FLOAT_PREDICATES = "oeq|une|olt|ole|ogt|oge|uno|ord"
+_INT_PREDICATES = "#eq|ne|slt|sle|sgt|sge|ult|ule|ugt|uge"
+_FLOAT_PREDICATES = "#false|oeq|ogt|oge|olt|ole|one|ord|ueq|ugt|uge|ult|ule|une|uno"
 _ORDERINGS = "monotonic|acquire|release|acq_rel|seq_cst"
 _UPDATES = "add|sub|and|or|xor|xchg|min|max|umin|umax|fadd|fmin|fmax"
 _EFFECTS = "none|read|write|block|all"
 _AXIS = "dimension:x|y|z"
 
 SPECS: dict[str, OpSpec] = {}
+GLOBAL = AttributeSorts(
+    "sym_name:name kind:external|constant|uninitialized space:count elem_type:type count:count"
+    " alignment:power value?:str"
+)
+"""What is written of memory of a module."""
+FUNCTION = AttributeSorts(
+    "gpu.kernel?:bool weft.over_rank?:count weft.alone?:ints weft.element?:bool weft.inline?:bool"
+    " weft.source_name?:str"
+)
+"""What is written of a function beside its name and type: fields of it, where they are not as always."""
 
 
 def _declare(
@@ -60,7 +70,7 @@ _declare("arith.constant", "", "data", "value:number", pure=True, verify=rules.c
 for _n in "addi subi muli divsi divui remsi remui andi ori xori shli shrsi shrui".split():
     _declare(f"arith.{_n}", "lhs:int rhs:lhs", "lhs", pure=True)
 for _n in "addf subf mulf divf remf".split():
-    _declare(f"arith.{_n}", "lhs:float rhs:lhs", "lhs", "fastmath?:none|contract", pure=True)
+    _declare(f"arith.{_n}", "lhs:float rhs:lhs", "lhs", "fastmath?:#arith.fastmath<none|contract>", pure=True)
 _declare("arith.negf", "operand:float", "operand", pure=True)
 _int, _float = f"predicate:{_INT_PREDICATES}", f"predicate:{_FLOAT_PREDICATES}"
 _declare("arith.cmpi", "lhs:int rhs:lhs", "mask", _int, types=rules.compares, pure=True)
@@ -124,7 +134,7 @@ _order = f"ordering:{_ORDERINGS} syncscope:str"
 _maybe = f"ordering?:{_ORDERINGS} syncscope?:str"
 _declare("llvm.getelementptr", "base:ptr index:index", "base", "elem_type:type", pure=True)
 _declare("llvm.addrspacecast", "arg:ptr", "ptr", pure=True)
-_declare("llvm.mlir.addressof", "", "ptr", "global_name:name", pure=True)
+_declare("llvm.mlir.addressof", "", "ptr", "global_name:symbol", pure=True)
 _declare("llvm.inttoptr", "arg:i64", "ptr", pure=True)
 _declare("llvm.ptrtoint", "arg:ptr", "i64", pure=True, lets_go=True)
 _declare(
@@ -183,7 +193,7 @@ _declare(
     lets_go=True,
     sync=rules.declared_sync,
 )
-_declare("func.call", "*args", "*", "callee:name")
+_declare("func.call", "*args", "*", "callee:symbol")
 
 # Functions of C: one of the process by its name, or the one that the first operand points to; and one of the
 # module as C calls it.
@@ -191,11 +201,11 @@ _declare(
     "llvm.call",
     "*args",
     "*",
-    f"callee?:name effects:{_EFFECTS}",
+    f"callee?:symbol effects:{_EFFECTS}",
     lets_go=True,
     sync=rules.declared_sync,
 )
-_declare("func.constant", "", "ptr", "callee:name", pure=True)
+_declare("func.constant", "", "ptr", "callee:symbol", pure=True)
 
 # Variables and control flow. ``weft.for`` is Python's range; its region's argument is the index.
 _declare("weft.slot", "", "ptr", "elem_type:type name:str")

@@ -1,14 +1,21 @@
-"""The IR as text: MLIR's generic syntax, so that MLIR's tools read it."""
+"""The IR as text: MLIR's generic syntax, so that MLIR's tools read it, and ``weft.compiler.ir.parse``."""
 
 from __future__ import annotations
 
 import math
-import struct
+import re
 
-from weft.compiler.ir.core import Attribute, Function, Module, Op, Region, Value
-from weft.compiler.ir.types import FloatType, IntType, Type, VectorType
+from weft.abi.formats import bits_of
+from weft.compiler.ir.core import Attribute, Function, Global, Loc, Module, Op, Region, Value
+from weft.compiler.ir.ops import FUNCTION
+from weft.compiler.ir.types import I64, FloatType, Type, VectorType
+from weft.dtype import DType
 
-__all__ = ["print_module"]
+__all__ = ["FLOATS", "print_module"]
+
+FLOATS = {"f16": DType.float16, "bf16": DType.bfloat16, "f32": DType.float32, "f64": DType.float64}
+_PROPERTIES = frozenset({"arith", "math", "func"})
+"""MLIR's own dialects that we keep to, whose attributes stand in ``<{ }>``."""
 
 
 def print_module(module: Module, *, locations: bool = False) -> str:
@@ -18,12 +25,16 @@ def print_module(module: Module, *, locations: bool = False) -> str:
     return "\n".join(printer.lines) + "\n"
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str | bytes) -> str:
     out = ['"']
-    for byte in text.encode(errors="replace"):
+    for byte in text.encode(errors="surrogateescape") if isinstance(text, str) else text:
         char = chr(byte)
         out.append(char if 32 <= byte < 127 and char not in '"\\' else f"\\{byte:02X}")
     return "".join(out) + '"'
+
+
+def _symbol(name: str) -> str:
+    return f"@{name}" if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else f"@{_quoted(name)}"
 
 
 def _number(value: bool | int | float, type: Type) -> str:
@@ -34,21 +45,17 @@ def _number(value: bool | int | float, type: Type) -> str:
             text = repr(number)
             text = text if "." in text or "e" not in text else text.replace("e", ".0e")
         else:
-            text = _float_bits(number, scalar.bits)
-        return f"{text} : {scalar.mlir}" if not isinstance(type, VectorType) else text
-    if scalar.bits == 1:
-        return "true" if value else "false"
-    return f"{int(value)} : {scalar.mlir}" if not isinstance(type, VectorType) else str(int(value))
+            text = f"0x{bits_of(FLOATS[scalar.mlir], number):0{scalar.bits // 4}X}"
+    elif scalar.bits == 1:
+        text = "true" if value else "false"
+    else:
+        text = str(int(value))
+    if isinstance(type, VectorType):
+        return f"dense<{text}> : {type.mlir}"
+    return text if scalar.bits == 1 else f"{text} : {scalar.mlir}"
 
 
-def _float_bits(number: float, bits: int) -> str:
-    if bits == 64:
-        return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
-    (pattern,) = struct.unpack("<I", struct.pack("<f", number))
-    return f"0x{pattern:08X}" if bits == 32 else f"0x{pattern >> 16:04X}"
-
-
-def _attribute(value: Attribute) -> str:
+def _plain(value: Attribute) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Type):
@@ -56,14 +63,20 @@ def _attribute(value: Attribute) -> str:
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, tuple):
-        if value and isinstance(value[0], float):
-            return "[" + ", ".join(f"{v!r} : f64" for v in value) + "]"
         return f"array<i64: {', '.join(map(str, value))}>" if value else "array<i64>"
-    return _number(value, _I64 if isinstance(value, int) else _F64)
+    return _number(value, I64)
 
 
-_I64 = IntType("i64", "i64", 64)
-_F64 = FloatType("f64", "double", 64)
+def _attribute(op: Op, name: str, value: Attribute) -> str:
+    sort = op.spec.attributes.written.get(name, "")
+    if sort == "symbol":
+        return _symbol(str(value))
+    if sort == "number":
+        return _number(op.number_attr(name), op.result.type)
+    numbered = op.spec.attributes.numbered.get(name)
+    if numbered is not None:
+        return f"{numbered.index(str(value))} : i64"
+    return f"{sort.partition('<')[0]}<{value}>" if sort.startswith("#") else _plain(value)
 
 
 class _Printer:
@@ -72,6 +85,7 @@ class _Printer:
         self.locations = locations
         self.names: dict[Value, str] = {}
         self.file = ""
+        self.mentioned: dict[str, Function] = {}
 
     def name(self, value: Value) -> str:
         found = self.names.get(value)
@@ -79,37 +93,63 @@ class _Printer:
             found = self.names[value] = f"%{len(self.names)}"
         return found
 
-    def loc(self, line: int, column: int) -> str:
-        return f" loc({_quoted(self.file)}:{line}:{column + 1})" if self.locations else ""
+    def loc(self, loc: Loc) -> str:
+        return f" loc({self.place(loc)})" if self.locations else ""
+
+    def place(self, loc: Loc) -> str:
+        at = f"{loc[0]}:{loc[1] + 1}"
+        if len(loc) == 2:
+            return f"{_quoted(self.file)}:{at}"
+        callee = self.mentioned[loc[2].name] = loc[2]
+        return f"callsite({_quoted(callee.name)}({_quoted(callee.file)}:{at}) at {self.place(loc[3])})"
 
     def module(self, module: Module) -> None:
-        head = f'"builtin.module"() <{{"sym_name" = {_quoted(module.name)}}}> ({{'
-        self.lines.append(head)
+        self.lines.append(f'"builtin.module"() <{{"sym_name" = {_quoted(module.name)}}}> ({{')
         for g in module.globals:
-            kind = "constant" if g.data is not None else "uninitialized"
-            value = f', "value" = {_quoted(g.data.decode("latin-1"))}' if g.data is not None else ""
-            self.lines.append(
-                f'  "weft.global"() {{"sym_name" = {_quoted(g.name)}, "kind" = "{kind}", '
-                f'"space" = {g.space} : i64, "elem_type" = {g.element.mlir}, "count" = {g.count} : i64, '
-                f'"alignment" = {g.align} : i64{value}}} : () -> ()'
-            )
+            self.memory(g)
         for function in module.functions:
             self.function(function)
+        for gone in self.mentioned.keys() - {
+            f.name for f in module.functions
+        }:  # put into those that called it
+            self.head(self.mentioned[gone], ', "sym_visibility" = "private"')
+            self.foot(self.mentioned[gone])
         target = f' {{"weft.target" = {_quoted(module.target)}}}' if module.target else ""
         self.lines.append(f"}}){target} : () -> ()")
+
+    def memory(self, g: Global) -> None:
+        kind = "external" if g.external else "constant" if g.data is not None else "uninitialized"
+        value = f', "value" = {_quoted(g.data)}' if g.data is not None else ""
+        self.lines.append(
+            f'  "weft.global"() {{"sym_name" = {_quoted(g.name)}, "kind" = "{kind}", '
+            f'"space" = {g.space} : i64, "elem_type" = {g.element.mlir}, "count" = {g.count} : i64, '
+            f'"alignment" = {g.align} : i64{value}}} : () -> ()'
+        )
 
     def function(self, f: Function) -> None:
         self.names = {}
         self.file = f.file
-        ins = ", ".join(a.type.mlir for a in f.args)
-        outs = ", ".join(t.mlir for t in f.results)
-        props = f'"sym_name" = {_quoted(f.name)}, "function_type" = ({ins}) -> ({outs})'
-        self.lines.append(f'  "func.func"() <{{{props}}}> ({{')
+        self.head(f)
         args = ", ".join(f"{self.name(a)}: {a.type.mlir}" for a in f.args)
         self.lines.append(f"  ^bb0({args}):" if args else "  ^bb0:")
         self.region(f.body, "    ")
-        kind = '{"gpu.kernel"}' if f.kernel else "{}"
-        self.lines.append(f"  }}) {kind} : () -> (){self.loc(f.line, 0)}")
+        self.foot(f)
+
+    def head(self, f: Function, more: str = "") -> None:
+        ins = ", ".join(a.type.mlir for a in f.args)
+        outs = ", ".join(t.mlir for t in f.results)
+        props = f'"sym_name" = {_quoted(f.name)}, "function_type" = ({ins}) -> ({outs}){more}'
+        self.lines.append(f'  "func.func"() <{{{props}}}> ({{')
+
+    def foot(self, f: Function) -> None:
+        told: list[str] = []
+        for name in FUNCTION.written:
+            value: Attribute | frozenset[int] = getattr(f, name.rpartition(".")[2])
+            if value and (self.locations or name != "weft.source_name"):
+                value = tuple(sorted(value)) if isinstance(value, frozenset) else value
+                told.append(f'"{name}"' if value is True else f'"{name}" = {_plain(value)}')
+        self.file = f.file
+        self.lines.append(f"  }}) {{{', '.join(told)}}} : () -> (){self.loc((f.line, 0))}")
 
     def region(self, region: Region, indent: str) -> None:
         for op in region.ops:
@@ -119,12 +159,12 @@ class _Printer:
         results = ", ".join(self.name(r) for r in op.results)
         left = f"{results} = " if results else ""
         operands = ", ".join(self.name(v) for v in op.operands)
-        attrs = self.attributes(op)
         kinds = ", ".join(v.type.mlir for v in op.operands)
         gives = ", ".join(r.type.mlir for r in op.results)
         gives = gives if len(op.results) == 1 else f"({gives})"
-        tail = f"{attrs} : ({kinds}) -> {gives}{self.loc(op.loc[0], op.loc[1])}"
-        head = f'{indent}{left}"{op.name}"({operands})'
+        before, behind = self.attributes(op)
+        tail = f"{behind} : ({kinds}) -> {gives}{self.loc(op.loc)}"
+        head = f'{indent}{left}"{op.name}"({operands}){before}'
         if not op.regions:
             self.lines.append(head + tail)
             return
@@ -138,47 +178,9 @@ class _Printer:
             self.region(region, indent + "  ")
         self.lines.append(f"{indent}}}){tail}")
 
-    def attributes(self, op: Op) -> str:
+    def attributes(self, op: Op) -> tuple[str, str]:
+        """What stands before the regions, and what behind."""
         if not op.attrs:
-            return ""
-        if op.name == "arith.constant":
-            kind = op.result.type
-            text = _number(op.number_attr("value"), kind)
-            return (
-                f' <{{"value" = dense<{text}> : {kind.mlir}}}>'
-                if isinstance(kind, VectorType)
-                else f' <{{"value" = {text}}}>'
-            )
-        if op.name in ("arith.cmpi", "arith.cmpf"):
-            return f' <{{"predicate" = {_predicate(op)} : i64}}>'
-        if op.name in ("func.call", "func.constant", "llvm.call") and "callee" in op.attrs:
-            return f' <{{"callee" = @{op.attrs["callee"]}}}>'
-        if "fastmath" in op.attrs:
-            return f' <{{"fastmath" = #arith.fastmath<{op.attrs["fastmath"]}>}}>'
-        inner = ", ".join(f'"{k}" = {_attribute(v)}' for k, v in op.attrs.items())
-        return f" {{{inner}}}"
-
-
-_CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-_CMPF = (
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-)
-
-
-def _predicate(op: Op) -> int:
-    table = _CMPI if op.name == "arith.cmpi" else _CMPF
-    return table.index(str(op.attrs["predicate"]))
+            return "", ""
+        inner = ", ".join([f'"{k}" = {_attribute(op, k, v)}' for k, v in op.attrs.items()])
+        return (f" <{{{inner}}}>", "") if op.name.partition(".")[0] in _PROPERTIES else ("", f" {{{inner}}}")

@@ -85,26 +85,36 @@ _ATTRIBUTES: Mapping[str, Callable[[Attribute], bool]] = {
     "bool": lambda a: type(a) is bool,
     "str": lambda a: type(a) is str,
     "name": lambda a: type(a) is str and a != "",
+    "symbol": lambda a: type(a) is str and a != "",
     "type": lambda a: isinstance(a, Type),
     "ints": lambda a: type(a) is tuple and all(type(i) is int for i in a),
 }
 
 
 class AttributeSorts:
-    """The attributes of one kind of operation: those with a ``?`` may be missing."""
+    """The attributes of one kind of operation: those with a ``?`` may be missing.
 
-    __slots__ = ("_sorts", "needed")
+    A sort is one of the above, or the words between bars. ``#a|b`` is written as the number of the word, and
+    ``#arith.fastmath<a|b>`` with that head.
+    """
+
+    __slots__ = ("_sorts", "needed", "numbered", "written")
 
     def __init__(self, declared: str) -> None:
         self._sorts: dict[str, Callable[[Attribute], bool]] = {}
         self.needed: list[str] = []
+        self.written: dict[str, str] = {}
+        self.numbered: dict[str, list[str]] = {}
         for word in declared.split():
             name, _, sort = word.partition(":")
             if not name.endswith("?"):
                 self.needed.append(name)
-            self._sorts[name.removesuffix("?")] = (
-                _ATTRIBUTES.get(sort) or frozenset(sort.split("|")).__contains__
-            )
+            name = name.removesuffix("?")
+            self.written[name] = sort
+            words = sort.rpartition("<")[2].strip("#>").split("|")
+            self._sorts[name] = _ATTRIBUTES.get(sort) or frozenset(words).__contains__
+            if sort[0] == "#" and "<" not in sort:
+                self.numbered[name] = words
 
     def wrong(self, attrs: Mapping[str, Attribute]) -> str | None:
         """What is wrong with these attributes, or None."""
