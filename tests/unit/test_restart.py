@@ -220,24 +220,6 @@ def test_shared_memory_that_is_not_reached_takes_no_room() -> None:
     assert [g.count for g in compiled(one_of_two).module.globals] == [10_000]
 
 
-def test_results_whose_type_a_caller_says() -> None:
-    """The helper is elaborated for Float32 first; only what is called is in the module."""
-
-    @func
-    def half() -> Any:
-        if thread_idx.x < 2:
-            return 0.5
-        print("half")
-        return 0.25
-
-    def asks(out: Pointer[Float64]):
-        out[0] = half() * out[0]
-
-    made = compiled(asks)
-    assert [f.name for f in made.module.functions] == ["half", "asks"]
-    assert noted(made)[0] == [["half\n"]]
-
-
 def test_one_element_a_thread_for_a_body_that_asks_for_its_thread() -> None:
     seen: list[str] = []
 
@@ -261,11 +243,13 @@ def test_there_are_only_so_many_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elaborate, "_PASSES", 3)
 
     def many(out: Pointer[Float64], *, made: Comptime[Any]):
-        for i in unroll(range(3)):
-            x = made(0.5)
+        x = made(0.5)
+        for _ in unroll(range(3)):  # each variable is typed by the next
+            y = x
             if thread_idx.x < 2:
-                x = made(0.25)
-            out[i] = x * out[i]
+                y = made(0.25)
+            x = y
+        out[0] = x * out[1]
 
     assert compiled(many, made=Float64).ir()
     with pytest.raises(CompileError, match="many has more than 3 literals in variables whose type only"):

@@ -18,9 +18,9 @@ from weft.compiler.ir.ops import SPECS
 from weft.dtype import DType
 
 __all__ = [
+    "against",
     "compare",
     "exact_function",
-    "exactly",
     "fold",
     "fold_function",
     "has_lanes",
@@ -46,17 +46,6 @@ _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-def exactly(op: str, dtype: DType, a: Any, c: Any) -> bool | int | float:
-    """``a op c`` as Python computes it, in no format.
-
-    Raises:
-        ArithmeticError, ValueError, TypeError: Python refuses it.
-    """
-    if op == "<<" and c >= dtype.bits:
-        return 0
-    return _FOLDS[op](a, c)
-
-
 def has_lanes(value: object) -> bool:
     """Whether a number's payload is one of lanes that differ."""
     return isinstance(value, tuple)
@@ -80,6 +69,17 @@ def compare(op: str, a: Any, c: Any) -> Any:
     if has_lanes(a) or has_lanes(c):
         return lanewise(_COMPARES[op], a, c)
     return _COMPARES[op](a, c)
+
+
+def against(op: str, d: DType, number: float) -> bool | int:
+    """The integer to compare an integer ``x`` of the format ``d`` with for ``x op number``; a bool is the answer.
+
+    >>> against("lt", DType.int8, 2.5), against("eq", DType.int8, 2.5), against("ge", DType.uint8, -1e9)
+    (3, False, True)
+    """
+    if not d.least <= number <= d.greatest or (op in ("eq", "ne") and not number.is_integer()):
+        return _COMPARES[op](d.least, number)
+    return math.ceil(number) if op in ("lt", "ge") else math.floor(number)
 
 
 def selected(mask: Any, true: Any, false: Any) -> Any:

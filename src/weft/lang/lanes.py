@@ -15,7 +15,7 @@ from weft.lang.errors import INDEX, OBJECT, a_, refuse
 from weft.lang.fold import has_lanes, selected
 from weft.lang.number import CLASSES, Number, constant, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number
-from weft.lang.weak import assumed_type, literals_of
+from weft.lang.weak import assumed_type
 
 __all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle", "vector_of"]
 
@@ -35,11 +35,11 @@ def select(mask: Number, true: Any, false: Any) -> Any:
     if not late and not has_lanes(mask.value) and not (numbers and typed):
         return true if mask.value else false
     mark: object = None
-    if not typed and numbers:
-        dtype = assumed_type((true, false))
+    if not isinstance(true, Number) and not isinstance(false, Number) and numbers:
+        dtype = assumed_type(true, false)
         if dtype.kind != "bool":
-            mark = current().elaborator.new_mark()
-            dtype = current().elaborator.type_of(mark, dtype)
+            mark = current().new_mark()
+            dtype = current().met.get(mark, dtype)
         cls = number_class(dtype, mask.lanes)
     else:
         cls, mark = unify("select", true, false)
@@ -56,12 +56,9 @@ def select(mask: Number, true: Any, false: Any) -> Any:
         if None not in known:
             return cls(selected(mask.value, *known))
     b = current()
-    literals = None if mark is None else literals_of(true, false)
     if not late and not has_lanes(mask.value):
-        return cls.of(to_type(true if mask.value else false, cls, b), mark, literals)
-    return cls.of(
-        arith.select(b, value_of(mask, b), to_type(true, cls, b), to_type(false, cls, b)), mark, literals
-    )
+        return cls.of(to_type(true if mask.value else false, cls, b), mark)
+    return cls.of(arith.select(b, value_of(mask, b), to_type(true, cls, b), to_type(false, cls, b)), mark)
 
 
 def _position(lane: Any, lanes: int) -> Value:

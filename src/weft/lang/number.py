@@ -20,12 +20,11 @@ from weft.diagnostics import CompileError
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith, weak
 from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
-from weft.lang.fold import compare, exact_function, fold, fold_function, has_lanes, lanewise
+from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.operators import Operators
 from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
-from weft.lang.weak import Literals
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -77,15 +76,14 @@ class Number(Operators):
         ...     return (v > 0.0).select(v, 0.0).reduce_max()
     """
 
-    __slots__ = ("literals", "value", "weak")
+    __slots__ = ("value", "weak")
     dtype: ClassVar[DType]
     lanes: ClassVar[int] = 1
     value: Any
     weak: object
-    literals: Literals | None
 
     def __init__(self, value: Number | int | float | HasAddress = 0) -> None:
-        self.weak = self.literals = None
+        self.weak = None
         if isinstance(value, Number):
             if value.lanes not in (1, self.lanes):
                 refuse(
@@ -94,7 +92,7 @@ class Number(Operators):
                     hint="take some lanes by shuffle(...), or one by [i]",
                     part=VALUE,
                 )
-            if value.weak is not None:
+            if value.weak is not None and self.dtype.is_float:  # an Int stays one, and is cut
                 weak.meet(value, self.dtype)
             self.value = _converted(value, type(self))
         elif has_lanes(value) and len(lanes := cast("tuple[Any, ...]", value)) == self.lanes > 1:
@@ -120,12 +118,11 @@ class Number(Operators):
             )
 
     @classmethod
-    def of(cls, value: Value, weak: object = None, literals: Literals | None = None) -> Self:
-        """The number that an IR value is; of what is not typed yet with its mark, and what it is one of."""
+    def of(cls, value: Value, weak: object = None) -> Self:
+        """The number that an IR value is; of what is not typed yet with its mark."""
         self = object.__new__(cls)
         self.value = value
         self.weak = weak
-        self.literals = literals
         return self
 
     if TYPE_CHECKING:
@@ -171,9 +168,7 @@ class Number(Operators):
 
     def _unary(self, emit: Callable[[Builder, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
         if isinstance(self.value, Value):
-            ints = self.literals if self.dtype.is_integer else None
-            known = None if ints is None else tuple(fold(v) for v in ints)
-            return type(self).of(emit(current(), self.dtype, self.value), self.weak, known)
+            return type(self).of(emit(current(), self.dtype, self.value), self.weak)
         return type(self)(lanewise(fold, self.value))
 
     def _binary(self, op: str, a: object, c: object) -> Any:
@@ -203,11 +198,10 @@ class Number(Operators):
         if op in _BITWISE:
             a, c = as_mask(a, d), as_mask(c, d)
         left, right = constant(a, cls), constant(c, cls)
-        if left is not None and right is not None:
+        if left is not None and right is not None and mark is None:
             return cls(fold(op, d, left, right))
         b = current()
-        known = None if mark is None else weak.of_operation(op, d, a, c)
-        return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), mark, known)
+        return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), mark)
 
     def _compare(self, op: str, other: object) -> Any:
         a: Number = self
@@ -222,6 +216,11 @@ class Number(Operators):
                 if c is None
                 else "compare with a number; an IntEnum names numbers",
             )
+        if isinstance(c, float) and not a.dtype.is_float:  # exactly, as Python compares them
+            a = number_class(DType.int64, a.lanes)(a) if a.dtype.kind == "bool" else a
+            c = against(op, a.dtype, c)
+            if isinstance(c, bool):
+                return number_class(DType.bool, a.lanes)(c)
         signs = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
         b = maybe_current()
         try:
@@ -490,9 +489,6 @@ def to_type(x: object, cls: type[Number], b: Builder) -> Value:
         )
     if x.weak is not None:
         weak.meet(x, cls.dtype)
-        narrow = promote(x.dtype, cls.dtype) is not cls.dtype
-        if (narrow or x.literals is not None) and weak.becomes(x, cls):
-            return value_of(x if type(x) is cls else cls(x), b)
     if type(x) is cls:
         return value_of(x, b)
     if x.dtype is not cls.dtype and promote(x.dtype, cls.dtype) is not cls.dtype:
@@ -526,11 +522,7 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], object]:
             f"`{op}` meets {type(a).__name__} and {type(c).__name__}: the lanes differ",
             hint="take some lanes of the longer by shuffle(...), or make both of one width",
         )
-    if a.weak is not None or c.weak is not None:
-        found = weak.meeting(a, c)
-        if found is not None:
-            return number_class(found[0], lanes), found[1]
-    met = promote(a.dtype, c.dtype)
+    met, mark = weak.meeting(a, c)
     if met is None:
         refuse(
             "mixed-types",
@@ -538,7 +530,7 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], object]:
             "and neither holds all values of the other",
             hint=meeting_hint(a.dtype.is_float, *(CLASSES[n.dtype.name, 1].__name__ for n in (a, c))),
         )
-    return number_class(met, lanes), None
+    return number_class(met, lanes), mark
 
 
 def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], object]:
@@ -549,17 +541,31 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
             hint=operand_hint(literal),
         )
     if isinstance(literal, float) and not number.dtype.is_float:
-        if number.weak is not None:  # as between literals, the float decides
-            mark = ("float", number.weak)
-            return number_class(current().elaborator.type_of(mark, DType.float32), number.lanes), mark
-        name = type(number).__name__
-        refuse(
-            "mixed-types",
-            f"`{op}` meets {name} and the float {literal!r}",
-            hint="convert the integer to compute in floats: Float32(...)"
-            + (f"; or write {int(literal)} instead of {literal!r}" if literal.is_integer() else ""),
-        )
+        return _meet_float(op, number, literal)
     if number.dtype.kind == "bool" and not isinstance(literal, bool):
         return number_class(DType.int64, number.lanes), None
-    weak.grow(number, literal)
+    if number.weak is not None:
+        weak.outgrow(number.weak, literal, number.dtype)
     return type(number), number.weak
+
+
+def _meet_float(op: str, number: Number, literal: float) -> tuple[type[Number], object]:
+    """An integer meets a float literal: it becomes a float, if no bits of it are known to be lost."""
+    if op in "&|^<<>>":
+        name = type(number).__name__
+        refuse(
+            "operator",
+            f"`{op}` takes integers, but meets {name} and the float {literal!r}",
+            hint=f"write {int(literal)}" if literal.is_integer() else "multiply or divide by a power of two",
+        )
+    dtype, mark = (DType.float32, None) if maybe_current() is None else weak.floated(number)
+    value = number.value
+    for lane in () if isinstance(value, Value) else value if has_lanes(value) else (value,):
+        if wrap(dtype, lane) != lane:
+            name = number_class(dtype).__name__
+            refuse(
+                "literal",
+                f"`{op}` meets the float {literal!r}, but no {name} is {lane}",
+                hint="compute in Float64: convert the integer by Float64(...)",
+            )
+    return number_class(dtype, number.lanes), mark

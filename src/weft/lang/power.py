@@ -41,11 +41,11 @@ def power(base: Any, exponent: Any) -> Any:
             )
         if exponent >= -64:
             return 1.0 / _squaring(base, -exponent)
-    cls, _ = unify("**", base, exponent)
+    cls, mark = unify("**", base, exponent)
     left, right = constant(base, cls), constant(exponent, cls)
     if cls.dtype.is_float:
         numbers = [
-            cls(known) if known is not None else cls.of(to_type(x, cls, current()))
+            cls(known) if known is not None and mark is None else cls.of(to_type(x, cls, current()), mark)
             for x, known in ((base, left), (exponent, right))
         ]
         return above().pow(*numbers)

@@ -18,6 +18,7 @@ from weft.lang.errors import refuse
 from weft.lang.number import Number, number_class, value_of
 from weft.lang.text import RunTimeText
 from weft.lang.told_apart import told_apart
+from weft.lang.weak import Closed
 
 __all__ = [
     "Composite",
@@ -90,10 +91,11 @@ def is_composite(value: object) -> TypeGuard[Composite]:
 
 @dataclass(frozen=True, slots=True)
 class NumberSpec:
-    """A number of some class."""
+    """A number of some class; ``weak`` where literals are of it that nothing typed."""
 
     dtype: DType
     lanes: int = 1
+    weak: Closed | None = None
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
@@ -101,7 +103,7 @@ class NumberSpec:
 
     def build(self, leaves: Sequence[Value]) -> Number:
         """The value, from its leaves."""
-        return number_class(self.dtype, self.lanes).of(leaves[0])
+        return number_class(self.dtype, self.lanes).of(leaves[0], self.weak)
 
     def describe(self) -> str:
         """How a message names it."""
@@ -215,7 +217,8 @@ def build_each(specs: Sequence[Spec], leaves: Sequence[Value]) -> list[Any]:
 def spec_of(value: Any) -> Spec:
     """The spec of any value; a Python object is static, whatever it is."""
     if isinstance(value, Number):
-        return NumberSpec(value.dtype, value.lanes)
+        closed = value.weak if isinstance(value.weak, Closed) else None
+        return NumberSpec(value.dtype, value.lanes, closed)
     if is_composite(value):
         return value.__weft_spec__()
     if type(value) is tuple:

@@ -1,45 +1,42 @@
-"""Numbers whose type is not settled: literals in variables, and one of several literals.
+"""Numbers whose type is not settled: of literals alone, or made of an integer and a float literal.
 
-Such a number has a mark, ``weak``, and stands for code in an assumed type. When it meets a type, the
-elaborator notes the type for the mark, and where it is another than the assumed one, the function is
-elaborated again with it. Types of one mark that differ meet in the widest, from which the value is then
-converted: a float always, an integer where its ``literals`` are known and fit.
+Such a number has a mark, ``weak``, and stands for code in an assumed type. What it meets is noted for the
+mark; where that is another type, the pass is given up at its end, and the function elaborated again with it.
+Of several types it is the one in which they meet, so nothing that it holds is lost.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from weft.compiler.ir.builder import current, maybe_current
-from weft.diagnostics import CompileError
+from weft.compiler.ir.builder import current
 from weft.dtype import DType
-from weft.lang.errors import STORED
-from weft.lang.fold import exactly
-from weft.lang.promote import fits, promote
+from weft.lang.errors import VALUE, refuse
+from weft.lang.promote import promote
 
 if TYPE_CHECKING:
     from weft.lang.number import Number
 
-__all__ = [
-    "Literals",
-    "assumed_type",
-    "becomes",
-    "follows",
-    "grow",
-    "is_open",
-    "literals_of",
-    "meet",
-    "meeting",
-    "of_operation",
-]
-
-Literals = tuple[Any, ...]
-_MOST = 16
-"""More literals that a value may be one of are not kept."""
+__all__ = ["Closed", "assumed_type", "floated", "link", "meet", "meeting", "note", "outgrow", "settle"]
 
 
-def assumed_type(literals: Literals) -> DType:
-    """The type of one of several literals where nothing else types it."""
+class Closed:
+    """The mark of literals that a function returns, whose type is assumed for good."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Closed) and other.function == self.function
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+
+def assumed_type(*literals: bool | int | float) -> DType:
+    """The type of one of several literals where nothing types it."""
     if any(isinstance(v, float) for v in literals):
         return DType.float32
     if all(isinstance(v, bool) for v in literals):
@@ -47,97 +44,101 @@ def assumed_type(literals: Literals) -> DType:
     return DType.uint64 if max(literals) >= 1 << 63 and min(literals) >= 0 else DType.int64
 
 
-def is_open(x: Number) -> bool:
-    """Whether the type of ``x`` is not settled."""
-    return x.weak is not None and x.dtype.kind != "bool" and current().elaborator.open(x.weak)
+def floated(x: Number) -> tuple[DType, object]:
+    """What an integer becomes that meets a float literal, and its mark: Float32, or Float64 if it meets that.
+
+    If it was of literals itself, it may be shorter.
+    """
+    b = current()
+    mark = b.new_mark()
+    assumed = b.met.get(mark, DType.float32)
+    if x.weak is None:
+        b.met[mark] = assumed
+    return assumed, mark
+
+
+def note(mark: object, dtype: DType, have: DType) -> None:
+    """What has the mark meets ``dtype``; this pass has it as ``have``."""
+    b = current()
+    if mark not in b.stored:
+        was = b.met.get(mark)
+        b.met[mark] = now = dtype if was is None else promote(was, dtype) or was
+        b.learnt |= now is not have
+
+
+def settle(mark: object, dtype: DType, have: DType) -> None:
+    """A value of a type is stored into a literal's variable: it is of that type, as any other variable."""
+    b = current()
+    was = b.stored.get(mark)
+    b.stored[mark] = now = dtype if was is None else promote(was, dtype) or was
+    b.learnt |= now is not have
 
 
 def meet(x: Number, dtype: DType) -> None:
-    """``x`` meets ``dtype``, and becomes one where it is open and the kind is its own."""
-    if "bool" in (x.dtype.kind, dtype.kind):
-        return
-    if x.weak is not None and x.dtype.is_float == dtype.is_float:
-        if x.dtype.is_float or x.dtype is not dtype:  # what an Int meets may still be narrowed by another
-            current().elaborator.meet(x.weak, dtype, x.dtype)
-
-
-def becomes(x: Number, cls: type[Number]) -> bool:
-    """Whether ``x`` loses nothing that it has to keep as a narrower ``cls``.
+    """``x`` meets ``dtype``, and becomes one where it is weak and the kind is its own.
 
     Raises:
-        CompileError: it is one of some literals, and one of those does not fit.
+        CompileError: it is a result, whose type was assumed, and that is too narrow.
     """
-    if x.literals is not None:
-        try:
-            for literal in x.literals:
-                fits(literal, cls)
-        except CompileError as error:
-            error.part = STORED  # the literal may stand elsewhere
-            raise
-        return True
-    return x.dtype.is_float and cls.dtype.is_float and is_open(x)
+    other_kind = x.dtype.is_float != dtype.is_float or "bool" in (x.dtype.kind, dtype.kind)
+    if x.weak is None or x.dtype is dtype or other_kind:
+        return
+    if not isinstance(x.weak, Closed):
+        note(x.weak, dtype, x.dtype)
+    elif promote(x.dtype, dtype) is not x.dtype:
+        wide = "Float64" if dtype is DType.float64 else "Float32"
+        refuse(
+            "literal",
+            f"nothing in {x.weak.function} types what it returns, so it is Float32, but meets {wide} here",
+            hint=f"annotate it with `-> {wide}`",
+            part=VALUE,
+        )
 
 
-def follows(x: Number, dtype: DType, mark: object) -> bool:
-    """Whether the open ``x`` takes the type of the open ``mark``, and not the other way round."""
-    met = current().elaborator.met
-    if not met(x.weak):  # only a literal that Int does not hold is a UInt by itself
-        return met(mark) or x.dtype is not DType.uint64
-    return met(mark) and promote(x.dtype, dtype) is dtype
+def outgrow(mark: object, literal: int | float, have: DType) -> None:
+    """What has the mark takes a literal: a float makes it a float, and what no Int holds, a UInt."""
+    wider = isinstance(literal, float) if have.is_integer else False
+    if wider or (have is DType.int64 and literal > have.greatest and mark not in current().met):
+        note(mark, assumed_type(literal), have)
 
 
-def grow(x: Number, literal: object) -> None:
-    """``x`` meets a literal that no Int holds: it is a UInt then, if nothing types it."""
-    if isinstance(literal, int) and literal >= 1 << 63 and is_open(x) and x.dtype is DType.int64:
-        if not current().elaborator.met(x.weak):
-            meet(x, DType.uint64)
+def _known(x: Number) -> DType | None:
+    """What a weak number has met; one that no Int holds is a UInt."""
+    fixed = isinstance(x.weak, Closed) or x.dtype is DType.uint64
+    return x.dtype if fixed else current().met.get(x.weak)
 
 
-def meeting(a: Number, c: Number) -> tuple[DType, object] | None:
-    """The type in which two numbers meet, and its mark; None where promotion says it, as neither is open."""
-    if a.dtype.is_float != c.dtype.is_float and a.weak is not None and c.weak is not None:
-        number = a if a.dtype.is_float else c
-        return number.dtype, number.weak
-    if is_open(a) and is_open(c):
-        if a.dtype is c.dtype:
-            return a.dtype, a.weak
-        first, last = (a, c) if follows(a, c.dtype, c.weak) else (c, a)
-        meet(first, last.dtype)
-        return promote(a.dtype, c.dtype) or last.dtype, last.weak
-    if not is_open(a) and not is_open(c):
-        both = a.weak is not None and c.weak is not None and a.dtype is c.dtype
-        return (a.dtype, a.weak) if both else None
-    number, typed = (a, c) if is_open(a) else (c, a)
-    if number.dtype.is_float != typed.dtype.is_float:  # an integer types no float
-        return (number.dtype, number.weak) if number.dtype.is_float else None
+def _type(x: Number) -> DType:
+    """The type of a number as it is known by now."""
+    return x.dtype if x.weak is None else _known(x) or x.dtype
+
+
+def link(a: Number, c: Number) -> None:
+    """Two weak numbers of one kind meet: what types one types the other."""
+    for x, found in ((a, _known(c)), (c, _known(a))):
+        if found is not None:
+            meet(x, found)
+
+
+def meeting(a: Number, c: Number) -> tuple[DType | None, object]:
+    """The type in which two numbers meet, None where they do not, and its mark if it is not settled."""
+    dtype = promote(a.dtype, c.dtype)
+    if (a.weak is None and c.weak is None) or "bool" in (a.dtype.kind, c.dtype.kind):
+        number = c if a.dtype.kind == "bool" else a
+        return dtype, number.weak if number.dtype is dtype and number.weak is not None else None
+    if a.dtype.is_float != c.dtype.is_float:
+        number, integer = (a, c) if a.dtype.is_float else (c, a)
+        if number.weak is None or integer.weak is not None or isinstance(number.weak, Closed):
+            return dtype, number.weak
+        found, mark = floated(integer)
+        meet(number, found)
+        note(mark, number.dtype, found)
+        return promote(found, _type(number)), mark
+    if a.weak is not None and c.weak is not None:
+        link(a, c)
+        closed = next((n.weak for n in (a, c) if isinstance(n.weak, Closed)), None)
+        dtype = promote(_type(a), _type(c))
+        return dtype, closed or (a if _type(a) is dtype else c).weak
+    number, typed = (a, c) if a.weak is not None else (c, a)
     meet(number, typed.dtype)
-    known = number.dtype.is_float or number.literals is not None
-    return (typed.dtype, None) if known and typed.dtype.kind != "bool" else None
-
-
-def literals_of(*values: Any) -> Literals | None:
-    """The literals that one of these values is, where that is known."""
-    out: list[Any] = []
-    for value in values:
-        if isinstance(value, (bool, int, float)):
-            out.append(value)
-        elif value.literals is None:
-            return None
-        else:
-            out.extend(value.literals)
-    found = tuple({repr(v): v for v in out}.values())
-    return found if len(found) <= _MOST else None
-
-
-def of_operation(op: str, dtype: DType, a: Any, c: Any) -> Literals | None:
-    """What ``a op c`` is one of, computed by Python, where that is known: so that it overflows in no type."""
-    if not dtype.is_integer or maybe_current() is None:
-        return None
-    left, right = literals_of(a), literals_of(c)
-    if left is None or right is None or len(left) * len(right) > _MOST:
-        return None
-    try:
-        made = [exactly(op, dtype, x, y) for x in left for y in right]
-    except (ArithmeticError, ValueError, TypeError):
-        return None
-    return literals_of(*made) if all(isinstance(v, int) for v in made) else None
+    return promote(_type(number), typed.dtype), None

@@ -16,7 +16,7 @@ import ctypes
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast, get_origin
+from typing import TYPE_CHECKING, Any, get_origin
 
 from weft.abi.artifact import Artifact
 from weft.abi.formats import pack, unpack, wrap
@@ -37,7 +37,6 @@ from weft.lang.signature import MISSING, Parameter, argument_key, bind, paramete
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
 from weft.lang.structs import is_struct
 from weft.lang.type_variables import note_clashes
-from weft.lang.weak import meet
 from weft.launch.variants import Variants
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.driver import Launch
@@ -101,8 +100,8 @@ class _Call:
             count = len(spec.leaves())
             values[name] = spec.build(leaves[start : start + count])
             start += count
-        result: Any = Func[..., Any](self.func.definition, {})(**values)
-        _as_pythons(result)
+        call = current().elaborator.call
+        result: Any = call(Func[..., Any](self.func.definition, {}), (), values, DType.float64)
         self.result = spec_of(result)
         self.results = _places(self.result.leaves(), self.arguments[-1].end if self.arguments else 0)
         for place, value in zip(self.results, leaves_of(result), strict=True):
@@ -152,15 +151,6 @@ class _Call:
             items = tuple(unpack(d, data[o : o + d.itemsize]) for o in at)
             found.append(items[0] if lanes == 1 else items)
         return _plain(self.result, found)
-
-
-def _as_pythons(result: Any) -> None:
-    """What of a result is one of several literals, or computed of them, is exactly Python's."""
-    for item in cast("tuple[Any, ...]", result) if type(result) is tuple else (result,):
-        if type(item) is tuple:
-            _as_pythons(item)
-        elif isinstance(item, Number) and item.dtype.is_float:
-            meet(item, DType.float64)
 
 
 def _host_call(memory: Pointer[UInt8], *, call: Comptime[Any]) -> None:

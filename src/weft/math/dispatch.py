@@ -18,20 +18,14 @@ def is_plain(*args: object) -> bool:
     return not any(isinstance(a, Number) for a in args)
 
 
-def meet(name: str, *args: Any) -> tuple[Any, ...]:
-    """The arguments, some of them Python numbers, as numbers of the type in which they meet."""
+def meet(name: str, *args: Any) -> tuple[Number, ...]:
+    """The arguments, some of them Python numbers, as numbers of the type in which they meet, and of one mark."""
     kind: Any = next(a for a in args if isinstance(a, Number))
-    weak = kind.weak
     for a in args:
         cls, weak = unify(name, kind, a)
-        if cls is not type(kind):
-            kind = cls(0)
-            kind.weak = weak
-    out: list[Any] = []
-    for a in args:
-        number = a if type(a) is type(kind) else type(kind)(a)
-        out.append(number)
-    return tuple(out)
+        kind = cls.of(kind.value, weak)
+    numbers: list[Number] = [a if type(a) is type(kind) else type(kind)(a) for a in args]
+    return tuple([n if n.weak is kind.weak else type(n).of(n.value, kind.weak) for n in numbers])
 
 
 def floating(
@@ -57,7 +51,7 @@ def floating(
             f"{name} takes floats, not {cls.__name__}",
             hint=f"write {name}(Float32(x))" if cls.lanes == 1 else f"write {name}(x.cast(Float32))",
         )
-    weak = next((n.weak for n in numbers if n.weak is not None), None)
+    weak = first.weak
     narrow = wide and cls.dtype.bits < 32
     if narrow:
         numbers = tuple(n.cast(DType.float32) for n in numbers)

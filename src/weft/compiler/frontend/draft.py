@@ -30,7 +30,6 @@ class Draft:
     )
     result: Spec | None = None
     """None while it is under way."""
-    open: OpenResults = field(default_factory=OpenResults)
     uses: set[str] = field(default_factory=set[str])
     dynamic_shared: int = 0
     uses_thread: bool = False

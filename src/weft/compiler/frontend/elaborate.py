@@ -41,7 +41,6 @@ __all__ = ["Elaborator"]
 _DEEPEST = 1000
 """How many functions may be under way, each called by the one before; a recursion that ends has fewer."""
 _PASSES = 1000
-_NO_RESULTS: Mapping[int, DType] = {}
 
 
 def _staging() -> Staging:
@@ -58,37 +57,8 @@ class Elaborator:
         self.formatted: list[tuple[Number, str]] = []
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
-        self.facts = Facts()
 
     # -- what the language asks of the elaboration under way ------------------------------------
-    def new_mark(self) -> object:
-        """A mark for a literal of the function at hand whose type is not settled yet."""
-        return _staging().new_mark()
-
-    def type_of(self, mark: object, assumed: DType) -> DType:
-        """The type to elaborate a literal with."""
-        return self.facts.type_of(_staging().function_key, mark, assumed)
-
-    def open(self, mark: object) -> bool:
-        """Whether a literal's type is not settled by what is stored into its variable."""
-        return self.facts.open(_staging().function_key, mark)
-
-    def met(self, mark: object) -> bool:
-        """Whether a literal has met a type."""
-        return self.facts.met(_staging().function_key, mark)
-
-    def meet(self, mark: object, dtype: DType, have: DType) -> None:
-        """A literal meets ``dtype``; if it is of another, its function is elaborated again."""
-        self.facts.meet(_staging().function_key, mark, dtype, have)
-
-    def assume(self, mark: object, dtype: DType, have: DType) -> None:
-        """A literal's variable holds another kind of literal too."""
-        self.facts.assume(_staging().function_key, mark, dtype, have)
-
-    def settle(self, mark: object, dtype: DType, have: DType) -> None:
-        """A value of ``dtype`` is stored into a literal's variable."""
-        self.facts.settle(_staging().function_key, mark, dtype, have)
-
     def refer(self, op: Op, what: Draft | Global | PrintSite | AssertSite) -> Op:
         """Note what an operation names, where it is reached; ``assemble`` writes the name into it."""
         if _staging().live:
@@ -146,7 +116,7 @@ class Elaborator:
         order = [(p.name, specs[p.name]) for p in parameters(fn)]
         f = Function(fn.name, [], kernel=True, over_rank=0 if over is None else over.rank)
         if over is None or over.runner is None:
-            draft = self._run(fn, (fn, "kernel", tuple(order)), order, f, stage(fn, True).run)
+            draft = self._run(fn, order, f, stage(fn, True).run)
             return assemble(draft, self.target), over
         body = (fn, "element", tuple(order))
         draft = self._over(fn, body, order, f, over)
@@ -173,7 +143,7 @@ class Elaborator:
 
             runner(b, element, tuple(extents), per_x, per_y)
 
-        return self._run(over.runner, (fn, over, tuple(order)), [*order, *index], f, entry)
+        return self._run(over.runner, [*order, *index], f, entry)
 
     def _element(
         self,
@@ -193,12 +163,21 @@ class Elaborator:
 
             f = Function(f"{fn.name}_element", [], inline=True, element=True)
             names = [(f"global_idx.{axis}", NumberSpec(DType.int64)) for axis in "xyz"]
-            self.done[key] = self._run(fn, key, [*order, *names], f, body)
+            self.done[key] = self._run(fn, [*order, *names], f, body)
         leaves = [leaf for v in (*values, *index) for leaf in leaves_of(v)]
         self.refer(current().emit("func.call", tuple(leaves)), _finished(self.done[key]))
 
-    def call(self, func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """Call a function from code under elaboration: elaborate it for these types, emit the call."""
+    def call(
+        self,
+        func: Func[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        untyped: DType = DType.float32,
+    ) -> Any:
+        """Call a function from code under elaboration: elaborate it for these types, emit the call.
+
+        Float literals that it returns, and that nothing types, are ``untyped``.
+        """
         fn = func.definition
         values, problems = bind(fn, args, kwargs, func.bound)
         if problems:
@@ -217,11 +196,7 @@ class Elaborator:
             leaves.extend(leaves_of(value))
         if problems:
             raise CompileError(problems.placed(caller_location(), len(args)))
-        made = self._elaborated(fn, order, {})
-        marks: dict[int, object] = {leaf: self.new_mark() for leaf in made.open}
-        met = {leaf: self.type_of(marks[leaf], dtype) for leaf, (dtype, _) in made.open.items()}
-        if any(met[leaf] is not dtype for leaf, (dtype, _) in made.open.items()):
-            made = self._elaborated(fn, order, met)
+        made = self._elaborated(fn, order, untyped)
         assert made.result is not None
         types = tuple(leaf.type for leaf in made.result.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
@@ -229,10 +204,7 @@ class Elaborator:
         if made.memory and not any(draft.refused for draft in reached([made])):
             more = shared_memory(self.under_way) - before
             self.take_shared_memory(f"calling {fn.name} takes", more)
-        result = made.result.build(op.results)
-        if marks:
-            mark_results(result, marks, made.open)
-        return result
+        return made.result.build(op.results)
 
     def callback(self, func: Func[..., Any], order: list[tuple[str, Spec]]) -> tuple[Value, Spec]:
         """The address of a function as C calls it, and what it returns.
@@ -247,7 +219,7 @@ class Elaborator:
         made = self.done.get(key)
         if made is None:
             f = Function(f"{fn.name}_callback", [], inline=True)
-            made = self.done[key] = self._run(fn, key, order, f, entry)
+            made = self.done[key] = self._run(fn, order, f, entry)
         for draft in reached([made]):
             check_callback(fn.name, draft.function)
         called = next(what for _, what in made.refers if isinstance(what, Draft))
@@ -256,9 +228,9 @@ class Elaborator:
         op = self.refer(b.emit("func.constant", (), (pointer(AddressSpace.GENERIC),)), made)
         return b.value("llvm.ptrtoint", (op.result,), I64), called.result
 
-    def _elaborated(self, fn: Definition, order: list[tuple[str, Spec]], results: dict[int, DType]) -> Draft:
-        """A called function for arguments of these specs; ``results`` are types that its literals take."""
-        key = (fn, tuple(order), *results.items())
+    def _elaborated(self, fn: Definition, order: list[tuple[str, Spec]], untyped: DType) -> Draft:
+        """A called function for arguments of these specs; ``untyped`` are the float literals that it returns."""
+        key = (fn, tuple(order), untyped)
         if key in self.done:
             found = self.done[key]
             if found is None:
@@ -274,7 +246,7 @@ class Elaborator:
         try:
             f = Function(fn.name, [], inline=True)
             made = self.done[key] = self._run(
-                fn, key, order, f, stage(fn, False).run, result_annotation(fn), results
+                fn, order, f, stage(fn, False).run, result_annotation(fn), untyped
             )
         except BaseException:
             del self.done[key]
@@ -293,12 +265,11 @@ class Elaborator:
     def _run(
         self,
         fn: Definition,
-        key: object,
         order: list[tuple[str, Spec]],
         f: Function,
         body: Callable[..., Any],
         annotation: Any = MISSING,
-        results: Mapping[int, DType] = _NO_RESULTS,
+        untyped: DType = DType.float32,
     ) -> Draft:
         """Elaborate ``fn`` as ``f``: its parameters per ``order``, its code by running ``body``.
 
@@ -308,14 +279,17 @@ class Elaborator:
         note(fn)
         place = (fn.file, fn.line, fn.qualname)
         library = is_internal(place[0])
+        met: dict[object, DType] = {}
+        stored: dict[object, DType] = {}
         for _ in range(_PASSES):
             draft = Draft(
                 replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2])
             )
             b = Staging(self.target, self)
-            b.function_key, b.file, b.function = key, place[0], draft.function
+            b.file, b.function = place[0], draft.function
+            b.met, b.stored, b.untyped = met, stored, untyped
             b.region, b.loc = draft.function.body, (place[1], 0)
-            b.annotation, b.result_of, b.results = annotation, fn.name, results
+            b.annotation, b.result_of = annotation, fn.name
             values = [_parameter(b, draft.function, name, spec) for name, spec in order]
             self.under_way.append(draft)
             done, around = len(self.done), [] if library else captured(fn)
@@ -323,19 +297,19 @@ class Elaborator:
                 with building(b):
                     body(b, *values)
                     check_large(b.large)
-                    draft.result, draft.open = finish(b, draft.function, fn, f.kernel)
-            except Restart:
-                if restored(around):  # by a helper, perhaps, which then is no more done than they are
-                    self.done = dict(list(self.done.items())[:done])
-                continue
+                    draft.result = finish(b, draft.function, fn, f.kernel)
             except (CompileError, Exception) as error:
-                found = located(error, *place[:2], fn.name)
-                told = isinstance(error, WeftError) or found.diagnostics[0].code != "compile-time-error"
-                raise found from (None if told else error)  # a cause that says more than the message
+                if not b.learnt:  # else it may be wrong for the types that were assumed only
+                    found = located(error, *place[:2], fn.name)
+                    told = isinstance(error, WeftError) or found.diagnostics[0].code != "compile-time-error"
+                    raise found from (None if told else error)  # a cause that says more than the message
             finally:
                 self.under_way.pop()
-            draft.memory = memory_of(draft)
-            return draft
+            if not b.learnt:
+                draft.memory = memory_of(draft)
+                return draft
+            if restored(around):  # by a helper, perhaps, which then is no more done than they are
+                self.done = dict(list(self.done.items())[:done])
         raise CompileError.at(
             "literal",
             f"{fn.name} has more than {_PASSES} literals in variables whose type only their use says",

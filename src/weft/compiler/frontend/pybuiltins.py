@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.containers import Held
@@ -43,24 +42,17 @@ class Builtins(Builder):
         self.large: Held = []
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []
-        self.mark_count = 0
-        self.function_key: object = None
         self.annotation: Any = MISSING
         """What the function says that it returns."""
         self.result_of = ""
-        self.results: Mapping[int, DType] = {}
-        """The types of results that are literals, by leaf, where what they meet in a caller says them."""
+        self.untyped = DType.float32
+        """What float literals are that it returns, where nothing types them."""
         self.file = ""
 
     def new_scope(self) -> None:
         """Open a scope: the code of one region."""
         self.scope_count += 1
         self.scopes.append(self.scope_count)
-
-    def new_mark(self) -> int:
-        """A mark for a literal whose type is not settled yet."""
-        self.mark_count += 1
-        return self.mark_count
 
     py_range = Range
     py_print = staticmethod(kernel_print)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, cast
+from typing import Any
 
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.variables import carried
@@ -13,17 +13,15 @@ from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.lang import weak
 from weft.lang.number import Number, number_class, to_type
+from weft.lang.promote import promote
 from weft.lang.returned import ends_without
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
-from weft.lang.weak import Literals, assumed_type, literals_of
+from weft.lang.weak import Closed
 
-__all__ = ["OpenResults", "finish", "mark_results"]
-
-OpenResults = dict[int, tuple[DType, "Literals | None"]]
-"""By the number of the leaf: results that are literals of some assumed type, and what they are one of."""
+__all__ = ["finish"]
 
 
-def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec, OpenResults]:
+def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> Spec:
     """Give every return its operands, now that all of them are known; the result's spec."""
     body = f.body
     b.region = body
@@ -37,110 +35,79 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec,
         if not body.ops or not body.ops[-1].spec.terminator:
             b.emit("llvm.unreachable")
     if kernel:
-        return StaticSpec(None), {}
-    returns = _Returns(b, fn)
-    values = returns.unified([value for _, _, value in b.returns])
+        return StaticSpec(None)
+    values = _unified(b, fn.name, [value for _, _, value in b.returns])
     result, values = _result(b, values, fn.name, fell)
     f.results = tuple(leaf.type for leaf in result.leaves())
     if not f.results:
-        return result, {}
+        return result
     for (op, region, _), value in zip(b.returns, values, strict=True):
         region.ops.pop()
         b.region, b.live, b.loc = region, True, op.loc
         op.operands = tuple(leaves_of(value))
         region.ops.append(op)
-    return result, returns.open
+    return result
 
 
-def mark_results(value: Any, marks: dict[int, object], results: OpenResults, leaf: int = 0) -> int:
-    """Put marks on the numbers of a result that are literals; gives the number of the next leaf."""
-    if type(value) is tuple:
-        for item in cast("tuple[Any, ...]", value):
-            leaf = mark_results(item, marks, results, leaf)
-        return leaf
-    if isinstance(value, Number) and leaf in marks:
-        value.weak, value.literals = marks[leaf], results[leaf][1]
-    return leaf + len(spec_of(value).leaves())
-
-
-class _Returns:
-    """The values of a function's returns on their way to one type."""
-
-    def __init__(self, b: Staging, fn: Definition) -> None:
-        self.b = b
-        self.fn = fn
-        self.open: OpenResults = {}
-        self.leaf = 0
-
-    def unified(self, values: list[Any]) -> list[Any]:
-        """The values with literals in the type of the numbers on other paths; tuples by item."""
-        if values and all(type(v) is tuple and len(v) == len(values[0]) > 0 for v in values):
-            return list(zip(*[self.unified(list(items)) for items in zip(*values, strict=True)], strict=True))
-        if values and all(isinstance(v, (Number, bool, int, float)) for v in values):
-            return self._numbers(values)
-        if values:
-            self.leaf += len(spec_of(values[0]).leaves())
+def _unified(b: Staging, name: str, values: list[Any]) -> list[Any]:
+    """The values of the returns, with literals in the type of the numbers on other paths; tuples by item."""
+    if values and all(type(v) is tuple and len(v) == len(values[0]) > 0 for v in values):
+        columns = [_unified(b, name, list(items)) for items in zip(*values, strict=True)]
+        return list(zip(*columns, strict=True))
+    if not values or not all(isinstance(v, (Number, bool, int, float)) for v in values):
         return values
+    numbers = [v for v in values if isinstance(v, Number)]
+    if not numbers and len({StaticSpec(v) for v in values}) == 1:
+        return values  # known at compile time
+    typed = [v for v in numbers if v.weak is None]
+    if typed and any(isinstance(v, bool) for v in values):
+        return [number_class(DType.bool)(v) if isinstance(v, bool) else v for v in values]
+    if typed:
+        cls = type(typed[0])
+        return [_as(b, n, v, cls) for n, v in enumerate(values)]
+    return _literals(b, name, values, numbers)
 
-    def _numbers(self, values: list[Any]) -> list[Any]:
-        numbers = [v for v in values if isinstance(v, Number)]
-        if not numbers and len({StaticSpec(v) for v in values}) == 1:
-            return values  # known at compile time
-        leaf, self.leaf = self.leaf, self.leaf + 1
-        typed = [v for v in numbers if not weak.is_open(v)]
-        if typed and any(isinstance(v, bool) for v in values):
-            return [number_class(DType.bool)(v) if isinstance(v, bool) else v for v in values]
-        if typed:
-            cls = type(typed[0])
-            return [v if type(v) is cls else self._as(n, v, cls) for n, v in enumerate(values)]
-        dtype = self._assumed(values)
-        literals = literals_of(*values)
-        if dtype.is_float or (literals is not None and dtype.kind != "bool"):
-            self.open[leaf] = dtype, literals
-            dtype = self.b.results.get(leaf, dtype)
-        lanes = max((v.lanes for v in numbers), default=1)
-        cls = number_class(dtype, lanes)
-        return [self._as(n, v, cls) for n, v in enumerate(values)]
 
-    def _assumed(self, values: list[Any]) -> DType:
-        """The type of several literals, some of them in variables."""
-        found = assumed_type(
-            literals_of(*values)
-            or tuple(
-                0.0 if isinstance(v, Number) and v.dtype.is_float else 0 if isinstance(v, Number) else v
-                for v in values
-            )
-        )
-        for v in values:
-            if isinstance(v, Number) and v.dtype.is_float == found.is_float and v.dtype.bits > found.bits:
-                found = v.dtype
-        return found
+def _literals(b: Staging, name: str, values: list[Any], numbers: list[Number]) -> list[Any]:
+    """What is of literals on all paths takes the type that nothing says: Float32, Int or Bool."""
+    dtype = weak.assumed_type(*[v for v in values if not isinstance(v, Number)] or [False])
+    for number in numbers:
+        dtype = promote(dtype, number.dtype) or dtype
+    if dtype.is_float:
+        dtype = promote(dtype, b.untyped) or dtype
+    cls = number_class(dtype, max((v.lanes for v in numbers), default=1))
+    found = [_as(b, n, v, cls) for n, v in enumerate(values)]
+    if dtype.is_float and b.untyped is DType.float32:
+        for number in found:
+            if isinstance(number, Number):
+                number.weak = Closed(name)
+    return found
 
-    def _as(self, n: int, value: Any, cls: type[Number]) -> Any:
-        """The value of one return as ``cls``, where it may be that by itself; else as it is."""
-        b = self.b
-        op, region, _ = b.returns[n]
-        b.loc = op.loc
-        if not isinstance(value, Number):
-            if isinstance(value, bool) and cls.dtype.kind != "bool":
-                return value
-        elif not weak.is_open(value):
-            return value
-        region.ops.pop()
-        try:
-            with b.into(region):
-                b.live = True
-                return cls.of(to_type(value, cls, b))
-        except CompileError as error:
-            raise self._placed(error, op.loc) from None
-        finally:
-            region.ops.append(op)
 
-    def _placed(self, error: CompileError, loc: Loc) -> CompileError:
-        from weft.diagnostics.wrote import resolved
+def _as(b: Staging, n: int, value: Any, cls: type[Number]) -> Any:
+    """The value of one return as ``cls``, where it may be that by itself; else as it is."""
+    op, region, _ = b.returns[n]
+    b.loc = op.loc
+    if isinstance(value, bool) and cls.dtype.kind != "bool":
+        return value
+    if isinstance(value, Number) and value.weak is None:
+        return value
+    region.ops.pop()
+    try:
+        with b.into(region):
+            b.live = True
+            return cls.of(to_type(value, cls, b))
+    except CompileError as error:
+        raise _placed(b, error, op.loc) from None
+    finally:
+        region.ops.append(op)
 
-        place = _return_place(self.b, loc)
-        return CompileError([d if d.labels else resolved(d, place, error.part) for d in error.diagnostics])
+
+def _placed(b: Staging, error: CompileError, loc: Loc) -> CompileError:
+    from weft.diagnostics.wrote import resolved
+
+    place = _return_place(b, loc)
+    return CompileError([d if d.labels else resolved(d, place, error.part) for d in error.diagnostics])
 
 
 def _result(b: Staging, values: list[Any], name: str, fell: bool) -> tuple[Spec, list[Any]]:

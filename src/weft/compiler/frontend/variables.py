@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from weft.compiler.ir.core import Loc, Value
 from weft.compiler.ir.types import pointer
@@ -68,6 +68,10 @@ def as_runtime(value: Any) -> Any:
     return value
 
 
+def _is_literal(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 class Var:
     """One carried variable: its slots, its spec, and whether it is set on every path to here."""
 
@@ -90,16 +94,16 @@ class Var:
     def _create(self, value: Any) -> Any:
         """Fix the spec from the first value; a literal's type stays open until something meets it."""
         b = self.b
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            self.weak = b.elaborator.new_mark()
-            cls = number_class(b.elaborator.type_of(self.weak, assumed_type((value,))))
-            fits(value, cls)
-            value = cls(value)
+        if _is_literal(value) or (isinstance(value, Number) and value.weak is not None):
+            self.weak = b.new_mark()
+            assumed, lanes = (
+                (value.dtype, value.lanes) if isinstance(value, Number) else (assumed_type(value), 1)
+            )
+            self.spec = NumberSpec(b.stored.get(self.weak) or b.met.get(self.weak) or assumed, lanes)
+            value = self._converted(value)
         else:
             value = carried(as_runtime(value))
-            if isinstance(value, Number) and value.weak is not None:
-                self.weak = value.weak
-        self.spec = spec_of(value)
+            self.spec = spec_of(value)
         self.loc = b.loc
         for leaf in self.spec.leaves():
             attrs = {"elem_type": leaf.type, "name": self.name + leaf.suffix}
@@ -121,19 +125,8 @@ class Var:
     def _converted(self, value: Any) -> Any:
         spec = self.spec
         assert spec is not None
-        if isinstance(spec, NumberSpec):
-            cls = number_class(spec.dtype, spec.lanes)
-            if isinstance(value, (bool, int, float)):
-                if isinstance(value, bool) != (spec.dtype.kind == "bool"):
-                    self._type_change(value, type(value).__name__)
-                if isinstance(value, float) and not spec.dtype.is_float and self.weak is not None:
-                    self.b.elaborator.assume(self.weak, DType.float32, spec.dtype)
-                fits(value, cls)
-                return cls(value)
-            if isinstance(value, Number) and value.lanes in (1, spec.lanes):
-                self._meet(value, spec.dtype)
-                if type(value) is not cls and self._takes(value, cls):
-                    return cls(value)
+        if isinstance(spec, NumberSpec) and isinstance(value, (Number, bool, int, float)):
+            return self._number(value, spec)
         if isinstance(spec, TupleSpec):
             value = as_runtime(value)
         value = carried(value)
@@ -142,34 +135,43 @@ class Var:
             self._type_change(value, found.describe())
         return value
 
-    def _takes(self, value: Number, cls: type[Number]) -> bool:
-        """Whether a number of another class becomes one of this variable's by itself."""
-        if value.dtype is cls.dtype:
-            return value.lanes == 1
-        if "bool" in (cls.dtype.kind, value.dtype.kind) or (self.weak is None and value.weak is None):
-            return False
-        if value.weak is None and value.dtype.is_float != cls.dtype.is_float:
-            return False  # an Int may lose bits as a float
-        return promote(value.dtype, cls.dtype) is cls.dtype or (
-            value.weak is not None and weak.becomes(value, cls)
-        )
+    def _number(self, value: Number | int | float, spec: NumberSpec) -> Any:
+        """A number or a literal in the type of this variable, which is weak while it has held literals only."""
+        cls = number_class(spec.dtype, spec.lanes)
+        if not isinstance(value, Number):
+            if isinstance(value, bool) != (spec.dtype.kind == "bool"):
+                self._type_change(value, type(value).__name__)
+            if self.weak is not None:
+                weak.outgrow(self.weak, value, spec.dtype)
+            fits(value, cls)
+            return cls(value)
+        flag = "bool" in (spec.dtype.kind, value.dtype.kind)
+        if not flag and value.lanes in (1, spec.lanes):
+            if value.weak is not None:
+                self._literals(value, spec)
+            elif self.weak is not None and (value.dtype.is_float or not spec.dtype.is_float):
+                weak.settle(self.weak, value.dtype, spec.dtype)
+        if type(value) is cls:
+            return value
+        taken = value.dtype is cls.dtype and value.lanes == 1
+        if not flag and (self.weak is not None or value.weak is not None):
+            exact = (
+                value.weak is not None or value.dtype.is_float == cls.dtype.is_float
+            )  # of an Int it may not be
+            taken |= exact and promote(value.dtype, cls.dtype) is cls.dtype and value.lanes in (1, cls.lanes)
+        if not taken:
+            self._type_change(value, type(value).__name__)
+        return cls(value)
 
-    def _meet(self, value: Number, dtype: DType) -> None:
-        """A number is stored into this variable of ``dtype``: where one is a literal's, it takes a type."""
-        if "bool" in (dtype.kind, value.dtype.kind):
-            return
-        typed = value.weak is None or not self.b.elaborator.open(value.weak)
-        if typed:
-            if self.weak is not None and (value.dtype.is_float or not dtype.is_float):
-                self.b.elaborator.settle(self.weak, value.dtype, dtype)
-        elif self.weak is None:
-            weak.meet(value, dtype)
-        elif value.dtype.is_float and not dtype.is_float:
-            self.b.elaborator.assume(self.weak, value.dtype, dtype)
-        elif value.dtype is not dtype and weak.follows(value, dtype, self.weak):
-            weak.meet(value, dtype)
-        elif value.dtype is not dtype and self.b.elaborator.open(self.weak):
-            self.b.elaborator.meet(self.weak, value.dtype, dtype)
+    def _literals(self, value: Number, spec: NumberSpec) -> None:
+        """What is weak itself is stored: it and the variable type each other."""
+        here = number_class(spec.dtype).of(self.slots[0] if self.slots else value.value, self.weak)
+        if self.weak is None or self.weak in self.b.stored:
+            weak.meet(value, spec.dtype)
+        elif value.dtype.is_float == spec.dtype.is_float:
+            weak.link(here, value)
+        elif value.dtype.is_float:
+            weak.note(self.weak, value.dtype, spec.dtype)
 
     def _type_change(self, value: object, found: str) -> None:
         from weft.diagnostics.wrote import resolved
@@ -231,6 +233,6 @@ class Var:
             for slot, leaf in zip(self.slots, self.spec.leaves(), strict=True)
         ]
         value = self.spec.build(leaves)
-        if self.weak is not None and isinstance(value, Number):
+        if self.weak is not None and self.weak not in b.stored:
             value.weak = self.weak
         return value

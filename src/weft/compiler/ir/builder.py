@@ -11,6 +11,7 @@ from weft.compiler.ir.core import Attribute, Function, Loc, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type
 from weft.diagnostics import CompileError, caller_location
+from weft.dtype import DType
 
 __all__ = ["Builder", "building", "current", "maybe_current"]
 
@@ -33,6 +34,18 @@ class Builder:
         self.live = True
         self.contract = True
         self.element: tuple[Any, Any, Any] | None = None
+        self.marks = 0
+        self.met: dict[object, DType] = {}
+        """By the mark of a number whose type is not settled, the type that it has met."""
+        self.stored: dict[object, DType] = {}
+        """Likewise, the type of what is stored into its variable."""
+        self.learnt = False
+        """Whether the pass took one of them for another type: then there is going to be another pass."""
+
+    def new_mark(self) -> int:
+        """A mark for a number whose type is not settled yet."""
+        self.marks += 1
+        return self.marks
 
     def emit(
         self,
