@@ -72,7 +72,7 @@ def compare(op: str, a: Any, c: Any) -> Any:
 
 
 def against(op: str, d: DType, number: float) -> bool | int:
-    """The integer to compare an integer ``x`` of the format ``d`` with for ``x op number``; a bool is the answer.
+    """For ``x op number`` of an integer ``x`` of the format ``d``: the integer to take, or the answer.
 
     >>> against("lt", DType.int8, 2.5), against("eq", DType.int8, 2.5), against("ge", DType.uint8, -1e9)
     (3, False, True)

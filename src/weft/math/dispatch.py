@@ -19,7 +19,7 @@ def is_plain(*args: object) -> bool:
 
 
 def meet(name: str, *args: Any) -> tuple[Number, ...]:
-    """The arguments, some of them Python numbers, as numbers of the type in which they meet, and of one mark."""
+    """The arguments, some of them Python numbers, as numbers of the type in which they meet."""
     kind: Any = next(a for a in args if isinstance(a, Number))
     for a in args:
         cls, weak = unify(name, kind, a)

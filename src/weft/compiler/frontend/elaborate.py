@@ -229,7 +229,7 @@ class Elaborator:
         return b.value("llvm.ptrtoint", (op.result,), I64), called.result
 
     def _elaborated(self, fn: Definition, order: list[tuple[str, Spec]], untyped: DType) -> Draft:
-        """A called function for arguments of these specs; ``untyped`` are the float literals that it returns."""
+        """A called function for arguments of these specs; it returns float literals as ``untyped``."""
         key = (fn, tuple(order), untyped)
         if key in self.done:
             found = self.done[key]

@@ -136,7 +136,7 @@ class Var:
         return value
 
     def _number(self, value: Number | int | float, spec: NumberSpec) -> Any:
-        """A number or a literal in the type of this variable, which is weak while it has held literals only."""
+        """A number or a literal in the type of this variable, which is weak while it holds literals."""
         cls = number_class(spec.dtype, spec.lanes)
         if not isinstance(value, Number):
             if isinstance(value, bool) != (spec.dtype.kind == "bool"):
