@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from weft.abi.artifact import AssertSite, PrintSite
-from weft.compiler.frontend.returns import OpenResults
 from weft.compiler.ir.core import Function, Global, Module, Op
 from weft.diagnostics import CompileError
 from weft.lang.pointer import AddressSpace

@@ -9,10 +9,9 @@ from typing import Any, NoReturn
 from weft.abi.artifact import AssertSite, Piece, PrintSite
 from weft.compiler.frontend.containers import captured, check_large, restored
 from weft.compiler.frontend.draft import Draft, Program, assemble, memory_of, reached, shared_memory
-from weft.compiler.frontend.facts import Facts, Restart
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.options import Over
-from weft.compiler.frontend.returns import finish, mark_results
+from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.builder import building, current
