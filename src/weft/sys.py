@@ -43,7 +43,7 @@ def is_gpu() -> bool:
         False
     """
     builder = maybe_current()
-    return builder is not None and not builder.target.supports(Feature.THREAD_LOOPS)
+    return builder is not None and builder.target.threads == "hardware"
 
 
 def is_nvidia_gpu() -> bool:

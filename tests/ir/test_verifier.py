@@ -21,7 +21,7 @@ from weft.atomic import Atomic, fence
 from weft.compiler.ir.clone import clone_module, clone_op
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.types import F32, F64, I1, I8, I32, I64, PointerType, Type, pointer, vector
+from weft.compiler.ir.types import F32, F64, I1, I8, I32, I64, SLOT, PointerType, Type, pointer, vector
 from weft.compiler.ir.verify import InvalidIR, verify_module
 from weft.compiler.passes.pipeline import run_passes
 from weft.compiler.pipeline import elaborate_kernel
@@ -210,7 +210,7 @@ def retype_operand(p: Place) -> bool:
     for n, v in enumerate(op.operands):
         named = op.name not in MANY or n < NAMED.get(op.name, 0)
         if named and (op.name, n) not in ANY_VALUE:
-            wrong = _fresh(p, I8 if isinstance(v.type, PointerType) else pointer(9))
+            wrong = _fresh(p, I8 if isinstance(v.type, PointerType) else pointer(AddressSpace.SHARED_CLUSTER))
             op.operands = (*op.operands[:n], wrong, *op.operands[n + 1 :])
             return True
     return False
@@ -250,11 +250,11 @@ def retype_result(p: Place) -> bool:
         return False
     kind = op.result.type
     if op.name == "arith.constant":
-        wrong: Type = pointer(9)
+        wrong: Type = pointer(AddressSpace.SHARED_CLUSTER)
     elif isinstance(kind, PointerType):
         wrong = F32
     else:
-        wrong = pointer(9)
+        wrong = pointer(AddressSpace.SHARED_CLUSTER)
     made = Value(wrong, op)
     op.results = (made, *op.results[1:])
     return True
@@ -381,11 +381,11 @@ def no_terminator(p: Place) -> bool:
 
 
 def misplaced_jump(p: Place) -> bool:
-    """A jump, a loop's condition or the end of a thread at the end of the function."""
+    """A jump or a loop's condition at the end of the function."""
     if not (p.region is p.function.body and p.op.spec.terminator):
         return False
-    names = "weft.break weft.continue weft.condition weft.exit_thread".split()
-    name = names[p.at % 4]
+    names = "weft.break weft.continue weft.condition".split()
+    name = names[p.at % 3]
     given = (_fresh(p, I1),) if name == "weft.condition" else ()
     p.region.ops[-1:] = [Op(SPECS[name], given, {}, (), (), (1, 0))]
     return True
@@ -507,7 +507,7 @@ def test_any_break_anywhere_is_refused(data: st.DataObject) -> None:
 def test_every_operation_was_broken() -> None:
     """But for the extents of a range, and what stands between two passes or ends a block."""
     met = {op.name for module in MODULES.values() for *_, op in ops_of(module)}
-    assert SPECS.keys() - met == {"gpu.over", "weft.failed", "weft.exit_block", "weft.host_parted"}
+    assert SPECS.keys() - met == {"gpu.over", "weft.exit_block", "weft.host_parted"}
 
 
 def one(name: str, operands: tuple[Type, ...], results: tuple[Type, ...], **attrs: Any) -> Module:
@@ -519,7 +519,7 @@ def one(name: str, operands: tuple[Type, ...], results: tuple[Type, ...], **attr
     return Module("m", "sm_90", [Function("f", args, (), Region([], ops))])
 
 
-P = pointer(0)
+P = pointer(AddressSpace.GENERIC)
 RELAXED = {"ordering": "monotonic", "syncscope": ""}
 PLAIN = {"alignment": 4, "volatile": False}
 ACCESS = {"alignment": 4, "invariant": False, "volatile": False}
@@ -557,7 +557,6 @@ ACCESS = {"alignment": 4, "invariant": False, "volatile": False}
         ),
         (one("llvm.call_intrinsic", (), (), intrin="llvm.trap", effects="some"), "effects cannot be 'some'"),
         (one("gpu.thread_id", (), (I64,), dimension="w"), "dimension cannot be 'w'"),
-        (one("weft.exit_thread", (), ()), "outside a loop over threads"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -567,7 +566,7 @@ def test_the_message_says_what_is_wrong(made: Module, message: str) -> None:
 
 
 def test_a_place_holds_what_it_was_made_for() -> None:
-    slot = Op(SPECS["weft.slot"], (), {"elem_type": F32, "name": "x"}, (), (pointer(5),), (1, 0))
+    slot = Op(SPECS["weft.slot"], (), {"elem_type": F32, "name": "x"}, (), (SLOT,), (1, 0))
     get = Op(SPECS["weft.get"], (slot.result,), {}, (), (I64,), (1, 0))
     end = Op(SPECS["weft.return"], (), {}, (), (), (1, 0))
     module = Module("m", "sm_90", [Function("f", [], (), Region([], [slot, get, end]))])

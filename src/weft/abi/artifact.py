@@ -69,7 +69,7 @@ class AssertSite:
 class Artifact:
     """A compiled kernel.
 
-    ``kind`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
+    ``format`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
     object file). ``entry`` is the symbol to call. ``over_rank`` and ``per_thread`` are those of a launch
     over a range: its extents, and how many elements each thread does along x and y. ``uses`` names what
     the library does in it that a launch must know of, such as ``grid_sync``. ``dynamic_shared`` is how many
@@ -79,7 +79,7 @@ class Artifact:
 
     entry: str
     target: str
-    kind: Literal["ptx", "object"]
+    format: Literal["ptx", "object"]
     code: bytes
     signature: Signature
     prints: tuple[PrintSite, ...] = ()

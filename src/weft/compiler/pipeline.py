@@ -23,7 +23,7 @@ from weft.dtype import DType
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
-from weft.targets import Feature, Target, find_target
+from weft.targets import Target, find_target
 
 __all__ = ["EMISSION_KINDS", "Compilation", "EmissionKind", "check_emission_kind", "elaborate_kernel"]
 
@@ -82,7 +82,7 @@ class Compilation:
         """
         if kind == "ir":
             return self.ir()
-        if kind == "object" and self.target.kind == "ptx":
+        if kind == "object" and self.target.format == "ptx":
             raise CompileError.at(
                 "unknown-emission-kind",
                 f"{self.target.name} has no object files: weft compiles to PTX, which the driver assembles",
@@ -123,7 +123,7 @@ class Compilation:
         from weft.compiler.llvm.emit import warm
 
         warm()  # it comes to hand while the passes run
-        code = self.emit("asm" if self.target.kind == "ptx" else "object")
+        code = self.emit("asm" if self.target.format == "ptx" else "object")
         return code.encode() if isinstance(code, str) else code
 
     def artifact(self, code: bytes | None = None) -> Artifact:
@@ -132,7 +132,7 @@ class Compilation:
         return Artifact(
             entry=entry_symbol(self.function.name, self.target),
             target=self.target.name,
-            kind=self.target.kind,
+            format=self.target.format,
             code=self.code() if code is None else code,
             signature=self.signature(),
             prints=self.program.prints,
@@ -161,7 +161,7 @@ def _elaborated(
 ) -> Compilation:
     start = time.perf_counter()
     over = options.over
-    if over is not None and found.supports(Feature.THREAD_LOOPS):
+    if over is not None and found.threads == "loops":
         over = replace(over, per_thread=(1, 1), runner=None)
     program, over = Elaborator(found).kernel(kernel, specs, over)
     options = options._replace(over=over)

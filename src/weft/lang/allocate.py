@@ -9,7 +9,7 @@ from weft.dtype import DType
 from weft.lang.errors import refuse
 from weft.lang.machine import dynamic_shared
 from weft.lang.pointer import AddressSpace, Pointer, memory_type
-from weft.targets import Feature, Target
+from weft.targets import Target
 
 __all__ = ["check_shared_memory", "dynamic_shared_memory", "local_memory", "shared_memory"]
 
@@ -66,7 +66,7 @@ def check_shared_memory(what: str, size: int, taken: int, target: Target) -> Non
 def dynamic_shared_memory(dtype: DType, alignment: int) -> Pointer[object]:
     """The start of the shared memory whose size the launch gives; every call gives the same."""
     b = current()
-    if b.target.supports(Feature.THREAD_LOOPS):
+    if b.target.threads == "loops":
         return dynamic_shared().bitcast(dtype)
     return _named(
         b, Global("dynamic_shared_memory", AddressSpace.SHARED, I8, 0, alignment, external=True), dtype

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from weft.compiler.ir.builder import current
 from weft.compiler.ir.core import Region, Value
-from weft.compiler.ir.types import I1, of_dtype
-from weft.compiler.ir.types import pointer as pointer_to
+from weft.compiler.ir.types import I1, SLOT, of_dtype
 from weft.dtype import DType, as_dtype
 from weft.lang import arith
 from weft.lang.errors import a_, refuse
@@ -112,7 +111,7 @@ def _looped_rmw(op: str, pointer: Pointer[Any], operand: Value, d: DType, sync: 
     """The operation as a loop of compare and exchange, until nobody else came in between."""
     b, kind = current(), operand.type
     bits = of_dtype(as_dtype(f"int{d.bits}"))
-    now = b.prologue("weft.slot", pointer_to(5), {"elem_type": bits, "name": "now"})
+    now = b.prologue("weft.slot", SLOT, {"elem_type": bits, "name": "now"})
     relaxed = {"ordering": "monotonic", "syncscope": sync}
     loaded = {"alignment": d.itemsize, "invariant": False, "volatile": False, **relaxed}
     b.emit("weft.set", (now, b.value("llvm.load", (pointer.value,), bits, loaded)))

@@ -1,9 +1,10 @@
-"""What targets without hardware threads get from the compiler instead of a register or instruction."""
+"""What the compiler knows of threads: which one this is, their barrier, and what a launch gives them."""
 
 from __future__ import annotations
 
-from weft.compiler.ir.builder import current, maybe_current
+from weft.compiler.ir.builder import Builder, current, maybe_current
 from weft.compiler.ir.types import I64, pointer
+from weft.lang.errors import refuse
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt8
 
@@ -44,14 +45,24 @@ def note_dynamic_shared(nbytes: int) -> None:
     current().elaborator.note_dynamic_shared(nbytes)
 
 
-def grid_value(operation: str, axis: str) -> Int:
-    """An index or extent (``gpu.thread_id`` ...) as a value of the loops over threads."""
-    return Int.of(current().value(operation, (), I64, {"dimension": axis}))
+def _known(word: str, name: str) -> Builder:
+    """The builder, whose target has the word."""
+    b = current()
+    if b.target.threads == "hardware" and word not in b.target.machine:
+        refuse("unsupported", f"{name} is not known on {b.target.name}")
+    return b
+
+
+def grid_value(name: str, axis: str) -> Int:
+    """An index or extent (``thread_id`` ...) along an axis."""
+    b = _known(f"{name}.{axis}", name)
+    uses_thread()
+    return Int.of(b.value(f"gpu.{name}", (), I64, {"dimension": axis}))
 
 
 def block_barrier() -> None:
     """All threads of the block wait for each other."""
-    current().emit("gpu.barrier")
+    _known("barrier", "barrier()").emit("gpu.barrier")
 
 
 def dynamic_shared() -> Pointer[UInt8]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import Any, Generic, TypeVar, overload
 
 from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Value
-from weft.compiler.ir.types import I64, Type, of_dtype, pointer
+from weft.compiler.ir.types import I64, AddressSpace, Type, of_dtype, pointer
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
 from weft.lang.elements import element_of, load_element, moved, placed, store_element
@@ -21,23 +20,6 @@ __all__ = ["AddressSpace", "Pointer", "index_value", "memory_type"]
 
 T = TypeVar("T")
 N = TypeVar("N")
-
-
-class AddressSpace(IntEnum):
-    """Where memory lies; the numbers are LLVM's for NVIDIA GPUs, and other targets map them."""
-
-    GENERIC = 0
-    """Anywhere: found out at each access."""
-    GLOBAL = 1
-    """The device's memory, where buffers are."""
-    SHARED = 3
-    """Memory that the threads of a block share, on the chip."""
-    CONSTANT = 4
-    """Memory that nobody writes while a kernel runs."""
-    LOCAL = 5
-    """One thread's own."""
-    SHARED_CLUSTER = 7
-    """Shared memory of any block of the cluster (``weft.gpu.map_shared_rank``)."""
 
 
 def memory_type(dtype: DType, lanes: int = 1) -> Type:
@@ -310,6 +292,8 @@ class Pointer(Generic[T]):
             known = ", ".join(f"AddressSpace.{s.name}" for s in AddressSpace)
             refuse("address-space", f"there is no address space {space!r}", hint=f"write one of {known}")
         b = current()
+        if space not in b.target.spaces:
+            refuse("address-space", f"{b.target.name} has no memory of AddressSpace.{space.name}")
         return Pointer(
             b.value("llvm.addrspacecast", (self.value,), pointer(space)),
             self.dtype,

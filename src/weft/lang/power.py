@@ -6,7 +6,7 @@ from typing import Any
 
 from weft.compiler.ir.builder import current
 from weft.compiler.ir.core import Region
-from weft.compiler.ir.types import pointer
+from weft.compiler.ir.types import SLOT
 from weft.lang import arith
 from weft.lang.above import above
 from weft.lang.errors import LEFT, RIGHT, refuse
@@ -15,8 +15,6 @@ from weft.lang.number import Number, constant, to_type, unify
 from weft.lang.python_number import python_number
 
 __all__ = ["power"]
-
-_POINTER = pointer(5)
 
 
 def power(base: Any, exponent: Any) -> Any:
@@ -74,7 +72,7 @@ def _integer_loop(base: Any, exponent: Any, cls: type[Number]) -> Any:
         refuse("simd-power", "`**` with a run-time exponent takes one lane", hint="use a literal exponent")
     one, zero = b.constant(1, kind), b.constant(0, kind)
     slots = [
-        b.prologue("weft.slot", _POINTER, {"elem_type": kind, "name": n}) for n in ("power", "square", "left")
+        b.prologue("weft.slot", SLOT, {"elem_type": kind, "name": n}) for n in ("power", "square", "left")
     ]
     result = one
     if d.is_signed:  # a negative exponent: 1 and -1 stay, all else becomes 0

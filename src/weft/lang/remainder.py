@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Region, Value
-from weft.compiler.ir.types import I1, I32, I64, pointer
+from weft.compiler.ir.types import I1, I32, I64, SLOT
 from weft.dtype import DType
 from weft.lang import arith
 
@@ -56,7 +56,7 @@ def _scalar(b: Builder, d: DType, x: Value, y: Value) -> Value:
 
     size, by = (b.value("math.absf", (v,), kind) for v in (x, y))
     valid = b.value("arith.andi", (compare("gt", by, number(0.0)), compare("lt", size, number(_INF))), I1)
-    left = b.prologue("weft.slot", pointer(5), {"elem_type": kind, "name": "remainder"})
+    left = b.prologue("weft.slot", SLOT, {"elem_type": kind, "name": "remainder"})
     b.emit("weft.set", (left, arith.select(b, valid, size, number(0.0))))
     condition, body = Region(), Region()
     with b.into(condition):

@@ -9,7 +9,7 @@ from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo
-from weft.targets import Feature, find_target
+from weft.targets import find_target
 
 __all__ = ["OverPlan", "describe_over", "most_blocks", "plan_over"]
 
@@ -50,7 +50,7 @@ def describe_over(rank: int, per_thread: tuple[int, int] = (1, 1)) -> Over:
 
 
 def _threads_are_loops(info: DeviceInfo) -> bool:
-    return find_target(info.target).supports(Feature.THREAD_LOOPS)
+    return find_target(info.target).threads == "loops"
 
 
 def most_blocks(info: DeviceInfo) -> tuple[int, int, int]:

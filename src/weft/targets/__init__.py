@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from weft.diagnostics import CompileError, caller_location, nearest
 from weft.targets import cpu, nvidia
-from weft.targets.target import Feature, Target
+from weft.targets.target import Feature, Target, Word, axes
 
-__all__ = ["TARGETS", "Feature", "Target", "find_target"]
+__all__ = ["TARGETS", "Feature", "Target", "Word", "axes", "find_target"]
 
 TARGETS: dict[str, Target] = {**cpu.TARGETS, **nvidia.TARGETS}
 _BY_ALIAS: dict[str, Target] = {alias: t for t in TARGETS.values() for alias in t.aliases}

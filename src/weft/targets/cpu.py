@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 
+from weft.compiler.ir.types import AddressSpace
 from weft.targets.target import Feature, Target
 
 __all__ = ["TARGETS"]
 
-_SPACES = {1: 0, 3: 0, 4: 0, 5: 0, 7: 0}
+_SPACES = dict.fromkeys(AddressSpace, 0)
 _FAMILIES = {"x86": "x86", "aarch64": "aarch64"}
 
 
@@ -33,9 +34,11 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         triple=triple,
         cpu=cpu,
         features=features,
-        kind="object",
+        format="object",
+        threads="loops",
+        converts_halves=False,
         spaces=_SPACES,
-        supported=frozenset({Feature.THREAD_LOOPS, Feature.ASSEMBLER, Feature.C_FUNCTIONS}),
+        supported=frozenset({Feature.ASSEMBLER, Feature.C_FUNCTIONS}),
         warp_size=1,
         shared_limit=227 * 1024,
         family=_FAMILIES.get(name.partition("-")[0], ""),

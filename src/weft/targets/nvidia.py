@@ -6,8 +6,9 @@ shut out older drivers. Shared memory is the opt-in limit per block of the CUDA 
 
 from __future__ import annotations
 
+from weft.compiler.ir.types import AddressSpace
 from weft.targets.ptxas import mended
-from weft.targets.target import Feature, Target
+from weft.targets.target import Feature, Target, Word, axes
 
 __all__ = ["TARGETS"]
 
@@ -96,7 +97,22 @@ _VERSIONS = {
 }
 """The version of PTX that a word came with, in names of LLVM's intrinsics and in assembly, by the PTX ISA."""
 _REGISTERS = {"i32": "r", "i64": "l", "float": "f", "double": "d"}
-_THREAD_IDS = tuple(f"llvm.nvvm.read.ptx.sreg.{what}.{axis}" for what in ("ctaid", "tid") for axis in "xyz")
+_SPACES = {
+    AddressSpace.GENERIC: 0,
+    AddressSpace.GLOBAL: 1,
+    AddressSpace.SHARED: 3,
+    AddressSpace.CONSTANT: 4,
+    AddressSpace.LOCAL: 0,  # which LLVM finds out
+    AddressSpace.SHARED_CLUSTER: 7,
+}
+_MACHINE = {
+    **axes("thread_id", "llvm.nvvm.read.ptx.sreg.tid.{}"),
+    **axes("block_id", "llvm.nvvm.read.ptx.sreg.ctaid.{}"),
+    **axes("block_dim", "llvm.nvvm.read.ptx.sreg.ntid.{}"),
+    **axes("grid_dim", "llvm.nvvm.read.ptx.sreg.nctaid.{}"),
+    "barrier": Word("llvm.nvvm.barrier.cta.sync.aligned.all", (0,)),
+    "exit": Word("llvm.nvvm.exit"),
+}
 
 
 def _target(capability: int, suffix: str = "") -> Target:
@@ -121,13 +137,13 @@ def _target(capability: int, suffix: str = "") -> Target:
         isa_of=_VERSIONS,
         isa_feature="+ptx",
         registers_bits=_WIDTHS,
-        kind="ptx",
+        format="ptx",
+        threads="hardware",
         kernel_convention="ptx_kernel",
-        spaces={5: 0},
+        spaces=_SPACES,
+        machine=_MACHINE,
         supported=frozenset(supported),
         warp_size=32,
-        thread_ids=_THREAD_IDS,
-        thread_end="llvm.nvvm.exit",
         family="nvvm",
         words=frozenset({"_", "WARP_SZ"}),
         contract=True,

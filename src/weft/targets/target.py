@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-__all__ = ["Feature", "Target"]
+from weft.compiler.ir.types import AddressSpace
+
+__all__ = ["Feature", "Target", "Word", "axes"]
 
 _FAMILIES = frozenset(
     "aarch64 amdgcn arm bpf dx hexagon loongarch mips nvvm ppc r600 riscv s390 spv ve wasm x86 xcore".split()
@@ -19,7 +21,6 @@ class Feature(Enum):
     """What a target can do that the library chooses by."""
 
     NVVM = "NVIDIA's special registers and intrinsics"
-    THREAD_LOOPS = "threads are loops around the kernel's body, made by the compiler"
     ASSEMBLER = "inline assembly"
     BF16_ARITHMETIC = "native bfloat16 arithmetic"
     SMALL_FMA = "fma of Float16 and BFloat16, rounded once"
@@ -32,14 +33,38 @@ class Feature(Enum):
     C_FUNCTIONS = "calls of the process's functions, and functions that these call"
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """How a machine says a number or does something: a call of one of LLVM's intrinsics.
+
+    ``arguments`` are constants of 32 bits. With ``offset`` the call gives an address of constant memory, and
+    the number is so many bytes behind it. ``bits`` is its width. ``fenced`` says that a barrier orders no
+    accesses to memory by itself.
+    """
+
+    intrinsic: str
+    arguments: tuple[int, ...] = ()
+    bits: int = 32
+    offset: int | None = None
+    fenced: bool = False
+
+
+def axes(name: str, intrinsic: str) -> dict[str, Word]:
+    """The words for a name along x, y and z, which ``{}`` stands for."""
+    return {f"{name}.{axis}": Word(intrinsic.format(axis)) for axis in "xyz"}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
     """One machine to compile for.
 
-    ``spaces`` maps the address spaces of the language to the target's. ``kind`` says what the
-    compiler produces. Where threads are the hardware's, ``thread_ids`` are the intrinsics that say which
-    one this is (block x, y, z and thread x, y, z) and ``thread_end`` ends it; a failed assertion needs
-    them. ``contract`` lets a product and a sum become one fma, as CUDA does; a CPU's floats then are exactly
+    ``format`` says what the compiler produces. ``threads`` are the hardware's, or loops around the kernel's
+    body that the compiler makes. ``spaces`` are the target's numbers of the address spaces that it has.
+    ``machine`` has the words of the hardware's threads: ``thread_id.x`` and the like, ``block_id``,
+    ``block_dim``, ``grid_dim``, ``barrier``, and ``exit``, which ends a thread; without it a thread whose
+    assertion fails returns from all it is in. ``converts_halves`` says that LLVM computes with 16-bit floats
+    by instructions that round right; else weft uses integers, or brings the functions that LLVM calls.
+    ``contract`` lets a product and a sum become one fma, as CUDA does; a CPU's floats then are exactly
     NumPy's. ``exact_remainder`` says that LLVM's ``frem`` is exact, as C's ``fmod`` is. ``shared_limit`` is
     what a block may have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size
     (0: all). ``local_limit`` is what a thread may have of its own memory in bytes, CUDA's limit everywhere.
@@ -67,13 +92,14 @@ class Target:
     triple: str
     cpu: str
     features: str
-    kind: Literal["ptx", "object"]
+    format: Literal["ptx", "object"]
+    threads: Literal["hardware", "loops"]
+    spaces: Mapping[AddressSpace, int]
+    machine: Mapping[str, Word] = field(default_factory=dict[str, Word])
     kernel_convention: str = ""
-    spaces: Mapping[int, int] = field(default_factory=dict[int, int])
     supported: frozenset[Feature] = frozenset()
     warp_size: int = 1
-    thread_ids: tuple[str, ...] = ()
-    thread_end: str = ""
+    converts_halves: bool = True
     contract: bool = False
     exact_remainder: bool = True
     shared_limit: int = 0
@@ -116,7 +142,3 @@ class Target:
     def supports(self, feature: Feature) -> bool:
         """Whether the target has ``feature``."""
         return feature in self.supported
-
-    def space(self, space: int) -> int:
-        """The target's number of an address space."""
-        return self.spaces.get(space, space)

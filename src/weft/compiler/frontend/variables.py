@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from weft.compiler.ir.core import Loc, Value
-from weft.compiler.ir.types import pointer
+from weft.compiler.ir.types import SLOT
 from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.lang import weak
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from weft.compiler.frontend.pybuiltins import Builtins
 
 __all__ = ["UNDEFINED", "Undefined", "Var", "as_runtime", "carried"]
-
-SLOT = pointer(5)
 
 
 class Undefined:

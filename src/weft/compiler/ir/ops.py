@@ -224,11 +224,13 @@ _declare("llvm.unreachable", terminator=True)
 _declare("weft.print", "*values", "", "site:count")
 _declare("weft.assert", "condition:i1 *values", "", "site:count")
 
-# Where threads are loops: assertions that have failed; on to the next thread and the next block; prints and
-# assertions that call the runtime (the rest: block and thread, then the values), a thread that decides
-# otherwise than the first (then that one's number, and both decisions), and ``llvm.alloca`` from the heap.
+# An assertion that has failed, and the end of its thread.
 _declare("weft.failed", "*values", "", "site:count")
 _declare("weft.exit_thread", terminator=True)
+
+# Where threads are loops: on to the next block; prints and assertions that call the runtime (the rest:
+# block and thread, then the values), a thread that decides otherwise than the first (then that one's
+# number, and both decisions), and ``llvm.alloca`` from the heap.
 _declare("weft.exit_block", terminator=True)
 _declare("weft.host_print", "state:i64 *values", "", "site:count")
 _declare("weft.host_failed", "state:i64 *rest", "", "site:count")
@@ -236,7 +238,7 @@ _declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
 _declare("weft.give_memory", "memory:ptr", writes=True)
 
-# Which thread this is, where no hardware register holds it; extents of an over= launch.
+# Which thread this is, and all of a block meeting; extents of an over= launch.
 for _n in "thread_id block_id block_dim grid_dim over".split():
     _declare(f"gpu.{_n}", "", "i64", _AXIS, pure=True)
 _declare("gpu.barrier", sync=rules.barrier_sync)

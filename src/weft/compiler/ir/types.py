@@ -6,6 +6,8 @@ LLVM IR (for lowering).
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from weft.dtype import DType
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "I16",
     "I32",
     "I64",
+    "SLOT",
+    "AddressSpace",
     "FloatType",
     "IntType",
     "PointerType",
@@ -28,6 +32,23 @@ __all__ = [
     "pointer",
     "vector",
 ]
+
+
+class AddressSpace(IntEnum):
+    """Where memory lies. Each target has its own numbers for them (``Target.spaces``)."""
+
+    GENERIC = 0
+    """Anywhere: found out at each access."""
+    GLOBAL = 1
+    """The device's memory, where buffers are."""
+    SHARED = 3
+    """Memory that the threads of a block share, on the chip."""
+    CONSTANT = 4
+    """Memory that nobody writes while a kernel runs."""
+    LOCAL = 5
+    """One thread's own."""
+    SHARED_CLUSTER = 7
+    """Shared memory of any block of the cluster (``weft.gpu.map_shared_rank``)."""
 
 
 class Type:
@@ -73,13 +94,13 @@ class FloatType(Type):
 
 
 class PointerType(Type):
-    """An address in one address space (numbered as in ``weft.memory.AddressSpace``)."""
+    """An address in one address space; how LLVM writes it depends on the target."""
 
     __slots__ = ("space",)
 
-    def __init__(self, space: int) -> None:
-        tail = f"<{space}>" if space else ""
-        super().__init__(f"!llvm.ptr{tail}", "ptr", 64)
+    def __init__(self, space: AddressSpace) -> None:
+        tail = f"<{space:d}>" if space else ""
+        super().__init__(f"!llvm.ptr{tail}", "", 64)
         self.space = space
 
 
@@ -157,7 +178,7 @@ def pointer(space: int) -> PointerType:
     """The type of addresses in ``space``."""
     found = _POINTERS.get(space)
     if found is None:
-        found = _POINTERS[space] = PointerType(space)
+        found = _POINTERS[space] = PointerType(AddressSpace(space))
     return found
 
 
@@ -167,3 +188,7 @@ def vector(lanes: int, element: Type) -> VectorType:
     if found is None:
         found = _VECTORS[lanes, element] = VectorType(lanes, element)
     return found
+
+
+SLOT = pointer(AddressSpace.LOCAL)
+"""What ``weft.slot`` gives: the address of a variable."""

@@ -79,14 +79,14 @@ class _Verifier:
         f, ops = self.function, self.function.body.ops
         if f.body.args or (f.kernel and f.results) or any(a.owner for a in f.args):
             raise InvalidIR(f"{f.name!r}: a function has arguments of its own, and a kernel no results")
-        self.region(f.body, loop=False, thread=False, end="")
+        self.region(f.body, loop=False, end="")
         if not ops or ops[-1].name not in ("weft.return", "llvm.unreachable"):
             raise InvalidIR(f"{f.name}: the body ends neither in weft.return nor in llvm.unreachable")
         if len(set(self.defined)) != len(self.defined):
             raise InvalidIR(f"{f.name}: a value is defined twice")
         return self.calls
 
-    def region(self, region: Region, *, loop: bool, thread: bool, end: str) -> None:
+    def region(self, region: Region, *, loop: bool, end: str) -> None:
         visible, inside = self.visible, list(region.args)
         visible.update(inside)
         if any(arg.owner is not region for arg in inside):
@@ -104,11 +104,11 @@ class _Verifier:
             if wrong is None and spec.verify is not None:
                 wrong = spec.verify(op)
             if wrong is None and spec.terminator:
-                wrong = self.terminator(op, n == last, loop, thread, end)
+                wrong = self.terminator(op, n == last, loop, end)
             if wrong is not None:
                 self.fail(op, wrong)
             if op.regions or spec.regions:
-                self.inner(op, loop, thread)
+                self.inner(op, loop)
             elif spec.name in _NAMING:
                 self.names(op)
             for r in results:
@@ -135,7 +135,7 @@ class _Verifier:
         else:
             self.address(op)
 
-    def terminator(self, op: Op, at_end: bool, loop: bool, thread: bool, end: str) -> str | None:
+    def terminator(self, op: Op, at_end: bool, loop: bool, end: str) -> str | None:
         """What is wrong with the place of an operation that leaves its region."""
         name = op.name
         if not at_end:
@@ -144,13 +144,11 @@ class _Verifier:
             return f"cannot end this region{f', which ends in {end}' if end else ''}"
         if name in ("weft.break", "weft.continue") and not loop:
             return "stands outside a loop"
-        if name == "weft.exit_thread" and not thread:
-            return "stands outside a loop over threads"
         if name == "weft.return" and tuple([v.type for v in op.operands]) != self.results:
             return f"returns {[v.type for v in op.operands]}, the function gives {self.results}"
         return None
 
-    def inner(self, op: Op, loop: bool, thread: bool) -> None:
+    def inner(self, op: Op, loop: bool) -> None:
         """The regions of an operation."""
         name = op.name
         if len(op.regions) != len(op.spec.regions):
@@ -160,8 +158,7 @@ class _Verifier:
             if [a.type for a in region.args] != kinds:
                 self.fail(op, f"the region {sort.name} has the arguments {region.args}, not of {kinds}")
             in_loop = not sort.end and (loop or name in ("weft.for", "weft.while"))
-            in_thread = thread or op.attrs.get("parallel") is True
-            self.region(region, loop=in_loop, thread=in_thread, end=sort.end)
+            self.region(region, loop=in_loop, end=sort.end)
 
     def callee(self, op: Op) -> Function:
         name = str(op.attrs["callee"])

@@ -48,7 +48,7 @@ def blamed(module: Module, target: Target) -> CompileError | None:
         for op in function.body.walk():
             if op.name in _SUSPECTS and (text := _alone(op, target)) not in seen:
                 seen.add(text)
-                reason = llvm.check(text, target, "asm" if target.kind == "ptx" else "object")
+                reason = llvm.check(text, target, "asm" if target.format == "ptx" else "object")
                 if reason is not None:
                     about = _intrinsic if op.name == "llvm.call_intrinsic" else _assembly
                     return about(op, target, reason, _place(op, function))

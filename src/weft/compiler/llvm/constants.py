@@ -1,4 +1,4 @@
-"""How LLVM writes numbers and strings."""
+"""How LLVM writes numbers, strings and scopes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from weft.abi.formats import bits_of, wrap
 from weft.compiler.ir.types import FloatType, Type
 from weft.dtype import DType
 
-__all__ = ["number_text", "string_text"]
+__all__ = ["number_text", "scope_text", "string_text"]
 
 
 def number_text(value: bool | int | float, type: Type) -> str:
@@ -27,3 +27,8 @@ def number_text(value: bool | int | float, type: Type) -> str:
 def string_text(data: bytes) -> str:
     """Bytes as a string constant, in quotes."""
     return '"' + "".join(chr(b) if 32 <= b < 127 and b not in (34, 92) else f"\\{b:02X}" for b in data) + '"'
+
+
+def scope_text(scope: str) -> str:
+    """The words before an ordering that name a scope, which has none where it is the whole system's."""
+    return f'syncscope("{scope}") ' if scope else ""

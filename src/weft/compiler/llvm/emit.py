@@ -80,7 +80,7 @@ def emit(
     failed: list[str] = []
     # For GPUs O2 is O3 without some unrolling that the driver's assembler does itself, and lanes of one
     # thread are not worth looking for: 15 % less time for the same code.
-    vectors = target.kind == "object"
+    vectors = target.threads == "loops"
     steps = [_Step("", 3 if vectors else 2, vectors, passes)]
     if passes and vectors:
         steps.append(_Step("making vectors of its loops", 3))
@@ -108,7 +108,7 @@ def emit(
                 return Emission(data=made)
             if kind == "asm":
                 made = target.mended(made)
-            return Emission(text=plain_entries(made) if kind == "asm" and target.kind == "ptx" else made)
+            return Emission(text=plain_entries(made) if kind == "asm" and target.format == "ptx" else made)
     raise _error(f"LLVM cannot compile {name}", place, "\n".join(dict.fromkeys(failed)))
 
 

@@ -6,13 +6,18 @@ from collections.abc import Sequence
 
 from weft.abi.artifact import AssertSite, PrintSite
 from weft.compiler.ir.core import Module
-from weft.compiler.llvm import lower_control, lower_host, lower_memory
+from weft.compiler.llvm import lower_control, lower_host, lower_machine, lower_memory
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
 from weft.targets import Target
 
 __all__ = ["LOWER", "lower_module"]
 
-LOWER: LoweringTable = {**lower_control.LOWER, **lower_memory.LOWER, **lower_host.LOWER}
+LOWER: LoweringTable = {
+    **lower_control.LOWER,
+    **lower_memory.LOWER,
+    **lower_machine.LOWER,
+    **lower_host.LOWER,
+}
 
 
 def lower_module(

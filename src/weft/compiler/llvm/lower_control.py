@@ -120,10 +120,6 @@ def _continue(lw: Lowering, op: Op) -> None:
     lw.jump(lw.loops[-1].latch)
 
 
-def _exit_thread(lw: Lowering, op: Op) -> None:
-    lw.jump(next(loop for loop in reversed(lw.loops) if loop.thread).latch)
-
-
 def _exit_block(lw: Lowering, op: Op) -> None:
     lw.jump(next(loop for loop in reversed(lw.loops) if loop.block).latch)
 
@@ -213,7 +209,6 @@ LOWER: LoweringTable = {
     "weft.while": _while,
     "weft.break": _break,
     "weft.continue": _continue,
-    "weft.exit_thread": _exit_thread,
     "weft.exit_block": _exit_block,
     "weft.return": _return,
     "llvm.unreachable": _unreachable,

@@ -12,7 +12,7 @@ from weft.abi.cpu_launch import CALLS
 from weft.abi.records import llvm_arguments
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import FloatType
-from weft.compiler.llvm.lower_console import console_assert, console_print
+from weft.compiler.llvm.lower_console import console_failed, console_print
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
 from weft.dtype import DType
 
@@ -72,9 +72,9 @@ def _print(lw: Lowering, op: Op) -> None:
     console_print(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
 
 
-def _assert(lw: Lowering, op: Op) -> None:
+def _failed(lw: Lowering, op: Op) -> None:
     site = lw.asserts[op.int_attr("site")]
-    console_assert(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
+    console_failed(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
 
 
 def _host_failed(lw: Lowering, op: Op) -> None:
@@ -131,7 +131,7 @@ def _give_memory(lw: Lowering, op: Op) -> None:
 
 LOWER: LoweringTable = {
     "weft.print": _print,
-    "weft.assert": _assert,
+    "weft.failed": _failed,
     "weft.host_print": _host_print,
     "weft.host_failed": _host_failed,
     "weft.host_parted": _host_parted,

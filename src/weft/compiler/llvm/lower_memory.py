@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from weft.compiler.ir.core import Op, Value
-from weft.compiler.ir.types import PointerType
+from weft.compiler.ir.types import AddressSpace, PointerType
+from weft.compiler.llvm.constants import scope_text
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
 from weft.compiler.llvm.symbols import global_symbol
 
 __all__ = ["LOWER"]
 
-_LOCAL = 5
 _DERIVED = frozenset({"llvm.getelementptr", "llvm.addrspacecast"})
 
 
 def _slot(lw: Lowering, op: Op) -> None:
-    lw.set(op, f"alloca {lw.type(op.type_attr('elem_type'))}")
+    lw.set(op, lw.alloca(lw.type(op.type_attr("elem_type")), op.result.type))
 
 
 def _get(lw: Lowering, op: Op) -> None:
@@ -28,7 +28,8 @@ def _set(lw: Lowering, op: Op) -> None:
 
 def _alloca(lw: Lowering, op: Op) -> None:
     count = lw.typed(op.operands[0]) if op.operands else f"i64 {op.attrs['count']}"
-    lw.set(op, f"alloca {lw.type(op.type_attr('elem_type'))}, {count}, align {op.attrs['alignment']}")
+    text = f"{lw.type(op.type_attr('elem_type'))}, {count}, align {op.attrs['alignment']}"
+    lw.set(op, lw.alloca(text, op.result.type))
 
 
 def _gep(lw: Lowering, op: Op) -> None:
@@ -41,7 +42,7 @@ def _group(lw: Lowering, address: Value) -> str:
     """The access group, unless all threads of a thread loop use the same memory in turn, as their own."""
     at: Value | None = address
     while at is not None:
-        if isinstance(at.type, PointerType) and at.type.space == _LOCAL:
+        if isinstance(at.type, PointerType) and at.type.space == AddressSpace.LOCAL:
             return ""
         owner = at.owner
         at = owner.operands[0] if isinstance(owner, Op) and owner.name in _DERIVED else None
@@ -93,8 +94,7 @@ def _pointer_to_int(lw: Lowering, op: Op) -> None:
 
 
 def _scope(op: Op) -> str:
-    scope = op.attrs["syncscope"]
-    return f'syncscope("{scope}") ' if scope else ""
+    return scope_text(str(op.attrs["syncscope"]))
 
 
 def _atomicrmw(lw: Lowering, op: Op) -> None:

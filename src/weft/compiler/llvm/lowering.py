@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from weft.abi.artifact import AssertSite, PrintSite
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.ops import CASTS, FUNCTIONS
-from weft.compiler.ir.types import BF16, PointerType, Type
+from weft.compiler.ir.types import BF16, AddressSpace, PointerType, Type
 from weft.compiler.llvm.constants import string_text
 from weft.compiler.llvm.debug import DebugInfo
 from weft.compiler.llvm.halves import WIDENED, definitions, lower_widened
@@ -105,7 +105,7 @@ class Lowering:
         if self.debug is not None:
             tail += self.debug.finish()
         text = "\n".join([*head, *bodies])
-        if self.target.kind == "object":
+        if not self.target.converts_halves:
             text += definitions(text)
         return "\n".join([text, *tail]) + "\n"
 
@@ -117,16 +117,15 @@ class Lowering:
 
     def global_text(self, g: Global) -> str:
         """Memory of the module, as LLVM declares it."""
-        space = self.target.space(g.space)
-        where, name = f"addrspace({space}) " if space else "", global_symbol(g.name)
+        where, name = self.spaced("", g.space), global_symbol(g.name)
         if g.data is not None:
             return (
-                f"@{name} = private unnamed_addr {where}constant [{len(g.data)} x i8] "
+                f"@{name} = private unnamed_addr{where} constant [{len(g.data)} x i8] "
                 f"c{string_text(g.data)}, align {g.align}"
             )
         if g.external:
-            return f"@{name} = external {where}global [0 x {g.element.llvm}], align {g.align}"
-        return f"@{name} = internal {where}global [{g.count} x {g.element.llvm}] undef, align {g.align}"
+            return f"@{name} = external{where} global [0 x {g.element.llvm}], align {g.align}"
+        return f"@{name} = internal{where} global [{g.count} x {g.element.llvm}] undef, align {g.align}"
 
     def string(self, data: bytes) -> str:
         """A constant string, ended by 0; gives its name."""
@@ -143,10 +142,17 @@ class Lowering:
 
     def type(self, t: Type) -> str:
         """The LLVM spelling of a type, pointers in the target's space."""
-        if isinstance(t, PointerType):
-            space = self.target.space(t.space)
-            return f"ptr addrspace({space})" if space else "ptr"
-        return t.llvm
+        return self.spaced("ptr", t.space) if isinstance(t, PointerType) else t.llvm
+
+    def spaced(self, text: str, space: int, joint: str = " ") -> str:
+        """The text and behind it the target's number of an address space, where it is not 0."""
+        number = self.target.spaces[AddressSpace(space)]
+        return f"{text}{joint}addrspace({number})" if number else text
+
+    def alloca(self, what: str, kind: Type) -> str:
+        """The instruction that takes memory of the function, with an address of that type."""
+        assert isinstance(kind, PointerType)
+        return self.spaced(f"alloca {what}", kind.space, ", ")
 
     def function(self, f: Function) -> str:
         """A function's text."""
@@ -235,7 +241,7 @@ class Lowering:
     def region(self, region: Region) -> None:
         """The operations of a region, here."""
         debug, contract, table = self.debug, self.target.contract, self.table
-        widens = self.target.kind == "object"
+        widens = not self.target.converts_halves
         for op in region.ops:
             if debug is not None:
                 self.dbg = debug.location(op.loc)

@@ -41,7 +41,7 @@ def global_symbol(name: str) -> str:
 def entry_symbol(name: str, target: Target) -> str:
     """The symbol by which the runtime finds a kernel in its code."""
     symbol = kernel_symbol(name, target)
-    return symbol.removeprefix(_KERNEL) if target.kind == "ptx" else symbol
+    return symbol.removeprefix(_KERNEL) if target.format == "ptx" else symbol
 
 
 def plain_entries(ptx: str) -> str:

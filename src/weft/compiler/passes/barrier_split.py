@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.types import I1, I8, I64, Type, pointer
+from weft.compiler.ir.types import I1, I8, I64, SLOT, AddressSpace, Type, pointer
 from weft.compiler.passes.loop_nest import loop_nest
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
 from weft.compiler.passes.thread_context import Context, Rewriter, SharedLayout
@@ -23,7 +23,7 @@ from weft.diagnostics.parted import Parting
 
 __all__ = ["BarrierBody"]
 
-_P = pointer(0)
+_P = pointer(AddressSpace.GENERIC)
 _JUMPS = frozenset({"weft.break", "weft.continue"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
 
@@ -207,7 +207,7 @@ class BarrierBody:
 
     def variable(self, kind: Type, name: str) -> Value:
         """A variable of the block."""
-        return _hoisted(self.head, "weft.slot", (), pointer(5), {"elem_type": kind, "name": name})
+        return _hoisted(self.head, "weft.slot", (), SLOT, {"elem_type": kind, "name": name})
 
     # -- emission -----------------------------------------------------------------------------
     def emit(self) -> None:

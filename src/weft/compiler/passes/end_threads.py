@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, pointer
+from weft.compiler.ir.types import I1, SLOT
 
 __all__ = ["branch_at_assertions", "return_ends"]
 
@@ -101,7 +101,7 @@ class _Returning:
         nothing: list[Value] = []
         for kind in self.results:
             with b.into(Region()) as made:
-                b.emit("weft.slot", (), (pointer(5),), {"elem_type": kind, "name": "nothing"})
+                b.emit("weft.slot", (), (SLOT,), {"elem_type": kind, "name": "nothing"})
             self.slots += made.ops
             nothing.append(b.value("weft.get", (made.ops[0].result,), kind))
         b.emit("weft.return", (*nothing, b.constant(True, I1)))

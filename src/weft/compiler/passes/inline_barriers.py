@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_region
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, pointer
+from weft.compiler.ir.types import I1, SLOT
 from weft.compiler.passes.first_threads import differs
 from weft.diagnostics import CompileError, Location
 
@@ -121,7 +121,7 @@ class _Leaving:
     def slot(self, like: Value) -> Value:
         """A slot for values of this type."""
         with self.b.into(Region()) as made:
-            self.b.emit("weft.slot", (), (pointer(5),), {"elem_type": like.type, "name": like.name})
+            self.b.emit("weft.slot", (), (SLOT,), {"elem_type": like.type, "name": like.name})
         self.slots.extend(made.ops)
         return made.ops[0].result
 

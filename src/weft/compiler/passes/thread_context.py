@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
-from weft.compiler.ir.types import I8, I64, Type, pointer
+from weft.compiler.ir.types import I8, I64, AddressSpace, pointer
 
 __all__ = ["Context", "Rewriter", "SharedLayout", "add_context_parameters", "needs_context"]
 
@@ -27,7 +27,7 @@ _OPS = frozenset(
         "weft.failed",
     }
 )
-_SHARED = 3
+_SHARED = pointer(AddressSpace.SHARED)
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class SharedLayout:
         """The layout of a module's shared memory."""
         made = SharedLayout()
         for g in module.globals:
-            if g.space == _SHARED:
+            if g.space == AddressSpace.SHARED:
                 made.size = -(-made.size // g.align) * g.align
                 made.offsets[g.name] = made.size
                 made.size += _bytes(g)
@@ -77,7 +77,7 @@ def _bytes(g: Global) -> int:
 
 def needs_context(module: Module) -> set[str]:
     """The helpers that use the context, themselves or through what they call."""
-    shared = {g.name for g in module.globals if g.space == _SHARED}
+    shared = {g.name for g in module.globals if g.space == AddressSpace.SHARED}
     calls: dict[str, set[str]] = {}
     found: set[str] = set()
     for f in module.functions:
@@ -150,7 +150,7 @@ class Rewriter:
             b.emit("weft.host_failed", operands, (), {"site": op.attrs["site"]})
         elif name == "llvm.mlir.addressof" and op.attrs["global_name"] in self.layout.offsets:
             offset = self.layout.offsets[str(op.attrs["global_name"])]
-            self.mapping[op.result] = self.shared(b.constant(offset, I64), op.result.type)
+            self.mapping[op.result] = self.shared(b.constant(offset, I64))
         else:
             self._copy(op)
 
@@ -170,7 +170,7 @@ class Rewriter:
         c = self.context
         if op.name == "gpu.dynamic_shared_memory":
             start = self.b.constant(self.layout.size, I64)
-            self.mapping[op.result] = self.shared(start, op.result.type)
+            self.mapping[op.result] = self.shared(start)
             return
         table = {
             "gpu.thread_id": c.thread_id,
@@ -180,15 +180,14 @@ class Rewriter:
         }
         self.mapping[op.result] = table[op.name][_AXES[str(op.attrs["dimension"])]]
 
-    def shared(self, offset: Value, kind: Type) -> Value:
+    def shared(self, offset: Value) -> Value:
         """The address at a byte offset in the block's shared memory."""
-        at = self.b.value("llvm.getelementptr", (self.context.shared, offset), pointer(0), {"elem_type": I8})
-        return self.b.value("llvm.addrspacecast", (at,), kind)
+        return self.b.value("llvm.getelementptr", (self.context.shared, offset), _SHARED, {"elem_type": I8})
 
 
 def add_context_parameters(module: Module, f: Function, layout: SharedLayout, users: set[str]) -> Function:
     """A helper that takes its context as further parameters."""
-    extra = [Value(I64, None, f"context{n}") for n in range(13)] + [Value(pointer(0), None, "shared")]
+    extra = [Value(I64, None, f"context{n}") for n in range(13)] + [Value(_SHARED, None, "shared")]
     made = Function(
         f.name,
         [*f.args, *extra],

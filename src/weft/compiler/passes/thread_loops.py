@@ -12,9 +12,9 @@ from weft.abi.cpu_launch import LaunchBlock
 from weft.abi.records import place_of
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, I8, I32, I64, pointer
+from weft.compiler.ir.types import I1, I8, I32, I64, SLOT, AddressSpace, pointer
 from weft.compiler.passes.barrier_split import BarrierBody
-from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
+from weft.compiler.passes.end_threads import return_ends
 from weft.compiler.passes.guard_bounds import Bound, take_guards
 from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
 from weft.compiler.passes.meeting import Decisions
@@ -28,12 +28,11 @@ from weft.compiler.passes.thread_context import (
 
 __all__ = ["thread_loops"]
 
-_P = pointer(0)
+_P = pointer(AddressSpace.GENERIC)
 
 
 def thread_loops(module: Module) -> None:
     """Rewrite every kernel of the module, in place."""
-    branch_at_assertions(module)
     inline_barriers(module)
     return_ends(module)
     users = needs_context(module)
@@ -99,8 +98,8 @@ class _Entry:
             "arith.addi", (self.field("dynamic_shared"), b.constant(self.layout.size + 128, I64)), I64
         )
         attrs = {"elem_type": I8, "count": 0, "alignment": 128}
-        shared = b.emit("llvm.alloca", (size,), (_P,), attrs).result
-        start = b.emit("weft.slot", (), (pointer(5),), {"elem_type": I64, "name": "start"}).result
+        shared = b.emit("llvm.alloca", (size,), (pointer(AddressSpace.SHARED),), attrs).result
+        start = b.emit("weft.slot", (), (SLOT,), {"elem_type": I64, "name": "start"}).result
         following = self.at("next")
         zero, one = b.constant(0, I64), b.constant(1, I64)
         condition, body, blocks = Region(), Region(), Region()

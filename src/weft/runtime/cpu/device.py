@@ -177,8 +177,8 @@ class CpuDevice:
 
     def load(self, artifact: Artifact, kept: Kept = anew) -> CpuFunction:
         """Load an object file."""
-        if artifact.kind != "object":
-            raise ValueError(f"the CPU runs object files, not {artifact.kind}")
+        if artifact.format != "object":
+            raise ValueError(f"the CPU runs object files, not {artifact.format}")
         code = self._load_object(artifact.code, artifact.entry, externals())
         if "function_pointer" in artifact.uses:
             _pointed_at.append(code)

@@ -87,8 +87,8 @@ def load_function(primary: Primary, artifact: Artifact, kept: Kept = anew) -> Cu
         DeviceError: the driver is too old for this PTX, or cannot assemble it; the message holds
             what it says.
     """
-    if artifact.kind != "ptx":
-        raise ValueError(f"NVIDIA's driver takes PTX, not {artifact.kind}")
+    if artifact.format != "ptx":
+        raise ValueError(f"NVIDIA's driver takes PTX, not {artifact.format}")
     primary.enter()
     _check_version(primary, artifact, certain=False)
     key = [artifact.code, primary.info.name, primary.info.target, str(primary.cuda.version), _build()]
