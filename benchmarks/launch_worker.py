@@ -127,10 +127,10 @@ def python_side(ctx: DeviceContext, loop: Loop, rounds: int) -> Figures:
     if not isinstance(launcher, Launcher):
         return {}
     code = emit("define i32 @nothing() {\n  ret i32 0\n}\n", find_target("native"), "object").data
-    nothing = load_object(code, "nothing", {})
+    nothing = load_object(code, ["nothing"], {})
     driver = ctypes.c_void_p.from_address(launcher.table)  # the table's first field: cuLaunchKernel
     saved = driver.value
-    driver.value = nothing.address
+    driver.value = nothing.addresses[0]
     try:
         return {"side": median(loop, lambda: None, LAUNCHES, rounds)}
     finally:

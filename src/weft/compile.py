@@ -9,7 +9,6 @@ from typing import Any
 
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.llvm.emit import warm
-from weft.compiler.llvm.symbols import entry_symbol
 from weft.compiler.pipeline import EmissionKind, check_emission_kind, elaborate_kernel
 from weft.diagnostics import CompileError, a_, caller_location
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
@@ -95,7 +94,7 @@ def compile_info(
     options = CompileOptions(describe_over(over) if over else None, distinct=True)
     made = elaborate_kernel(kernel, specs, found, options)
     code = made.emit(kind)
-    return Info(entry_symbol(made.function.name, found), found.name, kind, code, dict(made.times))
+    return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times))
 
 
 def default_target() -> str:

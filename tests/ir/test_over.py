@@ -77,12 +77,12 @@ def test_a_body_with_branches_stays_a_function() -> None:
 
 
 def test_a_kernel_that_asks_for_its_thread_gets_one_element() -> None:
-    assert over(thread, 1, (4, 1)).artifact().per_thread == (1, 1)
-    assert over(double, 1, (4, 1)).artifact().per_thread == (4, 1)
+    assert over(thread, 1, (4, 1)).kernels[0].per_thread == (1, 1)
+    assert over(double, 1, (4, 1)).kernels[0].per_thread == (4, 1)
 
 
 def test_extents_are_parameters() -> None:
-    names = [p.name for p in over(gray, 2, (4, 1)).signature().parameters]
+    names = [p.name for p in over(gray, 2, (4, 1)).kernels[0].signature.parameters]
     assert names == ["width", "image", "out", "over.x", "over.y"]
 
 

@@ -333,9 +333,10 @@ def _compile(folder: Path) -> list[object]:
 
     def without_comments(artifact: Artifact) -> list[object]:
         """LLVM numbers calls through the life of a process, in comments."""
-        fields: dict[str, Any] = {f.name: getattr(artifact, f.name) for f in dataclasses.fields(artifact)}
-        code = re.sub(r"//.*", "", fields.pop("code").decode())
-        return [code, repr({**fields, "uses": sorted(fields["uses"])})]
+        [kernel] = artifact.kernels
+        fields: dict[str, Any] = {f.name: getattr(kernel, f.name) for f in dataclasses.fields(kernel)}
+        code = re.sub(r"//.*", "", artifact.code.decode())
+        return [code, artifact.target, repr({**fields, "uses": sorted(kernel.uses)})]
 
     before = set(sys.modules)
     sys.path.insert(0, str(folder))

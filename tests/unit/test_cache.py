@@ -146,8 +146,9 @@ def test_hit(folder: Path, tmp_path: Path, request: pytest.FixtureRequest) -> No
     request.getfixturevalue("no_compiler")
     again = compiled(kernel_of(SOURCE, tmp_path))  # as a new process would
     assert again == first
-    assert first.prints[0].pieces == (DType.int64, " ", (DType.float32, ".2f"), "\n")
-    assert first.asserts[0].pieces == ("far",)
+    printed, asserted = first.kernels[0].sites.values()
+    assert printed.pieces == (DType.int64, " ", (DType.float32, ".2f"), "\n")
+    assert asserted.pieces == ("far",)
 
 
 def test_calls_from_python_are_kept_too(folder: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:

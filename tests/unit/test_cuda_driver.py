@@ -14,7 +14,7 @@ import pytest
 
 from driver_played import Binding, always
 from weft import config
-from weft.abi.artifact import Artifact, Parameter, Signature
+from weft.abi.artifact import Artifact, KernelInfo, Parameter, Signature
 from weft.compiler.cache import kept
 from weft.compiler.cache.folder import NAME
 from weft.diagnostics import DeviceError, LaunchError
@@ -30,7 +30,8 @@ from weft.runtime.driver import DriverMissing, Launch
 
 def artifact(ptx: str = "7.8") -> Artifact:
     code = f"//\n.version {ptx}\n.target sm_90\n".encode()
-    return Artifact("scale", "sm_90", "ptx", code, Signature("scale", (Parameter("n", DType.int64),)))
+    signature = Signature("scale", (Parameter("n", DType.int64),))
+    return Artifact("sm_90", "ptx", code, (KernelInfo("scale", signature),))
 
 
 def context(binding: Binding) -> BaseContext:
@@ -38,7 +39,7 @@ def context(binding: Binding) -> BaseContext:
 
 
 def launch(ctx: BaseContext, block: int = 1) -> None:
-    ctx.stream.launch(Launch(ctx.device.load(artifact()), (1, 1, 1), (block, 1, 1), b"\0" * 8))
+    ctx.stream.launch(Launch(ctx.device.load(artifact())[0], (1, 1, 1), (block, 1, 1), b"\0" * 8))
 
 
 def failed(call: Callable[[], object], error: type[DeviceError | LaunchError] = DeviceError) -> Any:

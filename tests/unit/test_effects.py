@@ -91,7 +91,7 @@ def written(made: Kernel[...], *, target: str = "sm_90", over: int = 0, **types:
     specs = {p.name: spec_of_annotation(p.annotation, types.get(p.name)) for p in parameters(made.definition)}
     plan = describe_over(over, (4, 1)) if over else None
     artifact = elaborate_kernel(made, specs, target, CompileOptions(plan, distinct=True)).artifact()
-    return [p.name for p in artifact.signature.parameters if p.written]
+    return [p.name for p in artifact.kernels[0].signature.parameters if p.written]
 
 
 @pytest.mark.parametrize("target", ["sm_90", "x86-64"])

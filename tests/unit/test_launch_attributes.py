@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from weft import Float32, Int, Pointer, kernel
-from weft.abi.artifact import Artifact, Signature
+from weft.abi.artifact import KernelInfo, Signature
 from weft.compile import compile_info
 from weft.compiler.cache import compile_kernel
 from weft.diagnostics import CompileError, DeviceError, LaunchError
@@ -165,8 +165,8 @@ def follows(x: Pointer[Float32]):
     x[global_idx.x] += 1.0
 
 
-def compiled(made: Any, target: str = "sm_90") -> Artifact:
-    return compile_kernel(made, {"x": spec_of_annotation(Pointer[Float32])}, target)
+def compiled(made: Any, target: str = "sm_90") -> KernelInfo:
+    return compile_kernel(made, {"x": spec_of_annotation(Pointer[Float32])}, target).kernels[0]
 
 
 def test_uses_are_noted_and_kept_by_the_cache() -> None:
@@ -178,18 +178,18 @@ def test_uses_are_noted_and_kept_by_the_cache() -> None:
 
 
 def test_a_grid_waits_only_in_a_cooperative_launch() -> None:
-    artifact = compiled(meets)
-    check_uses(artifact, LaunchAttributes(cooperative=True), 0)
+    kernel = compiled(meets)
+    check_uses(H200, kernel, LaunchAttributes(cooperative=True), 0)
     for attributes in (None, LaunchAttributes(cluster=(2, 1, 1))):
         with pytest.raises(LaunchError, match=r"meets calls grid_sync\(\), for which all blocks"):
-            check_uses(artifact, attributes, 0)
+            check_uses(H200, kernel, attributes, 0)
 
 
 def test_a_dependent_kernel_waits() -> None:
-    check_uses(compiled(follows), LaunchAttributes(pdl=True), 0)
-    check_uses(compiled(plain), LaunchAttributes(cooperative=True), 0)
+    check_uses(H200, compiled(follows), LaunchAttributes(pdl=True), 0)
+    check_uses(H200, compiled(plain), LaunchAttributes(cooperative=True), 0)
     with pytest.raises(LaunchError, match="plain may begin before earlier work has ended, but never waits"):
-        check_uses(compiled(plain), LaunchAttributes(pdl=True), 0)
+        check_uses(H200, compiled(plain), LaunchAttributes(pdl=True), 0)
 
 
 PROGRAM = """\
@@ -346,7 +346,7 @@ class Function:
     """A loaded kernel."""
 
     handle = 7
-    artifact = Artifact("k", "sm_90", "ptx", b"", Signature("k", ()))
+    kernel = KernelInfo("k", Signature("k", ()))
 
 
 class Binding:

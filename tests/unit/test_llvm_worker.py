@@ -349,7 +349,7 @@ def kept(times):
     for n in range(times):
         code = emit(f"define i64 @number(ptr %p) {{ ret i64 {n} }}", TARGETS["native"], "object").data
         for _ in range(4):
-            load_object(code, "number", {})
+            load_object(code, ["number"], {})
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1])
 

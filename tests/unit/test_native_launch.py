@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft import DType
-from weft.abi.artifact import Artifact, Signature
+from weft.abi.artifact import KernelInfo, Signature
 from weft.compiler.llvm.emit import emit, load_object
 from weft.foreign.arrays import Advice, ForeignArray
 from weft.gpu.host import DeviceContext
@@ -40,7 +40,7 @@ _LAUNCH_EX = ctypes.CFUNCTYPE(
 
 
 class Function:
-    artifact = Artifact("k", "sm_90", "ptx", b"", Signature("k", ()))
+    kernel = KernelInfo("k", Signature("k", ()))
     max_threads_per_block = 512
 
 
@@ -155,7 +155,7 @@ def test_arguments_are_packed(fake: Fake) -> None:
         (5, (4, 1, 1), (256, 1, 1), 16, 6, buffer.address, 1000, 9 >> 32 << 32 | bits(0.1), 9),
         (5, (100_000, 1, 1), (512, 1, 1), 16, 6, other.address + 8, 2**64 - 7, bits(math.inf), 9),
     ]
-    assert fake.launcher.take_used(6) == [Function.artifact]
+    assert fake.launcher.take_used(6) == [Function.kernel]
     assert fake.launcher.take_used(6) == []
     fake.calls.clear()
     closed = ctx.enqueue_create_buffer(DType.float32, 8)
@@ -383,8 +383,8 @@ define i32 @cannot(ptr %value, ptr %out) {
 """
     raising = ctypes.cast(ctypes.pythonapi.PyErr_SetNone, ctypes.c_void_p).value or 0
     code = emit(text, find_target("native"), "object").data
-    loaded = load_object(code, "cannot", {"PyErr_SetNone": raising, "PyExc": id(ValueError)})
-    exchange = dataclasses.replace(library.exchange, read=loaded.address)
+    loaded = load_object(code, ["cannot"], {"PyErr_SetNone": raising, "PyExc": id(ValueError)})
+    exchange = dataclasses.replace(library.exchange, read=loaded.addresses[0])
     asks.array(value, exchange, (2, 32), 1)
     fake.learn(kernel, None, 2, asks, exchange=exchange)
     fake.enqueue(kernel, value)
@@ -460,7 +460,7 @@ def test_launches_on_several_streams(fake: Fake) -> None:
         fake.enqueue(kernel, stream)
     assert [call[4] for call in fake.calls] == [6, 8]
     assert fake.launcher.used_streams() == {6, 8}
-    assert fake.launcher.take_used(8) == [Function.artifact]
+    assert fake.launcher.take_used(8) == [Function.kernel]
     assert fake.launcher.used_streams() == {6}
     fake.launcher.pause()
     fake.enqueue(kernel, 6)

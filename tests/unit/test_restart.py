@@ -52,9 +52,9 @@ def compiled(f: Callable[..., Any], target: str = "sm_90", *, over: int = 0, **c
 
 def noted(made: Compilation) -> tuple[Any, ...]:
     """All that a launch is told beside the code."""
-    p = made.program
-    texts = [[piece for piece in site.pieces if isinstance(piece, str)] for site in (*p.prints, *p.asserts)]
-    return texts, p.uses, p.dynamic_shared, [(g.count, g.element) for g in p.module.globals]
+    [k] = made.kernels
+    texts = [[piece for piece in site.pieces if isinstance(piece, str)] for site in k.sites.values()]
+    return texts, k.uses, k.dynamic_shared, [(g.count, g.element) for g in made.module.globals]
 
 
 @func
@@ -232,8 +232,8 @@ def test_one_element_a_thread_for_a_body_that_asks_for_its_thread() -> None:
         out[global_idx.x] = thread_idx.x
 
     made = compiled(asks, over=1)
-    assert made.options.over is not None
-    assert made.options.over.per_thread == (1, 1)
+    assert made.options[0].over is not None
+    assert made.options[0].over.per_thread == (1, 1)
     assert [f.name for f in made.module.functions] == ["asks_element", "asks"]
     assert noted(made)[0] == [["once\n"]]
     assert seen == ["Pointer"]

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from weft.abi.artifact import Artifact, AssertSite, LoadedCode, Parameter, PrintSite, Signature
+from weft.abi.artifact import Artifact, AssertSite, KernelInfo, LoadedCode, Parameter, PrintSite, Signature
 from weft.abi.cpu_launch import LaunchBlock
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
@@ -36,18 +36,18 @@ class Fake:
         self.body: Body = lambda arguments, launch, externals: None
         self.driver = CpuDriver(self.load)
 
-    def load(self, code: bytes, entry: str, externals: dict[str, int]) -> LoadedCode:
+    def load(self, code: bytes, entries: Sequence[str], externals: dict[str, int]) -> LoadedCode:
         def native(arguments: int, launch: int) -> None:
             pointer = ctypes.cast(launch, ctypes.POINTER(LaunchBlock))
             self.body(ctypes.cast(arguments, ctypes.POINTER(ctypes.c_uint64)), pointer.contents, externals)
 
         callback = ENTRY(native)
-        return LoadedCode(ctypes.cast(callback, ctypes.c_void_p).value or 0, callback)
+        return LoadedCode((ctypes.cast(callback, ctypes.c_void_p).value or 0,), callback)
 
 
 def artifact(**fields: Any) -> Artifact:
     signature = Signature("scale", (Parameter("vector", DType.float32, pointer=True),))
-    return Artifact("entry", "x86-64", "object", b"", signature, **fields)
+    return Artifact("x86-64", "object", b"", (KernelInfo("entry", signature, **fields),))
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def blocks(ctx: BaseContext) -> Mapping[int, object]:
 
 
 def launch(ctx: BaseContext, code: Artifact, grid: Extents = (1, 1, 1), block: Extents = (1, 1, 1)) -> None:
-    ctx.stream.launch(Launch(ctx.device.load(code), grid, block, b""))
+    ctx.stream.launch(Launch(ctx.device.load(code)[0], grid, block, b""))
 
 
 @pytest.mark.parametrize("grid", [(1, 1, 1), (7, 3, 2), (1000, 1, 1)])
@@ -91,7 +91,7 @@ def test_every_block_runs_once(ctx: BaseContext, fake: Fake, grid: Extents) -> N
             taken.extend(range(first, min(first + launch.chunk, launch.total)))
 
     fake.body = body
-    function = ctx.device.load(artifact())
+    [function] = ctx.device.load(artifact())
     arguments = (5).to_bytes(8, "little") + (6).to_bytes(8, "little")
     ctx.stream.launch(Launch(function, grid, (64, 1, 1), arguments, 128, (9, 8, 7)))
     ctx.synchronize()
@@ -141,10 +141,10 @@ def call_assert(externals: dict[str, int], state: int, site: int, x: int) -> Non
 
 def test_assertion_surfaces_once(ctx: BaseContext, fake: Fake) -> None:
     code = artifact(
-        asserts=(
-            AssertSite(("no",), "other.py", 1),
-            AssertSite(("size must be even, not ", DType.int32), __file__, 12),
-        )
+        sites={
+            0: AssertSite(("no",), "other.py", 1),
+            1: AssertSite(("size must be even, not ", DType.int32), __file__, 12),
+        }
     )
 
     def body(arguments: Any, launch: Any, externals: dict[str, int]) -> None:
@@ -170,7 +170,7 @@ def test_assertion_surfaces_once(ctx: BaseContext, fake: Fake) -> None:
 def test_failures_of_several_launches_come_together(ctx: BaseContext, fake: Fake) -> None:
     fake.body = lambda arguments, launch, externals: call_assert(externals, launch.state, 0, 0)
     for _ in range(7):
-        launch(ctx, artifact(asserts=(AssertSite((), "x.py", 1),)))
+        launch(ctx, artifact(sites={0: AssertSite((), "x.py", 1)}))
     with pytest.raises(DeviceError) as failed:
         ctx.synchronize()
     assert len(failed.value.diagnostics) == 6
@@ -195,7 +195,7 @@ def test_print(ctx: BaseContext, fake: Fake, capsys: pytest.CaptureFixture[str])
             native(externals["weft$print"])(launch.state, 0, (ctypes.c_uint64 * 2)(i, 1))
 
     fake.body = body
-    launch(ctx, artifact(prints=(PrintSite(("i ", DType.int32, " ", DType.bool, "\n")),)))
+    launch(ctx, artifact(sites={0: PrintSite(("i ", DType.int32, " ", DType.bool, "\n"))}))
     time.sleep(0.05)
     assert capsys.readouterr().out == ""
     ctx.synchronize()
@@ -411,14 +411,14 @@ end:
 """
 
 
-def load_native(code: bytes, entry: str, externals: dict[str, int]) -> LoadedCode:
+def load_native(code: bytes, entries: Sequence[str], externals: dict[str, int]) -> LoadedCode:
     llvm: Any = importlib.import_module("llvmlite.binding")
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(NATIVE), machine)
     engine.finalize_object()
-    return LoadedCode(engine.get_function_address(entry), engine)
+    return LoadedCode(tuple(map(engine.get_function_address, entries)), engine)
 
 
 def test_native_code() -> None:
@@ -426,7 +426,7 @@ def test_native_code() -> None:
         values = np.random.default_rng(0).random(100_003, np.float32)
         device = context.enqueue_create_buffer("float32", values.size)
         context.enqueue_copy(dst=device, src=values)
-        function = context.device.load(artifact())
+        [function] = context.device.load(artifact())
         for _ in range(20):
             context.stream.launch(
                 Launch(function, (values.size, 1, 1), (1, 1, 1), device.address.to_bytes(8, "little"))

@@ -124,8 +124,10 @@ class PlayedDevice:
     def begin_capture(self, stream: Stream) -> RecordedCapture:
         return RecordedCapture()
 
-    def load(self, artifact: Artifact, kept: Kept = anew) -> CpuFunction:
-        return CpuFunction(artifact, self.driver.load_object(artifact.code, artifact.entry, externals()))
+    def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CpuFunction, ...]:
+        [kernel] = artifact.kernels
+        code = self.driver.load_object(artifact.code, [kernel.entry], externals())
+        return (CpuFunction(kernel, code.addresses[0], code.keep),)
 
     def close(self) -> None: ...
 

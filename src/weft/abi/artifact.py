@@ -5,12 +5,23 @@ Compiler and runtime share these types and nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from weft.dtype import DType
 
-__all__ = ["Artifact", "AssertSite", "LoadedCode", "Parameter", "Piece", "PrintSite", "Signature"]
+__all__ = [
+    "Artifact",
+    "AssertSite",
+    "KernelInfo",
+    "LoadedCode",
+    "Parameter",
+    "Piece",
+    "PrintSite",
+    "Signature",
+    "Site",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +76,47 @@ class AssertSite:
     column: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """A compiled kernel.
+Site = PrintSite | AssertSite
 
-    ``format`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
-    object file). ``entry`` is the symbol to call. ``over_rank`` and ``per_thread`` are those of a launch
-    over a range: its extents, and how many elements each thread does along x and y. ``uses`` names what
-    the library does in it that a launch must know of, such as ``grid_sync``. ``dynamic_shared`` is how many
-    bytes of shared memory it takes at least of those that the launch gives. ``place`` is the file and the
-    line of the kernel.
+
+@dataclass(frozen=True, slots=True)
+class KernelInfo:
+    """What a launch must know of one kernel: of its own code, and of all that this reaches.
+
+    ``entry`` is the symbol to call, ``place`` the file and the line of the kernel. ``per_thread`` is how many
+    elements each thread of a launch over a range does along x and y. ``uses`` names what the library does in
+    it that a launch must know of, such as ``grid_sync``. ``shared`` is how many bytes of shared memory of
+    fixed size a block has, ``dynamic_shared`` how many it takes at least of those that the launch gives.
+    ``sites`` are its prints and assertions, by the numbers that they have in the module.
     """
 
     entry: str
+    signature: Signature
+    place: tuple[str, int] = ("", 0)
+    per_thread: tuple[int, int] = (1, 1)
+    uses: frozenset[str] = frozenset()
+    shared: int = 0
+    dynamic_shared: int = 0
+    sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Compiled kernels: one module.
+
+    ``format`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
+    object file).
+    """
+
     target: str
     format: Literal["ptx", "object"]
     code: bytes
-    signature: Signature
-    prints: tuple[PrintSite, ...] = ()
-    asserts: tuple[AssertSite, ...] = ()
-    over_rank: int = 0
-    per_thread: tuple[int, int] = (1, 1)
-    uses: frozenset[str] = frozenset()
-    dynamic_shared: int = 0
-    place: tuple[str, int] = ("", 0)
+    kernels: tuple[KernelInfo, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedCode:
-    """Machine code in this process: the entry's address, and the object that keeps it there."""
+    """Machine code in this process: the entries' addresses, and the object that keeps it there."""
 
-    address: int
+    addresses: tuple[int, ...]
     keep: object

@@ -1,8 +1,8 @@
 """The console of a device with memory of its own: where its threads write what they print and assert.
 
 It is an array of words: ``Head``, then records, which wrap around. A record is one word that says whose it
-is, written last, and its values. That word is ``WRITTEN``, ``ASSERTION`` for an assertion, the kernel's
-number from bit ``KERNEL`` on, and the site. An assertion's values are the thread's place in ``IDS`` words,
+is, written last, and its values. That word is ``WRITTEN``, ``ASSERTION`` for an assertion, the module's
+number from bit ``MODULE`` on, and the site. An assertion's values are the thread's place in ``IDS`` words,
 then those of its message.
 """
 
@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = ["ASSERTION", "CONSOLE", "IDS", "KERNEL", "KERNELS", "WORD", "WRITTEN", "Connection", "Head"]
+__all__ = ["ASSERTION", "CONSOLE", "IDS", "MODULE", "MODULES", "WORD", "WRITTEN", "Connection", "Head"]
 
 CONSOLE = "weft$console"
 """The symbol of a module's ``Connection``, which the runtime fills in."""
 WORD = ctypes.sizeof(ctypes.c_uint64)
 WRITTEN = 1 << 63
 ASSERTION = 1 << 62
-KERNEL = 32
-KERNELS = ASSERTION >> KERNEL
-"""How many kernels have a number."""
+MODULE = 32
+MODULES = ASSERTION >> MODULE
+"""How many modules have a number."""
 IDS = 6
 """Where a thread is: its block's place, and its own in the block."""
 
@@ -43,5 +43,5 @@ class Connection(ctypes.Structure):
     _fields_ = [
         ("console", ctypes.c_void_p),
         ("bell", ctypes.c_void_p),  # a word of the host's that says that there is something to read
-        ("kernel", ctypes.c_uint64),
+        ("module", ctypes.c_uint64),
     ]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from weft.abi.artifact import Artifact, Parameter, Signature
-from weft.compiler.frontend.draft import Program
+from weft.abi.artifact import Artifact, KernelInfo, Parameter, Signature, Site
+from weft.compiler.frontend.draft import Draft, assemble, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.frontend.room import with_room
-from weft.compiler.ir.core import Function, Module
+from weft.compiler.ir.core import Module
 from weft.compiler.ir.effects import alone, effects_of
 from weft.compiler.ir.printer import print_module
 from weft.compiler.ir.verify import InvalidIR, verify_module
@@ -25,36 +25,40 @@ from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
 from weft.targets import Target, find_target
 
-__all__ = ["EMISSION_KINDS", "Compilation", "EmissionKind", "check_emission_kind", "elaborate_kernel"]
+__all__ = [
+    "EMISSION_KINDS",
+    "Compilation",
+    "EmissionKind",
+    "Instance",
+    "check_emission_kind",
+    "elaborate_kernel",
+    "elaborate_kernels",
+]
 
 EmissionKind = Literal["ir", "llvm", "llvm-opt", "asm", "object"]
 EMISSION_KINDS: tuple[EmissionKind, ...] = ("ir", "llvm", "llvm-opt", "asm", "object")
 
 
+class Instance(NamedTuple):
+    """A kernel as a module has it: for parameters of these specs."""
+
+    kernel: Kernel[...]
+    specs: Mapping[str, Spec]
+    options: CompileOptions = PLAIN
+
+
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """One kernel, elaborated; every later stage is made of this anew, and changes nothing of it."""
+    """Kernels of one module, elaborated; each later stage is made of this anew, and changes nothing of it."""
 
-    source: Definition
-    program: Program
+    module: Module
+    """The elaborated IR."""
     target: Target
-    specs: Mapping[str, Spec]
-    options: CompileOptions
-    """As it was elaborated: a kernel that asks which thread it is has one element a thread."""
-    written: frozenset[int]
-    """The positions of arguments that it writes through."""
+    kernels: tuple[KernelInfo, ...]
+    options: tuple[CompileOptions, ...]
+    """Of each kernel, as it was elaborated: one that asks which thread it is has one element a thread."""
     times: dict[str, float] = field(compare=False)
     """How long each stage took, in milliseconds."""
-
-    @property
-    def module(self) -> Module:
-        """The elaborated IR."""
-        return self.program.module
-
-    @property
-    def function(self) -> Function:
-        """The kernel's entry."""
-        return self.program.function
 
     def ir(self, *, locations: bool = False) -> str:
         """The elaborated IR in MLIR's generic syntax."""
@@ -72,10 +76,11 @@ class Compilation:
         from weft.compiler.passes.pipeline import run_passes
 
         passed = run_passes(self.module, self.target)
-        return lower_module(passed, self.target, self.program.prints, self.program.asserts)
+        sites = {number: site for kernel in self.kernels for number, site in kernel.sites.items()}
+        return lower_module(passed, self.target, sites)
 
     def emit(self, kind: EmissionKind) -> str | bytes:
-        """The kernel in the given form.
+        """The kernels in the given form.
 
         Raises:
             CompileError: the target has no object files.
@@ -95,28 +100,15 @@ class Compilation:
         from weft.compiler.llvm.emit import LLVMError, emit
 
         start = time.perf_counter()
-        place = Location(self.function.file, self.function.line)
+        name = ", ".join([kernel.signature.name for kernel in self.kernels])
         try:
-            made = emit(text, self.target, kind, name=self.source.name, place=place)
+            made = emit(text, self.target, kind, name=name, place=Location(*self.kernels[0].place))
         except LLVMError as error:
             from weft.compiler.llvm.blame import blamed
 
             raise blamed(self.module, self.target) or error from None
         self.times["llvm"] = (time.perf_counter() - start) * 1e3
         return made.data if kind == "object" else made.text
-
-    def signature(self) -> Signature:
-        """The machine arguments, in order."""
-        leaves = [
-            (p.name + leaf.suffix, leaf.dtype, leaf.pointer)
-            for p in parameters(self.source)
-            for leaf in machine_leaves(self.specs[p.name])
-        ]
-        arguments = [Parameter(*leaf, n in self.written) for n, leaf in enumerate(leaves)]
-        over = self.options.over
-        if over is not None and over.runner is not None:
-            arguments += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
-        return Signature(self.function.name, tuple(arguments))
 
     def code(self) -> bytes:
         """What a device runs, or its driver assembles."""
@@ -127,79 +119,103 @@ class Compilation:
         return code.encode() if isinstance(code, str) else code
 
     def artifact(self, code: bytes | None = None) -> Artifact:
-        """The kernel as the runtime takes it, with its code where that is known."""
-        over = self.options.over
-        return Artifact(
-            entry=entry_symbol(self.function.name, self.target),
-            target=self.target.name,
-            format=self.target.format,
-            code=self.code() if code is None else code,
-            signature=self.signature(),
-            prints=self.program.prints,
-            asserts=self.program.asserts,
-            over_rank=0 if over is None else over.rank,
-            per_thread=(1, 1) if over is None else over.per_thread,
-            place=(self.function.file, self.function.line),
-            uses=self.program.uses,
-            dynamic_shared=self.program.dynamic_shared,
-        )
+        """The kernels as the runtime takes them, with their code where that is known."""
+        code = self.code() if code is None else code
+        return Artifact(self.target.name, self.target.format, code, self.kernels)
 
 
 def elaborate_kernel(
-    kernel: Kernel[...],
-    specs: Mapping[str, Spec],
-    target: str | Target,
-    options: CompileOptions = PLAIN,
+    kernel: Kernel[...], specs: Mapping[str, Spec], target: str | Target, options: CompileOptions = PLAIN
 ) -> Compilation:
-    """Elaborate and verify a kernel for parameters of these specs."""
+    """Elaborate and verify a kernel for parameters of these specs, in a module of its own."""
+    return elaborate_kernels([Instance(kernel, specs, options)], target)
+
+
+def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Compilation:
+    """Elaborate and verify kernels of one module; what several of them call is there once."""
     found = find_target(target)
-    return with_room(lambda: _elaborated(kernel, specs, found, options))
+    return with_room(lambda: _elaborated(instances, found))
 
 
-def _elaborated(
-    kernel: Kernel[...], specs: Mapping[str, Spec], found: Target, options: CompileOptions
-) -> Compilation:
+def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
     start = time.perf_counter()
-    over = options.over
-    if over is not None and found.threads == "loops":
-        over = replace(over, per_thread=(1, 1), runner=None)
-    program, over = Elaborator(found).kernel(kernel, specs, over)
-    options = options._replace(over=over)
-    module, function = program.module, program.function
+    elaborator = Elaborator(target)
+    drafts: list[Draft] = []
+    options: list[CompileOptions] = []
+    for kernel, specs, wanted in instances:
+        over = wanted.over
+        if over is not None and target.threads == "loops":
+            over = replace(over, per_thread=(1, 1), runner=None)
+        draft, over = elaborator.kernel(kernel, specs, over)
+        drafts.append(draft)
+        options.append(wanted._replace(over=over))
+    module, sites = assemble(drafts, target)
     elaborated = time.perf_counter()
     try:
         verify_module(module)
     except InvalidIR as error:
-        raise _invalid(error, function) from (None if error.escaped else error)
+        raise _invalid(error, module) from (None if error.escaped else error)
+    each = zip(instances, drafts, options, sites, strict=True)
+    kernels = tuple([_described(module, target, *kernel) for kernel in each])
+    verified = time.perf_counter()
+    times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
+    return Compilation(module, target, kernels, tuple(options), times)
+
+
+def _described(
+    module: Module,
+    target: Target,
+    instance: Instance,
+    draft: Draft,
+    options: CompileOptions,
+    sites: Mapping[int, Site],
+) -> KernelInfo:
+    """What is known of a kernel; LLVM is told of its arguments what may be told."""
+    function, over = draft.function, options.over
     effects = effects_of(module, function)
     if options.distinct:
         function.alone = alone(module, function, effects)
-    verified = time.perf_counter()
-    times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    made = Compilation(kernel.definition, program, found, specs, options, effects.written, times)
-    _check_parameters(made)
-    return made
+    leaves = [
+        (p.name + leaf.suffix, leaf.dtype, leaf.pointer)
+        for p in parameters(instance.kernel.definition)
+        for leaf in machine_leaves(instance.specs[p.name])
+    ]
+    arguments = [Parameter(*leaf, n in effects.written) for n, leaf in enumerate(leaves)]
+    if over is not None and over.runner is not None:
+        arguments += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
+    _check_parameters(instance.kernel.definition, arguments, target)
+    return KernelInfo(
+        entry=entry_symbol(function.name, target),
+        signature=Signature(instance.kernel.definition.name, tuple(arguments)),
+        place=(function.file, function.line),
+        per_thread=(1, 1) if over is None else over.per_thread,
+        uses=frozenset(draft.uses),
+        shared=shared_memory([draft]),
+        dynamic_shared=draft.dynamic_shared,
+        sites=sites,
+    )
 
 
-def _check_parameters(made: Compilation) -> None:
+def _check_parameters(kernel: Definition, arguments: Sequence[Parameter], target: Target) -> None:
     """Whether the target takes so many bytes of parameters."""
-    size, limit = 0, made.target.parameter_limit
-    for p in made.signature().parameters:
+    size, limit = 0, target.parameter_limit
+    for p in arguments:
         width = 8 if p.pointer else p.dtype.itemsize
         size = -(-size // width) * width + width
     if limit and size > limit:
         raise CompileError.at(
             "parameters",
-            f"{made.source.name} has {size} bytes of parameters, and {made.target.name} takes {limit}",
-            made.source.place(""),
+            f"{kernel.name} has {size} bytes of parameters, and {target.name} takes {limit}",
+            kernel.place(""),
             hints=("write what is large into a buffer and pass that",),
         )
 
 
-def _invalid(error: InvalidIR, function: Function) -> CompileError:
+def _invalid(error: InvalidIR, module: Module) -> CompileError:
     """What broke the IR's rules: a value of another compilation, or a defect of weft."""
     from weft.diagnostics.wrote import source_of
 
+    function = next((f for f in module.functions if error.op in [*f.body.walk()]), module.functions[-1])
     line, column = (function.line, 0) if error.op is None else error.op.loc[:2]
     source = source_of(function.file)
     statement = None if source is None else source.statement(line, column)

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from weft.abi.artifact import LoadedCode, Signature
+from weft.abi.artifact import LoadedCode
 from weft.abi.formats import bits_of
 from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
@@ -71,10 +71,10 @@ _MANY_LAYOUTS = 32
 """Variants of one kernel that takes tensors, after which there is a warning."""
 
 
-def _load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:
+def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
     from weft.compiler.llvm.emit import load_object
 
-    return load_object(code, entry, symbols)
+    return load_object(code, entries, symbols)
 
 
 class _Loaded:
@@ -82,9 +82,9 @@ class _Loaded:
 
     __slots__ = ("_bfloats", "function", "packer", "signature")
 
-    def __init__(self, function: Function, signature: Signature) -> None:
+    def __init__(self, function: Function) -> None:
         self.function = function
-        self.signature = signature
+        self.signature = signature = function.kernel.signature
         codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
         self.packer = struct.Struct("<" + "".join(codes))
         bf16 = DType.bfloat16
@@ -343,10 +343,10 @@ class DeviceContext(BaseContext):
         way = None if plan is None else describe_over(plan.rank, plan.per_thread)
         reads, loaded = self._load(kernel, specs, CompileOptions(way, distinct))
         if plan is not None:
-            extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.artifact.per_thread)
+            extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.kernel.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
             self._extents.check_made(plan, grid, len(args))
-        check_uses(loaded.function.artifact, attributes, shared_mem_bytes)
+        check_uses(self.info, loaded.function.kernel, attributes, shared_mem_bytes)
         target = self.queue_of(stream)
         launch = Launch(
             loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes
@@ -424,7 +424,7 @@ class DeviceContext(BaseContext):
 
             def load() -> _Loaded:
                 artifact = compile_kernel(kernel, specs, self.target, options)
-                return _Loaded(self.device.load(artifact, kept), artifact.signature)
+                return _Loaded(*self.device.load(artifact, kept))
 
             found = self._loaded.make(key, specs.values(), load)
             if any(isinstance(spec, TensorSpec) for spec in specs.values()):

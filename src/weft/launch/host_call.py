@@ -125,7 +125,9 @@ class _Call:
             "call": StaticSpec(self),
         }
         artifact = compile_kernel(Kernel(_HOST_CALL, {}), specs, target)
-        return replace(artifact, signature=replace(artifact.signature, name=self.func.__name__))
+        [made] = artifact.kernels
+        made = replace(made, signature=replace(made.signature, name=self.func.__name__))
+        return replace(artifact, kernels=(made,))
 
     def pack(self, values: Sequence[Any]) -> ctypes.Array[ctypes.c_char]:
         """The memory with the arguments in it."""
@@ -235,7 +237,7 @@ def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec]) 
                 caller_location(),
                 hints=("return numbers, tuples or structs, or write through the pointer",),
             )
-        call.function = ctx.device.load(artifact)
+        [call.function] = ctx.device.load(artifact)
         return call
 
     return (_calls.find(key) or _calls.make(key, specs.values(), make))[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from weft.abi.artifact import Artifact
+from weft.abi.artifact import KernelInfo
 from weft.diagnostics import Diagnostic, LaunchError
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo, LaunchAttributes
@@ -121,21 +121,32 @@ def _uneven(grid: Dim, cluster: Dim, axis: str, blocks: int) -> tuple[str, str]:
     )
 
 
-def check_uses(artifact: Artifact, attributes: LaunchAttributes | None, shared_bytes: int) -> None:
+def check_uses(
+    info: DeviceInfo, kernel: KernelInfo, attributes: LaunchAttributes | None, shared_bytes: int
+) -> None:
     """Whether a kernel is launched as what it uses wants it.
 
     Raises:
         LaunchError: it waits for all blocks of the grid in a launch that is not cooperative, it does
             not wait for the kernel before it in a launch that may begin before that has ended, or it
-            takes more dynamic shared memory than the launch gives.
+            takes more dynamic shared memory than the launch gives, or with its
+            own more than the device has.
     """
-    name, uses = artifact.signature.name, artifact.uses
-    if shared_bytes < artifact.dynamic_shared:
+    name, uses = kernel.signature.name, kernel.uses
+    if shared_bytes < kernel.dynamic_shared:
         raise refuse(
             "shared-memory",
-            f"{name} takes at least {artifact.dynamic_shared} bytes of dynamic shared memory; "
+            f"{name} takes at least {kernel.dynamic_shared} bytes of dynamic shared memory; "
             f"the launch gives {shared_bytes}",
-            hints=[f"write shared_mem_bytes={artifact.dynamic_shared}, or more for parts behind these"],
+            hints=[f"write shared_mem_bytes={kernel.dynamic_shared}, or more for parts behind these"],
+            at=("shared_mem_bytes", 0),
+        )
+    if kernel.shared + shared_bytes > info.max_shared_bytes:
+        raise refuse(
+            "shared-memory",
+            f"{name} has {kernel.shared} bytes of shared memory of its own, and the launch gives "
+            f"{shared_bytes}; {info.name} allows {info.max_shared_bytes} together",
+            hints=[f"write shared_mem_bytes={max(0, info.max_shared_bytes - kernel.shared)} or less"],
             at=("shared_mem_bytes", 0),
         )
     if "grid_sync" in uses and (attributes is None or not attributes.cooperative):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from weft.abi.artifact import Artifact, LoadedCode
+from weft.abi.artifact import Artifact, KernelInfo, LoadedCode
 
 if TYPE_CHECKING:
     from weft.runtime.native_launch import Launcher
@@ -43,8 +43,8 @@ CopyKind = Literal["h2d", "d2h", "d2d", "h2h"]
 Extents = tuple[int, int, int]
 """Sizes in x, y and z."""
 
-LoadObject = Callable[[bytes, str, dict[str, int]], LoadedCode]
-"""Loads an object file: its bytes, the entry's symbol, addresses of the symbols that it may call."""
+LoadObject = Callable[[bytes, Sequence[str], dict[str, int]], LoadedCode]
+"""Loads an object file: its bytes, the entries' symbols, addresses of the symbols that it may call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class Function(Protocol):
     """Code loaded on a device. It stays loaded while this handle lives."""
 
     @property
-    def artifact(self) -> Artifact:
-        """What was loaded."""
+    def kernel(self) -> KernelInfo:
+        """What its launches must know."""
         ...
 
     @property
@@ -366,8 +366,8 @@ class Device(Protocol):
         """Record work from now on, in place of what would go to this stream first of all."""
         ...
 
-    def load(self, artifact: Artifact, kept: Kept = anew) -> Function:
-        """Load compiled code; what is still made of it here comes from ``kept``."""
+    def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[Function, ...]:
+        """Load compiled code, for each of its kernels; what is still made of it here comes from ``kept``."""
         ...
 
     def close(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -33,9 +33,9 @@ DRIVERS: dict[str, Callable[[LoadObject], Driver]] = {"cuda": _cuda, "cpu": _cpu
 """A factory for each API, the preferred first. It raises DriverMissing where the API cannot be used."""
 
 
-def no_loader(code: bytes, entry: str, externals: dict[str, int]) -> LoadedCode:
+def no_loader(code: bytes, entries: Sequence[str], externals: dict[str, int]) -> LoadedCode:
     """Stands where nobody provided a loader of object files."""
-    raise RuntimeError(f"nothing here loads machine code, so {entry} cannot run")
+    raise RuntimeError(f"nothing here loads machine code, so {', '.join(entries)} cannot run")
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from weft.abi.artifact import Artifact
+from weft.abi.artifact import KernelInfo
 from weft.abi.sites import BUCKETS, MOST_SLOTS, Entry, Held, Site, Table
 from weft.runtime.driver import Function
 from weft.runtime.forks import after_fork
@@ -212,16 +212,16 @@ class Launcher:
             if gone and one[0].used:
                 self._used.append(one[1])
 
-    def take_used(self, stream: int) -> list[Artifact]:
+    def take_used(self, stream: int) -> list[KernelInfo]:
         """What was launched on a stream since the last call."""
         if not self._table.inside:
             self._gone.clear()
-        used = [known.function.artifact for known in self._used if known.handles[1] == stream]
+        used = [known.function.kernel for known in self._used if known.handles[1] == stream]
         self._used = [known for known in self._used if known.handles[1] != stream]
         for site, known in self._sites:
             if site.used and known.handles[1] == stream:
                 site.used = 0
-                used.append(known.function.artifact)
+                used.append(known.function.kernel)
         return used
 
     def used_streams(self) -> set[int]:

@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import Sequence
 
-from weft.abi.artifact import Artifact, AssertSite, PrintSite
+from weft.abi.artifact import AssertSite, Site
 from weft.abi.formats import unpack, wrap
 from weft.diagnostics import Diagnostic, Label, Location, character_column
 from weft.dtype import DType
@@ -64,12 +64,12 @@ def format_sequence(dtype: DType, values: Sequence[float], length: int) -> str:
     return f"[{', '.join([*head, '...', *tail])}]"
 
 
-def value_count(site: PrintSite | AssertSite) -> int:
+def value_count(site: Site) -> int:
     """How many slots one execution of a ``print`` or a failed ``assert`` delivers."""
     return sum(not isinstance(piece, str) for piece in site.pieces)
 
 
-def format_print(site: PrintSite | AssertSite, slots: Sequence[int]) -> str:
+def format_print(site: Site, slots: Sequence[int]) -> str:
     """The text of one ``print``, or of an assertion's message; ``slots`` are its values, 64 bits each."""
     text: list[str] = []
     values = iter(slots)
@@ -83,16 +83,15 @@ def format_print(site: PrintSite | AssertSite, slots: Sequence[int]) -> str:
 
 
 def assertion_failed(
-    artifact: Artifact, site: int, block: Sequence[int], thread: Sequence[int], values: Sequence[int]
+    kernel: str, failed: AssertSite, block: Sequence[int], thread: Sequence[int], values: Sequence[int]
 ) -> Diagnostic:
     """What is said of an assertion that failed in a kernel, in the thread of these indices."""
-    failed = artifact.asserts[site]
     where = f"block ({block[0]}, {block[1]}, {block[2]}), thread ({thread[0]}, {thread[1]}, {thread[2]})"
     message = format_print(failed, values)
     about = f": {message}" if message else ""
     return Diagnostic(
         "device-assert",
-        f"assertion failed in kernel {artifact.signature.name!r}{about}",
+        f"assertion failed in kernel {kernel!r}{about}",
         (Label(_place(failed), f"failed in {where}"),),
     )
 

@@ -90,7 +90,7 @@ def _hint(kernel: Kernel[...], target: Target) -> str:
 
 def key_of(made: Compilation) -> str | None:
     """The key of a kernel's code; None where it is not to be kept."""
-    sites = repr((made.program.prints, made.program.asserts))
+    sites = repr([kernel.sites for kernel in made.kernels])
     places = [os.path.abspath(f.file) for f in made.module.functions]  # line tables name folders
     return _key(made.target, _in_order(made.options), module_bytes(made.module), sites, *places)
 

@@ -1,31 +1,35 @@
-"""What one pass over a function makes, and the module of all that a kernel reaches.
+"""What one pass over a function makes, and the module of all that kernels reach.
 
 A pass writes to its own draft only. One that starts again leaves its draft behind with all that it noted;
-so does code that nothing calls. The module is put together at the end, from what is reached.
+so does code that nothing calls. The module is put together at the end, from what its kernels reach. What is
+known of a kernel is what its draft has gathered of what it calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from weft.abi.artifact import AssertSite, PrintSite
+from weft.abi.artifact import Site
 from weft.compiler.ir.core import Function, Global, Module, Op
 from weft.diagnostics import CompileError
 from weft.lang.pointer import AddressSpace
 from weft.lang.spec import Spec
 from weft.targets import Target
 
-__all__ = ["Draft", "Program", "assemble", "memory_of", "reached", "shared_memory"]
+__all__ = ["Draft", "assemble", "reached", "shared_memory"]
 
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """One pass over a function. ``refers`` are the operations that name what else the module has."""
+    """One pass over a function, and what is known of it with all that it calls.
+
+    ``refers`` are the operations that name what else the module has, of its own code alone.
+    """
 
     function: Function
-    refers: list[tuple[Op, Draft | Global | PrintSite | AssertSite]] = field(
-        default_factory=list[tuple[Op, "Draft | Global | PrintSite | AssertSite"]]
+    refers: list[tuple[Op, Draft | Global | Site]] = field(
+        default_factory=list[tuple[Op, "Draft | Global | Site"]]
     )
     result: Spec | None = None
     """None while it is under way."""
@@ -33,22 +37,27 @@ class Draft:
     dynamic_shared: int = 0
     uses_thread: bool = False
     """It asks which thread runs it."""
+    tells: bool = False
+    """It prints or asserts."""
+    memory: set[Global] = field(default_factory=set[Global])
+    """Memory of fixed size."""
     refused: list[CompileError] = field(default_factory=list[CompileError])
     """What is wrong with it, unless less memory is taken in the end."""
-    memory: frozenset[Global] = frozenset()
-    """Once it is done: the memory of fixed size that it takes, with what it calls."""
 
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A kernel with all that it calls, and what its launch must know."""
-
-    module: Module
-    function: Function
-    prints: tuple[PrintSite, ...]
-    asserts: tuple[AssertSite, ...]
-    uses: frozenset[str]
-    dynamic_shared: int
+    def refer(self, op: Op, what: Draft | Global | Site) -> None:
+        """Note what an operation names, and of what it calls all that is known."""
+        self.refers.append((op, what))
+        if isinstance(what, Draft):
+            self.uses |= what.uses
+            self.dynamic_shared = max(self.dynamic_shared, what.dynamic_shared)
+            self.uses_thread |= what.uses_thread
+            self.tells |= what.tells
+            self.memory |= what.memory
+            self.refused += what.refused
+        elif not isinstance(what, Global):
+            self.tells = True
+        elif not what.external:
+            self.memory.add(what)
 
 
 def reached(drafts: Iterable[Draft]) -> list[Draft]:
@@ -69,41 +78,30 @@ def reached(drafts: Iterable[Draft]) -> list[Draft]:
     return list(found)
 
 
-def memory_of(draft: Draft) -> frozenset[Global]:
-    """The memory of fixed size that a draft names, and what it calls."""
-    found: set[Global] = set()
-    for _, what in draft.refers:
-        if isinstance(what, Draft):
-            found |= what.memory
-        elif isinstance(what, Global) and not what.external:
-            found.add(what)
-    return frozenset(found)
-
-
 def shared_memory(drafts: Iterable[Draft]) -> int:
     """How many bytes of it are what a block shares."""
-    found = frozenset[Global]().union(*[draft.memory or memory_of(draft) for draft in drafts])
+    found = set[Global]().union(*[draft.memory for draft in drafts])
     return sum(g.count * max(1, g.element.bits // 8) for g in found if g.space == AddressSpace.SHARED)
 
 
-def assemble(kernel: Draft, target: Target) -> Program:
-    """The module of a kernel and all that it calls, with names and numbers given in order.
+def assemble(kernels: Sequence[Draft], target: Target) -> tuple[Module, list[dict[int, Site]]]:
+    """The module of kernels and all that they call, with names given in order; each one's sites, numbered.
 
     Raises:
-        CompileError: a block of it would take more shared memory than the target has.
+        CompileError: a block of one would take more shared memory than the target has.
     """
-    drafts = reached([kernel])
-    if kernel.memory and shared_memory([kernel]) > target.static_limit:
-        raise next(error for draft in reversed(drafts) for error in draft.refused)
-    names = {kernel.function.name}
-    for draft in drafts[:-1]:
+    drafts, names = reached(kernels), set[str]()
+    for draft in [*kernels, *(draft for draft in drafts if draft not in kernels)]:
         draft.function.name = _unique(draft.function.name, names)
-    module = Module(kernel.function.name, target.name, [draft.function for draft in drafts])
-    prints: list[PrintSite] = []
-    asserts: list[AssertSite] = []
-    memory: dict[Global, str] = {}
-    for draft in drafts:
-        for op, what in draft.refers:
+    module = Module(kernels[0].function.name, target.name, [draft.function for draft in drafts])
+    waiting, memory = set(drafts), dict[Global, str]()
+    sites: list[dict[int, Site]] = []
+    for kernel in kernels:
+        own = reached([kernel])
+        if kernel.memory and shared_memory([kernel]) > target.static_limit:
+            raise kernel.refused[0]
+        sites.append({})
+        for op, what in [refer for draft in own if draft in waiting for refer in draft.refers]:
             if isinstance(what, Draft):
                 op.attrs = {"callee": what.function.name}
             elif isinstance(what, Global):
@@ -111,17 +109,11 @@ def assemble(kernel: Draft, target: Target) -> Program:
                 memory[what] = name
                 op.attrs = {"global_name": name}
             else:
-                sites: list[PrintSite] | list[AssertSite] = prints if isinstance(what, PrintSite) else asserts
-                op.attrs = {"site": len(sites)}
-                sites.append(what)  # pyright: ignore[reportArgumentType]
-    return Program(
-        module,
-        kernel.function,
-        tuple(prints),
-        tuple(asserts),
-        frozenset[str]().union(*[draft.uses for draft in drafts]),
-        max(draft.dynamic_shared for draft in drafts),
-    )
+                number = sum(map(len, sites))
+                op.attrs = {"site": number}
+                sites[-1][number] = what
+        waiting.difference_update(own)
+    return module, sites
 
 
 def _unique(name: str, taken: set[str]) -> str:

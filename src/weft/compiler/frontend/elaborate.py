@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from weft.abi.artifact import AssertSite, Piece, PrintSite
+from weft.abi.artifact import AssertSite, Piece, Site
 from weft.compiler.frontend.containers import captured, check_large, restored
-from weft.compiler.frontend.draft import Draft, Program, assemble, memory_of, reached, shared_memory
+from weft.compiler.frontend.draft import Draft, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
@@ -49,7 +49,7 @@ def _staging() -> Staging:
 
 
 class Elaborator:
-    """Elaborates one kernel, and what it calls, for one target."""
+    """Elaborates kernels of one module, and what they call, for one target."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -58,10 +58,10 @@ class Elaborator:
         self.under_way: list[Draft] = []
 
     # -- what the language asks of the elaboration under way ------------------------------------
-    def refer(self, op: Op, what: Draft | Global | PrintSite | AssertSite) -> Op:
+    def refer(self, op: Op, what: Draft | Global | Site) -> Op:
         """Note what an operation names, where it is reached; ``assemble`` writes the name into it."""
         if _staging().live:
-            self.under_way[-1].refers.append((op, what))
+            self.under_way[-1].refer(op, what)
         return op
 
     def assert_site(self, pieces: tuple[Piece, ...]) -> AssertSite:
@@ -103,26 +103,26 @@ class Elaborator:
     # -- functions ------------------------------------------------------------------------------
     def kernel(
         self, kernel: Kernel[...], specs: Mapping[str, Spec], over: Over | None = None
-    ) -> tuple[Program, Over | None]:
-        """Elaborate a kernel for parameters of the given specs.
+    ) -> tuple[Draft, Over | None]:
+        """Elaborate one more kernel, for parameters of the given specs.
 
         For a launch over a range on hardware threads the kernel's entry is ``over.runner``'s code, and
         its body a function of the element's index; elsewhere the loops over threads end at the extents.
         A body that asks which thread runs it gets one element a thread: the range that it is elaborated
-        for comes back with it.
+        for comes back with it. What prints or asserts is each kernel's own, so that a site says whose it is.
         """
+        self.done = {key: draft for key, draft in self.done.items() if draft is not None and not draft.tells}
         fn = kernel.definition
         order = [(p.name, specs[p.name]) for p in parameters(fn)]
         f = Function(fn.name, [], kernel=True, over_rank=0 if over is None else over.rank)
         if over is None or over.runner is None:
-            draft = self._run(fn, order, f, stage(fn, True).run)
-            return assemble(draft, self.target), over
+            return self._run(fn, order, f, stage(fn, True).run), over
         body = (fn, "element", tuple(order))
         draft = self._over(fn, body, order, f, over)
-        if over.per_thread != (1, 1) and any(d.uses_thread for d in reached([_finished(self.done[body])])):
+        if over.per_thread != (1, 1) and _finished(self.done[body]).uses_thread:
             over = replace(over, per_thread=(1, 1))
             draft = self._over(fn, body, order, f, over)
-        return assemble(draft, self.target), over
+        return draft, over
 
     def _over(
         self, fn: Definition, body: object, order: list[tuple[str, Spec]], f: Function, over: Over
@@ -200,7 +200,7 @@ class Elaborator:
         types = tuple(leaf.type for leaf in made.result.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
         op = self.refer(b.emit("func.call", tuple(leaves), types), made)
-        if made.memory and not any(draft.refused for draft in reached([made])):
+        if made.memory:
             more = shared_memory(self.under_way) - before
             self.take_shared_memory(f"calling {fn.name} takes", more)
         return made.result.build(op.results)
@@ -305,7 +305,6 @@ class Elaborator:
             finally:
                 self.under_way.pop()
             if not b.learnt:
-                draft.memory = memory_of(draft)
                 return draft
             if restored(around):  # by a helper, perhaps, which then is no more done than they are
                 self.done = dict(list(self.done.items())[:done])

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -204,7 +205,7 @@ def host_machine() -> tuple[str, str, str]:
         return _backend().host_machine()
 
 
-def load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:
+def load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
     """Link an object file for this machine into the process; ``symbols`` are what it may call.
 
     Raises:
@@ -213,6 +214,6 @@ def load_object(code: bytes, entry: str, symbols: dict[str, int]) -> LoadedCode:
     backend = _backend()
     with _lock:
         try:
-            return LoadedCode(*backend.link(code, entry, symbols))
+            return LoadedCode(*backend.link(code, entries, symbols))
         except RuntimeError as error:
-            raise _error(f"{entry} cannot be linked", None, str(error)) from None
+            raise _error(f"{', '.join(entries)} cannot be linked", None, str(error)) from None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
-from weft.abi.artifact import AssertSite, PrintSite
+from weft.abi.artifact import Site
 from weft.compiler.ir.core import Module
 from weft.compiler.llvm import lower_control, lower_host, lower_machine, lower_memory
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
@@ -23,10 +23,9 @@ LOWER: LoweringTable = {
 def lower_module(
     module: Module,
     target: Target,
-    prints: Sequence[PrintSite],
-    asserts: Sequence[AssertSite],
+    sites: Mapping[int, Site],
     *,
     debug: bool = True,
 ) -> str:
-    """The LLVM IR of a verified module."""
-    return Lowering(LOWER, module, target, prints, asserts, debug=debug).run()
+    """The LLVM IR of a verified module, whose prints and assertions have these numbers."""
+    return Lowering(LOWER, module, target, sites, debug=debug).run()

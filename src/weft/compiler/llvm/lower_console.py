@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from weft.abi.console import ASSERTION, IDS, KERNEL, WORD, WRITTEN, Connection, Head
+from weft.abi.console import ASSERTION, IDS, MODULE, WORD, WRITTEN, Connection, Head
 from weft.abi.records import Fields
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import AddressSpace, FloatType
@@ -59,9 +59,9 @@ define internal {p} @weft.word({p} %c, i64 %at) alwaysinline nounwind {{
   ret {p} %p
 }}
 define internal void @weft.commit({p} %c, i64 %at, i64 %what) noinline nounwind {{
-  %numberp = getelementptr %weft.console, {p} @weft$console, i64 0, i32 {connection.kernel}
+  %numberp = getelementptr %weft.console, {p} @weft$console, i64 0, i32 {connection.module}
   %number = load i64, {p} %numberp, align 8
-  %high = shl i64 %number, {kernel}
+  %high = shl i64 %number, {module}
   %mine = or i64 %what, %high
   %word = or i64 %mine, {written}
   %p = call {p} @weft.word({p} %c, i64 %at)
@@ -101,7 +101,7 @@ _FACTS = {
     "head": Fields(Head),
     "connection": Fields(Connection),
     "first": ctypes.sizeof(Head) // WORD,
-    "kernel": KERNEL,
+    "module": MODULE,
     "written": WRITTEN,
     "assertion": ASSERTION,
 }

@@ -6,7 +6,7 @@ values are stored in 8-byte slots and the runtime is called, which formats with 
 
 from __future__ import annotations
 
-from weft.abi.artifact import AssertSite, PrintSite
+from weft.abi.artifact import Site
 from weft.abi.console import IDS
 from weft.abi.cpu_launch import CALLS
 from weft.abi.records import llvm_arguments
@@ -35,7 +35,7 @@ def _widened(lw: Lowering, v: Value, dtype: DType) -> tuple[str, str]:
     return name, "i64"
 
 
-def _dtypes(site: PrintSite | AssertSite) -> list[DType]:
+def _dtypes(site: Site) -> list[DType]:
     return [p[0] if isinstance(p, tuple) else p for p in site.pieces if not isinstance(p, str)]
 
 
@@ -46,12 +46,12 @@ def _declare(lw: Lowering, name: str) -> None:
 def _host_print(lw: Lowering, op: Op) -> None:
     number = op.int_attr("site")
     state, *values = op.operands
-    block = _packed(lw, values, lw.prints[number])
+    block = _packed(lw, values, lw.sites[number])
     _declare(lw, "weft$print")
     lw.put(f"call void @weft$print({lw.typed(state)}, i32 {number}, ptr {block})")
 
 
-def _packed(lw: Lowering, values: list[Value], site: PrintSite | AssertSite) -> str:
+def _packed(lw: Lowering, values: list[Value], site: Site) -> str:
     """The values in 8-byte slots; floats keep their own bits in the low end."""
     if not values:
         return "null"
@@ -68,12 +68,12 @@ def _packed(lw: Lowering, values: list[Value], site: PrintSite | AssertSite) -> 
 
 
 def _print(lw: Lowering, op: Op) -> None:
-    site = lw.prints[op.int_attr("site")]
+    site = lw.sites[op.int_attr("site")]
     console_print(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
 
 
 def _failed(lw: Lowering, op: Op) -> None:
-    site = lw.asserts[op.int_attr("site")]
+    site = lw.sites[op.int_attr("site")]
     console_failed(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
 
 
@@ -89,7 +89,7 @@ def _host_failed(lw: Lowering, op: Op) -> None:
     half = lw.new()
     lw.put(f"{half} = getelementptr inbounds i32, ptr {block}, i64 3")
     number = op.int_attr("site")
-    told = _packed(lw, values, lw.asserts[number])
+    told = _packed(lw, values, lw.sites[number])
     _declare(lw, "weft$assert")
     where = f"ptr {block}, ptr {half}, ptr {told}"
     lw.put(f"call void @weft$assert({lw.typed(state)}, i32 {number}, {where})")

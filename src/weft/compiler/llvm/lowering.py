@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from weft.abi.artifact import AssertSite, PrintSite
+from weft.abi.artifact import Site
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.ops import CASTS, FUNCTIONS
 from weft.compiler.ir.types import BF16, AddressSpace, PointerType, Type
@@ -63,16 +63,14 @@ class Lowering:
         table: LoweringTable,
         module: Module,
         target: Target,
-        prints: Sequence[PrintSite],
-        asserts: Sequence[AssertSite],
+        sites: Mapping[int, Site],
         *,
         debug: bool,
     ) -> None:
         self.table = table
         self.module = module
         self.target = target
-        self.prints = prints
-        self.asserts = asserts
+        self.sites = sites
         self.debug = DebugInfo(module) if debug else None
         self.declared: dict[str, str] = {}
         self.strings: dict[bytes, str] = {}

@@ -66,5 +66,5 @@ def _load(text: str, entry: str, symbols: dict[str, int]) -> tuple[int, object]:
         if not name.startswith("llvm.")
     }
     code = cached(text, target, lambda: emit(text, target, "object", passes=False).data)
-    loaded = load_object(code, entry, symbols | python)
-    return loaded.address, loaded
+    loaded = load_object(code, [entry], symbols | python)
+    return loaded.addresses[0], loaded

@@ -175,14 +175,16 @@ class CpuDevice:
         """Record work from now on."""
         return RecordedCapture()
 
-    def load(self, artifact: Artifact, kept: Kept = anew) -> CpuFunction:
+    def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CpuFunction, ...]:
         """Load an object file."""
         if artifact.format != "object":
             raise ValueError(f"the CPU runs object files, not {artifact.format}")
-        code = self._load_object(artifact.code, artifact.entry, externals())
-        if "function_pointer" in artifact.uses:
-            _pointed_at.append(code)
-        return CpuFunction(artifact, code)
+        kernels = artifact.kernels
+        loaded = self._load_object(artifact.code, [kernel.entry for kernel in kernels], externals())
+        if any("function_pointer" in kernel.uses for kernel in kernels):
+            _pointed_at.append(loaded)
+        found = zip(kernels, loaded.addresses, strict=True)
+        return tuple([CpuFunction(*one, loaded.keep) for one in found])
 
     def close(self) -> None:
         """Close all streams."""

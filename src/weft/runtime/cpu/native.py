@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from weft.abi.artifact import Artifact, LoadedCode
+from weft.abi.artifact import AssertSite, KernelInfo
 from weft.abi.cpu_launch import CALLS, LaunchBlock
 from weft.diagnostics import Diagnostic
 from weft.diagnostics.parted import Parting
@@ -34,27 +34,27 @@ class CpuFunction:
 
     max_threads_per_block = 1024
 
-    def __init__(self, artifact: Artifact, code: LoadedCode) -> None:
-        self.artifact = artifact
-        self.entry = _named(artifact, _ENTRY(code.address))
-        self.print_counts = tuple(value_count(site) for site in artifact.prints)
+    def __init__(self, kernel: KernelInfo, address: int, keep: object) -> None:
+        self.kernel = kernel
+        self.entry = _named(kernel, _ENTRY(address))
+        self.counts = {number: value_count(site) for number, site in kernel.sites.items()}
         self.thread_seconds: float | None = None
         """What one thread of the last launch took; it decides whether the next is shared."""
-        self._keep = code.keep
+        self._keep = keep
 
 
-def _named(artifact: Artifact, entry: Callable[[int, int], None]) -> Callable[[int, int], None]:
+def _named(kernel: KernelInfo, entry: Callable[[int, int], None]) -> Callable[[int, int], None]:
     """The entry, called by a function that has the kernel's name and place.
 
     Where a kernel ends the process by a wild access, the stacks that Python shows name it.
     """
-    file, line = artifact.place
+    file, line = kernel.place
 
     def call(first: int, second: int) -> None:
         entry(first, second)
 
     call.__code__ = call.__code__.replace(
-        co_name=artifact.signature.name, co_filename=file or "<kernel>", co_firstlineno=max(0, line - 1)
+        co_name=kernel.signature.name, co_filename=file or "<kernel>", co_firstlineno=max(0, line - 1)
     )
     return call
 
@@ -76,17 +76,17 @@ _ids = itertools.count(1)
 def _on_print(state: int, site: int, values: Any) -> None:
     running = _running[state]
     function = running.function
-    slots = values[: function.print_counts[site]]
-    running.console.write(format_print(function.artifact.prints[site], slots))
+    running.console.write(format_print(function.kernel.sites[site], values[: function.counts[site]]))
 
 
 def _on_assert(state: int, site: int, block: Any, thread: Any, values: Any) -> None:
     running = _running[state]
     if running.failures:
         return
-    artifact = running.function.artifact
-    slots = values[: value_count(artifact.asserts[site])]
-    running.failures.append(assertion_failed(artifact, site, block, thread, slots))
+    kernel, slots = running.function.kernel, values[: running.function.counts[site]]
+    failed = kernel.sites[site]
+    assert isinstance(failed, AssertSite)
+    running.failures.append(assertion_failed(kernel.signature.name, failed, block, thread, slots))
 
 
 def _on_parted(state: int, *what: Any) -> None:
@@ -104,7 +104,7 @@ def _on_parted(state: int, *what: Any) -> None:
     else:
         where = f"in block {block} it is {one} for thread {begin} and {other} for thread {thread}"
     parting = Parting.of(place.decode())
-    running.failures.append(parting.happened(running.function.artifact.signature.name, where))
+    running.failures.append(parting.happened(running.function.kernel.signature.name, where))
 
 
 _callbacks = {

@@ -9,10 +9,11 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from weft.abi.artifact import Artifact
-from weft.abi.console import ASSERTION, CONSOLE, IDS, KERNEL, KERNELS, WORD, WRITTEN, Connection, Head
+from weft.abi.artifact import AssertSite, KernelInfo, Site
+from weft.abi.console import ASSERTION, CONSOLE, IDS, MODULE, MODULES, WORD, WRITTEN, Connection, Head
 from weft.abi.records import place_of
 from weft.diagnostics import Diagnostic
 from weft.runtime.printing import Console, assertion_failed, format_print, value_count
@@ -32,7 +33,8 @@ class DeviceConsole:
     def __init__(self, primary: Primary) -> None:
         self._primary = primary
         self._lock = threading.Lock()
-        self._kernels: list[Artifact] = []
+        self._modules: list[dict[int, tuple[str, Site]]] = []
+        """Of each: whose a site is, and what it tells."""
         self._out = Console()
         cu, call = primary.cu, primary.call
         self._address = int(call(cu.cuMemAlloc, _HEAD + WORD * _WORDS))
@@ -43,12 +45,13 @@ class DeviceConsole:
         call(cu.cuMemsetD8Async, self._address, 0, _HEAD + WORD * _WORDS, self._stream)
         self._write("size", _WORDS)
 
-    def connect(self, module: Any, artifact: Artifact) -> None:
+    def connect(self, module: Any, kernels: Iterable[KernelInfo]) -> None:
         """Tell a module where the console is."""
         cu, call = self._primary.cu, self._primary.call
         with self._lock:
-            number = len(self._kernels)
-            self._kernels.append(artifact)
+            number = len(self._modules)
+            told = [(n, (k.signature.name, site)) for k in kernels for n, site in k.sites.items()]
+            self._modules.append(dict(told))
         place, size = call(cu.cuModuleGetGlobal, module, CONSOLE.encode())
         words = bytes(Connection(self._address, self._bell_address, number))
         call(cu.cuMemcpyHtoD, place, words, size)
@@ -74,18 +77,14 @@ class DeviceConsole:
         at, found = 0, list[Diagnostic]()
         while at < len(words) and words[at] & WRITTEN:
             head = words[at]
-            artifact = self._kernels[head >> KERNEL & KERNELS - 1]
-            site = head & (1 << KERNEL) - 1
-            if head & ASSERTION:
-                end_of_record = at + 1 + IDS + value_count(artifact.asserts[site])
-                ids, values = words[at + 1 : at + 1 + IDS], words[at + 1 + IDS : end_of_record]
-                found.append(assertion_failed(artifact, site, ids[:3], ids[3:], values))
-                at = end_of_record
+            kernel, site = self._modules[head >> MODULE & MODULES - 1][head & (1 << MODULE) - 1]
+            begin = at + 1 + (IDS if head & ASSERTION else 0)
+            ids, values = words[at + 1 : begin], words[begin : begin + value_count(site)]
+            if isinstance(site, AssertSite):
+                found.append(assertion_failed(kernel, site, ids[:3], ids[3:], values))
             else:
-                printed = artifact.prints[site]
-                count = value_count(printed)
-                self._out.write(format_print(printed, words[at + 1 : at + 1 + count]))
-                at += 1 + count
+                self._out.write(format_print(site, values))
+            at = begin + len(values)
         if at < len(words):
             self._bell.value = 1  # a kernel on another stream is about to write the rest
         self._clear(start, at)

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from weft.abi.artifact import Artifact
+from weft.abi.artifact import KernelInfo
 from weft.diagnostics import DeviceError, Diagnostic, WeftError
 from weft.runtime.cuda.console import DeviceConsole
 from weft.runtime.cuda.errors import FAULTS, Cuda, CudaFailure, fault_error, lost_error
@@ -37,14 +37,14 @@ class Queue:
 
     def __init__(self, handle: Any) -> None:
         self.handle = handle
-        self.launched: dict[str, Artifact] = {}
+        self.launched: dict[str, KernelInfo] = {}
         """The kernels launched since the last synchronisation, by their names."""
         self.failures: list[BaseException] = []
         """What host functions raised since then."""
         self.launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
         """The native code that also launches here."""
 
-    def take_launched(self) -> list[Artifact]:
+    def take_launched(self) -> list[KernelInfo]:
         """The kernels launched since the last call."""
         native = [used for one in self.launchers for used in one.take_used(int(self.handle))]
         taken = [*self.launched.values(), *native]
@@ -210,9 +210,9 @@ class Primary:
             for launcher in tuple(queue.launchers):
                 launcher.forget(int(queue.handle))
 
-    def take_launched(self) -> list[Artifact]:
+    def take_launched(self) -> list[KernelInfo]:
         """The kernels launched here that nobody has waited for."""
-        return [artifact for queue in tuple(self.queues) for artifact in queue.take_launched()]
+        return [kernel for queue in tuple(self.queues) for kernel in queue.take_launched()]
 
     def status_error(self, function: str, status: int) -> DeviceError:
         """``error`` for a status that native code has got."""

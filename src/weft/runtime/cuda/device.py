@@ -9,7 +9,7 @@ from weft.abi.artifact import Artifact
 from weft.runtime.cuda.errors import Cuda, CudaFailure
 from weft.runtime.cuda.graph import CudaCapture
 from weft.runtime.cuda.guest import GuestStream, guest_stream
-from weft.runtime.cuda.module import CudaFunction, load_function
+from weft.runtime.cuda.module import CudaFunction, load_functions
 from weft.runtime.cuda.stream import CudaStream
 from weft.runtime.driver import Device, DeviceInfo, DriverMissing, Kept, Stream, anew
 from weft.targets import TARGETS
@@ -147,9 +147,9 @@ class CudaDevice:
         assert isinstance(stream, CudaStream)
         return CudaCapture(self.primary, stream)
 
-    def load(self, artifact: Artifact, kept: Kept = anew) -> CudaFunction:
+    def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CudaFunction, ...]:
         """Assemble PTX and load it."""
-        return load_function(self.primary, artifact, kept)
+        return load_functions(self.primary, artifact, kept)
 
     def close(self) -> None:
         """Close the streams, and give the system back what is unused."""

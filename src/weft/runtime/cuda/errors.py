@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from weft.abi.artifact import Artifact
+from weft.abi.artifact import KernelInfo
 from weft.diagnostics import DeviceError, caller_location
 
 __all__ = [
@@ -117,11 +117,11 @@ def version_text(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
-def fault_error(failure: CudaFailure, launched: Mapping[str, Iterable[Artifact]]) -> DeviceError:
+def fault_error(failure: CudaFailure, launched: Mapping[str, Iterable[KernelInfo]]) -> DeviceError:
     """The error for a fault, which one of the kernels launched before has made, by their devices."""
     names = {
-        place: [repr(name) for name in dict.fromkeys(artifact.signature.name for artifact in artifacts)]
-        for place, artifacts in launched.items()
+        place: [repr(name) for name in dict.fromkeys(kernel.signature.name for kernel in kernels)]
+        for place, kernels in launched.items()
     }
     if len(names) == 1:
         [(device, found)] = names.items()

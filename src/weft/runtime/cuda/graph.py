@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from weft.abi.artifact import Artifact
+from weft.abi.artifact import KernelInfo
 from weft.diagnostics import WeftError
 from weft.runtime.cuda.context import Queue
 from weft.runtime.cuda.errors import CudaFailure
@@ -40,7 +40,7 @@ class _Held:
 
     def __init__(self) -> None:
         self.owners: list[object] = []
-        self.launched: dict[str, Artifact] = {}
+        self.launched: dict[str, KernelInfo] = {}
         self.replaying: list[Queue] = []
         """The stream that replays. Calls know this list and not what has it, which ends them when it goes."""
         self.calls: list[int] = []

@@ -1,4 +1,4 @@
-"""PTX to a function that can be launched."""
+"""PTX to functions that can be launched."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from weft.abi.artifact import Artifact
+from weft.abi.artifact import Artifact, KernelInfo
 from weft.diagnostics import DeviceError, caller_location
 from weft.runtime.cuda.errors import CudaFailure, version_text
 from weft.runtime.driver import Kept, anew
@@ -18,7 +18,7 @@ from weft.runtime.refuse import missing
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
-__all__ = ["CudaFunction", "load_function", "ptx_of_driver"]
+__all__ = ["CudaFunction", "load_functions", "ptx_of_driver"]
 
 _LOG_BYTES = 1 << 14
 _UNSUPPORTED_PTX = 222
@@ -51,14 +51,25 @@ def ptx_of_driver(version: int) -> int:
     return max((ptx for ptx, (needed, _) in _PTX.items() if needed <= version), default=73)
 
 
+class _Module:
+    """What the driver has loaded, for as long as any of its functions is there."""
+
+    def __init__(self, primary: Primary, handle: Any) -> None:
+        self.handle = handle
+        weakref.finalize(self, primary.memory.release, "module", handle).atexit = False
+
+
 class CudaFunction:
     """A kernel loaded on a GPU."""
 
-    def __init__(self, primary: Primary, artifact: Artifact, module: Any, handle: Any) -> None:
-        self.artifact = artifact
+    def __init__(self, primary: Primary, kernel: KernelInfo, module: _Module) -> None:
+        self.kernel = kernel
         self.primary = primary
-        self.handle = handle
-        self.count = len(artifact.signature.parameters)
+        self._module = module
+        self.handle = handle = primary.call(
+            primary.cu.cuModuleGetFunction, module.handle, kernel.entry.encode()
+        )
+        self.count = len(kernel.signature.parameters)
         attributes = primary.cu.CUfunction_attribute
 
         def attribute(name: str) -> int:
@@ -69,7 +80,6 @@ class CudaFunction:
         self.shared_bytes = attribute("CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES")
         self.local_bytes = attribute("CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES")
         self._dynamic = _WITHOUT_ASKING - self.shared_bytes
-        weakref.finalize(self, primary.memory.release, "module", module).atexit = False
 
     def allow_shared(self, dynamic: int) -> None:
         """Ask for so much dynamic shared memory, where it is more than a kernel has by default."""
@@ -80,7 +90,7 @@ class CudaFunction:
             self._dynamic = dynamic
 
 
-def load_function(primary: Primary, artifact: Artifact, kept: Kept = anew) -> CudaFunction:
+def load_functions(primary: Primary, artifact: Artifact, kept: Kept = anew) -> tuple[CudaFunction, ...]:
     """Have the driver assemble PTX, or take what it once made of it, and load that.
 
     Raises:
@@ -93,11 +103,10 @@ def load_function(primary: Primary, artifact: Artifact, kept: Kept = anew) -> Cu
     _check_version(primary, artifact, certain=False)
     key = [artifact.code, primary.info.name, primary.info.target, str(primary.cuda.version), _build()]
     code = kept(key, lambda: _assembled(primary, artifact))
-    module = primary.call(primary.cu.cuModuleLoadDataEx, code, 0, [], [])
-    if artifact.prints or artifact.asserts:
-        primary.console().connect(module, artifact)
-    handle = primary.call(primary.cu.cuModuleGetFunction, module, artifact.entry.encode())
-    return CudaFunction(primary, artifact, module, handle)
+    module = _Module(primary, primary.call(primary.cu.cuModuleLoadDataEx, code, 0, [], []))
+    if any(kernel.sites for kernel in artifact.kernels):
+        primary.console().connect(module.handle, artifact.kernels)
+    return tuple([CudaFunction(primary, kernel, module) for kernel in artifact.kernels])
 
 
 @functools.cache
@@ -118,10 +127,10 @@ def _assembled(primary: Primary, artifact: Artifact) -> bytes:
         option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
     }
     linker = primary.call(cu.cuLinkCreate, len(options), list(options), list(options.values()))
-    text = artifact.code + b"\0"
+    text, name = artifact.code + b"\0", artifact.kernels[0].entry.encode()
     kind = cu.CUjitInputType.CU_JIT_INPUT_PTX
     try:
-        primary.cuda(cu.cuLinkAddData, linker, kind, text, len(text), artifact.entry.encode(), 0, [], [])
+        primary.cuda(cu.cuLinkAddData, linker, kind, text, len(text), name, 0, [], [])
         address, size = primary.cuda(cu.cuLinkComplete, linker)
         return ctypes.string_at(address, size)
     except CudaFailure as failure:
@@ -135,11 +144,16 @@ def _assembled(primary: Primary, artifact: Artifact) -> bytes:
         primary.cuda(cu.cuLinkDestroy, linker)
 
 
+def _kernels(artifact: Artifact) -> str:
+    names = [repr(kernel.signature.name) for kernel in artifact.kernels]
+    return f"{'kernels' if len(names) > 1 else 'kernel'} {', '.join(names)}"
+
+
 def _refused(primary: Primary, artifact: Artifact, failure: CudaFailure, log: str) -> DeviceError:
-    name = artifact.signature.name
+    name = artifact.kernels[0].signature.name
     return DeviceError.at(
         "ptx-refused",
-        f"the NVIDIA driver cannot assemble kernel {name!r} for {primary.info.name} ({failure.name})",
+        f"the NVIDIA driver cannot assemble {_kernels(artifact)} for {primary.info.name} ({failure.name})",
         caller_location(),
         notes=tuple(f"it says: {line}" for line in log.splitlines()),
         hints=(f"`compile_info({name}, target={artifact.target!r})` shows the PTX",),
@@ -159,7 +173,7 @@ def _check_version(primary: Primary, artifact: Artifact, *, certain: bool) -> No
         hint += f": PTX {ptx / 10:.1f} came with CUDA {version_text(needed[0])}, driver {needed[1]}"
     raise missing(
         "driver-too-old",
-        f"kernel {artifact.signature.name!r} needs a driver that takes PTX {ptx / 10:.1f}; "
+        f"{_kernels(artifact)} needs a driver that takes PTX {ptx / 10:.1f}; "
         f"the one here is of CUDA {version_text(version)} and takes PTX up to {newest / 10:.1f}",
         notes=[f"{primary.info.name} was compiled for as {artifact.target}"],
         hints=[hint],

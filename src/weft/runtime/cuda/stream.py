@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from weft.abi.artifact import Artifact
+from weft.abi.artifact import KernelInfo
 from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
 from weft.runtime.cuda.attributes import launch_config
 from weft.runtime.cuda.context import Queue
@@ -161,8 +161,8 @@ class CudaStream:
         cu = self._enter()
         function, grid, block, arguments, shared_bytes, _, attributes = launch
         assert isinstance(function, CudaFunction)
-        queue, artifact = self._queue, function.artifact
-        queue.launched[artifact.signature.name] = artifact
+        queue, kernel = self._queue, function.kernel
+        queue.launched[kernel.signature.name] = kernel
         if block[0] * block[1] * block[2] > function.max_threads_per_block:
             limit = function.max_threads_per_block
             raise LaunchError(check_launch(self._primary.info, Dim(*grid), Dim(*block), kernel_threads=limit))
@@ -199,7 +199,7 @@ class CudaStream:
         """The driver's stream, and what is known of the work in it."""
         return self._queue
 
-    def replay(self, graph: Any, launched: Mapping[str, Artifact]) -> None:
+    def replay(self, graph: Any, launched: Mapping[str, KernelInfo]) -> None:
         """Queue a graph of the driver's, with the kernels that it launches, by their names."""
         cu = self._enter()
         self._queue.launched.update(launched)

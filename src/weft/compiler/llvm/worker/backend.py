@@ -10,7 +10,7 @@ import functools
 import itertools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import llvmlite.binding as _binding  # pyright: ignore[reportMissingTypeStubs]
@@ -179,8 +179,8 @@ _LINKS = 100
 _linkers: list[_Linker] = []
 
 
-def link(code: bytes, entry: str, symbols: dict[str, int]) -> tuple[int, object]:
-    """Put an object file into this process; gives the entry's address and what keeps it there."""
+def link(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> tuple[tuple[int, ...], object]:
+    """Put an object file into this process; gives the entries' addresses and what keeps it there."""
     if not _linkers:
         _linkers.append(_Linker())
     linker = _linkers[0]
@@ -192,6 +192,8 @@ def link(code: bytes, entry: str, symbols: dict[str, int]) -> tuple[int, object]
     for name, address in symbols.items():
         builder.import_symbol(name, address)
     builder.add_current_process()
-    builder.export_symbol(entry)
+    for entry in entries:
+        builder.export_symbol(entry)
     tracker = builder.link(linker.jit, f"weft{number}")
-    return tracker[entry], (linker.jit, tracker)  # a tuple gives up its last first
+    keep = linker.jit, tracker  # a tuple gives up its last first
+    return tuple([tracker[entry] for entry in entries]), keep
