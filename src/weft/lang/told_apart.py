@@ -12,7 +12,6 @@ import collections
 import dataclasses
 import enum
 import functools
-import hashlib
 import struct
 import sys
 import types
@@ -184,7 +183,11 @@ def state_of(value: Any) -> dict[str, Any]:
 
 def _short(data: bytes) -> bytes:
     """Bytes, or what stands for many of them."""
-    return data if len(data) <= _MANY else hashlib.sha256(data).digest()
+    if len(data) <= _MANY:
+        return data
+    from hashlib import sha256  # here, since it loads OpenSSL
+
+    return sha256(data).digest()
 
 
 def _parts_of_numpy(value: Any) -> list[Any] | None:
