@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_origin
 
-from weft.diagnostics import a_
+from weft.diagnostics import LaunchError, a_
 from weft.foreign.adopt import tensor_of, view
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.read import Unreadable, reader_of
@@ -23,7 +23,6 @@ from weft.lang.pointer import Pointer
 from weft.lang.signature import Parameter, parameters
 from weft.launch.context import DeviceContext
 from weft.layout import LayoutTensor
-from weft.runtime.refuse import refuse
 
 __all__ = ["as_buffer", "as_tensor", "torch_op"]
 
@@ -50,10 +49,10 @@ def as_tensor(array: Any, *, dynamic: bool = False) -> LayoutTensor[Any]:
     """
     found = _read(array)
     if min(found.strides, default=0) < 0:
-        raise refuse(
+        raise LaunchError.here(
             "array-strides",
             f"{found.describe()} has strides {found.strides}, of which one is below 0",
-            hints=[found.advice.contiguous],
+            found.advice.contiguous,
         )
     tensor = tensor_of(found)
     if not dynamic:
@@ -78,10 +77,10 @@ def as_buffer(array: Any) -> ForeignArray:
     """
     found = _read(array)
     if not found.is_row_major:
-        raise refuse(
+        raise LaunchError.here(
             "array-strides",
             f"{found.describe()} with shape {found.shape} and strides {found.strides} is not contiguous",
-            hints=[f"{found.advice.contiguous}, or use as_tensor, which honours strides"],
+            f"{found.advice.contiguous}, or use as_tensor, which honours strides",
         )
     return found
 
@@ -89,16 +88,16 @@ def as_buffer(array: Any) -> ForeignArray:
 def _read(array: Any) -> ForeignArray:
     read = reader_of(array)
     if read is None:
-        raise refuse(
+        raise LaunchError.here(
             "array-type",
             f"{a_(type(array).__name__)} is no array of another library",
-            hints=["pass what has __dlpack__ or __cuda_array_interface__, such as a NumPy array"],
+            "pass what has __dlpack__ or __cuda_array_interface__, such as a NumPy array",
             at=("array", 0),
         )
     try:
         return read(array)
     except Unreadable as found:
-        raise refuse("array-type", f"this is {found.found}", hints=[found.hint], at=("array", 0)) from None
+        raise LaunchError.here("array-type", f"this is {found.found}", found.hint, at=("array", 0)) from None
 
 
 # -- operations of PyTorch ----------------------------------------------------------------------------
@@ -142,7 +141,7 @@ def torch_op(
     """
     torch: Any = sys.modules.get("torch")
     if torch is None:
-        raise refuse("torch-op", "torch_op needs PyTorch", hints=["write `import torch` before"])
+        raise LaunchError.here("torch-op", "torch_op needs PyTorch", "write `import torch` before")
     op = _Operation(torch, kernel, dict(out or {}), tuple(mutates), (over, grid_dim, block_dim))
     made = torch.library.custom_op(name, op.run, mutates_args=op.mutates, schema=op.schema())
     made.register_fake(op.fake)
@@ -169,8 +168,8 @@ class _Operation:
         self.given = [p.name for p in self.free if p.name not in made]
         unknown = [n for n in (*made, *mutates) if n not in {p.name for p in self.free}]
         if unknown:
-            raise refuse(
-                "torch-op", f"{kernel.__name__} has no parameter `{unknown[0]}`", hints=["check the name"]
+            raise LaunchError.here(
+                "torch-op", f"{kernel.__name__} has no parameter `{unknown[0]}`", "check the name"
             )
 
     def schema(self) -> str:
@@ -231,10 +230,10 @@ def _torch_type(p: Parameter, alias: str | None) -> str:
             return "Tensor" if alias is None else f"Tensor({alias}!)"
         if issubclass(origin, Number) and origin.lanes == 1:
             return _SCHEMA[origin.dtype.kind]
-    raise refuse(
+    raise LaunchError.here(
         "torch-op",
         f"the parameter `{p.name}` is of a type that no operation of PyTorch has",
-        hints=["take tensors and numbers, and bind what is Comptime before"],
+        "take tensors and numbers, and bind what is Comptime before",
     )
 
 

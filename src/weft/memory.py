@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast, overload
 
+from weft.diagnostics import refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.allocate import dynamic_shared_memory as _dynamic
 from weft.lang.allocate import local_memory, shared_memory
 from weft.lang.elements import element_of, placed
-from weft.lang.errors import refuse
 from weft.lang.intrinsics import current_target
 from weft.lang.machine import note_dynamic_shared
 from weft.lang.number import Number

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, cast, overload
 
-from weft.diagnostics import a_
+from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
@@ -19,7 +19,6 @@ from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.drivers import default_api
 from weft.runtime.host_buffer import HostBuffer
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -207,31 +206,31 @@ class Tensor(Generic[T]):
         import numpy as np
 
         if not hasattr(source, "__dlpack__"):
-            raise refuse(
+            raise LaunchError.here(
                 "dlpack",
                 f"{a_(type(source).__name__)} does not offer its memory by __dlpack__",
-                hints=["Tensor.from_numpy(...) copies anything that NumPy makes an array of"],
+                "Tensor.from_numpy(...) copies anything that NumPy makes an array of",
             )
         kind = source.__dlpack_device__()[0]
         if kind in (dlpack.CUDA, dlpack.CUDA_MANAGED):
             return _from_gpu(source)
         if kind not in (dlpack.CPU, dlpack.CUDA_HOST):
-            raise refuse(
+            raise LaunchError.here(
                 "dlpack",
                 "the array's memory is neither the host's nor a GPU's",
-                hints=["copy it to the host first"],
+                "copy it to the host first",
             )
         if getattr(getattr(source, "flags", None), "writeable", True) is False:
-            raise refuse("dlpack", "the array is read-only", hints=["copy it with Tensor.from_numpy(...)"])
+            raise LaunchError.here("dlpack", "the array is read-only", "copy it with Tensor.from_numpy(...)")
         try:
             array: npt.NDArray[Any] = np.from_dlpack(source)
         except (BufferError, RuntimeError, TypeError) as error:
-            raise refuse("dlpack", f"the array's memory cannot be shared: {error}") from error
+            raise LaunchError.here("dlpack", f"the array's memory cannot be shared: {error}") from error
         if not array.flags.c_contiguous:
-            raise refuse(
+            raise LaunchError.here(
                 "dlpack",
                 f"the array of shape {array.shape} with strides {array.strides} bytes is not contiguous",
-                hints=["copy it with Tensor.from_numpy(...)"],
+                "copy it with Tensor.from_numpy(...)",
             )
         place = cpu()
         dtype = as_dtype(array.dtype.name)
@@ -394,13 +393,13 @@ class Tensor(Generic[T]):
 
     def _elements(self, what: str) -> npt.NDArray[Any]:
         if not self.device.context.info.shares_host:
-            raise refuse(
+            raise LaunchError.here(
                 "device-element",
                 f"{what} needs them on the CPU; this tensor is on {self.device.name}",
-                hints=["take tensor.to(cpu()) first"],
+                "take tensor.to(cpu()) first",
             )
         if self.dtype.kind == "bfloat":
-            raise refuse("device-element", "NumPy has no bfloat16", hints=["tensor.numpy() holds the bits"])
+            raise LaunchError.here("device-element", "NumPy has no bfloat16", "tensor.numpy() holds the bits")
         return self.numpy()
 
 
@@ -409,14 +408,14 @@ def _from_gpu(source: Any) -> Tensor[Any]:
     try:
         array = None if read is None else read(source)
     except Unreadable as found:
-        raise refuse("dlpack", f"this is {found.found}", hints=[found.hint]) from None
+        raise LaunchError.here("dlpack", f"this is {found.found}", found.hint) from None
     if array is None:
-        raise refuse("dlpack", f"{a_(type(source).__name__)} is not read by weft", hints=["copy it first"])
+        raise LaunchError.here("dlpack", f"{a_(type(source).__name__)} is not read by weft", "copy it first")
     if not array.is_row_major:
-        raise refuse(
+        raise LaunchError.here(
             "dlpack",
             f"the array of shape {array.shape} with strides {array.strides} is not contiguous",
-            hints=[array.advice.contiguous],
+            array.advice.contiguous,
         )
     place = cpu() if array.api is None else _device(array.api, array.device_id or 0)
     array.lend(place.context)
@@ -514,10 +513,10 @@ def _as_device(device: Device | DeviceContext | None) -> Device:
         return device
     if isinstance(device, DeviceContext):  # pyright: ignore[reportUnnecessaryIsInstance]
         return Device(device)
-    raise refuse(
+    raise LaunchError.here(
         "tensor-device",
         f"a tensor is on a Device, not on {a_(type(device).__name__)}",
-        hints=["write cpu(), accelerator(), or give a DeviceContext"],
+        "write cpu(), accelerator(), or give a DeviceContext",
     )
 
 
@@ -529,9 +528,9 @@ def _as_shape(shape: Shape) -> tuple[int, ...]:
     except TypeError:
         extents = (-1,)
     if min(extents, default=0) < 0:
-        raise refuse(
+        raise LaunchError.here(
             "tensor-shape",
             f"a shape is one extent or a tuple of them, each 0 or more; {shape!r} is none",
-            hints=["write e.g. Tensor(Float32, (height, width))"],
+            "write e.g. Tensor(Float32, (height, width))",
         )
     return extents

@@ -12,20 +12,20 @@ import weft
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(weft.__file__).parent
 PAGE = ROOT / "docs" / "errors.md"
-SAYING = frozenset({"Diagnostic", "missing", "problem", "refuse", "report"})
+SAYING = frozenset({"Diagnostic", "problem", "refuse", "report"})
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)*")
 ROW = re.compile(r"^\| `([a-z0-9-]+)` \|(.+)\|(.+)\|$", re.MULTILINE)
 
 
 def says(call: ast.Call) -> bool:
-    """Whether a call makes a diagnostic, whose code is among its first arguments."""
+    """Whether a call makes a diagnostic, whose code is among its first two arguments."""
     func = call.func
     if isinstance(func, ast.Name):
         return func.id in SAYING
     if not isinstance(func, ast.Attribute):
         return False
     held = ast.unparse(func.value)
-    if func.attr == "at":
+    if func.attr in ("at", "here"):
         return held.endswith("Error")
     return (func.attr == "add" and held.endswith("problems")) or func.attr in SAYING
 
@@ -39,7 +39,7 @@ def slugs(node: ast.AST) -> Iterator[str]:
 def codes(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and says(node):
-            for argument in node.args[:3]:
+            for argument in node.args[:2]:
                 if isinstance(argument, (ast.Constant, ast.IfExp)):
                     yield from slugs(argument)
             for keyword in node.keywords:
@@ -66,11 +66,12 @@ def test_codes_are_found() -> None:
     lines = [
         'refuse("a-b", "some text")',
         'CompileError.at("c", "d e")',
+        'raise LaunchError.here("k", "l m")',
         'problems.add("f", "g")',
         'x.add("j")',
     ]
     text = "\n".join(lines)
-    assert set(codes(ast.parse(text))) - {"g"} == {"a-b", "c", "f"}
+    assert set(codes(ast.parse(text))) - {"g"} == {"a-b", "c", "f", "k"}
 
 
 def test_table_is_complete() -> None:

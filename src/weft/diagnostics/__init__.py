@@ -8,7 +8,9 @@ from weft.diagnostics.errors import (
     PerformanceWarning,
     WeftError,
     a_,
+    elaborating,
     nearest,
+    refuse,
 )
 from weft.diagnostics.location import (
     Location,
@@ -37,9 +39,11 @@ __all__ = [
     "a_",
     "caller_location",
     "character_column",
+    "elaborating",
     "frame_location",
     "is_internal",
     "nearest",
+    "refuse",
     "render",
     "render_all",
 ]

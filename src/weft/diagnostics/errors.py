@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Self
+import threading
+from collections.abc import Iterable, Sequence
+from typing import NoReturn, Self
 
 from weft.diagnostics import hook
 from weft.diagnostics.diagnostic import Diagnostic, Label
-from weft.diagnostics.location import Location
+from weft.diagnostics.location import Location, caller_location
 from weft.diagnostics.render import render_all
 
-__all__ = ["CompileError", "DeviceError", "LaunchError", "WeftError", "a_", "nearest"]
+__all__ = [
+    "CompileError",
+    "DeviceError",
+    "LaunchError",
+    "WeftError",
+    "a_",
+    "elaborating",
+    "nearest",
+    "refuse",
+]
 
 
 class WeftError(Exception):
@@ -45,6 +55,29 @@ class WeftError(Exception):
         labels = () if location is None else (Label(location, label),)
         return cls(Diagnostic(code, message, labels, tuple(notes), tuple(hints)))
 
+    @classmethod
+    def here(
+        cls,
+        code: str,
+        message: str,
+        hint: str | Sequence[str] = "",
+        *,
+        notes: Iterable[str] = (),
+        at: tuple[str, int] | None = None,
+        label: str = "",
+    ) -> Self:
+        """An error about the call that the user's program is making.
+
+        ``at`` names the argument of it that is meant, and its position.
+        """
+        place = caller_location()
+        if place is not None and at is not None:
+            from weft.diagnostics.wrote import argument_place
+
+            named = argument_place(place, at[0])
+            place = named if named is not place else argument_place(place, at[1])
+        return cls.at(code, message, place, label, notes, _hints(hint))
+
     def __str__(self) -> str:
         return render_all(self.diagnostics)
 
@@ -73,6 +106,45 @@ class DeviceError(WeftError):
     """A device is missing, or its driver reported a failure."""
 
     __module__ = "weft"
+
+
+def _hints(hint: str | Sequence[str]) -> Sequence[str]:
+    return ((hint,) if hint else ()) if isinstance(hint, str) else hint
+
+
+class _Elaborating(threading.local):
+    """Whether this thread elaborates a kernel, so that its errors are placed by who knows the line."""
+
+    now = False
+
+
+elaborating = _Elaborating()
+
+
+def refuse(
+    code: str,
+    message: str,
+    hint: str | Sequence[str] = "",
+    *,
+    notes: Iterable[str] = (),
+    part: object = None,
+) -> NoReturn:
+    """Stop with a diagnostic at the user's expression: how the language and its library say no.
+
+    Message, notes and hint may hold ``LEFT``, ``VALUE`` and so on, which become what the user wrote
+    there. ``part`` says what of the expression to underline: one of these, or a literal in it.
+
+    Raises:
+        CompileError: always. In a kernel it has no place yet.
+    """
+    diagnostic = Diagnostic(code, message, notes=tuple(notes), hints=tuple(_hints(hint)))
+    if not elaborating.now:
+        from weft.diagnostics.wrote import resolved
+
+        raise CompileError(resolved(diagnostic, caller_location(), part))
+    error = CompileError(diagnostic)
+    error.part = part
+    raise error
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:

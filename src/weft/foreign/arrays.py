@@ -5,9 +5,9 @@ from __future__ import annotations
 import mmap
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.lang.number import number_class
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -129,10 +129,10 @@ class ForeignArray:
         """
         wrong = self.misplaced(context)
         if wrong is not None:
-            raise refuse(
+            raise LaunchError.here(
                 "array-device",
                 f"{self.describe()} is on {wrong[0]}; this context uses memory of {context.api}:{context.id}",
-                hints=[wrong[1]],
+                wrong[1],
             )
         return True
 
@@ -176,7 +176,7 @@ class HostArray(ForeignArray):
 
     def __setitem__(self, index: int, value: Any) -> None:
         if self.read_only:
-            raise refuse("array-readonly", f"the {self.made_by} is read-only", hints=[self.read_only])
+            raise LaunchError.here("array-readonly", f"the {self.made_by} is read-only", self.read_only)
         self.numpy()[index] = value
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics import LaunchError
 from weft.foreign.arrays import ForeignArray, HostArray
 from weft.foreign.order import Ordered
 from weft.foreign.read import Unreadable, reader_of
 from weft.runtime.buffers import Buffer, DeviceBuffer
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -42,18 +42,18 @@ def _end(context: BaseContext, end: Any, name: str, found: list[ForeignArray]) -
     try:
         array = read(end)
     except Unreadable as wrong:
-        raise refuse("copy-type", f"{name} is {wrong.found}", hints=[wrong.hint], at=at) from None
+        raise LaunchError.here("copy-type", f"{name} is {wrong.found}", wrong.hint, at=at) from None
     if not array.is_row_major:
-        raise refuse(
+        raise LaunchError.here(
             "copy-contiguous",
             f"{name} is {array.describe()} of shape {array.shape} with strides {array.strides}, "
             "not one contiguous stretch in row-major order",
-            hints=[array.advice.contiguous],
+            array.advice.contiguous,
             at=at,
         )
     if name == "dst" and array.read_only:
-        raise refuse(
-            "copy-readonly", f"dst is {array.describe()} and read-only", hints=[array.read_only], at=at
+        raise LaunchError.here(
+            "copy-readonly", f"dst is {array.describe()} and read-only", array.read_only, at=at
         )
     found.append(array)
     if isinstance(array, HostArray):

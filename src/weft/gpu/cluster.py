@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast, overload
 
-from weft.lang.errors import refuse
+from weft.diagnostics import refuse
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm, llvm_intrinsic
 from weft.lang.machine import uses_thread

@@ -21,10 +21,10 @@ Example:
 from __future__ import annotations
 
 from weft.atomic import Atomic
+from weft.diagnostics import refuse
 from weft.gpu.indices import block_idx, grid_dim, thread_idx
 from weft.gpu.sync import barrier
 from weft.lang.decorators import func
-from weft.lang.errors import refuse
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.machine import note_use
 from weft.lang.pointer import AddressSpace, Pointer

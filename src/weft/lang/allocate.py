@@ -5,8 +5,8 @@ from __future__ import annotations
 from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Global
 from weft.compiler.ir.types import I8, pointer
+from weft.diagnostics import refuse
 from weft.dtype import DType
-from weft.lang.errors import refuse
 from weft.lang.machine import dynamic_shared
 from weft.lang.pointer import AddressSpace, Pointer, memory_type
 from weft.targets import Target

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import Type
-from weft.lang.errors import refuse
+from weft.diagnostics import refuse
 
 __all__ = ["check_operands"]
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ov
 from weft.compiler.ir.builder import maybe_current
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
-from weft.diagnostics import LaunchError, a_, caller_location, nearest
+from weft.diagnostics import LaunchError, a_, caller_location, nearest, refuse
 from weft.lang.above import above
-from weft.lang.errors import refuse
 from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
 

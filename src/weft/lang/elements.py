@@ -10,9 +10,9 @@ from typing import Any, get_origin
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I8, I64, of_dtype
+from weft.diagnostics import STORED, a_, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang import arith
-from weft.lang.errors import STORED, a_, refuse
 from weft.lang.number import number_class, to_type
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, build_each, spec_of
 from weft.lang.structs import StructSpec, is_struct, struct_fields

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from weft.compiler.ir.builder import maybe_current
-from weft.lang.errors import a_, refuse
+from weft.diagnostics import a_, refuse
 from weft.lang.fold import has_lanes
 from weft.lang.number import Number
 

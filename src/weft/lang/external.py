@@ -11,11 +11,11 @@ from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Function, Value
 from weft.compiler.ir.types import I32, I64, IntType, PointerType, pointer
 from weft.compiler.source.definition import MISSING
+from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.decorators import Func
 from weft.lang.elements import same_elements
-from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.intrinsics import Feature, current_target
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace

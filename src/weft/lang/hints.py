@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.lang.errors import LEFT, RIGHT, VALUE, a_
+from weft.diagnostics import LEFT, RIGHT, VALUE, a_
 
 __all__ = ["conversion_hint", "kind_of", "meeting_hint", "operand_hint"]
 

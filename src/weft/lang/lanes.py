@@ -9,9 +9,9 @@ from weft.abi.formats import wrap
 from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32, Type, of_dtype
+from weft.diagnostics import INDEX, OBJECT, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
-from weft.lang.errors import INDEX, OBJECT, a_, refuse
 from weft.lang.fold import has_lanes, selected
 from weft.lang.number import CLASSES, Number, constant, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.compiler.ir.builder import Builder, current, maybe_current
 from weft.compiler.ir.types import I64, pointer
-from weft.lang.errors import refuse
+from weft.diagnostics import refuse
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt8
 

@@ -16,10 +16,9 @@ from weft.abi.formats import bits_of, from_bits, wrap
 from weft.compiler.ir.builder import Builder, current, maybe_current
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import of_dtype
-from weft.diagnostics import CompileError
+from weft.diagnostics import LEFT, OBJECT, RIGHT, STORED, VALUE, CompileError, a_, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith, weak
-from weft.lang.errors import LEFT, OBJECT, RIGHT, STORED, VALUE, a_, refuse
 from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.operators import Operators

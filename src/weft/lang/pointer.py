@@ -7,10 +7,10 @@ from typing import Any, Generic, TypeVar, overload
 from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I64, AddressSpace, Type, of_dtype, pointer
+from weft.diagnostics import INDEX, OBJECT, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
 from weft.lang.elements import element_of, load_element, moved, placed, store_element
-from weft.lang.errors import INDEX, OBJECT, refuse
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
 from weft.lang.python_number import python_number

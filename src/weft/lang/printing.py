@@ -9,9 +9,8 @@ from typing import Any, cast
 from weft.abi.artifact import Piece, PrintSite
 from weft.compiler.ir.builder import current, maybe_current
 from weft.compiler.ir.core import Value
-from weft.diagnostics import is_internal
+from weft.diagnostics import a_, is_internal, refuse
 from weft.dtype import DType
-from weft.lang.errors import a_, refuse
 from weft.lang.host import host_object
 from weft.lang.number import Number, value_of
 from weft.lang.spec import is_composite, spec_of

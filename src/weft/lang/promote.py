@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.abi.formats import wrap
+from weft.diagnostics import a_, refuse
 from weft.dtype import DType
-from weft.lang.errors import a_, refuse
 
 if TYPE_CHECKING:
     from weft.lang.number import Number

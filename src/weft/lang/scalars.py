@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from weft.diagnostics import refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.any_lanes import any_lanes
-from weft.lang.errors import refuse
 from weft.lang.number import CLASSES, Number, number_class
 
 __all__ = [

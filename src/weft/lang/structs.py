@@ -12,11 +12,10 @@ from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform
 from weft.compiler.ir.builder import current, maybe_current
 from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of
-from weft.diagnostics import CompileError, caller_location, nearest
+from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
 from weft.lang.equality import compare_fields
-from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from weft.lang.errors import refuse
+from weft.diagnostics import refuse
 
 __all__ = ["TOKEN", "RunTimeText", "marked"]
 

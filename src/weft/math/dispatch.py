@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from weft.diagnostics import refuse
 from weft.dtype import DType
 from weft.lang import no_contraction
-from weft.lang.errors import refuse
 from weft.lang.number import Number, unify
 
 __all__ = ["floating", "is_plain", "meet"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, TypeVar, overload
 
+from weft.diagnostics import refuse
 from weft.lang import func
 from weft.lang import iota as lane_numbers
-from weft.lang.errors import refuse
 from weft.lang.number import Number, NumberLike
 from weft.math import ops, plain
 from weft.math.dispatch import floating, is_plain, meet

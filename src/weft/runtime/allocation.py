@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import weakref
 
+from weft.diagnostics import DeviceError
 from weft.runtime.driver import Device, OutOfMemory
-from weft.runtime.refuse import missing
 
 __all__ = ["Allocation", "readable_bytes"]
 
@@ -38,11 +38,11 @@ class Allocation:
         except OutOfMemory as error:
             free = "" if error.free is None else f"; {readable_bytes(error.free)} are free"
             place = "host memory" if host else f"memory on {device.info.name}"
-            raise missing(
+            raise DeviceError.here(
                 "out-of-memory",
                 f"no {place} for {readable_bytes(nbytes)}{free}",
                 label="asked for here",
-                hints=["free buffers by `close()`, or work on a part at a time"],
+                hint="free buffers by `close()`, or work on a part at a time",
             ) from error
         weakref.finalize(self, give_back, self.address).atexit = False
 

@@ -9,7 +9,6 @@ from weft.abi.artifact import KernelInfo
 from weft.diagnostics import Diagnostic, LaunchError
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo, LaunchAttributes
-from weft.runtime.refuse import refuse
 from weft.targets import Feature, find_target
 
 __all__ = ["check_uses", "launch_attributes"]
@@ -134,32 +133,32 @@ def check_uses(
     """
     name, uses = kernel.signature.name, kernel.uses
     if shared_bytes < kernel.dynamic_shared:
-        raise refuse(
+        raise LaunchError.here(
             "shared-memory",
             f"{name} takes at least {kernel.dynamic_shared} bytes of dynamic shared memory; "
             f"the launch gives {shared_bytes}",
-            hints=[f"write shared_mem_bytes={kernel.dynamic_shared}, or more for parts behind these"],
+            f"write shared_mem_bytes={kernel.dynamic_shared}, or more for parts behind these",
             at=("shared_mem_bytes", 0),
         )
     if kernel.shared + shared_bytes > info.max_shared_bytes:
-        raise refuse(
+        raise LaunchError.here(
             "shared-memory",
             f"{name} has {kernel.shared} bytes of shared memory of its own, and the launch gives "
             f"{shared_bytes}; {info.name} allows {info.max_shared_bytes} together",
-            hints=[f"write shared_mem_bytes={max(0, info.max_shared_bytes - kernel.shared)} or less"],
+            f"write shared_mem_bytes={max(0, info.max_shared_bytes - kernel.shared)} or less",
             at=("shared_mem_bytes", 0),
         )
     if "grid_sync" in uses and (attributes is None or not attributes.cooperative):
-        raise refuse(
+        raise LaunchError.here(
             "cooperative",
             f"{name} calls grid_sync(), for which all blocks of the launch must run at once",
-            hints=["write cooperative=True at the launch"],
+            "write cooperative=True at the launch",
             at=("cooperative", 0),
         )
     if attributes is not None and attributes.pdl and "wait_on_dependent_grids" not in uses:
-        raise refuse(
+        raise LaunchError.here(
             "pdl-wait",
             f"{name} may begin before earlier work has ended, but never waits for it",
-            hints=["call wait_on_dependent_grids() before it uses memory that others use, or leave out pdl"],
+            "call wait_on_dependent_grids() before it uses memory that others use, or leave out pdl",
             at=("pdl", 0),
         )

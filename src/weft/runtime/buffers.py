@@ -5,11 +5,10 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
-from weft.diagnostics import a_
+from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.runtime.allocation import Allocation
 from weft.runtime.dim import as_index
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -77,10 +76,10 @@ class Buffer(Generic[T]):
             LaunchError: the buffer is closed.
         """
         if self._allocation is None:
-            raise refuse(
+            raise LaunchError.here(
                 "buffer-closed",
                 f"this {self.called} of {self._size} {self.dtype} is closed",
-                hints=["use it before close() or inside its `with`; queued work may still be running then"],
+                "use it before close() or inside its `with`; queued work may still be running then",
             )
         return self._allocation
 
@@ -143,19 +142,19 @@ class Buffer(Generic[T]):
         """
         first, count = as_index(offset), as_index(size)
         if first is None or count is None:
-            raise refuse(
+            raise LaunchError.here(
                 "sub-buffer-bounds",
                 f"sub_buffer({offset!r}, {size!r}) is not given two ints",
                 notes=["sub_buffer takes the first element and the number of elements"],
-                hints=["divide with `//` and convert with `int(...)`"],
+                hint="divide with `//` and convert with `int(...)`",
             )
         offset, size = first, count
         if offset < 0 or size < 0 or offset + size > self._size:
-            raise refuse(
+            raise LaunchError.here(
                 "sub-buffer-bounds",
                 f"sub_buffer({offset}, {size}) reaches outside the buffer, which has {self._size} elements",
                 notes=["sub_buffer takes the first element and the number of elements"],
-                hints=[f"at most {max(0, self._size - max(0, offset))} elements are left from there"],
+                hint=f"at most {max(0, self._size - max(0, offset))} elements are left from there",
             )
         address = self._address + offset * self.dtype.itemsize
         return type(self)(self.context, self.dtype, self.allocation, address, size)
@@ -181,10 +180,10 @@ class Buffer(Generic[T]):
             LaunchError: this is no layout.
         """
         if not hasattr(layout, "tensor"):
-            raise refuse(
+            raise LaunchError.here(
                 "tensor-layout",
                 f"a buffer is seen through a Layout, not through {a_(type(layout).__name__)}",
-                hints=[f"write Layout.row_major{layout!r}" if isinstance(layout, tuple) else "make a Layout"],
+                f"write Layout.row_major{layout!r}" if isinstance(layout, tuple) else "make a Layout",
             )
         return layout.tensor(self)
 
@@ -203,30 +202,28 @@ class DeviceBuffer(Buffer[T]):
 
     def __getitem__(self, part: slice) -> DeviceBuffer[T]:
         if not isinstance(part, slice):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise refuse(
+            raise LaunchError.here(
                 "device-element",
                 "elements of a DeviceBuffer are on the device and cannot be read one by one",
-                hints=["use `with buffer.map_to_host() as host:`, or copy to a host buffer or NumPy array"],
+                "use `with buffer.map_to_host() as host:`, or copy to a host buffer or NumPy array",
             )
         start, stop, step = part.indices(self._size)
         if step != 1:
-            raise refuse(
+            raise LaunchError.here(
                 "buffer-step",
                 f"a part of a buffer is contiguous; the slice has step {step}",
-                hints=["leave out the step, and take every so many elements in the kernel"],
+                "leave out the step, and take every so many elements in the kernel",
             )
         return self.sub_buffer(start, max(0, stop - start))
 
     if not TYPE_CHECKING:
 
         def __setitem__(self, part: object, value: object) -> None:
-            raise refuse(
+            raise LaunchError.here(
                 "device-element",
                 "elements of a DeviceBuffer are on the device and cannot be assigned from the host",
-                hints=[
-                    "fill it by `buffer.enqueue_fill(value)`, copy an array into it by `ctx.enqueue_copy`, "
-                    "or use `with buffer.map_to_host() as host:`"
-                ],
+                "fill it by `buffer.enqueue_fill(value)`, copy an array into it by `ctx.enqueue_copy`, "
+                "or use `with buffer.map_to_host() as host:`",
             )
 
     def map_to_host(self) -> MappedBuffer[T]:
@@ -271,10 +268,10 @@ class MappedBuffer(Generic[T]):
             LaunchError: the context is capturing.
         """
         if self._device.context.recording is not None:
-            raise refuse(
+            raise LaunchError.here(
                 "capture-synchronize",
                 "map_to_host waits for the device, and within a capture nothing runs",
-                hints=["copy it to a host buffer: `ctx.enqueue_copy(dst=host, src=buffer)`"],
+                "copy it to a host buffer: `ctx.enqueue_copy(dst=host, src=buffer)`",
             )
 
     def __enter__(self) -> HostBuffer[T]:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 from weft.abi.formats import pack
-from weft.diagnostics import DeviceError, a_
+from weft.diagnostics import DeviceError, LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.runtime import drivers
 from weft.runtime.allocation import Allocation
@@ -19,7 +19,6 @@ from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.peers import PeerAccess
-from weft.runtime.refuse import missing, refuse
 from weft.runtime.streams import DeviceEvent, DeviceStream
 
 __all__ = ["BaseContext"]
@@ -71,10 +70,10 @@ class BaseContext(PeerAccess):
         number = as_index(device_id)
         if number is None:
             named = isinstance(device_id, str) and device_id in drivers.DRIVERS
-            raise refuse(
+            raise LaunchError.here(
                 "device-id",
                 f"device_id is a device's number, an int; {device_id!r} is {a_(type(device_id).__name__)}",
-                hints=[f"write api={device_id!r}" if named else "count from 0"],
+                f"write api={device_id!r}" if named else "count from 0",
                 at=("device_id", 0),
             )
         device_id = number
@@ -86,10 +85,10 @@ class BaseContext(PeerAccess):
         count = driver.device_count()
         if not 0 <= device_id < count:
             has = "one device, number 0" if count == 1 else f"{count} devices, numbered from 0"
-            raise missing(
+            raise DeviceError.here(
                 "device-id",
                 f"there is no device {device_id} of api {driver.api!r}; this machine has {has}",
-                hints=["leave device_id out to take the first"],
+                "leave device_id out to take the first",
                 at=("device_id", 0),
             )
         self._api = driver.api
@@ -212,34 +211,32 @@ class BaseContext(PeerAccess):
     def _allocate(self, like: Any, size: SupportsIndex, *, host: bool) -> tuple[DType, Allocation, int, int]:
         device = self.device
         if self.recording is not None:
-            raise refuse(
+            raise LaunchError.here(
                 "capture-allocate",
                 "a capture allocates no memory: a graph uses the same memory at every replay",
-                hints=["create buffers before the `with ctx.capture() as graph:` block"],
+                "create buffers before the `with ctx.capture() as graph:` block",
             )
         try:
             dtype = as_dtype(like)
         except TypeError as error:
-            raise refuse(
-                "buffer-dtype", str(error), hints=[_element_hint(like, size)], at=("dtype", 0)
+            raise LaunchError.here(
+                "buffer-dtype", str(error), _element_hint(like, size), at=("dtype", 0)
             ) from error
         count = as_index(size)
         if count is None:
-            raise refuse(
+            raise LaunchError.here(
                 "buffer-size",
                 f"a buffer's size is its number of elements, an int; {size!r} is none",
-                hints=[
-                    "write their product"
-                    if isinstance(size, (tuple, list))
-                    else "divide with `//` and convert with `int(...)`"
-                ],
+                "write their product"
+                if isinstance(size, (tuple, list))
+                else "divide with `//` and convert with `int(...)`",
                 at=("size", 1),
             )
         if count < 0:
-            raise refuse(
+            raise LaunchError.here(
                 "buffer-size",
                 f"a buffer cannot have {count} elements",
-                hints=["write a size of 0 or more"],
+                "write a size of 0 or more",
                 at=("size", 1),
             )
         allocation = Allocation(device, count * dtype.itemsize, host=host)
@@ -303,10 +300,10 @@ class BaseContext(PeerAccess):
         try:
             pattern = pack(buffer.dtype, value)
         except (TypeError, OverflowError) as error:
-            raise refuse(
+            raise LaunchError.here(
                 "fill-value",
                 f"a buffer of {buffer.dtype} cannot be filled with {value!r}: {error}",
-                hints=[f"give a value that {buffer.dtype} holds, or make the buffer of another type"],
+                f"give a value that {buffer.dtype} holds, or make the buffer of another type",
                 at=("value", 1),
             ) from error
         if len(buffer):
@@ -326,12 +323,10 @@ class BaseContext(PeerAccess):
             LaunchError: the priority is no int.
         """
         if type(priority) is not int:
-            raise refuse(
+            raise LaunchError.here(
                 "stream-priority",
                 f"a stream's priority is an int, not {priority!r}",
-                hints=[
-                    "0 is the usual one; `ctx.stream_priority_range()` gives the least and the most urgent"
-                ],
+                "0 is the usual one; `ctx.stream_priority_range()` gives the least and the most urgent",
             )
         return DeviceStream(self, self.device.create_stream(priority), priority)
 
@@ -371,20 +366,20 @@ class BaseContext(PeerAccess):
         elif isinstance(other, (DeviceStream, BaseContext)):  # pyright: ignore[reportUnnecessaryIsInstance]
             event = other.record_event()
         else:
-            raise refuse(
+            raise LaunchError.here(
                 "wait-type",
                 f"a stream waits for an event, a stream or a context, not for {other!r}",
-                hints=["record an event: `event = stream.record_event()`"],
+                "record an event: `event = stream.record_event()`",
             )
         if event.capture is not self.capturing:
-            raise refuse(
+            raise LaunchError.here(
                 "capture-event",
                 "work that runs cannot wait for an event of a capture, which is reached only in replays"
                 if self.capturing is None
                 else "a capture cannot wait for what is outside of it",
-                hints=["replay the graph, and wait for an event recorded after it"]
+                "replay the graph, and wait for an event recorded after it"
                 if self.capturing is None
-                else ["wait before the `with ctx.capture() as graph:` block, or before each replay"],
+                else "wait before the `with ctx.capture() as graph:` block, or before each replay",
             )
         self.queue_of(stream).wait(event.native)
 
@@ -400,10 +395,10 @@ class BaseContext(PeerAccess):
             LaunchError: it cannot be called.
         """
         if not callable(function):
-            raise refuse(
+            raise LaunchError.here(
                 "host-call",
                 f"enqueue_host_call takes a function without arguments, not {function!r}",
-                hints=["write `lambda: ...` around the call that is meant"],
+                "write `lambda: ...` around the call that is meant",
                 at=("function", 0),
             )
         self.queue_of(stream).call(function)
@@ -422,7 +417,7 @@ class BaseContext(PeerAccess):
             LaunchError: there is to be no iteration.
         """
         if type(iterations) is not int or iterations < 1:
-            raise refuse(
+            raise LaunchError.here(
                 "execution-time",
                 f"execution_time takes a number of calls of 1 or more, not {iterations!r}",
                 at=("iterations", 1),
@@ -465,10 +460,10 @@ class BaseContext(PeerAccess):
         """Record work for a graph from now on."""
         device = self.device
         if self.recording is not None:
-            raise refuse(
+            raise LaunchError.here(
                 "capture-nested",
                 "this context is capturing a graph already",
-                hints=["end that `with` block first"],
+                "end that `with` block first",
             )
         recording = Recording(device.begin_capture(self._stream))
         self.recording, self.capturing = recording, graph
@@ -486,10 +481,10 @@ class BaseContext(PeerAccess):
     def refuse_waiting(self) -> None:
         """Say no where a capture is under way."""
         if self.recording is not None:
-            raise refuse(
+            raise LaunchError.here(
                 "capture-synchronize",
                 "within a capture nothing runs, so there is nothing to wait for",
-                hints=["wait after the `with ctx.capture() as graph:` block and `graph.replay()`"],
+                "wait after the `with ctx.capture() as graph:` block and `graph.replay()`",
             )
 
     def synchronize(self) -> None:
@@ -562,10 +557,10 @@ class BaseContext(PeerAccess):
         if stream is None:
             return self.stream
         if stream.context is not self:
-            raise refuse(
+            raise LaunchError.here(
                 "stream-context",
                 f"the stream belongs to another context ({stream.context!r})",
-                hints=["make it with this context: ctx.create_stream()"],
+                "make it with this context: ctx.create_stream()",
                 at=("stream", 9),
             )
         self._check_open()
@@ -573,8 +568,8 @@ class BaseContext(PeerAccess):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise refuse(
+            raise LaunchError.here(
                 "context-closed",
                 f"this context ({self!r}) is closed",
-                hints=["use it before close() or inside its `with`, or make a new DeviceContext"],
+                "use it before close() or inside its `with`, or make a new DeviceContext",
             )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.diagnostics import a_
+from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.crossing import End, copy_across
 from weft.runtime.driver import Copy, CopyKind
 from weft.runtime.peers import other_owner
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,10 +85,10 @@ def own_buffer(context: BaseContext, buffer: Buffer[Any], what: str = "buffer") 
         LaunchError: the buffer is closed, or of another context to which there is no peer access.
     """
     if not isinstance(buffer, Buffer) and not hasattr(buffer, "lend"):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refuse(
+        raise LaunchError.here(
             "copy-type",
             f"the {what} is {a_(type(buffer).__name__)}, not a buffer",
-            hints=["create one: ctx.enqueue_create_buffer(Float32, n)"],
+            "create one: ctx.enqueue_create_buffer(Float32, n)",
             at=(what, 0),
         )
     if not buffer.lend(context):
@@ -109,38 +108,38 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
     """
     target, source = _end(context, dst, "dst"), _end(context, src, "src")
     if target.dtype != source.dtype and {target.dtype, source.dtype} != {"bfloat16", "uint16"}:
-        raise refuse(
+        raise LaunchError.here(
             "copy-dtype",
             f"a copy converts nothing: dst is {target.shown}, src is {source.shown}",
-            hints=[f"give the source as {target.dtype}: `array.astype(np.{target.dtype})`"]
+            f"give the source as {target.dtype}: `array.astype(np.{target.dtype})`"
             if source.owner is not None and target.dtype != "bfloat16"
-            else [f"make both of {source.dtype}"],
+            else f"make both of {source.dtype}",
         )
     if target.size != source.size:
         longer, size = ("dst", source.size) if target.size > source.size else ("src", target.size)
-        raise refuse(
+        raise LaunchError.here(
             "copy-length",
             f"a copy has two ends of one length: dst is {target.shown}, src is {source.shown}",
-            hints=[f"copy a part of the longer one: `{longer}[:{size}]`"],
+            f"copy a part of the longer one: `{longer}[:{size}]`",
         )
     if target.owner is not None and not target.owner.flags.writeable:
-        raise refuse(
+        raise LaunchError.here(
             "copy-readonly",
             "dst is a NumPy array that must not be written (flags.writeable)",
-            hints=["copy into another array, such as `np.empty_like(array)`"],
+            "copy into another array, such as `np.empty_like(array)`",
             at=("dst", 0),
         )
     foreign = any(end.buffer is not None and not end.own for end in (target, source))
     if foreign and not (target.own or source.own):
         hint = "dst.enqueue_copy_from(src)" if target.buffer is not None else "src.enqueue_copy_to(dst)"
-        raise refuse(
+        raise LaunchError.here(
             "copy-context",
             f"neither end of the copy is a buffer of this context, {context!r}",
             notes=[
                 f"{name} is {end.shown}" + (f" of {end.buffer.context!r}" if end.buffer is not None else "")
                 for name, end in (("dst", target), ("src", source))
             ],
-            hints=[f"have the buffer's context do it: `{hint}`"],
+            hint=f"have the buffer's context do it: `{hint}`",
         )
     nbytes = source.size * source.itemsize
     if nbytes and foreign:
@@ -160,37 +159,37 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
         return _End(address, len(buffer), dtype.name, dtype.itemsize, letter, None, buffer, own)
     if not hasattr(end, "__array_interface__"):
         if end is None:
-            raise refuse(
+            raise LaunchError.here(
                 "copy-missing",
                 f"enqueue_copy needs dst= and src=; {name} is missing",
-                hints=["write ctx.enqueue_copy(dst=..., src=...)"],
+                "write ctx.enqueue_copy(dst=..., src=...)",
             )
-        raise refuse(
+        raise LaunchError.here(
             "copy-type",
             f"{name} is {a_(type(end).__name__)}; a copy goes between buffers and NumPy arrays",
-            hints=["make it an array: `np.array(values, dtype=np.float32)`"]
+            "make it an array: `np.array(values, dtype=np.float32)`"
             if name == "src"
-            else ["copy into a buffer or an array, and take the values from there"],
+            else "copy into a buffer or an array, and take the values from there",
             at=(name, _POSITION[name]),
         )
     import numpy as np
 
     array: npt.NDArray[Any] = np.asarray(end)
     if not array.flags.c_contiguous:
-        raise refuse(
+        raise LaunchError.here(
             "copy-contiguous",
             f"{name} is an array of shape {array.shape} with strides {array.strides} bytes, "
             "not one contiguous stretch in row-major order",
-            hints=["copy from `np.ascontiguousarray(array)`"]
+            "copy from `np.ascontiguousarray(array)`"
             if name == "src"
-            else ["copy into a contiguous array, then assign it to the part that you want"],
+            else "copy into a contiguous array, then assign it to the part that you want",
             at=(name, _POSITION[name]),
         )
     if not array.dtype.isnative:
-        raise refuse(
+        raise LaunchError.here(
             "copy-byte-order",
             f"{name} is an array of {array.dtype.str!r}, in foreign byte order",
-            hints=["convert it: `array.astype(array.dtype.newbyteorder('='))`"],
+            "convert it: `array.astype(array.dtype.newbyteorder('='))`",
             at=(name, _POSITION[name]),
         )
     name_of = _NAMES.get(array.dtype) or _NAMES.setdefault(array.dtype, array.dtype.name)

@@ -11,9 +11,9 @@ import ctypes
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from weft.diagnostics import LaunchError
 from weft.runtime.allocation import Allocation
 from weft.runtime.driver import Copy, CopyKind, Device, Event
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -145,10 +145,10 @@ def _record(context: BaseContext, stream: Stream, dst: End, src: End, nbytes: in
         stream.call(move(dst.address, src.address))
         return
     if gpu.context is not context or not (src.shares_host or dst.shares_host):
-        raise refuse(
+        raise LaunchError.here(
             "capture-copy",
             "a graph of the CPU holds no copy from or to a GPU's memory",
-            hints=["capture it by the GPU's context, or queue it after `graph.replay()`"],
+            "capture it by the GPU's context, or queue it after `graph.replay()`",
         )
     pinned = Allocation(gpu.device, nbytes, host=True)
     context.keep(pinned)

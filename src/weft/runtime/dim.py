@@ -6,8 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import NamedTuple, SupportsIndex, cast
 
-from weft.diagnostics import a_
-from weft.runtime.refuse import refuse
+from weft.diagnostics import LaunchError, a_
 
 __all__ = ["Dim", "DimLike", "as_dim", "as_index"]
 
@@ -57,20 +56,20 @@ def as_dim(value: DimLike, name: str = "dim") -> Dim:
     else:
         given, shown = (value,), repr(value)
     if not 1 <= len(given) <= 3:
-        raise refuse(
+        raise LaunchError.here(
             "dim-rank",
             f"{name}={shown} has {len(given)} extents; a grid or a block has one to three (x, y, z)",
-            hints=[f"write {name}={_joined(given[:3])}" if given else f"write {name}=1"],
+            f"write {name}={_joined(given[:3])}" if given else f"write {name}=1",
         )
     extents = Dim(*(_extent(value, name, shown) for value in given))
     if min(extents) < 0:
-        raise refuse(
+        raise LaunchError.here(
             "dim-negative",
             f"{name}={shown} has a negative extent; extents are 1 or more",
-            hints=[f"count from 1: {name}=1 is the smallest"],
+            f"count from 1: {name}=1 is the smallest",
         )
     if extents.total == 0:
-        raise refuse("dim-empty", empty(name, extents), hints=[EMPTY_HINT])
+        raise LaunchError.here("dim-empty", empty(name, extents), EMPTY_HINT)
     return extents
 
 
@@ -107,9 +106,9 @@ def _extent(value: object, name: str, shown: str) -> int:
         hints.append("write the number without quotes")
     else:
         hints.append(f"write {name}=(x, y, z)")
-    raise refuse(
+    raise LaunchError.here(
         "dim-type",
         f"{name}={shown} is not made of ints: {value!r} is {a_(type(value).__name__)}",
         notes=[f"{name} takes an int, a tuple of one to three ints, or a Dim"],
-        hints=hints,
+        hint=hints,
     )

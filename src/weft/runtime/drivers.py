@@ -7,9 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from weft.config import settings
-from weft.diagnostics import nearest
+from weft.diagnostics import DeviceError, nearest
 from weft.runtime.driver import Driver, DriverMissing, LoadObject
-from weft.runtime.refuse import missing
 
 if TYPE_CHECKING:
     from weft.abi.artifact import LoadedCode
@@ -52,10 +51,10 @@ def known_api(api: str) -> str:
     if isinstance(api, str) and api in DRIVERS:  # pyright: ignore[reportUnnecessaryIsInstance]
         return api
     meant = nearest(str(api), DRIVERS)
-    raise missing(
+    raise DeviceError.here(
         "unknown-api",
         f"there is no device API {api!r}; weft knows {', '.join(map(repr, DRIVERS))}",
-        hints=[f"did you mean {meant!r}?" if meant else "write api='cpu', which every machine has"],
+        f"did you mean {meant!r}?" if meant else "write api='cpu', which every machine has",
         at=("api", 9),
     )
 
@@ -71,7 +70,7 @@ def find_driver(api: str, load_object: LoadObject = no_loader) -> Driver:
     except DriverMissing as error:
         instead = "DeviceContext(api='cpu') runs the same kernels on this machine's processor"
         hints = [hint for hint in (error.hint, instead) if hint]
-        raise missing("api-missing", f"no {api!r} device: {error.reason}", hints=hints) from error
+        raise DeviceError.here("api-missing", f"no {api!r} device: {error.reason}", hint=hints) from error
 
 
 def device_count(api: str) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from weft.diagnostics import LaunchError
 from weft.runtime.driver import Capture, Graph, Stream
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -55,22 +55,20 @@ class DeviceGraph:
             LaunchError: the graph is empty or closed, or the context is capturing.
         """
         if self.context.recording is not None:
-            raise refuse(
+            raise LaunchError.here(
                 "capture-nested",
                 "a graph is not replayed within a capture",
-                hints=["call what queues its work, so that the work becomes part of this graph"],
+                "call what queues its work, so that the work becomes part of this graph",
             )
         if self._native is None:
-            raise refuse(
+            raise LaunchError.here(
                 "graph-empty",
                 "this graph is closed"
                 if self._closed
                 else "this graph holds nothing to replay: its capture has not begun, or ended with an error",
-                hints=[
-                    "replay it before close(), or capture the work again: `with ctx.capture() as graph:`"
-                    if self._closed
-                    else "replay it after the `with ctx.capture() as graph:` block"
-                ],
+                "replay it before close(), or capture the work again: `with ctx.capture() as graph:`"
+                if self._closed
+                else "replay it after the `with ctx.capture() as graph:` block",
             )
         self._native.replay(self.context.queue_of(stream))
 

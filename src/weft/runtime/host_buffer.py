@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
 
 from weft.abi.formats import bfloat16_bits, from_bfloat16, unpack
+from weft.diagnostics import LaunchError
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer
 from weft.runtime.printing import format_sequence
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -101,15 +101,15 @@ class HostBuffer(Buffer[T]):
     ) -> Exception:
         wanted = len(array[where]) if isinstance(where, slice) else 1
         if isinstance(value, Sized) and not isinstance(value, str) and len(value) not in (1, wanted):
-            return refuse(
+            return LaunchError.here(
                 "host-length",
                 f"{len(value)} values for {wanted} elements of a HostBuffer of {self.dtype}",
-                hints=[f"give {wanted} values, or one for all of them"],
+                f"give {wanted} values, or one for all of them",
             )
-        return refuse(
+        return LaunchError.here(
             "host-value",
             f"a HostBuffer of {self.dtype} cannot hold {value!r}: {error}",
-            hints=[f"give a value that {self.dtype} holds, or make the buffer of another type"],
+            f"give a value that {self.dtype} holds, or make the buffer of another type",
         )
 
 

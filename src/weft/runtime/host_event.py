@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from weft.diagnostics import LaunchError
 from weft.runtime.driver import Event
-from weft.runtime.refuse import refuse
 
 __all__ = ["HostEvent"]
 
@@ -52,10 +52,10 @@ class HostEvent:
             LaunchError: the process has forked since, and the work before the place is its parent's.
         """
         if not self._reached.is_set() and self._pid != os.getpid():
-            raise refuse(
+            raise LaunchError.here(
                 "forked",
                 "this event was recorded before the process forked, and its work runs in the parent",
-                hints=["wait for it before the fork, or record one in the child"],
+                "wait for it before the fork, or record one in the child",
             )
         self._reached.wait()
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from weft.diagnostics import DeviceError, LaunchError, a_
 from weft.runtime import drivers
 from weft.runtime.driver import Device
-from weft.runtime.refuse import missing, refuse
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -123,20 +122,20 @@ def _can_reach(context: PeerAccess, other: PeerAccess) -> bool:
 def _as_context(peer: object, call: str) -> PeerAccess:
     if isinstance(peer, PeerAccess):
         return peer
-    raise refuse(
+    raise LaunchError.here(
         "peer-type",
         f"{call} takes another DeviceContext, not {a_(type(peer).__name__)}",
-        hints=[f"write ctx.{call}(DeviceContext({peer}))" if type(peer) is int else "make a DeviceContext"],
+        f"write ctx.{call}(DeviceContext({peer}))" if type(peer) is int else "make a DeviceContext",
         at=("peer", 0),
     )
 
 
 def _no_access(context: str, peer: str) -> DeviceError:
-    return missing(
+    return DeviceError.here(
         "peer-access",
         f"kernels on {context} cannot use the memory of {peer}",
         notes=["GPUs must be linked for that, by NVLink or by PCIe; `ctx.can_access(other)` tells"],
-        hints=["copy: `ctx.enqueue_copy(dst, src)` goes between any two devices"],
+        hint="copy: `ctx.enqueue_copy(dst, src)` goes between any two devices",
     )
 
 
@@ -146,10 +145,10 @@ def other_owner(context: BaseContext, owner: BaseContext, what: str) -> LaunchEr
     if _can_reach(context, owner):
         allow = "write ctx.enable_peer_access(other) once, and ctx.enqueue_wait_for(other) for order"
         hints.insert(0, allow)
-    return refuse(
+    return LaunchError.here(
         "buffer-context",
         f"the {what} belongs to another DeviceContext of the same device"
         if _are_one(context, owner)
         else f"the {what} belongs to another context: that is {owner!r}, this is {context!r}",
-        hints=hints,
+        hint=hints,
     )

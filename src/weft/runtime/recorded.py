@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
+from weft.diagnostics import LaunchError
 from weft.runtime.driver import Copy, Event, Launch, Stream
-from weft.runtime.refuse import refuse
 
 __all__ = ["RecordedCapture", "RecordedGraph"]
 
@@ -102,8 +102,12 @@ class _Place:
 
     def synchronize(self) -> None:
         """Impossible."""
-        raise refuse("capture-event", "an event of a capture is reached only in replays of its graph")
+        raise LaunchError.here(
+            "capture-event", "an event of a capture is reached only in replays of its graph"
+        )
 
     def seconds_since(self, earlier: Event) -> float:
         """Impossible."""
-        raise refuse("capture-event", "an event of a capture is reached only in replays of its graph")
+        raise LaunchError.here(
+            "capture-event", "an event of a capture is reached only in replays of its graph"
+        )

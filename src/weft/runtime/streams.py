@@ -6,9 +6,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from weft.diagnostics import a_
+from weft.diagnostics import LaunchError, a_
 from weft.runtime.driver import Event, Stream
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -52,18 +51,18 @@ class DeviceEvent:
             LaunchError: the places are in streams of two devices.
         """
         if not isinstance(earlier, DeviceEvent):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise refuse(
+            raise LaunchError.here(
                 "event-type",
                 f"seconds_since takes the earlier event, a DeviceEvent, not {a_(type(earlier).__name__)}",
-                hints=["record one before the work: `earlier = ctx.record_event()`"],
+                "record one before the work: `earlier = ctx.record_event()`",
                 at=("earlier", 0),
             )
         if earlier.place != self.place:
-            raise refuse(
+            raise LaunchError.here(
                 "event-device",
                 f"events of two devices have no time between them: this is of {self.place}, "
                 f"the earlier one of {earlier.place}",
-                hints=["record both by contexts of one device, or measure by time.perf_counter()"],
+                "record both by contexts of one device, or measure by time.perf_counter()",
             )
         earlier.synchronize()
         self.synchronize()
@@ -71,10 +70,10 @@ class DeviceEvent:
 
     def _outside(self) -> Event:
         if self.capture is not None:
-            raise refuse(
+            raise LaunchError.here(
                 "capture-event",
                 "an event of a capture is reached only in replays of its graph",
-                hints=["record an event after `graph.replay()`"],
+                "record an event after `graph.replay()`",
             )
         return self.native
 

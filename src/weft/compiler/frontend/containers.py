@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any, cast
 
 from weft.compiler.source.definition import Definition
-from weft.lang.errors import refuse
+from weft.diagnostics import refuse
 
 __all__ = ["Held", "captured", "check", "check_large", "held", "restored"]
 

@@ -18,13 +18,12 @@ from weft.compiler.ir.builder import building, current
 from weft.compiler.ir.core import Function, Global, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
-from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location, is_internal
+from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location, is_internal, refuse
 from weft.dtype import DType
 from weft.lang.allocate import check_shared_memory
 from weft.lang.any_lanes import closed
 from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
-from weft.lang.errors import refuse
 from weft.lang.external import check_callback, filled
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type

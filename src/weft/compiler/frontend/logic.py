@@ -11,8 +11,8 @@ from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.effects import is_pure
 from weft.compiler.ir.types import I1
+from weft.diagnostics import LEFT, RIGHT, VALUE, a_, refuse
 from weft.dtype import DType
-from weft.lang.errors import LEFT, RIGHT, VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, spec_of

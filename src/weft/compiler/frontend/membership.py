@@ -6,7 +6,7 @@ from collections.abc import Iterable, KeysView, ValuesView
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.ranges import Range
-from weft.lang.errors import LEFT, RIGHT, a_, refuse
+from weft.diagnostics import LEFT, RIGHT, a_, refuse
 from weft.lang.number import Number
 from weft.lang.spec import is_composite
 

@@ -9,8 +9,8 @@ from weft.compiler.frontend.containers import Held
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Op, Region, Value
+from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
-from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, number_class, unify
 from weft.lang.printing import kernel_print, text_of
 from weft.lang.signature import MISSING

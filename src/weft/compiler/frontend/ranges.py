@@ -7,8 +7,8 @@ from typing import Any
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Value
+from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
-from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number
 

@@ -12,9 +12,9 @@ from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I1
+from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.any_lanes import closed
 from weft.lang.comptime import unroll
-from weft.lang.errors import VALUE, a_, refuse
 from weft.lang.number import Number, to_type
 from weft.lang.pointer import Pointer
 from weft.lang.printing import assertion, text_of, text_pieces

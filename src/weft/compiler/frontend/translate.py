@@ -15,10 +15,9 @@ from typing import Any, cast
 
 from weft.compiler.frontend.variables import Var
 from weft.compiler.ir.core import Value
-from weft.diagnostics import Diagnostic, Location, nearest
+from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, a_, nearest
 from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_hint
-from weft.lang.errors import INDEX, OBJECT, VALUE, a_
 from weft.lang.number import Number
 from weft.lang.spec import is_composite
 

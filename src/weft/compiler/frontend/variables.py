@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from weft.compiler.ir.core import Loc, Value
 from weft.compiler.ir.types import SLOT
-from weft.diagnostics import CompileError, Diagnostic, Label, Location
+from weft.diagnostics import VALUE, CompileError, Diagnostic, Label, Location, refuse
 from weft.dtype import DType
 from weft.lang import weak
-from weft.lang.errors import VALUE, refuse
 from weft.lang.number import Number, number_class
 from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number

@@ -10,7 +10,7 @@ from typing import Any
 from weft.compiler.ir.core import Attribute, Function, Loc, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type
-from weft.diagnostics import CompileError, caller_location
+from weft.diagnostics import CompileError, caller_location, elaborating
 from weft.dtype import DType
 
 __all__ = ["Builder", "building", "current", "maybe_current"]
@@ -123,8 +123,8 @@ def maybe_current() -> Builder | None:
 def building(builder: Builder | None) -> Generator[Builder | None]:
     """Make ``builder`` the current one (None: leave compilation, as a callback on the host does)."""
     before = maybe_current()
-    _state.builder = builder
+    _state.builder, elaborating.now = builder, builder is not None
     try:
         yield builder
     finally:
-        _state.builder = before
+        _state.builder, elaborating.now = before, before is not None

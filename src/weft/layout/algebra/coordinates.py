@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from weft.diagnostics import refuse
 from weft.layout.algebra.int_tuple import (
     IntTuple,
     flatten,
@@ -20,7 +21,6 @@ from weft.layout.algebra.int_tuple import (
     unflatten,
 )
 from weft.layout.algebra.values import Scalar, add, floordiv, is_static, mod, mul
-from weft.layout.errors import refuse
 
 __all__ = ["crd2idx", "idx2crd"]
 
@@ -44,6 +44,7 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> S
     if not is_tuple(shape):
         if is_tuple(crd) or is_tuple(stride):
             refuse(
+                "layout",
                 f"the coordinate {format_tuple(crd)} has parts where the shape is {format_tuple(shape)}",
                 "give this mode one number",
             )
@@ -52,6 +53,7 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> S
     if is_tuple(crd):
         if len(crd) != len(shape):
             refuse(
+                "layout",
                 f"the coordinate {format_tuple(crd)} has {len(crd)} parts; "
                 f"the shape {format_tuple(shape)} has {len(shape)}",
                 "give one part for each mode, or one number for all",
@@ -92,6 +94,7 @@ def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> I
     if is_tuple(idx):
         if not is_tuple(shape) or len(idx) != len(shape):
             refuse(
+                "layout",
                 f"the coordinate {format_tuple(idx)} does not fit the shape {format_tuple(shape)}",
                 "give one part for each mode, or one number for all",
             )

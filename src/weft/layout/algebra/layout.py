@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics import refuse
 from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import (
     IntTuple,
@@ -29,7 +30,6 @@ from weft.layout.algebra.int_tuple import (
 )
 from weft.layout.algebra.modes import derived_strides, merge_modes, same
 from weft.layout.algebra.values import Scalar, add, is_static, mul, sub
-from weft.layout.errors import refuse
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
@@ -70,9 +70,14 @@ class Layout:
         steps = prefix_product(extents) if stride is None else canonical(stride, "stride")
         for extent in flatten(extents):
             if is_static(extent) and extent < 0:
-                refuse(f"the shape {format_tuple(extents)} has a negative extent", "extents are at least 0")
+                refuse(
+                    "layout",
+                    f"the shape {format_tuple(extents)} has a negative extent",
+                    "extents are at least 0",
+                )
         if not congruent(extents, steps):
             refuse(
+                "layout",
                 f"shape {format_tuple(extents)} and stride {format_tuple(steps)} nest differently",
                 "give one stride for each extent",
             )
@@ -128,7 +133,9 @@ class Layout:
         ints = tuple(size for size in sizes if is_static(size))
         if len(ints) != len(sizes):
             refuse(
-                f"the shape of {self} is known at run time only", "use .shape, or take a tile of static size"
+                "layout",
+                f"the shape of {self} is known at run time only",
+                "use .shape, or take a tile of static size",
             )
         return ints
 
@@ -185,7 +192,7 @@ class Layout:
     def __getitem__(self, mode: int) -> Layout:
         """The layout of one mode."""
         if not -self.rank <= mode < self.rank:
-            refuse(f"{self} has no mode {mode}", f"its modes are 0 to {self.rank - 1}")
+            refuse("layout", f"{self} has no mode {mode}", f"its modes are 0 to {self.rank - 1}")
         if not (is_tuple(self.shape) and is_tuple(self.stride)):
             return self
         return Layout(self.shape[mode], self.stride[mode])
@@ -206,7 +213,11 @@ class Layout:
         """
         modes = list(self)
         if not 0 <= begin < end <= len(modes):
-            refuse(f"modes {begin} to {end} of {self} do not exist", f"take 0 <= begin < end <= {len(modes)}")
+            refuse(
+                "layout",
+                f"modes {begin} to {end} of {self} do not exist",
+                f"take 0 <= begin < end <= {len(modes)}",
+            )
         return make_layout(*modes[:begin], make_layout(*modes[begin:end]), *modes[end:])
 
     def append(self, *modes: Layout) -> Layout:
@@ -231,7 +242,11 @@ class Layout:
         ((480?, 640?, 3):(1920?, 3, 1))
         """
         if not self.is_static:
-            refuse(f"{self} already holds run-time values", "mark layouts before they are passed to a kernel")
+            refuse(
+                "layout",
+                f"{self} already holds run-time values",
+                "mark layouts before they are passed to a kernel",
+            )
         owners = [mode for mode, part in enumerate(self) for _ in flatten(part.shape)]
         for mode in modes:
             self[mode]  # refuses what is out of range
@@ -272,7 +287,9 @@ class Layout:
         """
         places = self._places()
         if len(values) != len(places):
-            refuse(f"{self} takes {len(places)} run-time values, not {len(values)}", "see .arguments()")
+            refuse(
+                "layout", f"{self} takes {len(places)} run-time values, not {len(values)}", "see .arguments()"
+            )
         leaves = [*flatten(self.shape), *flatten(self.stride)]
         for place, value in zip(places, values, strict=True):
             leaves[place] = value
@@ -296,7 +313,11 @@ class Layout:
 
     def __hash__(self) -> int:
         if not self.is_static:
-            refuse(f"{self} holds run-time values and cannot be hashed", "use .key(), which leaves them out")
+            refuse(
+                "layout",
+                f"{self} holds run-time values and cannot be hashed",
+                "use .key(), which leaves them out",
+            )
         return hash((self.shape, self.stride, self.runtime_shape, self.runtime_stride))
 
     def __repr__(self) -> str:

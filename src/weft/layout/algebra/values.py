@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from weft.layout.errors import refuse
+from weft.diagnostics import refuse
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -98,7 +98,9 @@ def floordiv(a: Scalar, b: Scalar) -> Scalar:
         if b == 1:
             return a
         if b == 0:
-            refuse("a layout was divided by an extent of 0", "extents that divide must be at least 1")
+            refuse(
+                "layout", "a layout was divided by an extent of 0", "extents that divide must be at least 1"
+            )
     if is_static(a) and a == 0:
         return 0
     return a // b
@@ -110,7 +112,9 @@ def mod(a: Scalar, b: Scalar) -> Scalar:
         if b == 1:
             return 0
         if b == 0:
-            refuse("a layout was divided by an extent of 0", "extents that divide must be at least 1")
+            refuse(
+                "layout", "a layout was divided by an extent of 0", "extents that divide must be at least 1"
+            )
     if is_static(a) and a == 0:
         return 0
     return a % b

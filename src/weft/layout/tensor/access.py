@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
+from weft.diagnostics import refuse
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import Pointer
 from weft.lang.promote import fits
@@ -16,7 +17,6 @@ from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import IntTuple, flatten, is_tuple, product
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, add, is_static, mul
-from weft.layout.errors import refuse
 
 __all__ = ["Element", "coordinate", "count", "modes", "place", "read", "run_of", "step_alignment", "write"]
 
@@ -65,7 +65,7 @@ def coordinate(part: Any) -> Any:
     """
     if isinstance(part, Number):
         if not part.dtype.is_integer or part.lanes != 1:
-            refuse(f"an index must be an integer, not {type(part).__name__}", "convert it: Int(...)", "index")
+            refuse("index", f"an index must be an integer, not {type(part).__name__}", "convert it: Int(...)")
         if isinstance(part.value, int):
             return part.value
         return part if type(part) is Int else Int(part)
@@ -76,7 +76,7 @@ def coordinate(part: Any) -> Any:
             return operator.index(part)
         except TypeError:
             pass
-    refuse(f"an index must be an integer, not {part!r}", "write an integer, or a slice", "index")
+    refuse("index", f"an index must be an integer, not {part!r}", "write an integer, or a slice")
 
 
 def modes(layout: Layout) -> Iterator[tuple[IntTuple, IntTuple]]:
@@ -104,10 +104,10 @@ def place(
     """
     if len(parts) != layout.rank:
         refuse(
+            "rank",
             f"the tensor has rank {layout.rank} (layout {layout}), but {count(len(parts), 'index')} "
             f"{'was' if len(parts) == 1 else 'were'} given",
             "give one index for each mode; `:` takes a whole mode",
-            "rank",
         )
     offset: Scalar = 0
     for mode, (part, (extent, stride)) in enumerate(zip(parts, modes(layout), strict=True)):
@@ -135,7 +135,7 @@ def check_inside(start: int, stop: int, extent: Scalar, mode: int, *, host: bool
     if host:
         raise IndexError(message)
     hint = "an index from the end is written n - 1" if start < 0 else "guard the access, or correct the index"
-    refuse(message, hint, "bounds")
+    refuse("bounds", message, hint)
 
 
 def read(pointer: Pointer[Any], offset: Any, element: Element | None, alignment: int) -> Any:
@@ -156,9 +156,9 @@ def write(pointer: Pointer[Any], offset: Any, element: Element | None, alignment
     if element is None:
         if isinstance(value, Number) and value.lanes != 1:
             refuse(
+                "lanes",
                 f"an element is one {number_class(pointer.dtype).__name__}, not {type(value).__name__}",
                 "use .store(i, ..., value=v), or .vectorize[...]()",
-                "lanes",
             )
         pointer.store(offset, value)
         return
@@ -170,7 +170,7 @@ def write(pointer: Pointer[Any], offset: Any, element: Element | None, alignment
     elif value.lanes == 1:
         value = number_class(value.dtype, lanes)(value)
     elif value.lanes != lanes:
-        refuse(f"an element has {lanes} lanes, the value has {value.lanes}", code="lanes")
+        refuse("lanes", f"an element has {lanes} lanes, the value has {value.lanes}")
     if element.contiguous:
         pointer.store(offset, value, alignment=max(element.alignment, alignment))
         return

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from weft.diagnostics import a_
+from weft.diagnostics import a_, refuse
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import flatten, is_tuple
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import is_static
-from weft.layout.errors import refuse
 from weft.layout.tensor.access import Element
 
 if TYPE_CHECKING:
@@ -27,18 +26,18 @@ def check_storage(storage: Any, layout: Layout) -> None:
     """
     if not hasattr(storage, "address") or not hasattr(storage, "dtype"):
         refuse(
+            "tensor-storage",
             f"a LayoutTensor views a buffer, not {a_(type(storage).__name__)}",
             "create one with ctx.enqueue_create_buffer(...) or ctx.enqueue_create_host_buffer(...)",
-            "tensor-storage",
         )
     if any(is_static(step) and step < 0 for step in flatten(layout.stride)):
-        refuse(f"{layout} has a stride below 0 and reaches before the buffer", code="tensor-size")
+        refuse("tensor-size", f"{layout} has a stride below 0 and reaches before the buffer")
     needed, given = layout.cosize(), len(storage)
     if needed > given:
         refuse(
+            "tensor-size",
             f"the layout {layout} spans {needed} elements, but the {type(storage).__name__} has {given}",
             f"create the buffer with {needed} elements, or use a smaller layout",
-            "tensor-size",
         )
 
 
@@ -51,9 +50,9 @@ def host_memory(storage: Any, what: str) -> Any:
     if hasattr(storage, "numpy"):
         return storage
     refuse(
+        "device-element",
         f"{what} needs the elements on the host, but the tensor is in memory of the device",
         "write `with buffer.map_to_host() as host:` and view host.tensor(layout)",
-        "device-element",
     )
 
 
@@ -66,7 +65,9 @@ def array(storage: Any, layout: Layout, element: Element | None) -> npt.NDArray[
     if element is not None:
         parts.append(coalesce(element.layout))
     if any(is_tuple(part.shape) for part in parts):
-        refuse(f"a nested mode of {layout} has no single stride", "view the buffer through .flatten()")
+        refuse(
+            "layout", f"a nested mode of {layout} has no single stride", "view the buffer through .flatten()"
+        )
     flat = buffer.numpy()
     shape = [part.static_shape[0] for part in parts]
     strides = [int(part.stride) * flat.itemsize for part in parts]  # pyright: ignore[reportArgumentType]

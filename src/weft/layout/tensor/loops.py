@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from weft.diagnostics import refuse
 from weft.lang.decorators import func
 from weft.layout.algebra.int_tuple import product
 from weft.layout.algebra.values import is_static, least
-from weft.layout.errors import refuse
 from weft.layout.tensor.access import modes
 
 __all__ = ["copy_all", "fill_all"]
@@ -49,11 +49,9 @@ def copy_all(to: Any, source: Any) -> None:
         is_static(a) and is_static(c) and a != c for a, c in zip(_whole(to), _whole(source), strict=True)
     )
     if differ:
-        refuse(
-            f"a tensor {to.layout} cannot be copied from one {source.layout}: the shapes differ", code="shape"
-        )
+        refuse("shape", f"a tensor {to.layout} cannot be copied from one {source.layout}: the shapes differ")
     if to.lanes != source.lanes:
-        refuse(f"elements of {to.lanes} lanes are not copied from elements of {source.lanes}", code="lanes")
+        refuse("lanes", f"elements of {to.lanes} lanes are not copied from elements of {source.lanes}")
     known = None if source.masked else _coordinates(to)
     if known is None:
         _copy(to, source)

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from weft.diagnostics import refuse
 from weft.layout.algebra.coordinates import crd2idx, idx2crd
 from weft.layout.algebra.divide import logical_divide
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import flatten, is_tuple, prefix_product, product
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.values import Scalar, add, ceildiv, floordiv, is_static, least, most, mul, sub
-from weft.layout.errors import refuse
 
 __all__ = ["Distributed", "Tiling", "Vectorized", "distribute", "tile", "vectorize"]
 
@@ -42,6 +42,7 @@ class Tiling:
         """
         if len(coordinate) != len(self.steps):
             refuse(
+                "layout",
                 f"{len(coordinate)} numbers name a tile of {self.layout}; it has {len(self.steps)} modes",
                 "give the tile's place along each mode",
             )
@@ -104,14 +105,18 @@ def tile(layout: Layout, *sizes: int) -> Tiling:
     """
     if len(sizes) != layout.rank:
         refuse(
-            f"{layout} has {layout.rank} modes; {len(sizes)} sizes were given", "give one size for each mode"
+            "layout",
+            f"{layout} has {layout.rank} modes; {len(sizes)} sizes were given",
+            "give one size for each mode",
         )
     tiles: list[Layout] = []
     steps: list[Layout | Scalar] = []
     for mode, size in zip(layout, sizes, strict=True):
         if not is_static(size) or size < 1:
             refuse(
-                f"{size if is_static(size) else 'a run-time value'} is no tile size", "sizes are ints from 1"
+                "layout",
+                f"{size if is_static(size) else 'a run-time value'} is no tile size",
+                "sizes are ints from 1",
             )
         if is_tuple(mode.shape) or is_tuple(mode.stride):
             split = logical_divide(mode, size)
@@ -183,11 +188,16 @@ def distribute(layout: Layout, threads: Layout, thread: Any) -> Distributed:
     """
     if layout.rank != threads.rank:
         refuse(
+            "layout",
             f"{layout} has {layout.rank} modes, the threads {threads} have {threads.rank}",
             "lay out the threads along as many modes, with extent 1 where one thread covers a mode",
         )
     if not layout.is_static_shape:
-        refuse(f"the extents of {layout} are known at run time only", "distribute a tile of static size")
+        refuse(
+            "layout",
+            f"the extents of {layout} are known at run time only",
+            "distribute a tile of static size",
+        )
     sizes = threads.static_shape
     tiling = tile(layout, *sizes)
     _divides(layout, sizes, "threads:")
@@ -209,6 +219,7 @@ def _divides(layout: Layout, sizes: tuple[int, ...], what: str) -> None:
         extent = product(part.shape)
         if is_static(extent) and extent % size:
             refuse(
+                "layout",
                 f"mode {mode} of {layout} has {extent} elements, which {what} {size} do not divide",
                 f"use a divisor of {extent}, or pad the mode to {-(-extent // size) * size}",
             )
@@ -216,12 +227,17 @@ def _divides(layout: Layout, sizes: tuple[int, ...], what: str) -> None:
 
 def _numbers_all(threads: Layout) -> None:
     if not threads.is_static:
-        refuse(f"the threads {threads} are laid out by run-time values", "use a static layout of threads")
+        refuse(
+            "layout",
+            f"the threads {threads} are laid out by run-time values",
+            "use a static layout of threads",
+        )
     leaves = zip(flatten(threads.stride), flatten(threads.shape), strict=True)
     expected = 1
     for stride, extent in sorted((s, n) for s, n in leaves if is_static(s) and is_static(n) and n != 1):
         if stride != expected:
             refuse(
+                "layout",
                 f"the threads {threads} are not numbered 0 to {threads.size() - 1} without gaps",
                 "use Layout.row_major(...) or Layout.col_major(...)",
             )

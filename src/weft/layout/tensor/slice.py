@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from weft.diagnostics import refuse
 from weft.layout.algebra.int_tuple import IntTuple, is_tuple
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, ceildiv, is_static, most, mul, sub
-from weft.layout.errors import refuse
 from weft.layout.tensor.access import check_inside, coordinate, modes
 
 __all__ = ["is_slice", "sliced"]
@@ -45,7 +45,7 @@ def sliced(
             bounds.append(exists)
             continue
         if is_tuple(extent) or is_tuple(stride):
-            refuse(f"mode {mode} of {layout} is nested and cannot be cut", "take it whole, with `:`", "slice")
+            refuse("slice", f"mode {mode} of {layout} is nested and cannot be cut", "take it whole, with `:`")
         begin, length, step = _bounds(part, exists, mode, host)
         kept.append((length, mul(step, stride)))
         bounds.append(length)
@@ -70,9 +70,9 @@ def _expanded(layout: Layout, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         parts = (*parts[: dots[0]], *whole, *parts[dots[0] + 1 :])
     if len(parts) != layout.rank or len(dots) > 1:
         refuse(
+            "rank",
             f"the tensor has rank {layout.rank} (layout {layout}), but {len(parts)} indices were given",
             "give one index for each mode; `:` takes a whole mode",
-            "rank",
         )
     return parts
 
@@ -82,7 +82,7 @@ def _bounds(part: slice[Any, Any, Any], extent: Scalar, mode: int, host: bool) -
     end = extent if part.stop is None else coordinate(part.stop)
     step = 1 if part.step is None else coordinate(part.step)
     if not is_static(step) or step < 1:
-        refuse("the step of a slice must be a positive int", "reverse by indexing n - 1 - i", "slice")
+        refuse("slice", "the step of a slice must be a positive int", "reverse by indexing n - 1 - i")
     if is_static(begin) and is_static(end):
         end = max(begin, end)
         check_inside(begin, end, extent, mode, host=host)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from weft.diagnostics import refuse
 from weft.lang.number import Number, NumberLike
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import is_tuple, product
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.values import Scalar, ceildiv, floordiv, is_static, sub
-from weft.layout.errors import refuse
 from weft.layout.tensor.access import Element, coordinate, modes, place, step_alignment
 from weft.layout.tensor.partition import distribute, tile, vectorize
 
@@ -75,13 +75,13 @@ class Vectorizing(Generic[T]):
         tensor = self._tensor
         if tensor.element is not None:
             refuse(
-                "the tensor is vectorized already", "vectorize the tensor that it was made of", "vectorize"
+                "vectorize", "the tensor is vectorized already", "vectorize the tensor that it was made of"
             )
         split = vectorize(tensor.layout, *_sizes(sizes))
         lanes = split.element.size()
         if lanes & (lanes - 1):
             refuse(
-                f"a vector has a power of two of lanes, not {lanes}", "vectorize by 2, 4, 8 ...", "vectorize"
+                "vectorize", f"a vector has a power of two of lanes, not {lanes}", "vectorize by 2, 4, 8 ..."
             )
 
         def vectors(*, alignment: int = 0) -> LayoutTensor[T]:

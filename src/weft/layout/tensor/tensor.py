@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 
-from weft.diagnostics import a_
+from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch
 from weft.lang.hints import kind_of
@@ -16,7 +16,6 @@ from weft.lang.spec import Spec, StaticSpec, leaves_of
 from weft.layout.algebra.int_tuple import map_leaves, product
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import is_static
-from weft.layout.errors import refuse
 from weft.layout.tensor.access import Element, coordinate, modes, place, read, run_of, write
 from weft.layout.tensor.host import array, check_storage, host_memory, text
 from weft.layout.tensor.loops import copy_all, fill_all
@@ -81,7 +80,7 @@ class LayoutTensor(Generic[T]):
 
     def __init__(self, storage: Any, layout: Layout) -> None:
         if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
-            refuse(f"{layout!r} is no layout", "write Layout.row_major(...)", "tensor-layout")
+            refuse("tensor-layout", f"{layout!r} is no layout", "write Layout.row_major(...)")
         self.element, self.bounds, self._accepted = None, None, None
         self.storage, self.layout, self.alignment = storage, layout, 1
         pointer = self._pointer
@@ -113,7 +112,7 @@ class LayoutTensor(Generic[T]):
         if self._pointer is None:
             return NotImplemented
         message = f"`==` cannot compare a LayoutTensor with {kind_of(other)}"
-        refuse(message, "compare element by element: t[i, j] == u[i, j]", "operand")
+        refuse("operand", message, "compare element by element: t[i, j] == u[i, j]")
 
     __hash__ = object.__hash__
 
@@ -236,9 +235,9 @@ class LayoutTensor(Generic[T]):
         pointer = self._pointer
         if pointer is None:
             refuse(
+                "tensor-host",
                 "the elements of this tensor are not addressed here: it views a buffer of the host program",
                 "pass the tensor to the kernel as an argument",
-                "tensor-host",
             )
         return pointer
 
@@ -330,16 +329,16 @@ class LayoutTensor(Generic[T]):
     def _run(self, index: tuple[Any, ...], width: int, alignment: int) -> tuple[Any, Element | None, int]:
         """Offset, element and alignment of ``width`` elements along the last mode."""
         if self.element is not None:
-            refuse("the tensor is vectorized: its elements are vectors", "index it: t[i, j]", "vectorize")
+            refuse("vectorize", "the tensor is vectorized: its elements are vectors", "index it: t[i, j]")
         offset, known = self.place_in(self.layout, index)
         last, stride = list(modes(self.layout))[-1]
         if width == 1:
             return offset, None, known
         if isinstance(last, tuple):
-            refuse(f"the last mode of {self.layout} is nested", "load its elements one by one", "vectorize")
+            refuse("vectorize", f"the last mode of {self.layout} is nested", "load its elements one by one")
         at = coordinate(index[-1])
         if is_static(at) and is_static(last) and at + width > last:
-            refuse(f"{width} elements from {at} on reach past the last mode, which has {last}", code="bounds")
+            refuse("bounds", f"{width} elements from {at} on reach past the last mode, which has {last}")
         return offset, run_of(width, stride, alignment), known
 
     def load(self, *index: NumberLike, width: int = 1, alignment: int = 0) -> T:
@@ -394,11 +393,13 @@ class LayoutTensor(Generic[T]):
         """
         if self.masked:
             refuse(
-                "a tile that may end at the edge has no other layout", "reshape the tensor, then take a tile"
+                "layout",
+                "a tile that may end at the edge has no other layout",
+                "reshape the tensor, then take a tile",
             )
         spans = layout.cosize(), self.layout.cosize()
         if is_static(spans[0]) and is_static(spans[1]) and spans[0] > spans[1]:
-            refuse(f"{layout} spans {spans[0]} elements, the tensor {spans[1]}", code="tensor-size")
+            refuse("tensor-size", f"{layout} spans {spans[0]} elements, the tensor {spans[1]}")
         checked: LayoutTensor[T] = LayoutTensor(self.storage, layout)
         return self.of(self.storage, checked.layout, self.alignment)
 
@@ -425,7 +426,7 @@ class LayoutTensor(Generic[T]):
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as a NumPy array over the same memory; on the host, of a host buffer."""
         if self.masked:
-            refuse(f"{self!r} has no array", "take a tile that divides its modes")
+            refuse("layout", f"{self!r} has no array", "take a tile that divides its modes")
         return array(self.storage, self.layout, self.element)
 
 

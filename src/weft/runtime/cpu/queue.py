@@ -13,12 +13,12 @@ import weakref
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
-from weft.diagnostics import DeviceError, Diagnostic, WeftError
+from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
 from weft.runtime.cpu.threads import serves_lane, start_thread
 from weft.runtime.forks import after_fork
 from weft.runtime.last_words import last_words
 from weft.runtime.printing import Console
-from weft.runtime.refuse import raised, refuse
+from weft.runtime.raised import raised
 
 __all__ = ["MOST_BYTES", "MOST_TASKS", "Failed", "Lane", "busy_lanes", "wait_for_lanes"]
 
@@ -95,10 +95,10 @@ class Lane:
             if self._is_full(1) and not serves_lane():
                 self._wait_for_room()
             if self._closed:
-                raise refuse(
+                raise LaunchError.here(
                     "stream-closed",
                     "this stream is closed and takes no more work",
-                    hints=["use it before close(), or make another: ctx.create_stream()"],
+                    "use it before close(), or make another: ctx.create_stream()",
                 )
             if _exiting:
                 return
@@ -135,7 +135,7 @@ class Lane:
             LaunchError: called by a task of this lane, which would wait for itself.
         """
         if self._thread is threading.current_thread():
-            raise refuse(
+            raise LaunchError.here(
                 "stream-deadlock", "a function that a stream calls cannot wait for that stream, so for itself"
             )
         self.wait()

@@ -8,7 +8,6 @@ from typing import Any
 
 from weft.diagnostics import DeviceError
 from weft.runtime.forks import after_fork
-from weft.runtime.refuse import missing
 
 __all__ = ["STACK", "serves_lane", "start_thread"]
 
@@ -45,10 +44,10 @@ def start_thread(work: Callable[..., object], name: str, *args: Any) -> threadin
 
 
 def _no_thread() -> DeviceError:
-    return missing(
+    return DeviceError.here(
         "no-thread",
         f"the system gives no further thread with a stack of {STACK >> 20} MiB, on which kernels run",
-        hints=["`ulimit -u` and `ulimit -v` limit threads and memory; close contexts that are done with"],
+        "`ulimit -u` and `ulimit -v` limit threads and memory; close contexts that are done with",
     )
 
 

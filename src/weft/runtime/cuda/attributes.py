@@ -5,10 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from weft.diagnostics import LaunchError
+from weft.diagnostics import DeviceError, LaunchError
 from weft.runtime.cuda.errors import CudaFailure, version_text
 from weft.runtime.driver import Extents, Launch, LaunchAttributes
-from weft.runtime.refuse import missing, refuse
 from weft.targets import Feature, find_target
 
 if TYPE_CHECKING:
@@ -51,11 +50,11 @@ def launch_config(primary: Primary, launch: Launch, stream: Any) -> Any:
 
 def _config(primary: Primary, launch: Launch, stream: Any) -> Any:
     if primary.cuda.version < _OLDEST:
-        raise missing(
+        raise DeviceError.here(
             "driver-too-old",
             f"the NVIDIA driver here is of CUDA {version_text(primary.cuda.version)}; cluster_dim, "
             f"cooperative and pdl need {version_text(_OLDEST)} or newer",
-            hints=["install a newer NVIDIA driver (no CUDA toolkit is needed)"],
+            "install a newer NVIDIA driver (no CUDA toolkit is needed)",
         )
     cu = primary.cu
     ids = cu.CUlaunchAttributeID
@@ -105,14 +104,14 @@ def _check(primary: Primary, function: CudaFunction, config: Any, launch: Launch
     else:
         return
     if attributes.cooperative and blocks > fit:
-        raise refuse(
+        raise LaunchError.here(
             "cooperative-blocks",
             f"grid_dim={tuple(grid)} has {blocks} blocks; {primary.info.name} runs {fit} of this kernel "
             f"at once with block_dim={tuple(block)}",
             notes=["cooperative=True asks that all blocks run at once, so that they can wait for each other"],
-            hints=[f"write grid_dim={fit} and let each block loop over its share of the work"]
+            hint=f"write grid_dim={fit} and let each block loop over its share of the work"
             if fit
-            else ["use smaller blocks, or less shared memory"],
+            else "use smaller blocks, or less shared memory",
             at=("grid_dim", 0),
         )
 
@@ -129,10 +128,10 @@ def _active_clusters(primary: Primary, function: CudaFunction, config: Any) -> i
 
 def _too_large(primary: Primary, cluster: Extents, most: int) -> LaunchError:
     size = cluster[0] * cluster[1] * cluster[2]
-    return refuse(
+    return LaunchError.here(
         "cluster-size",
         f"cluster_dim={tuple(cluster)} has {size} blocks; {primary.info.name} allows {most} per cluster "
         "for this kernel with its block and its shared memory",
-        hints=["use smaller clusters, smaller blocks or less shared memory"],
+        "use smaller clusters, smaller blocks or less shared memory",
         at=("cluster_dim", 0),
     )

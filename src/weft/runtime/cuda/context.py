@@ -21,7 +21,6 @@ from weft.runtime.driver import DeviceInfo
 from weft.runtime.forks import after_fork
 from weft.runtime.last_words import last_words
 from weft.runtime.native_launch import Launcher
-from weft.runtime.refuse import missing
 
 __all__ = ["Primary", "Queue", "primary_of"]
 
@@ -183,7 +182,7 @@ class Primary:
     def error(self, failure: CudaFailure) -> DeviceError:
         """What a failed call means: a fault of the device, after which nothing works, or a refusal."""
         if failure.status not in FAULTS:
-            return missing("driver-call", f"the NVIDIA driver refused {failure}")
+            return DeviceError.here("driver-call", f"the NVIDIA driver refused {failure}")
         if self.lost is not None:
             return lost_error(self.place, self.lost)
         reason = f"{FAULTS[failure.status]} ({failure.name})"
@@ -225,10 +224,10 @@ class Primary:
 
 def forked(what: str) -> DeviceError:
     """What is said where a forked child uses what its parent made."""
-    return missing(
+    return DeviceError.here(
         "forked",
         f"{what} before this process forked, and CUDA does not survive a fork",
-        hints=["start processes by `multiprocessing.get_context('spawn')`"],
+        "start processes by `multiprocessing.get_context('spawn')`",
     )
 
 
@@ -269,10 +268,10 @@ def primary_of(cuda: Cuda, ordinal: int, info: DeviceInfo) -> Primary:
                     raise lost_error(info.name, lost) from None
                 raise
             except CudaFailure as failure:
-                raise missing(
+                raise DeviceError.here(
                     "device-open",
                     f"{info.name} cannot be opened: {failure.text} ({failure.name})",
-                    hints=["`nvidia-smi` shows whether other processes use up its memory"],
+                    "`nvidia-smi` shows whether other processes use up its memory",
                 ) from failure
         return found
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import KernelInfo
-from weft.diagnostics import WeftError
+from weft.diagnostics import LaunchError, WeftError
 from weft.runtime.cuda.context import Queue
 from weft.runtime.cuda.errors import CudaFailure
 from weft.runtime.cuda.stream import (
@@ -25,7 +25,6 @@ from weft.runtime.cuda.stream import (
     register_call,
 )
 from weft.runtime.driver import Copy, Graph, Stream
-from weft.runtime.refuse import refuse
 
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
@@ -76,10 +75,10 @@ class _CaptureStream(CudaStream):
             mine = self._primary
             peer = next(p for p in map(primary_of_device, devices) if p is not mine)
             if not mine.link(peer):
-                raise refuse(
+                raise LaunchError.here(
                     "capture-copy",
                     f"a graph holds no copy between {mine.place} and {peer.place}, which are not linked",
-                    hints=["queue the copy after `graph.replay()`"],
+                    "queue the copy after `graph.replay()`",
                 )
         if src_owner is not None:
             pinned = self._pin(nbytes)

@@ -13,7 +13,6 @@ from weft.abi.artifact import Artifact, KernelInfo
 from weft.diagnostics import DeviceError, caller_location
 from weft.runtime.cuda.errors import CudaFailure, version_text
 from weft.runtime.driver import Kept, anew
-from weft.runtime.refuse import missing
 
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
@@ -171,10 +170,10 @@ def _check_version(primary: Primary, artifact: Artifact, *, certain: bool) -> No
     hint = "install a newer NVIDIA driver"
     if needed is not None:
         hint += f": PTX {ptx / 10:.1f} came with CUDA {version_text(needed[0])}, driver {needed[1]}"
-    raise missing(
+    raise DeviceError.here(
         "driver-too-old",
         f"{_kernels(artifact)} needs a driver that takes PTX {ptx / 10:.1f}; "
         f"the one here is of CUDA {version_text(version)} and takes PTX up to {newest / 10:.1f}",
         notes=[f"{primary.info.name} was compiled for as {artifact.target}"],
-        hints=[hint],
+        hint=hint,
     )

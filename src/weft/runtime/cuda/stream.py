@@ -20,7 +20,7 @@ from weft.runtime.driver import Copy, Device, Event, Launch, Stream
 from weft.runtime.host_event import HostEvent
 from weft.runtime.limits import check_launch
 from weft.runtime.native_launch import Launcher
-from weft.runtime.refuse import raised, refuse
+from weft.runtime.raised import raised
 
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
@@ -60,10 +60,10 @@ class CudaStream:
     def _enter(self) -> Any:
         """Prepare for a call of the driver; gives its functions."""
         if self._closed:
-            raise refuse(
+            raise LaunchError.here(
                 "stream-closed",
                 "this stream is closed and takes no more work",
-                hints=["use it before close(), or make another: ctx.create_stream()"],
+                "use it before close(), or make another: ctx.create_stream()",
             )
         self._primary.enter()
         return self._primary.cu
@@ -270,7 +270,7 @@ class CudaStream:
         """Wait until all queued work has ended; let out what it printed; raise what failed."""
         primary, queue = self._primary, self._queue
         if getattr(_inside, "queue", None) is queue:
-            raise refuse(
+            raise LaunchError.here(
                 "stream-deadlock", "a function that a stream calls cannot wait for that stream, so for itself"
             )
         primary.enter()
