@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.compiler.ir.builder import maybe_current
+from weft.lang.elaboration import maybe_current
 from weft.runtime.drivers import DRIVERS, device_count, find_driver
 from weft.targets import Feature
 

@@ -20,10 +20,10 @@ from weft import CompileError, Float32, Int, LaunchError, Pointer, WeftError, ke
 from weft.compile import compile_info
 from weft.compiler.frontend.syntax import HOST_ONLY, REJECTED
 from weft.compiler.frontend.translate import MATH
-from weft.compiler.ir.builder import maybe_current
 from weft.diagnostics import hook, is_internal
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.lang.elaboration import maybe_current
 
 IMPORTS = "from weft import *\nfrom weft.compile import compile_info\n"
 WRONG = (

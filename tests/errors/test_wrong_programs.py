@@ -22,10 +22,10 @@ import pytest
 import weft
 from weft import CompileError, Float32, Int, Kernel, Pointer, WeftError, kernel
 from weft.compile import compile_info
-from weft.compiler.ir.builder import maybe_current
 from weft.diagnostics import hook, is_internal
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.lang.elaboration import maybe_current
 
 PRELUDE = """\
 import numpy as np

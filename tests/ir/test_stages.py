@@ -228,7 +228,7 @@ def test_lowest_ptx_version(target: str, version: str) -> None:
 def _module() -> tuple[Module, Builder, Function]:
     f = Function("f", [Value(F32), Value(I64)])
     module = Module("m", "sm_90", [f])
-    b = Builder(module)
+    b = Builder()
     b.region = f.body
     return module, b, f
 
@@ -243,7 +243,7 @@ def test_verifier_finds_mixed_types() -> None:
 
 def test_verifier_finds_use_before_definition() -> None:
     module, b, f = _module()
-    loose = Builder(module).value("arith.addi", (f.args[1], f.args[1]), I64)
+    loose = Builder().value("arith.addi", (f.args[1], f.args[1]), I64)
     b.value("arith.addi", (loose, f.args[1]), I64)
     b.emit("weft.return")
     with pytest.raises(InvalidIR, match="before its definition"):

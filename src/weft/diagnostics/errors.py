@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import threading
 from collections.abc import Iterable, Sequence
+from types import FrameType
 from typing import NoReturn, Self
 
 from weft.diagnostics import hook
@@ -31,6 +32,8 @@ class WeftError(Exception):
     diagnostics: tuple[Diagnostic, ...]
     part: object = None
     """Which part of the expression under evaluation is meant, until it is placed: a mark or a literal."""
+    asked: FrameType | None = None
+    """The call in which Python asked a number for a value that it has only at run time."""
     within: str = ""
     """The function in which it was placed while that was elaborated for a caller."""
 

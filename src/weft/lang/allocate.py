@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Global
 from weft.compiler.ir.types import I8, pointer
 from weft.diagnostics import refuse
 from weft.dtype import DType
+from weft.lang.elaboration import Elaboration, current
 from weft.lang.machine import dynamic_shared
 from weft.lang.pointer import AddressSpace, Pointer, memory_type
 from weft.targets import Target
@@ -73,7 +73,7 @@ def dynamic_shared_memory(dtype: DType, alignment: int) -> Pointer[object]:
     )
 
 
-def _named(b: Builder, memory: Global, dtype: DType) -> Pointer[object]:
+def _named(b: Elaboration, memory: Global, dtype: DType) -> Pointer[object]:
     """A pointer to memory of the module."""
     op = b.elaborator.refer(b.emit("llvm.mlir.addressof", (), (pointer(memory.space),)), memory)
     return Pointer(op.result, dtype, memory.space)

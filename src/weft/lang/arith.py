@@ -11,10 +11,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from weft.abi.formats import wrap
-from weft.compiler.ir.builder import Builder, maybe_current
 from weft.compiler.ir.core import Attribute, Op, Value
 from weft.compiler.ir.types import F32, I1, IntType, of_dtype, vector
 from weft.dtype import DType
+from weft.lang.elaboration import Elaboration, maybe_current
 from weft.targets import Feature
 
 __all__ = [
@@ -65,7 +65,7 @@ def constant_of(d: DType, value: Value) -> int | float | bool | None:
     return None
 
 
-def select(b: Builder, c: Value, x: Value, y: Value) -> Value:
+def select(b: Elaboration, c: Value, x: Value, y: Value) -> Value:
     """``x`` where ``c`` holds, else ``y``."""
     return b.value("arith.select", (c, x, y), x.type)
 
@@ -74,7 +74,7 @@ def _i1_like(value: Value):
     return I1 if value.type.lanes == 1 else vector(value.type.lanes, I1)
 
 
-def compare(b: Builder, op: str, d: DType, x: Value, y: Value) -> Value:
+def compare(b: Elaboration, op: str, d: DType, x: Value, y: Value) -> Value:
     """``op`` is one of eq, ne, lt, le, gt, ge; comparisons with nan are false, but ``ne`` true."""
     if d.is_float:
         predicate = "une" if op == "ne" else "o" + op
@@ -83,8 +83,8 @@ def compare(b: Builder, op: str, d: DType, x: Value, y: Value) -> Value:
     return b.value("arith.cmpi", (x, y), _i1_like(x), {"predicate": predicate})
 
 
-def _simple(int_op: str, float_op: str | None = None) -> Callable[[Builder, DType, Value, Value], Value]:
-    def emit(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def _simple(int_op: str, float_op: str | None = None) -> Callable[[Elaboration, DType, Value, Value], Value]:
+    def emit(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
         if d.is_float and float_op:
             return b.value(float_op, (x, y), x.type, _CONTRACT if b.contract else _EXACT)
         return b.value(int_op, (x, y), x.type)
@@ -92,7 +92,7 @@ def _simple(int_op: str, float_op: str | None = None) -> Callable[[Builder, DTyp
     return emit
 
 
-def _safe_divisor(b: Builder, d: DType, y: Value) -> tuple[Value, Value | None, Value | None]:
+def _safe_divisor(b: Elaboration, d: DType, y: Value) -> tuple[Value, Value | None, Value | None]:
     """A divisor that cannot trap, and where it was 0 and (signed) -1."""
     known = constant_of(d, y)
     if known is not None and known not in (0, -1):
@@ -113,7 +113,7 @@ def _power_of_two(d: DType, y: Value) -> int | None:
     return None
 
 
-def _int_floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def _int_floordiv(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
     shift = _power_of_two(d, y)
     if shift is not None:
         name = "arith.shrsi" if d.is_signed else "arith.shrui"
@@ -130,11 +130,11 @@ def _int_floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
     return q if zero is None else select(b, zero, b.constant(0, x.type), q)
 
 
-def _one_where(b: Builder, c: Value, like: Value) -> Value:
+def _one_where(b: Elaboration, c: Value, like: Value) -> Value:
     return select(b, c, b.constant(1, like.type), b.constant(0, like.type))
 
 
-def _signs_differ(b: Builder, d: DType, r: Value, y: Value) -> Value:
+def _signs_differ(b: Elaboration, d: DType, r: Value, y: Value) -> Value:
     """Where a non-zero remainder has the other sign than the divisor."""
     zero = b.constant(0, r.type)
     known = constant_of(d, y)
@@ -144,7 +144,7 @@ def _signs_differ(b: Builder, d: DType, r: Value, y: Value) -> Value:
     return b.value("arith.andi", (mixed, compare(b, "ne", d, r, zero)), mixed.type)
 
 
-def _int_mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def _int_mod(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
     shift = _power_of_two(d, y)
     if shift is not None:
         return b.value("arith.andi", (x, b.constant((1 << shift) - 1, x.type)), x.type)
@@ -160,7 +160,7 @@ def _int_mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
     return r if zero is None else select(b, zero, b.constant(0, x.type), r)
 
 
-def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Value]:
+def _float_divmod(b: Elaboration, d: DType, x: Value, y: Value) -> tuple[Value, Value]:
     """CPython's float_divmod, on lanes (Objects/floatobject.c); a quotient by 0 is that of ``/``, as NumPy's.
 
     Of 16 bits it is computed in single precision and rounded once, likewise.
@@ -170,7 +170,7 @@ def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Valu
         quotient, rest = _float_divmod(b, DType.float32, *single)
         return _cast_float(b, quotient, DType.float32, d), _cast_float(b, rest, DType.float32, d)
     zero = b.constant(0.0, x.type)
-    if b.target is None or b.target.exact_remainder:
+    if b.target.exact_remainder:
         mod = b.value("arith.remf", (x, y), x.type, _EXACT)
     else:
         from weft.lang.remainder import remainder
@@ -192,22 +192,22 @@ def _float_divmod(b: Builder, d: DType, x: Value, y: Value) -> tuple[Value, Valu
     return select(b, compare(b, "eq", d, y, zero), ratio, div3), mod3
 
 
-def _floordiv(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def _floordiv(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
     return _float_divmod(b, d, x, y)[0] if d.is_float else _int_floordiv(b, d, x, y)
 
 
-def _mod(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def _mod(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
     return _float_divmod(b, d, x, y)[1] if d.is_float else _int_mod(b, d, x, y)
 
 
-def _in_width(b: Builder, d: DType, y: Value) -> Value | None:
+def _in_width(b: Elaboration, d: DType, y: Value) -> Value | None:
     known = constant_of(d, y)
     if isinstance(known, int) and 0 <= known < d.bits:
         return None
     return b.value("arith.cmpi", (y, b.constant(d.bits, y.type)), _i1_like(y), {"predicate": "ult"})
 
 
-def _masked(b: Builder, d: DType, y: Value) -> Value:
+def _masked(b: Elaboration, d: DType, y: Value) -> Value:
     """A count that is always valid.
 
     LLVM 22 takes ``y < 64 ? x << y : 0`` to be PTX's shift, which saturates but reads only the low 32
@@ -216,14 +216,14 @@ def _masked(b: Builder, d: DType, y: Value) -> Value:
     return b.value("arith.andi", (y, b.constant(d.bits - 1, y.type)), y.type)
 
 
-def _shl(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def _shl(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
     inside = _in_width(b, d, y)
     if inside is None:
         return b.value("arith.shli", (x, y), x.type)
     return select(b, inside, b.value("arith.shli", (x, _masked(b, d, y)), x.type), b.constant(0, x.type))
 
 
-def _shr(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def _shr(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
     name = "arith.shrsi" if d.is_signed else "arith.shrui"
     inside = _in_width(b, d, y)
     if inside is None:
@@ -233,7 +233,7 @@ def _shr(b: Builder, d: DType, x: Value, y: Value) -> Value:
     return select(b, inside, b.value(name, (x, _masked(b, d, y)), x.type), b.constant(0, x.type))
 
 
-BINARY: dict[str, Callable[[Builder, DType, Value, Value], Value]] = {
+BINARY: dict[str, Callable[[Elaboration, DType, Value, Value], Value]] = {
     "+": _simple("arith.addi", "arith.addf"),
     "-": _simple("arith.subi", "arith.subf"),
     "*": _simple("arith.muli", "arith.mulf"),
@@ -248,14 +248,14 @@ BINARY: dict[str, Callable[[Builder, DType, Value, Value], Value]] = {
 }
 
 
-def negate(b: Builder, d: DType, x: Value) -> Value:
+def negate(b: Elaboration, d: DType, x: Value) -> Value:
     """``-x``."""
     if d.is_float:
         return b.value("arith.negf", (x,), x.type)
     return b.value("arith.subi", (b.constant(0, x.type), x), x.type)
 
 
-def absolute(b: Builder, d: DType, x: Value) -> Value:
+def absolute(b: Elaboration, d: DType, x: Value) -> Value:
     """``abs(x)``; the least of the signed integers stays as it is."""
     if d.is_float:
         return b.value("math.absf", (x,), x.type)
@@ -265,7 +265,7 @@ def absolute(b: Builder, d: DType, x: Value) -> Value:
     return select(b, negative, negate(b, d, x), x)
 
 
-def fma(b: Builder, d: DType, x: Value, y: Value, z: Value) -> Value:
+def fma(b: Elaboration, d: DType, x: Value, y: Value, z: Value) -> Value:
     """``x * y + z``, rounded once, also where the target has it in longer formats only."""
     if d.bits > 16 or b.target.supports(Feature.SMALL_FMA):
         return b.value("math.fma", (x, y, z), x.type)
@@ -278,7 +278,7 @@ def fma(b: Builder, d: DType, x: Value, y: Value, z: Value) -> Value:
     return _cast_float(b, total, wide, d)
 
 
-def _to_odd(b: Builder, x: Value, y: Value, total: Value) -> Value:
+def _to_odd(b: Elaboration, x: Value, y: Value, total: Value) -> Value:
     """The sum of two doubles for rounding again: where not exact, the neighbour with an odd last digit."""
 
     def step(name: str, one: Value, other: Value) -> Value:
@@ -299,7 +299,7 @@ def _to_odd(b: Builder, x: Value, y: Value, total: Value) -> Value:
     return bitcast(b, odd, d)
 
 
-def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:
+def cast(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
     """``x`` as another number format: integers wrap, floats round, float to integer truncates.
 
     A float outside the integer's range gives the nearest integer, nan gives 0 (never undefined).
@@ -324,7 +324,7 @@ def cast(b: Builder, x: Value, source: DType, target: DType) -> Value:
     return b.value("arith.extsi" if source.is_signed else "arith.extui", (x,), to)
 
 
-def _odd(b: Builder, x: Value, d: DType) -> Value:
+def _odd(b: Elaboration, x: Value, d: DType) -> Value:
     """An integer that a double holds and that rounds like ``x``: its last digit says if there were others."""
     if d.bits < 64:
         return x
@@ -337,7 +337,7 @@ def _odd(b: Builder, x: Value, d: DType) -> Value:
     return select(b, large, odd, x)
 
 
-def _cast_float(b: Builder, x: Value, source: DType, target: DType) -> Value:
+def _cast_float(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
     to = of_dtype(target, x.type.lanes)
     if source.bits == target.bits:  # float16 and bfloat16 meet in float32
         wide = F32 if to.lanes == 1 else vector(to.lanes, F32)
@@ -345,7 +345,7 @@ def _cast_float(b: Builder, x: Value, source: DType, target: DType) -> Value:
     return b.value("arith.extf" if target.bits > source.bits else "arith.truncf", (x,), to)
 
 
-def bitcast(b: Builder, x: Value, target: DType) -> Value:
+def bitcast(b: Elaboration, x: Value, target: DType) -> Value:
     """The same bits read as another format of the same width."""
     to = of_dtype(target, x.type.lanes)
     if to is x.type or (isinstance(to.scalar, IntType) and isinstance(x.type.scalar, IntType)):

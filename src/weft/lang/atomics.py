@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from weft.compiler.ir.builder import current
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I1, SLOT, of_dtype
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang import arith
+from weft.lang.elaboration import current
 from weft.lang.intrinsics import inline_asm
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace, Pointer

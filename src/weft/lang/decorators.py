@@ -7,11 +7,11 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from weft.compiler.ir.builder import maybe_current
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
 from weft.diagnostics import LaunchError, a_, caller_location, nearest, refuse
 from weft.lang.above import above
+from weft.lang.elaboration import maybe_current
 from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_origin
 
-from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I8, I64, of_dtype
 from weft.diagnostics import STORED, a_, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang import arith
+from weft.lang.elaboration import Elaboration
 from weft.lang.number import number_class, to_type
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, build_each, spec_of
 from weft.lang.structs import StructSpec, is_struct, struct_fields
@@ -118,14 +118,14 @@ def same_elements(one: Spec, other: Spec) -> bool:
     return (one.dtype, one.element) == (other.dtype, other.element)
 
 
-def moved(b: Builder, at: Value, offset: int) -> Value:
+def moved(b: Elaboration, at: Value, offset: int) -> Value:
     """An address so many bytes on."""
     if not offset:
         return at
     return b.value("llvm.getelementptr", (at, b.constant(offset, I64)), at.type, {"elem_type": I8})
 
 
-def load_element(b: Builder, at: Value, part: Placed) -> Any:
+def load_element(b: Elaboration, at: Value, part: Placed) -> Any:
     """What lies at an address."""
     spec = part.spec
     if isinstance(spec, StructSpec):
@@ -144,7 +144,7 @@ def load_element(b: Builder, at: Value, part: Placed) -> Any:
     return build_each([spec], [value])[0]
 
 
-def store_element(b: Builder, at: Value, part: Placed, value: Any) -> None:
+def store_element(b: Elaboration, at: Value, part: Placed, value: Any) -> None:
     """Put a value at an address."""
     spec = part.spec
     if isinstance(spec, NumberSpec):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from weft.compiler.ir.builder import maybe_current
 from weft.diagnostics import a_, refuse
+from weft.lang.elaboration import maybe_current
 from weft.lang.fold import has_lanes
 from weft.lang.number import Number
 

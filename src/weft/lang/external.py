@@ -7,7 +7,6 @@ import os
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Function, Value
 from weft.compiler.ir.types import I32, I64, IntType, PointerType, pointer
 from weft.compiler.source.definition import MISSING
@@ -15,6 +14,7 @@ from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.decorators import Func
+from weft.lang.elaboration import Elaboration, current
 from weft.lang.elements import same_elements
 from weft.lang.intrinsics import Feature, current_target
 from weft.lang.number import Number, number_class, to_type
@@ -303,7 +303,7 @@ def _spec(given: tuple[Any, ...], result: Any) -> FunctionSpec:
     )
 
 
-def _given(b: Builder, n: int, value: Any, to: Spec) -> Value:
+def _given(b: Elaboration, n: int, value: Any, to: Spec) -> Value:
     """An argument of a call through a pointer."""
     if isinstance(to, NumberSpec):
         cls = number_class(to.dtype)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast, get_args
 
-from weft.compiler.ir.builder import current
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import Type
 from weft.diagnostics import a_, refuse
 from weft.lang.assembly import check_operands
+from weft.lang.elaboration import current
 from weft.lang.fold import fold_function
 from weft.lang.number import Number, value_of
 from weft.lang.spec import NumberSpec, Spec, build_each, leaves_of

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.abi.formats import wrap
-from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32, Type, of_dtype
 from weft.diagnostics import INDEX, OBJECT, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
+from weft.lang.elaboration import Elaboration, current
 from weft.lang.fold import has_lanes, selected
 from weft.lang.number import CLASSES, Number, constant, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number
@@ -136,7 +136,7 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
     )
 
 
-def vector_of(b: Builder, lanes: Sequence[Value], kind: Type) -> Value:
+def vector_of(b: Elaboration, lanes: Sequence[Value], kind: Type) -> Value:
     """A vector of these lanes."""
     out = b.value("vector.splat", (lanes[0],), kind)
     for n, lane in enumerate(lanes[1:], 1):

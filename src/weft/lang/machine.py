@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft.compiler.ir.builder import Builder, current, maybe_current
 from weft.compiler.ir.types import I64, pointer
 from weft.diagnostics import refuse
+from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt8
 
@@ -45,7 +45,7 @@ def note_dynamic_shared(nbytes: int) -> None:
     current().elaborator.note_dynamic_shared(nbytes)
 
 
-def _known(word: str, name: str) -> Builder:
+def _known(word: str, name: str) -> Elaboration:
     """The builder, whose target has the word."""
     b = current()
     if b.target.threads == "hardware" and word not in b.target.machine:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast, overload
 
 from weft.abi.formats import bits_of, from_bits, wrap
-from weft.compiler.ir.builder import Builder, current, maybe_current
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import of_dtype
 from weft.diagnostics import LEFT, OBJECT, RIGHT, STORED, VALUE, CompileError, a_, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith, weak
+from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.operators import Operators
@@ -165,7 +166,7 @@ class Number(Operators):
             )
         return self ^ (True if self.dtype.kind == "bool" else wrap(self.dtype, -1))
 
-    def _unary(self, emit: Callable[[Builder, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
+    def _unary(self, emit: Callable[[Elaboration, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
         if isinstance(self.value, Value):
             return type(self).of(emit(current(), self.dtype, self.value), self.weak)
         return type(self)(lanewise(fold, self.value))
@@ -280,12 +281,15 @@ class Number(Operators):
 
     def _known(self, what: str, hint: str) -> Any:
         if isinstance(self.value, Value):
-            refuse(
-                "not-compile-time",
+            message = (
                 f"{what} needs a value known at compile time, "
-                f"and this {type(self).__name__} exists only at run time",
-                hint=hint,
+                f"and this {type(self).__name__} exists only at run time"
             )
+            try:
+                refuse("not-compile-time", message, hint)
+            except CompileError as error:
+                error.asked = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+                raise
         return self.value
 
     def __repr__(self) -> str:
@@ -428,7 +432,7 @@ class Number(Operators):
 NumberLike = Number | int | float
 
 
-def value_of(number: Number, b: Builder) -> Value:
+def value_of(number: Number, b: Elaboration) -> Value:
     """The IR value of a number; a constant is put into the code."""
     value = number.value
     if isinstance(value, Value):
@@ -474,7 +478,7 @@ def constant(x: Any, cls: type[Number]) -> Any:
     return None
 
 
-def to_type(x: object, cls: type[Number], b: Builder) -> Value:
+def to_type(x: object, cls: type[Number], b: Elaboration) -> Value:
     """``x`` as an IR value of ``cls``, where that loses nothing; a literal takes the type."""
     if isinstance(x := python_number(x), (bool, int, float)):
         fits(x, cls)

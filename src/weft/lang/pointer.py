@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar, overload
 
-from weft.compiler.ir.builder import Builder, current
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I64, AddressSpace, Type, of_dtype, pointer
 from weft.diagnostics import INDEX, OBJECT, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
+from weft.lang.elaboration import Elaboration, current
 from weft.lang.elements import element_of, load_element, moved, placed, store_element
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
@@ -29,7 +29,7 @@ def memory_type(dtype: DType, lanes: int = 1) -> Type:
     return of_dtype(dtype, lanes)
 
 
-def index_value(index: object, b: Builder) -> Value:
+def index_value(index: object, b: Elaboration) -> Value:
     """An index as a 64-bit IR value."""
     if isinstance(index, int):
         if not -(1 << 63) <= index < 1 << 63:
@@ -159,7 +159,7 @@ class Pointer(Generic[T]):
     def __weft_address__(self) -> Value:
         return current().value("llvm.ptrtoint", (self.value,), I64)
 
-    def _at(self, index: object, b: Builder) -> Value:
+    def _at(self, index: object, b: Elaboration) -> Value:
         at, size = index_value(index, b), 1 if self.element is None else placed(self.element).size
         if size != 1:
             at = b.value("arith.muli", (at, b.constant(size, I64)), I64)

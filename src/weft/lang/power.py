@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.compiler.ir.builder import current
 from weft.compiler.ir.core import Region
 from weft.compiler.ir.types import SLOT
 from weft.diagnostics import LEFT, RIGHT, refuse
 from weft.lang import arith
 from weft.lang.above import above
+from weft.lang.elaboration import current
 from weft.lang.fold import fold
 from weft.lang.number import Number, constant, to_type, unify
 from weft.lang.python_number import python_number

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from weft.abi.artifact import Piece, PrintSite
-from weft.compiler.ir.builder import current, maybe_current
 from weft.compiler.ir.core import Value
 from weft.diagnostics import a_, is_internal, refuse
 from weft.dtype import DType
+from weft.lang.elaboration import current, maybe_current
 from weft.lang.host import host_object
 from weft.lang.number import Number, value_of
 from weft.lang.spec import is_composite, spec_of

@@ -8,18 +8,18 @@ remainder the format holds, so nothing is ever rounded. One step does for quotie
 
 from __future__ import annotations
 
-from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Region, Value
 from weft.compiler.ir.types import I1, I32, I64, SLOT
 from weft.dtype import DType
 from weft.lang import arith
+from weft.lang.elaboration import Elaboration
 
 __all__ = ["remainder"]
 
 _INF, _NAN = float("inf"), float("nan")
 
 
-def remainder(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def remainder(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
     """``fmod(x, y)`` lane by lane: the sign of ``x``, smaller than ``y``, exact; nan where undefined.
 
     Args:
@@ -39,7 +39,7 @@ def remainder(b: Builder, d: DType, x: Value, y: Value) -> Value:
     return _scalar(b, d, x, y)
 
 
-def _scalar(b: Builder, d: DType, x: Value, y: Value) -> Value:
+def _scalar(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
     kind = x.type
     bits, significand, far = (I32, 23, 2.0**100) if d.bits == 32 else (I64, 52, 2.0**1000)
     small = 2.0 ** (significand - 1)

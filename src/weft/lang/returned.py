@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, cast, get_args, get_origin
 
-from weft.compiler.ir.builder import current
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import VALUE, CompileError, a_, refuse
 from weft.lang.accept import element_dtype
 from weft.lang.any_lanes import closed
 from weft.lang.captured import reads_of_signature, remembered
+from weft.lang.elaboration import current
 from weft.lang.number import Number, to_type
 from weft.lang.promote import fits
 from weft.lang.signature import describe_annotation

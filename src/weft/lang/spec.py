@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard, cast
 
-from weft.compiler.ir.builder import current
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import Type, of_dtype, pointer
 from weft.diagnostics import refuse
 from weft.dtype import DType
+from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class, value_of
 from weft.lang.text import RunTimeText
 from weft.lang.told_apart import told_apart

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform
 
-from weft.compiler.ir.builder import current, maybe_current
 from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of
 from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
+from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.number import Number, to_type
 from weft.lang.signature import describe_annotation

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.compiler.ir.builder import current
 from weft.diagnostics import VALUE, refuse
 from weft.dtype import DType
+from weft.lang.elaboration import current
 from weft.lang.promote import promote
 
 if TYPE_CHECKING:

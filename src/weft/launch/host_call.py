@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, get_origin
 from weft.abi.artifact import Artifact
 from weft.abi.formats import pack, unpack, wrap
 from weft.compiler.cache import compile_kernel
-from weft.compiler.ir.builder import current
 from weft.compiler.source.python import definition_of
 from weft.diagnostics import LaunchError, a_, caller_location
 from weft.dtype import DType
@@ -30,6 +29,7 @@ from weft.foreign.arrays import ForeignArray
 from weft.lang import Comptime, Kernel, Pointer, UInt8
 from weft.lang.accept import Mismatch, accept, as_it_is, note_mismatch
 from weft.lang.decorators import Func
+from weft.lang.elaboration import current
 from weft.lang.number import CLASSES, Number, number_class
 from weft.lang.pointer import AddressSpace
 from weft.lang.problems import Problems

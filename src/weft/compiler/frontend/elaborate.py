@@ -14,7 +14,6 @@ from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
 from weft.compiler.frontend.staging import Staging
-from weft.compiler.ir.builder import building, current
 from weft.compiler.ir.core import Function, Global, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
@@ -24,6 +23,7 @@ from weft.lang.allocate import check_shared_memory
 from weft.lang.any_lanes import closed
 from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
+from weft.lang.elaboration import building, current
 from weft.lang.external import check_callback, filled
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type

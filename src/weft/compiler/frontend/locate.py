@@ -109,7 +109,9 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
         return _within(CompileError(dataclasses.replace(found, notes=(*found.notes, *chain))), name)
     if error.within and users:  # it was placed in a function that this one calls
         chain = (f"{error.within} was called from {place.file}:{place.line}", *chain)
-    known = _asked(frames, users[-1]) if users else None
+    known: bool | None = None
+    if error.asked is not None and users:
+        known = frames[frames.index(users[-1]) + 1].tb_frame is error.asked
     out: list[Diagnostic] = []
     for diagnostic in error.diagnostics:
         if not diagnostic.labels:
@@ -130,14 +132,6 @@ def located_here(error: CompileError, file: str, line: int, name: str) -> Compil
         tb = TracebackType(tb, frame, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
     return located(error.with_traceback(tb), file, line, name)
-
-
-def _asked(frames: list[TracebackType], user: TracebackType) -> bool | None:
-    """Whether Python asked a number for its value, right in the user's frame or (False) within weft."""
-    names = [f.tb_frame.f_code.co_name for f in frames]
-    if names[-2:] != ["_known", "refuse"]:
-        return None
-    return names[frames.index(user) + 1] in ("__bool__", "__int__", "__index__", "__float__", "__hash__")
 
 
 def _within(error: CompileError, name: str) -> CompileError:

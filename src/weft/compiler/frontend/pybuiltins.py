@@ -1,23 +1,21 @@
-"""Python's builtins on run-time values, and the state of an elaboration."""
+"""Python's builtins on run-time values."""
 
 from __future__ import annotations
 
 import builtins
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.compiler.frontend.containers import Held
 from weft.compiler.frontend.ranges import Range
-from weft.compiler.ir.builder import Builder
-from weft.compiler.ir.core import Op, Region, Value
+from weft.compiler.frontend.state import FunctionState
+from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.number import Number, number_class, unify
 from weft.lang.printing import kernel_print, text_of
-from weft.lang.signature import MISSING
 from weft.lang.text import RunTimeText, marked
 
 if TYPE_CHECKING:
-    from weft.compiler.frontend.variables import Var
+    pass
 
 __all__ = ["Builtins"]
 
@@ -30,29 +28,8 @@ def _has_length(value: object) -> bool:
     return hasattr(type(value), "__len__")
 
 
-class Builtins(Builder):
-    """A builder with the state of one function's elaboration and Python's builtins as ``py_*``."""
-
-    def __init__(self, target: Any, elaborator: Any) -> None:
-        super().__init__(target, elaborator)
-        self.scopes: list[int] = [0]
-        self.regions: list[Region] = []
-        self.scope_count = 0
-        self.loops: list[Any] = []
-        self.large: Held = []
-        self.open_vars: list[Var] = []
-        self.returns: list[tuple[Op, Region, Any]] = []
-        self.annotation: Any = MISSING
-        """What the function says that it returns."""
-        self.result_of = ""
-        self.untyped = DType.float32
-        """What float literals are that it returns, where nothing types them."""
-        self.file = ""
-
-    def new_scope(self) -> None:
-        """Open a scope: the code of one region."""
-        self.scope_count += 1
-        self.scopes.append(self.scope_count)
+class Builtins(FunctionState):
+    """Python's builtins as ``py_*``."""
 
     py_range = Range
     py_print = staticmethod(kernel_print)

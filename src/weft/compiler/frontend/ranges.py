@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
+from weft.lang.elaboration import Elaboration
 from weft.lang.number import Number, number_class, to_type, unify, value_of
 from weft.lang.python_number import python_number
 
@@ -42,7 +42,7 @@ class Range:
         if isinstance(self.step, int) and self.step == 0:
             refuse("range", "the step of a range cannot be 0", hint="write 1, or leave it out", part=0)
 
-    def bounds(self, b: Builder) -> tuple[tuple[Value, Value, Value], Callable[[Value], Number]]:
+    def bounds(self, b: Elaboration) -> tuple[tuple[Value, Value, Value], Callable[[Value], Number]]:
         """Start, stop and step as IR values of one type, and what makes the index of one of these.
 
         Loops count with a sign and must not wrap around: an index without sign, or a narrow one in

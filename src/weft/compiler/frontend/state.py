@@ -1,0 +1,45 @@
+"""The state of one function's elaboration, all of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from weft.compiler.frontend.containers import Held
+from weft.compiler.ir.core import Op, Region
+from weft.compiler.source.definition import MISSING
+from weft.dtype import DType
+from weft.lang.elaboration import Elaboration, Elaborator
+from weft.targets import Target
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.variables import Var
+
+__all__ = ["FunctionState"]
+
+
+class FunctionState(Elaboration):
+    """Where the elaboration of a function stands; what staged code does with it, the classes above say."""
+
+    def __init__(self, target: Target, elaborator: Elaborator) -> None:
+        super().__init__(target, elaborator)
+        self.file = ""
+        self.scopes: list[int] = [0]
+        """The regions that are open, by number; variables live in one."""
+        self.regions: list[Region] = []
+        """Those around the one at hand."""
+        self.scope_count = 0
+        self.loops: list[Any] = []
+        self.large: Held = []
+        """The large containers that it met, as they were."""
+        self.open_vars: list[Var] = []
+        self.returns: list[tuple[Op, Region, Any]] = []
+        self.annotation: Any = MISSING
+        """What the function says that it returns."""
+        self.result_of = ""
+        self.untyped = DType.float32
+        """What float literals are that it returns, where nothing types them."""
+
+    def new_scope(self) -> None:
+        """Open a scope: the code of one region."""
+        self.scope_count += 1
+        self.scopes.append(self.scope_count)

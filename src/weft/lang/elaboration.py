@@ -1,0 +1,130 @@
+"""The elaboration under way: where its code goes, and what the language may ask of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from weft.compiler.ir.builder import Builder
+from weft.diagnostics import CompileError, caller_location, elaborating
+from weft.dtype import DType
+
+if TYPE_CHECKING:
+    from weft.abi.artifact import AssertSite, Piece, PrintSite
+    from weft.compiler.ir.core import Global, Op, Value
+    from weft.lang.decorators import Func
+    from weft.lang.number import Number
+    from weft.lang.scalars import Int
+    from weft.lang.spec import Spec
+    from weft.targets import Target
+
+__all__ = ["Elaboration", "Elaborator", "building", "current", "maybe_current"]
+
+
+class Elaborator(Protocol):
+    """Who elaborates a kernel and what it calls."""
+
+    formatted: list[tuple[Number, str]]
+    """The numbers that texts under way hold, each with how it is written."""
+
+    def call(
+        self,
+        func: Func[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        untyped: DType = DType.float32,
+        /,
+    ) -> Any:
+        """Call a function from the code at hand; float literals that nothing types are ``untyped``."""
+        ...
+
+    def callback(self, func: Func[..., Any], order: list[tuple[str, Spec]], /) -> tuple[Value, Spec]:
+        """The address of a function as C calls it, and what it returns."""
+        ...
+
+    def refer(self, op: Op, what: Global | PrintSite | AssertSite, /) -> Op:
+        """Note what an operation names."""
+        ...
+
+    def assert_site(self, pieces: tuple[Piece, ...], /) -> AssertSite:
+        """An assertion at the line at hand."""
+        ...
+
+    def note_use(self, name: str, /) -> None:
+        """The code at hand uses something that a launch must know of."""
+        ...
+
+    def note_dynamic_shared(self, nbytes: int, /) -> None:
+        """The code at hand takes so much of the shared memory that its launch gives."""
+        ...
+
+    def note_thread(self) -> None:
+        """The code at hand asks which thread runs it."""
+        ...
+
+    def take_shared_memory(self, what: str, size: int, /) -> None:
+        """The code at hand takes ``size`` bytes of what a block shares."""
+        ...
+
+
+class Elaboration(Builder):
+    """A builder that knows what it builds for."""
+
+    def __init__(self, target: Target, elaborator: Elaborator) -> None:
+        super().__init__()
+        self.target = target
+        self.elaborator = elaborator
+        self.contract = True
+        """Whether a product and a sum may be rounded once."""
+        self.element: tuple[Int, Int, Int] | None = None
+        """The element's index, in the body of a launch over a range."""
+        self.marks = 0
+        self.met: dict[object, DType] = {}
+        """By the mark of a number whose type is not settled, the type that it has met."""
+        self.stored: dict[object, DType] = {}
+        """Likewise, the type of what is stored into its variable."""
+        self.learnt = False
+        """Whether the pass took one of them for another type: then there is going to be another pass."""
+
+    def new_mark(self) -> int:
+        """A mark for a number whose type is not settled yet."""
+        self.marks += 1
+        return self.marks
+
+
+_state = threading.local()
+
+
+def current() -> Elaboration:
+    """The elaboration under way in this thread.
+
+    Raises:
+        CompileError: nothing is being compiled here.
+    """
+    found = maybe_current()
+    if found is None:
+        raise CompileError.at(
+            "outside-kernel",
+            "this has a meaning only in a kernel or @func, while that is being compiled",
+            caller_location(),
+            hints=("move it into a function decorated with @kernel or @func",),
+        )
+    return found
+
+
+def maybe_current() -> Elaboration | None:
+    """The elaboration under way in this thread, or None on the host."""
+    return getattr(_state, "elaboration", None)
+
+
+@contextmanager
+def building(elaboration: Elaboration | None) -> Generator[Elaboration | None]:
+    """Make ``elaboration`` the current one (None: leave compilation, as a callback on the host does)."""
+    before = maybe_current()
+    _state.elaboration, elaborating.now = elaboration, elaboration is not None
+    try:
+        yield elaboration
+    finally:
+        _state.elaboration, elaborating.now = before, before is not None
