@@ -82,7 +82,7 @@ def compile_info(
     kind = check_emission_kind(emission_kind)
     found = find_target(default_target() if target is None else target)
     kernel = _as_kernel(f)
-    from weft.launch.over import describe_over
+    from weft.launch.ranges import describe_over
 
     if type(over) is not int or not 0 <= over <= 3:
         message = f"over={over!r} is no number of extents, which is 0 to 3"

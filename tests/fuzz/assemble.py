@@ -16,7 +16,7 @@ from weft.compiler.pipeline import elaborate_kernel
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
-from weft.launch.over import describe_over
+from weft.launch.ranges import describe_over
 from weft.layout import Layout
 
 __all__ = ["Assembler"]

@@ -12,7 +12,7 @@ from weft.compiler.pipeline import Compilation, elaborate_kernel
 from weft.gpu import global_idx, thread_idx
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
-from weft.launch.over import describe_over
+from weft.launch.ranges import describe_over
 
 
 @kernel

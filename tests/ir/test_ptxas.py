@@ -42,7 +42,7 @@ from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
-from weft.launch.over import describe_over
+from weft.launch.ranges import describe_over
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 

@@ -34,7 +34,7 @@ from weft.dtype import DType
 from weft.gpu.host import DeviceContext
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
-from weft.launch.over import describe_over
+from weft.launch.ranges import describe_over
 from weft.targets import find_target
 
 SOURCE = """

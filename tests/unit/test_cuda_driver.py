@@ -14,7 +14,7 @@ import pytest
 
 from driver_played import Binding, always
 from weft import config
-from weft.abi.artifact import Artifact, KernelInfo, Parameter, Signature
+from weft.abi.artifact import Argument, Artifact, KernelInfo, Signature
 from weft.compiler.cache import kept
 from weft.compiler.cache.folder import NAME
 from weft.diagnostics import DeviceError, LaunchError
@@ -30,7 +30,7 @@ from weft.runtime.driver import DriverMissing, Launch
 
 def artifact(ptx: str = "7.8") -> Artifact:
     code = f"//\n.version {ptx}\n.target sm_90\n".encode()
-    signature = Signature("scale", (Parameter("n", DType.int64),))
+    signature = Signature("scale", (Argument("n", DType.int64),))
     return Artifact("sm_90", "ptx", code, (KernelInfo("scale", signature),))
 
 

@@ -17,7 +17,7 @@ from weft.lang.accept import spec_of_annotation
 from weft.lang.decorators import Kernel
 from weft.lang.intrinsics import inline_asm, llvm_intrinsic
 from weft.lang.signature import parameters
-from weft.launch.over import describe_over
+from weft.launch.ranges import describe_over
 from weft.layout import Layout, LayoutTensor
 
 

@@ -33,7 +33,7 @@ from weft.gpu.cooperative import grid_sync
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
-from weft.launch.over import describe_over
+from weft.launch.ranges import describe_over
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
 TARGETS = pytest.mark.parametrize("target", ["sm_90", "x86-64"])

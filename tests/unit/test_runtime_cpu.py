@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft.abi.artifact import Artifact, AssertSite, KernelInfo, LoadedCode, Parameter, PrintSite, Signature
+from weft.abi.artifact import Argument, Artifact, AssertSite, KernelInfo, LoadedCode, PrintSite, Signature
 from weft.abi.cpu_launch import LaunchBlock
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
@@ -46,7 +46,7 @@ class Fake:
 
 
 def artifact(**fields: Any) -> Artifact:
-    signature = Signature("scale", (Parameter("vector", DType.float32, pointer=True),))
+    signature = Signature("scale", (Argument("vector", DType.float32, pointer=True),))
     return Artifact("x86-64", "object", b"", (KernelInfo("entry", signature, **fields),))
 
 

@@ -12,11 +12,11 @@ from typing import Literal
 from weft.dtype import DType
 
 __all__ = [
+    "Argument",
     "Artifact",
     "AssertSite",
     "KernelInfo",
     "LoadedCode",
-    "Parameter",
     "Piece",
     "PrintSite",
     "Signature",
@@ -25,7 +25,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class Argument:
     """One machine argument of a kernel.
 
     ``name`` is what a message should call it (``vector``, ``image.shape[0]``). A pointer argument is
@@ -45,7 +45,7 @@ class Signature:
     """The machine arguments of a kernel, in order."""
 
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Argument, ...]
 
 
 Piece = str | DType | tuple[DType, str]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from weft.abi.artifact import Artifact, KernelInfo, Parameter, Signature, Site
+from weft.abi.artifact import Argument, Artifact, KernelInfo, Signature, Site
 from weft.compiler.frontend.draft import Draft, assemble, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.options import PLAIN, CompileOptions
@@ -180,9 +180,9 @@ def _described(
         for p in parameters(instance.kernel.definition)
         for leaf in machine_leaves(instance.specs[p.name])
     ]
-    arguments = [Parameter(*leaf, n in effects.written) for n, leaf in enumerate(leaves)]
+    arguments = [Argument(*leaf, n in effects.written) for n, leaf in enumerate(leaves)]
     if over is not None and over.runner is not None:
-        arguments += [Parameter(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
+        arguments += [Argument(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
     _check_parameters(instance.kernel.definition, arguments, target)
     return KernelInfo(
         entry=entry_symbol(function.name, target),
@@ -196,7 +196,7 @@ def _described(
     )
 
 
-def _check_parameters(kernel: Definition, arguments: Sequence[Parameter], target: Target) -> None:
+def _check_parameters(kernel: Definition, arguments: Sequence[Argument], target: Target) -> None:
     """Whether the target takes so many bytes of parameters."""
     size, limit = 0, target.parameter_limit
     for p in arguments:

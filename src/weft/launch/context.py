@@ -35,10 +35,10 @@ from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
 from weft.launch.arguments import Taken, check_writes, examine, take
-from weft.launch.extents import Extents, Place
+from weft.launch.extents import Extents, Placement
 from weft.launch.native.asks import Launched
 from weft.launch.native.install import AFTER, install
-from weft.launch.over import describe_over
+from weft.launch.ranges import describe_over
 from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
 from weft.runtime.attributes import check_uses, launch_attributes
@@ -379,7 +379,7 @@ class DeviceContext(BaseContext):
         named: Mapping[str, object],
         where: tuple[Any, Any, Any, Any, Any],
         refused: Sequence[tuple[Diagnostic, str]],
-    ) -> tuple[Taken, Place]:
+    ) -> tuple[Taken, Placement]:
         """What a launch says, once more and in full.
 
         Raises:

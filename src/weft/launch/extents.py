@@ -7,15 +7,15 @@ from typing import Any, cast
 
 from weft.diagnostics import LaunchError, a_, caller_location
 from weft.lang.problems import Problems
-from weft.launch.over import OverPlan, most_blocks, plan_over
+from weft.launch.ranges import OverPlan, most_blocks, plan_over
 from weft.runtime.dim import Dim, as_dim, as_index
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch
 from weft.runtime.streams import DeviceStream
 
-__all__ = ["Extents", "Place"]
+__all__ = ["Extents", "Placement"]
 
-Place = tuple[Dim, Dim, OverPlan | None]
+Placement = tuple[Dim, Dim, OverPlan | None]
 """Grid, block, and for a launch over a range its plan."""
 _MOST = 1024
 _ELEMENTS = 1 << 62
@@ -33,9 +33,9 @@ class Extents:
 
     def __init__(self, info: DeviceInfo) -> None:
         self._info = info
-        self._known: dict[object, Place] = {}
+        self._known: dict[object, Placement] = {}
 
-    def find(self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any) -> Place | None:
+    def find(self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any) -> Placement | None:
         """Grid, block and plan of a launch, if such a launch was found right before."""
         if stream is not None and not isinstance(stream, DeviceStream):
             return None
@@ -60,7 +60,7 @@ class Extents:
 
     def examine(
         self, over: Any, grid_dim: Any, block_dim: Any, shared: Any, stream: Any, problems: Problems
-    ) -> Place:
+    ) -> Placement:
         """Grid, block and plan of a launch, and all that is wrong with them."""
         plan: OverPlan | None = None
         grid = block = Dim(1)

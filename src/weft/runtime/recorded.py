@@ -80,7 +80,7 @@ class _Recorder:
 
     def record(self) -> Event:
         """A place, which what is recorded later has passed in any case."""
-        return _Place()
+        return _Mark()
 
     def wait(self, event: Event) -> None:
         """Nothing: the steps run in their order."""
@@ -95,7 +95,7 @@ class _Recorder:
         """Nothing is held."""
 
 
-class _Place:
+class _Mark:
     """An event within a recording."""
 
     done = False

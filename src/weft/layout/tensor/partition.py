@@ -18,11 +18,11 @@ from weft.layout.algebra.int_tuple import flatten, is_tuple, prefix_product, pro
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.values import Scalar, add, ceildiv, floordiv, is_static, least, most, mul, sub
 
-__all__ = ["Distributed", "Tiling", "Vectorized", "distribute", "tile", "vectorize"]
+__all__ = ["Distributed", "Tiles", "Vectorized", "distribute", "tile", "vectorize"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tiling:
+class Tiles:
     """A layout split into tiles of a static size."""
 
     layout: Layout
@@ -89,11 +89,11 @@ def _number(place: Any, step: Layout | Scalar) -> Scalar:
     return crd2idx(place, step.shape) if isinstance(step, Layout) else place
 
 
-def tile(layout: Layout, *sizes: int) -> Tiling:
+def tile(layout: Layout, *sizes: int) -> Tiles:
     """Splits ``layout`` into tiles of ``sizes`` elements, one size for each mode.
 
     Where the sizes do not divide the extents, the tiles at the edge reach past the end
-    (``Tiling.exact`` is False), and whoever accesses them must guard.
+    (``Tiles.exact`` is False), and whoever accesses them must guard.
 
     Raises:
         CompileError: Not one size for each mode, a size below 1 or not static, or a nested mode with
@@ -125,7 +125,7 @@ def tile(layout: Layout, *sizes: int) -> Tiling:
         else:
             tiles.append(Layout(size, mode.stride))
             steps.append(mul(size, mode.stride))
-    return Tiling(layout, sizes, make_layout(*tiles), tuple(steps))
+    return Tiles(layout, sizes, make_layout(*tiles), tuple(steps))
 
 
 @dataclass(frozen=True, slots=True)
