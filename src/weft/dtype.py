@@ -21,6 +21,9 @@ __all__ = ["DType", "DTypeLike", "HasDType", "as_dtype", "dtype_hint"]
 
 Kind = Literal["bool", "int", "uint", "float", "bfloat"]
 
+_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+"""Binary digits of a float."""
+
 
 @dataclass(frozen=True, slots=True)
 class DType:
@@ -66,16 +69,20 @@ class DType:
 
     @property
     def least(self) -> int:
-        """The least integer that an integer type holds; of Bool, 0.
+        """The least integer that the type holds, of a float type with all that are greater; of Bool, 0.
 
-        >>> DType.int8.least, DType.int8.greatest, DType.uint8.greatest
-        (-128, 127, 255)
+        >>> DType.int8.least, DType.int8.greatest, DType.uint8.greatest, DType.float32.greatest
+        (-128, 127, 255, 16777216)
         """
+        if self.is_float:
+            return -self.greatest
         return -(1 << self.bits - 1) if self.is_signed else 0
 
     @property
     def greatest(self) -> int:
-        """The greatest integer that an integer type holds; of Bool, 1."""
+        """The greatest integer that the type holds, of a float type with all that are less; of Bool, 1."""
+        if self.is_float:
+            return 1 << _DIGITS[self.name]
         return (1 << self.bits - self.is_signed) - 1
 
     def __repr__(self) -> str:

@@ -209,3 +209,12 @@ def test_integers_become_floats_in_one_rounding() -> None:
             if cls.dtype.least <= value <= cls.dtype.greatest:
                 wanted = [exact.nearest(n, Fraction(value)) for n in (*SMALL, "float64")]
                 assert [*to_floats(cls(value))] == wanted, value
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_a_float_holds_all_integers_up_to_its_greatest(name: str) -> None:
+    dtype: DType = getattr(DType, name)
+    last = range(dtype.greatest - 9, dtype.greatest + 1)
+    assert [wrap(dtype, n) for n in last] == list(last)
+    assert wrap(dtype, dtype.greatest + 1) != dtype.greatest + 1
+    assert dtype.least == -dtype.greatest

@@ -333,7 +333,7 @@ def _odd(b: Elaboration, x: Value, d: DType) -> Value:
     sticky = select(b, compare(b, "ne", d, tail, zero), one, zero)
     odd = b.value("arith.ori", (b.value("arith.subi", (x, tail), x.type), sticky), x.type)
     size = x if not d.is_signed else b.value("arith.xori", (x, _shr(b, d, x, b.constant(63, x.type))), x.type)
-    large = compare(b, "ge", DType.uint64, size, b.constant(1 << 53, x.type))
+    large = compare(b, "ge", DType.uint64, size, b.constant(DType.float64.greatest, x.type))
     return select(b, large, odd, x)
 
 

@@ -29,10 +29,13 @@ def memory_type(dtype: DType, lanes: int = 1) -> Type:
     return of_dtype(dtype, lanes)
 
 
+_LEAST, _GREATEST = DType.int64.least, DType.int64.greatest
+
+
 def index_value(index: object, b: Elaboration) -> Value:
     """An index as a 64-bit IR value."""
     if isinstance(index, int):
-        if not -(1 << 63) <= index < 1 << 63:
+        if not _LEAST <= index <= _GREATEST:
             refuse("literal", f"the index {index} does not fit Int", hint="count elements", part=index)
         return b.constant(index, I64)
     if isinstance(index, Number) and index.dtype.is_integer and index.lanes == 1:

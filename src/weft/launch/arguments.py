@@ -6,6 +6,7 @@ found out once. That way takes only what is right; ``examine`` is the one that s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast, get_origin
 
@@ -181,19 +182,16 @@ def _taker(p: Parameter) -> Taker:
     return general if dtype is None else _pointer_taker(p, dtype, general)
 
 
+_RANGES = {"float32": 3.4028234e38, "float64": math.inf}
+"""Floats of Python between these and their negatives are taken as they are."""
+
+
 def _number_taker(dtype: DType, general: Taker) -> Taker:
     spec = NumberSpec(dtype)
-    whole: tuple[int, int] | None = None
-    exact = 0.0
-    if dtype.is_integer:
-        whole = dtype.least, dtype.greatest
-    elif dtype is DType.float32:
-        whole, exact = (-(1 << 24), 1 << 24), 3.4028234e38
-    elif dtype is DType.float64:
-        whole, exact = (-(1 << 53), 1 << 53), float("inf")
-    if whole is None:
+    exact = _RANGES.get(dtype.name, 0.0)
+    if not dtype.is_integer and not exact:
         return general
-    low, high = whole
+    low, high = dtype.least, dtype.greatest
 
     def take_number(context: BaseContext, value: Any, values: list[Any], memory: list[Any]) -> Spec:
         kind = cast("type[Any]", type(value))

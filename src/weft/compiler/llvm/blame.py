@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 
 from weft.compiler.ir.core import Function, Module, Op, Value
-from weft.compiler.ir.types import VectorType
+from weft.compiler.ir.types import AddressSpace, VectorType, pointer
 from weft.compiler.llvm import emit as llvm
 from weft.compiler.llvm.constants import number_text
 from weft.compiler.llvm.lower import LOWER
@@ -66,8 +66,9 @@ def _alone(op: Op, target: Target) -> str:
             parameters.append(f"{lw.type(v.type)} %p{n}")
     LOWER[op.name](lw, op)
     for n, result in enumerate(op.results):
-        parameters.append(f"ptr %out{n}")
-        lw.put(f"store {lw.typed(result)}, ptr %out{n}")
+        place = f"{lw.type(pointer(AddressSpace.GENERIC))} %out{n}"
+        parameters.append(place)
+        lw.put(f"store {lw.typed(result)}, {place}")
     return _text(target, [*lw.declared.values()], parameters, lw.out)
 
 

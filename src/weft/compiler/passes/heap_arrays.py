@@ -8,6 +8,7 @@ the stacks have of the threads that run it.
 
 from __future__ import annotations
 
+from weft.abi.cpu_launch import MOST_THREADS
 from weft.compiler.ir.core import Function, Module, Op, Region
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type
@@ -15,8 +16,6 @@ from weft.diagnostics import CompileError, Location
 
 __all__ = ["heap_arrays"]
 
-_THREADS = 1024
-"""The most threads of a block (``CpuFunction.max_threads_per_block``)."""
 _STACK = 1 << 20
 """The arrays of a block's threads stay on the stack if they have at most this many bytes together."""
 _OWN = 1 << 18
@@ -89,7 +88,7 @@ def _bytes(op: Op) -> int:
     """The most memory that the operation takes; that of a block's shared memory is limited elsewhere."""
     kind: Type = op.type_attr("elem_type")
     count = op.int_attr("count") if op.name == "llvm.alloca" else 1
-    return count * max(1, kind.bits // 8) * (_THREADS if op.operands else 1)
+    return count * max(1, kind.bits // 8) * (MOST_THREADS if op.operands else 1)
 
 
 def _move(f: Function, smallest: int) -> None:

@@ -272,8 +272,8 @@ int_single:
   %u = call i64 @weft_int(ptr %arg, ptr %overflow)
   %uo = load i32, ptr %overflow
   %uo0 = icmp eq i32 %uo, 0
-  %ulow = icmp sge i64 %u, -16777216
-  %uhigh = icmp sle i64 %u, 16777216
+  %ulow = icmp sge i64 %u, -{single}
+  %uhigh = icmp sle i64 %u, {single}
   %uin0 = and i1 %ulow, %uhigh
   %uin = and i1 %uin0, %uo0
   br i1 %uin, label %uf, label %no
@@ -285,8 +285,8 @@ int_double:
   %w = call i64 @weft_int(ptr %arg, ptr %overflow)
   %wo = load i32, ptr %overflow
   %wo0 = icmp eq i32 %wo, 0
-  %wlow = icmp sge i64 %w, -9007199254740992
-  %whigh = icmp sle i64 %w, 9007199254740992
+  %wlow = icmp sge i64 %w, -{double}
+  %whigh = icmp sle i64 %w, {double}
   %win0 = and i1 %wlow, %whigh
   %win = and i1 %win0, %wo0
   br i1 %win, label %wf, label %no

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from weft.abi.records import Fields, llvm_record
 from weft.abi.sites import BUCKETS, MOST_INTS, MOST_SLOTS, STAYS, Ask, Entry, Held, Site, Table
+from weft.dtype import DType
 from weft.launch.native.arrays import ARRAYS
 from weft.launch.native.held import HELD
 from weft.launch.native.pack import PACK
@@ -371,6 +372,8 @@ def stub_text(
         "most_dims": Site.dims.size // 8 + MOST_INTS,
         "buckets": BUCKETS,
         "stays": STAYS,
+        "single": DType.float32.greatest,
+        "double": DType.float64.greatest,
         "ask": Ask,
         **{record.__name__.lower(): Fields(record) for record in _RECORDS},
     }

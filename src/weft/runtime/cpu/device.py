@@ -18,6 +18,7 @@ from collections.abc import Callable
 from functools import cache
 
 from weft.abi.artifact import Artifact, LoadedCode
+from weft.abi.cpu_launch import MOST_THREADS
 from weft.runtime.cpu.native import CpuFunction, externals, run_launch
 from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Failed, Lane, busy_lanes, wait_for_lanes
@@ -36,6 +37,7 @@ from weft.runtime.driver import (
 from weft.runtime.forks import after_fork
 from weft.runtime.host_event import HostEvent
 from weft.runtime.recorded import RecordedCapture
+from weft.targets import TARGETS
 
 __all__ = ["CpuDevice", "CpuDriver", "CpuStream"]
 
@@ -338,16 +340,17 @@ def _fill(address: int, pattern: bytes, count: int) -> None:
 
 @cache
 def _info() -> DeviceInfo:
+    target = TARGETS["native"]
     return DeviceInfo(
         name=_processor_name(),
         api="cpu",
-        target="native",
-        max_threads_per_block=1024,
+        target=target.name,
+        max_threads_per_block=MOST_THREADS,
         max_block_dim=(1024, 1024, 64),
         max_grid_dim=(2**31 - 1, 65535, 65535),
-        max_shared_bytes=227 << 10,
+        max_shared_bytes=target.shared_limit,
         multiprocessors=processors(),
-        warp_size=32,
+        warp_size=target.warp_size,
         total_memory=_total_memory(),
         shares_host=True,
         dlpack=1,

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from weft.abi.artifact import AssertSite, KernelInfo
-from weft.abi.cpu_launch import CALLS, LaunchBlock
+from weft.abi.cpu_launch import CALLS, MOST_THREADS, LaunchBlock
 from weft.diagnostics import Diagnostic
 from weft.diagnostics.parted import Parting
 from weft.runtime.cpu.pool import pool, processors
@@ -32,7 +32,7 @@ _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 class CpuFunction:
     """A kernel loaded into this process."""
 
-    max_threads_per_block = 1024
+    max_threads_per_block = MOST_THREADS
 
     def __init__(self, kernel: KernelInfo, address: int, keep: object) -> None:
         self.kernel = kernel
