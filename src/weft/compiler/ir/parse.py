@@ -161,6 +161,7 @@ class _Parser(Reader):
         if not name.startswith("%") or name in self.values:
             self.fail(f"{name} is no new name of a value, before")
         self.values[name] = value
+        value.name = "" if name[1:].isdecimal() else name[1:]
         return value
 
     def used(self) -> Value:

@@ -84,13 +84,18 @@ class _Printer:
         self.lines: list[str] = []
         self.locations = locations
         self.names: dict[Value, str] = {}
+        self.used: set[str] = set()
         self.file = ""
         self.mentioned: dict[str, Function] = {}
 
     def name(self, value: Value) -> str:
         found = self.names.get(value)
         if found is None:
-            found = self.names[value] = f"%{len(self.names)}"
+            found = re.sub(r"[^\w$.]", "_", value.name, flags=re.ASCII) or str(len(self.names))
+            while found in self.used:
+                found += f"_{len(self.names)}"
+            self.used.add(found)
+            self.names[value] = found = f"%{found}"
         return found
 
     def loc(self, loc: Loc) -> str:
@@ -127,7 +132,7 @@ class _Printer:
         )
 
     def function(self, f: Function) -> None:
-        self.names = {}
+        self.names, self.used = {}, set()
         self.file = f.file
         self.head(f)
         args = ", ".join(f"{self.name(a)}: {a.type.mlir}" for a in f.args)

@@ -1,0 +1,150 @@
+"""Single passes on modules written as text, before and after.
+
+Each file of ``passes/`` is named after a pass and what it shows: a module as it comes to the pass, then what
+the pass leaves or finds. ``pytest --update-golden`` writes what follows ``// After``; read the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Function, Module, Value
+from weft.compiler.ir.parse import parse_module
+from weft.compiler.ir.printer import print_module
+from weft.compiler.ir.types import I64, AddressSpace, pointer
+from weft.compiler.ir.verify import verify_module
+from weft.compiler.passes import thread_context as context
+from weft.compiler.passes.barrier_split import BarrierBody
+from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
+from weft.compiler.passes.first_threads import differs
+from weft.compiler.passes.guard_bounds import take_guards
+from weft.compiler.passes.heap_arrays import heap_arrays
+from weft.compiler.passes.inline_barriers import inline_barriers
+from weft.compiler.passes.lockstep import lockstep
+from weft.compiler.passes.meeting import Decisions
+from weft.compiler.passes.thread_loops import thread_loops
+from weft.compiler.passes.uniformity import Uniformity
+from weft.diagnostics import CompileError
+
+FILES = sorted((Path(__file__).parent / "passes").glob("*.mlir"))
+AFTER = "// After\n"
+
+
+def end_threads(module: Module) -> None:
+    branch_at_assertions(module)
+    return_ends(module)
+
+
+def guard_bounds(module: Module) -> str:
+    """The bounds that a guard stood for: threads along an axis, and what is added to them."""
+    out = ""
+    for bound in take_guards(kernel_of(module)):
+        added = "".join(f" + %{v.name}" for v in bound.offsets)
+        sign = "<=" if bound.inclusive else "<"
+        out += f"// thread {'xyz'[bound.axis]}{added} {sign} %{bound.limit.name}, "
+        out += f"which is from {bound.least} to {bound.greatest}\n"
+    return out
+
+
+def uniformity(module: Module) -> str:
+    same = _uniformity(module).same
+    return "".join(f"// {'shared' if same(v) else 'own   '} %{v.name}\n" for v in values(kernel_of(module)))
+
+
+def first_threads(module: Module) -> str:
+    same = _uniformity(module).same
+    return "".join(
+        f"// {'differs' if differs(v, same) else 'unknown'} %{v.name}\n" for v in values(kernel_of(module))
+    )
+
+
+def _uniformity(module: Module) -> Uniformity:
+    return Uniformity(kernel_of(module), {f.name: f for f in module.functions})
+
+
+def thread_context(module: Module) -> None:
+    users, layout = context.needs_context(module), context.SharedLayout.of(module)
+    module.functions = [
+        context.add_context_parameters(module, f, layout, users) if f.name in users else f
+        for f in module.functions
+    ]
+
+
+def barrier_split(module: Module) -> None:
+    """One block: a function of the kernel's parameters and of what is known of block and launch."""
+    k = kernel_of(module)
+    names = [f"{name}_{axis}" for name in ("block", "thread", "block_dim", "grid_dim") for axis in "xyz"]
+    known = [Value(I64, None, name) for name in ("state", *names)] + [
+        Value(pointer(AddressSpace.SHARED), None, "shared")
+    ]
+    parameters = [Value(a.type, None, a.name) for a in k.args]
+    made = Function("block", [*parameters, *known])
+    b, head = Builder(), list[context.Op]()
+    b.region = made.body
+    decisions = Decisions(k, {f.name: f for f in module.functions})
+    at = context.Context.of(known)
+    layout, users = context.SharedLayout.of(module), context.needs_context(module)
+    BarrierBody(b, k, at, layout, users, head, parameters, at.block_dim, decisions).emit()
+    b.emit("weft.return")
+    made.body.ops[:0] = head
+    module.functions[:] = [made]
+
+
+PASSES: list[Callable[[Module], str | None]] = [
+    lockstep,
+    end_threads,
+    inline_barriers,
+    guard_bounds,
+    uniformity,
+    first_threads,
+    thread_context,
+    barrier_split,
+    thread_loops,
+    heap_arrays,
+]
+ANALYSES = (uniformity, first_threads)
+
+
+def kernel_of(module: Module) -> Function:
+    return next(f for f in module.functions if f.kernel)
+
+
+def values(f: Function) -> list[Value]:
+    """The values of a function that have names."""
+    found = [*f.args]
+    for op in f.body.walk():
+        found += [*op.results, *(a for region in op.regions for a in region.args)]
+    return [v for v in found if v.name]
+
+
+def after(run: Callable[[Module], str | None], text: str) -> str:
+    module = parse_module(text)
+    verify_module(module)
+    try:
+        found = run(module) or ""
+    except CompileError as error:
+        return "".join(f"// {line}".rstrip() + "\n" for line in str(error).splitlines())
+    if run in ANALYSES:
+        return found
+    if run is not thread_context:  # whose kernel is for thread_loops to make
+        verify_module(module)
+    return found + print_module(module)
+
+
+def test_every_pass_has_files() -> None:
+    assert {path.name.partition(".")[0] for path in FILES} == {run.__name__ for run in PASSES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_pass(path: Path, request: pytest.FixtureRequest) -> None:
+    before, _, expected = path.read_text(encoding="utf-8").partition(AFTER)
+    [run] = [run for run in PASSES if run.__name__ == path.name.partition(".")[0]]
+    found = after(run, before)
+    if request.config.getoption("--update-golden"):
+        path.write_text(before + AFTER + found, encoding="utf-8", newline="\n")
+    else:
+        assert found == expected
