@@ -166,7 +166,8 @@ def of_dtype(dtype: DType, lanes: int = 1) -> Type:
 def of_text(text: str) -> Type | None:
     """The type that MLIR spells like this."""
     if text.startswith("!llvm.ptr"):
-        return pointer(int(text[10:-1] or 0))
+        space = int(text[10:-1] or 0)
+        return pointer(space) if space in list(AddressSpace) else None
     if text.startswith("vector<"):
         lanes, _, element = text[7:-1].partition("x")
         kind = of_text(element)
