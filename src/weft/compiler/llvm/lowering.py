@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from weft.abi.artifact import Site
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.ops import CASTS, FUNCTIONS
-from weft.compiler.ir.types import BF16, AddressSpace, PointerType, Type
+from weft.compiler.ir.types import BF16, PointerType, Type
 from weft.compiler.llvm.constants import string_text
 from weft.compiler.llvm.debug import DebugInfo
 from weft.compiler.llvm.halves import WIDENED, definitions, lower_widened
@@ -70,6 +70,8 @@ class Lowering:
         self.table = table
         self.module = module
         self.target = target
+        numbers = target.spaces.items()
+        self.spaces = {int(space): f"addrspace({number})" if number else "" for space, number in numbers}
         self.sites = sites
         self.debug = DebugInfo(module) if debug else None
         self.declared: dict[str, str] = {}
@@ -143,9 +145,9 @@ class Lowering:
         return self.spaced("ptr", t.space) if isinstance(t, PointerType) else t.llvm
 
     def spaced(self, text: str, space: int, joint: str = " ") -> str:
-        """The text and behind it the target's number of an address space, where it is not 0."""
-        number = self.target.spaces[AddressSpace(space)]
-        return f"{text}{joint}addrspace({number})" if number else text
+        """The text and behind it the target's number of an address space, where that is not 0."""
+        where = self.spaces[space]
+        return f"{text}{joint}{where}" if where else text
 
     def alloca(self, what: str, kind: Type) -> str:
         """The instruction that takes memory of the function, with an address of that type."""
