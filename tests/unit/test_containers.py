@@ -102,8 +102,9 @@ def test_what_stays_is_taken() -> None:
     assert compiled(looks_up, size=8) == compiled(looks_up, size=100_000)
 
 
-def test_a_large_container_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the number of branches; small ones are copied at each."""
+@pytest.mark.parametrize("size", [8, 50_000])
+def test_a_container_is_copied_once(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the number of branches."""
     copied: list[int] = []
     note = containers.__dict__["_note"]
 
@@ -114,9 +115,30 @@ def test_a_large_container_is_copied_once(monkeypatch: pytest.MonkeyPatch) -> No
         return found
 
     monkeypatch.setattr(containers, "_note", counted)
-    compiled(looks_up, size=50_000)
-    assert max(copied) == 50_000
-    assert copied.count(50_000) <= 4  # the table, the rows
+    compiled(looks_up, size=size)
+    assert max(copied) == size
+    assert copied.count(size) <= 4  # the table, the rows
+
+
+@kernel
+def changes_between(x: Pointer[Float32], n: Int, *, late: Comptime[bool]):
+    table = [1]
+    rows = [[1]]
+    if n > 1:
+        x[0] = float(table[0])
+    table.append(2)
+    rows[0].append(2)
+    if n > 2:
+        x[1] = float(len(table) + len(rows[0]))
+        if late:
+            rows[0].append(3)
+    x[2] = float(len(rows[0]))
+
+
+def test_what_changes_between_branches_is_looked_at_again() -> None:
+    assert "4.0" in compiled(changes_between, late=False)
+    with pytest.raises(CompileError, match="this run-time `if` changes `rows`, a list"):
+        compiled(changes_between, late=True)
 
 
 NAMED: list[int] = []

@@ -15,7 +15,7 @@ from typing import Any, cast
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import refuse
 
-__all__ = ["Held", "captured", "check", "check_large", "held", "restored"]
+__all__ = ["Containers", "Held", "captured", "check", "restored"]
 
 Held = list[tuple[str, Any, Any]]
 """The name, the container and a copy of it."""
@@ -27,21 +27,47 @@ _LARGEST = 1 << 24
 """An array of more bytes is not copied to see whether it changes."""
 
 
-def held(frame: FrameType | None, large: Held) -> Held:
-    """The containers that ``frame``'s variables and the globals that it names hold.
+class Containers:
+    """The containers that one function meets, each copied again only where it has changed."""
 
-    Those that are large are entered in ``large``.
-    """
-    out: Held = []
-    if frame is not None:
-        for name, value in (*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)):
-            if type(value) in _KINDS or _is_array(value):
-                noted: Held = []
-                if _note(name, value, noted, _MOST) >= 0:
-                    out += noted
-                elif all(known is not value for _, known, _ in large):
-                    _note(name, value, large, _LARGEST)
-    return out
+    def __init__(self) -> None:
+        self._noted: dict[tuple[str, int], Held] = {}
+        self._large: Held = []
+
+    def held(self, frame: FrameType | None) -> Held:
+        """The containers that a frame's variables and the globals that it names hold, but for large ones."""
+        out: Held = []
+        if frame is not None:
+            for name, value in (*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)):
+                if type(value) in _KINDS or _is_array(value):
+                    out += self._note(name, value)
+        return out
+
+    def _note(self, name: str, value: Any) -> Held:
+        if any(known is value for _, known, _ in self._large):
+            return []
+        noted = self._noted.get((name, id(value)))
+        if noted is None or any(_changed(now, then) for _, now, then in noted):
+            noted = []
+            if _note(name, value, noted, _MOST) < 0:
+                _note(name, value, self._large, _LARGEST)
+                return []
+            self._noted[name, id(value)] = noted
+        return noted
+
+    def check_large(self) -> None:
+        """Refuse the first large container that has changed since code that runs first branched beside it."""
+        for name, now, then in self._large:
+            if _changed(now, then):
+                shown = "a container" if name.startswith("__weft") else f"`{name}`"
+                kind = "a NumPy array" if _is_array(now) else f"a {type(now).__name__}"
+                refuse(
+                    "compile-time-container",
+                    f"{shown}, {kind} of {len(then)} items, changes after a run-time branch or loop has "
+                    "begun",
+                    "make it before them, or make a tuple of it",
+                    notes=("so large a container must stay as it was at the first of them",),
+                )
 
 
 def captured(fn: Definition) -> Held:
@@ -94,20 +120,6 @@ def _note(name: str, value: Any, out: Held, left: int) -> int:
             if left < 0:
                 break
     return left
-
-
-def check_large(large: Held) -> None:
-    """Refuse the first large container that has changed since code that runs first branched beside it."""
-    for name, now, then in large:
-        if _changed(now, then):
-            shown = "a container" if name.startswith("__weft") else f"`{name}`"
-            kind = "a NumPy array" if _is_array(now) else f"a {type(now).__name__}"
-            refuse(
-                "compile-time-container",
-                f"{shown}, {kind} of {len(then)} items, changes after a run-time branch or loop has begun",
-                notes=("so large a container must stay as it was at the first of them",),
-                hint="make it before them, or make a tuple of it",
-            )
 
 
 def check(before: Held, what: str) -> None:

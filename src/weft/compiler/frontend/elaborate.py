@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from weft.abi.artifact import AssertSite, Piece, Site
-from weft.compiler.frontend.containers import captured, check_large, restored
+from weft.compiler.frontend.containers import captured, restored
 from weft.compiler.frontend.draft import Draft, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.options import Over
@@ -294,7 +294,7 @@ class Elaborator:
             try:
                 with building(b):
                     body(b, *values)
-                    check_large(b.large)
+                    b.containers.check_large()
                     draft.result = finish(b, draft.function, fn, f.kernel)
             except (CompileError, Exception) as error:
                 if not b.learnt:  # else it may be wrong for the types that were assumed only

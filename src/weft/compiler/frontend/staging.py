@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
-from weft.compiler.frontend.containers import check, held
+from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
@@ -149,7 +149,7 @@ class Staging(Logic):
         if isinstance(known, bool):
             yield known
             return
-        containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
+        containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         place = self.loc
         regions = Region(), Region()
         set_before = [(v, v.defined) for v in self.open_vars]
@@ -172,7 +172,7 @@ class Staging(Logic):
     def loop(self, items: Any) -> Iterator[Any]:
         """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
         if isinstance(items, Range):
-            containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
+            containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             yield from self._counted(items)
             check(containers, "loop")
             return
@@ -235,7 +235,7 @@ class Staging(Logic):
 
     def while_(self, test: Callable[[], Any]) -> Iterator[None]:
         """The one iteration that stands for all of a ``while``."""
-        containers = held(sys._getframe(1), self.large)  # pyright: ignore[reportPrivateUsage]
+        containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         place = self.loc
         condition, body = Region(), Region()
         set_before = [(v, v.defined) for v in self.open_vars]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from weft.compiler.frontend.containers import Held
+from weft.compiler.frontend.containers import Containers
 from weft.compiler.ir.core import Op, Region
 from weft.compiler.source.definition import MISSING
 from weft.dtype import DType
@@ -29,8 +29,7 @@ class FunctionState(Elaboration):
         """Those around the one at hand."""
         self.scope_count = 0
         self.loops: list[Any] = []
-        self.large: Held = []
-        """The large containers that it met, as they were."""
+        self.containers = Containers()
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []
         self.annotation: Any = MISSING
