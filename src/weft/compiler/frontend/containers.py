@@ -48,7 +48,7 @@ class Containers:
             return []
         noted = self._noted.get((name, id(value)))
         if noted is None or any(_changed(now, then) for _, now, then in noted):
-            noted = []
+            noted = list[tuple[str, Any, Any]]()
             if _note(name, value, noted, _MOST) < 0:
                 _note(name, value, self._large, _LARGEST)
                 return []
