@@ -15,7 +15,7 @@ import hashlib
 import marshal
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from weft.abi.artifact import Artifact
@@ -23,12 +23,12 @@ from weft.compiler.cache.disk import load, store
 from weft.compiler.cache.tools import toolchain
 from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.ir.digest import module_bytes
-from weft.compiler.pipeline import Compilation, elaborate_kernel
+from weft.compiler.pipeline import Compilation, Instance, elaborate_kernels
 from weft.lang.decorators import Kernel
 from weft.lang.spec import Spec
 from weft.targets import Target, find_target
 
-__all__ = ["cached", "compile_kernel", "kept", "key_of", "prepare"]
+__all__ = ["cached", "compile_kernel", "compile_kernels", "kept", "key_of", "prepare"]
 
 _new = ""
 """The key of this program, while nothing of it is known to have been compiled before."""
@@ -54,19 +54,21 @@ def prepare() -> None:
 
 
 def compile_kernel(
-    kernel: Kernel[...],
-    specs: Mapping[str, Spec],
-    target: str | Target,
-    options: CompileOptions = PLAIN,
+    kernel: Kernel[...], specs: Mapping[str, Spec], target: str | Target, options: CompileOptions = PLAIN
 ) -> Artifact:
-    """A kernel compiled for a target; its code from the cache, where the same IR has been there before."""
+    """A kernel compiled for a target, in a module of its own."""
+    return compile_kernels([Instance(kernel, specs, options)], target)
+
+
+def compile_kernels(instances: Sequence[Instance], target: str | Target) -> Artifact:
+    """Kernels of one module; its code from the cache, where the same IR has been there before."""
     global _new
     found = find_target(target)
-    seen = _hint(kernel, found)
+    seen = _hint([instance.kernel for instance in instances], found)
     known = load(seen) is not None
     if not known:
         _warm()  # while Python elaborates
-    made = elaborate_kernel(kernel, specs, found, options)
+    made = elaborate_kernels(instances, found)
     key = key_of(made)
     artifact = made.artifact(_kept(key, made.code))
     if key is not None and not known:
@@ -83,9 +85,11 @@ def _warm() -> None:
     warm()
 
 
-def _hint(kernel: Kernel[...], target: Target) -> str:
+def _hint(kernels: Iterable[Kernel[...]], target: Target) -> str:
     """A key that says whether LLVM is likely to be needed: has this code ever been compiled?"""
-    return hashlib.sha256(marshal.dumps((kernel.definition.digest(), target.name))).hexdigest()
+    return hashlib.sha256(
+        marshal.dumps(([kernel.definition.digest() for kernel in kernels], target.name))
+    ).hexdigest()
 
 
 def key_of(made: Compilation) -> str | None:

@@ -201,3 +201,16 @@ class Module:
     def function(self, name: str) -> Function:
         """The function of that name."""
         return next(f for f in self.functions if f.name == name)
+
+    def reached(self, start: Function) -> list[Function]:
+        """A function, and all that it calls or takes the address of, in the module's order."""
+        functions = {f.name: f for f in self.functions}
+        found, waiting = {start.name}, [start]
+        while waiting:
+            for op in waiting.pop().body.walk():
+                if op.name in ("func.call", "func.constant"):
+                    name = str(op.attrs["callee"])
+                    if name not in found:
+                        found.add(name)
+                        waiting.append(functions[name])
+        return [f for f in self.functions if f.name in found]

@@ -40,7 +40,7 @@ def alone(module: Module, function: Function, effects: Effects) -> frozenset[int
     another GPU, the host), of nothing.
     """
     every = frozenset(range(len(function.args)))
-    ops = [op for f in module.functions for op in f.body.walk()]
+    ops = [op for f in module.reached(function) for op in f.body.walk()]
     met = Sync.ALL if any(map(_finds_memory, ops)) else _most(ops)
     return _NOTHING if met is Sync.ALL else every - effects.touched if met is Sync.BLOCK else every
 

@@ -18,7 +18,7 @@ from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I1, I8, I64, SLOT, AddressSpace, Type, pointer
 from weft.compiler.passes.loop_nest import loop_nest
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
-from weft.compiler.passes.thread_context import Context, Rewriter, SharedLayout
+from weft.compiler.passes.thread_context import Context, Frame, Rewriter
 from weft.diagnostics.parted import Parting
 
 __all__ = ["BarrierBody"]
@@ -66,8 +66,7 @@ class BarrierBody:
         b: Builder,
         kernel: Function,
         context: Context,
-        layout: SharedLayout,
-        users: set[str],
+        frame: Frame,
         head: list[Op],
         parameters: list[Value],
         bounds: list[Value],
@@ -77,8 +76,7 @@ class BarrierBody:
         self.kernel = kernel
         self.decisions = decisions
         self.context = context
-        self.layout = layout
-        self.users = users
+        self.frame = frame
         self.head = head
         self.bounds = bounds
         self.uniform: dict[Value, Value] = dict(zip(kernel.args, parameters, strict=True))
@@ -247,7 +245,7 @@ class BarrierBody:
         owner = v.owner
         if not isinstance(owner, Op):
             return v
-        rewriter = Rewriter(self.b, self.context, self.layout, self.users, self.head)
+        rewriter = Rewriter(self.b, self.context, self.frame, self.head)
         rewriter.mapping = {o: self.uniform_value(o) for o in owner.operands}
         rewriter.op(owner)
         return rewriter.lookup(v)
@@ -374,7 +372,7 @@ class _Segment(Rewriter):
     """Copies one segment for the thread at hand."""
 
     def __init__(self, body: BarrierBody, context: Context, home: _Node | None) -> None:
-        super().__init__(body.b, context, body.layout, body.users, body.head)
+        super().__init__(body.b, context, body.frame, body.head)
         self.body = body
         self.home = home
         self.mapping.update(body.uniform)

@@ -36,14 +36,14 @@ def heap_arrays(module: Module) -> None:
         sizes = [_bytes(op) for op in _arrays(f)]
         if sum(sizes) > (_STACK if any(op.operands for op in _arrays(f)) else _OWN):
             _move(f, _SMALL)
-    for smallest in (_SMALL, 1):
-        if max(_needs(module).values(), default=0) > _WHOLE:
-            for f in module.functions:
-                _move(f, smallest)
-    for f in module.functions:
-        bytes_needed = _needs(module)[f.name]
-        if f.kernel and bytes_needed > _WHOLE:
-            _refuse(f, bytes_needed)
+    for kernel in [f for f in module.functions if f.kernel]:
+        for smallest in (_SMALL, 1):
+            if _needs(module)[kernel.name] > _WHOLE:
+                for f in module.reached(kernel):
+                    _move(f, smallest)
+        bytes_needed = _needs(module)[kernel.name]
+        if bytes_needed > _WHOLE:
+            _refuse(kernel, bytes_needed)
 
 
 def _arrays(f: Function) -> list[Op]:

@@ -6,14 +6,14 @@ inlining removes).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I8, I64, AddressSpace, pointer
 
-__all__ = ["Context", "Rewriter", "SharedLayout", "add_context_parameters", "needs_context"]
+__all__ = ["Context", "Frame", "Rewriter", "add_context_parameters", "needs_context"]
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _OPS = frozenset(
@@ -52,22 +52,30 @@ class Context:
 
 
 @dataclass(slots=True)
-class SharedLayout:
-    """Offsets of the module's shared memory in a block's share, and where the dynamic part begins."""
+class Frame:
+    """What the code of one kernel is written for, its own copies of helpers included."""
 
     offsets: dict[str, int] = field(default_factory=dict[str, int])
+    """Where its shared memory lies in a block's share."""
     size: int = 0
+    """How much of it there is: behind it the dynamic part begins."""
+    helpers: dict[str, str] = field(default_factory=dict[str, str])
+    """Names of its copies of those that use the context."""
 
     @staticmethod
-    def of(module: Module) -> SharedLayout:
-        """The layout of a module's shared memory."""
-        made = SharedLayout()
+    def of(module: Module, kernel: Function, users: set[str]) -> Frame:
+        """The frame of a kernel of the module, of which ``users`` use the context."""
+        made, reached = Frame(), module.reached(kernel)
+        named = {op.attrs.get("global_name") for f in reached for op in f.body.walk()}
         for g in module.globals:
-            if g.space == AddressSpace.SHARED:
+            if g.space == AddressSpace.SHARED and g.name in named:
                 made.size = -(-made.size // g.align) * g.align
                 made.offsets[g.name] = made.size
                 made.size += _bytes(g)
         made.size = -(-made.size // 128) * 128
+        made.helpers = {
+            f.name: f"{f.name}.{kernel.name}" for f in reached if f.name in users and not f.kernel
+        }
         return made
 
 
@@ -97,13 +105,10 @@ def needs_context(module: Module) -> set[str]:
 class Rewriter:
     """Copies operations, replacing what the context provides. ``head`` receives slots."""
 
-    def __init__(
-        self, b: Builder, context: Context, layout: SharedLayout, users: set[str], head: list[Op]
-    ) -> None:
+    def __init__(self, b: Builder, context: Context, frame: Frame, head: list[Op]) -> None:
         self.b = b
         self.context = context
-        self.layout = layout
-        self.users = users
+        self.frame = frame
         self.head = head
         self.mapping: dict[Value, Value] = {}
 
@@ -148,18 +153,19 @@ class Rewriter:
         elif name == "weft.failed":
             operands = (c.state, *c.block_id, *c.thread_id, *self.lookups(op.operands))
             b.emit("weft.host_failed", operands, (), {"site": op.attrs["site"]})
-        elif name == "llvm.mlir.addressof" and op.attrs["global_name"] in self.layout.offsets:
-            offset = self.layout.offsets[str(op.attrs["global_name"])]
+        elif name == "llvm.mlir.addressof" and op.attrs["global_name"] in self.frame.offsets:
+            offset = self.frame.offsets[str(op.attrs["global_name"])]
             self.mapping[op.result] = self.shared(b.constant(offset, I64))
         else:
             self._copy(op)
 
     def _copy(self, op: Op) -> None:
-        operands = self.lookups(op.operands)
-        if op.name == "func.call" and op.attrs["callee"] in self.users:
-            operands = (*operands, *self.context.values())
+        operands, attrs = self.lookups(op.operands), op.attrs
+        own = self.frame.helpers.get(str(attrs["callee"])) if op.name == "func.call" else None
+        if own is not None:
+            operands, attrs = (*operands, *self.context.values()), {"callee": own}
         regions = tuple([self.region(r) for r in op.regions])
-        made = Op(op.spec, operands, op.attrs, regions, tuple([r.type for r in op.results]), op.loc)
+        made = Op(op.spec, operands, attrs, regions, tuple([r.type for r in op.results]), op.loc)
         if self.b.live:
             self.b.region.ops.append(made)
             self.b.live = not made.spec.terminator
@@ -169,7 +175,7 @@ class Rewriter:
     def _gpu(self, op: Op) -> None:
         c = self.context
         if op.name == "gpu.dynamic_shared_memory":
-            start = self.b.constant(self.layout.size, I64)
+            start = self.b.constant(self.frame.size, I64)
             self.mapping[op.result] = self.shared(start)
             return
         table = {
@@ -185,24 +191,13 @@ class Rewriter:
         return self.b.value("llvm.getelementptr", (self.context.shared, offset), _SHARED, {"elem_type": I8})
 
 
-def add_context_parameters(module: Module, f: Function, layout: SharedLayout, users: set[str]) -> Function:
-    """A helper that takes its context as further parameters."""
+def add_context_parameters(f: Function, frame: Frame) -> Function:
+    """A kernel's own copy of a helper, which takes its context as further parameters."""
     extra = [Value(I64, None, f"context{n}") for n in range(13)] + [Value(_SHARED, None, "shared")]
-    made = Function(
-        f.name,
-        [*f.args, *extra],
-        f.results,
-        Region(),
-        False,
-        f.file,
-        f.line,
-        f.source_name,
-        f.over_rank,
-        inline=f.inline,
-    )
+    made = replace(f, name=frame.helpers[f.name], args=[*f.args, *extra], body=Region())
     b = Builder()
     b.region = made.body
-    rewriter = Rewriter(b, Context.of(extra), layout, users, [])
+    rewriter = Rewriter(b, Context.of(extra), frame, [])
     for op in f.body.ops:
         rewriter.op(op)
     made.body.ops[:0] = rewriter.head

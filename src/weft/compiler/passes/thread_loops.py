@@ -20,8 +20,8 @@ from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.thread_context import (
     Context,
+    Frame,
     Rewriter,
-    SharedLayout,
     add_context_parameters,
     needs_context,
 )
@@ -36,28 +36,25 @@ def thread_loops(module: Module) -> None:
     inline_barriers(module)
     return_ends(module)
     users = needs_context(module)
-    layout = SharedLayout.of(module)
-    made: list[Function] = []
-    for f in module.functions:
-        if f.kernel:
-            made += _Entry(module, f, layout, users).build()
-        else:
-            made.append(add_context_parameters(module, f, layout, users) if f.name in users else f)
+    made = [f for f in module.functions if not f.kernel and f.name not in users]
+    for kernel in [f for f in module.functions if f.kernel]:
+        frame = Frame.of(module, kernel, users)
+        made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
+        made += _Entry(module, kernel, frame).build()
     module.functions[:] = made
-    module.globals = [g for g in module.globals if g.name not in layout.offsets]
+    module.globals = [g for g in module.globals if g.space != AddressSpace.SHARED]
 
 
 class _Entry:
     """Builds the entry of one kernel."""
 
-    def __init__(self, module: Module, kernel: Function, layout: SharedLayout, users: set[str]) -> None:
+    def __init__(self, module: Module, kernel: Function, frame: Frame) -> None:
         self.module = module
         self.kernel = kernel
-        self.layout = layout
-        self.users = users
+        self.frame = frame
         self.b = Builder()
         self.b.loc = (kernel.line, 0)
-        self.together = not layout.size and not has_barrier(kernel.body)
+        self.together = not frame.size and not has_barrier(kernel.body)
         self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
 
     def at(self, name: str, n: int = 0) -> Value:
@@ -95,7 +92,7 @@ class _Entry:
         block = [self.field("block", n) for n in range(3)]
         total, chunk, state = (self.field(name) for name in ("total", "chunk", "state"))
         size = b.value(
-            "arith.addi", (self.field("dynamic_shared"), b.constant(self.layout.size + 128, I64)), I64
+            "arith.addi", (self.field("dynamic_shared"), b.constant(self.frame.size + 128, I64)), I64
         )
         attrs = {"elem_type": I8, "count": 0, "alignment": 128}
         shared = b.emit("llvm.alloca", (size,), (pointer(AddressSpace.SHARED),), attrs).result
@@ -178,7 +175,7 @@ class _Entry:
         if has_barrier(k.body):
             bounds = [self.bound(axis, context) for axis in range(3)]
             decisions = Decisions(k, {f.name: f for f in self.module.functions})
-            BarrierBody(b, k, context, self.layout, self.users, head, parameters, bounds, decisions).emit()
+            BarrierBody(b, k, context, self.frame, head, parameters, bounds, decisions).emit()
             return
         guards = take_guards(k)
         regions = [Region([]) for _ in range(4)]
@@ -197,7 +194,7 @@ class _Entry:
             context.grid_dim,
             context.shared,
         )
-        rewriter = _ThreadRewriter(b, inner, self.layout, self.users, head)
+        rewriter = _ThreadRewriter(b, inner, self.frame, head)
         rewriter.mapping.update(zip(k.args, parameters, strict=True))
         with b.into(regions[0]):
             for op in k.body.ops:
@@ -216,7 +213,7 @@ class _Entry:
 
     def narrowed(self, axis: int, context: Context, guards: list[Bound], parameters: list[Value]) -> Value:
         """How many threads run along an axis under the kernel's own guards, where ``b`` stands."""
-        rewriter = _BlockRewriter(self.b, context, self.layout, self.users, [])
+        rewriter = _BlockRewriter(self.b, context, self.frame, [])
         rewriter.mapping.update(zip(self.kernel.args, parameters, strict=True))
         size = self.bound(axis, context)
         for guard in guards:
