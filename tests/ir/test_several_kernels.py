@@ -18,11 +18,12 @@ import numpy as np
 import pytest
 
 from ptxas import find_ptxas
-from weft import Comptime, DeviceError, Float32, Float64, Int, Kernel, Pointer, func, kernel
+from weft import Comptime, DeviceError, Float32, Float64, Int, Kernel, Pointer, func, kernel, unroll
 from weft.abi.artifact import KernelInfo
 from weft.atomic import fence
 from weft.compiler.cache import compile_kernels
 from weft.compiler.frontend.options import PLAIN, CompileOptions
+from weft.compiler.passes.pipeline import run_passes
 from weft.compiler.pipeline import Instance, elaborate_kernels
 from weft.gpu import barrier, global_idx, thread_idx
 from weft.gpu.cooperative import grid_sync
@@ -30,7 +31,7 @@ from weft.gpu.host import DeviceContext
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
-from weft.launch.over import describe_over
+from weft.launch.ranges import describe_over
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 from weft.runtime.driver import Function, Launch
 
@@ -293,3 +294,32 @@ def test_an_assertion_of_a_shared_function_names_its_kernel(
     assert first.startswith(f"assertion failed in kernel '{name}': -")
     assert first.endswith(" is negative")
     capsys.readouterr()
+
+
+@func
+def part(n: Int) -> Int:
+    """200,000 bytes of a thread's own."""
+    mine = stack_allocation(Int, 25_000)
+    mine[n] = 3
+    return mine[n]
+
+
+@kernel
+def hoards(out: Pointer[Int]):
+    """More than fits on a stack, all together."""
+    for n in unroll(range(25)):
+        out[n] = part(out[n])
+
+
+@kernel
+def holds(out: Pointer[Int]):
+    mine = stack_allocation(Int, 1000)
+    mine[out[1]] = 3
+    out[0] = mine[out[1]]
+
+
+def test_only_who_takes_much_takes_it_from_the_heap() -> None:
+    made = elaborate_kernels([instance(holds), instance(hoards)], "x86-64")
+    passed = run_passes(made.module, made.target)
+    takes = {f.name for f in passed.functions for op in f.body.walk() if op.name == "weft.take_memory"}
+    assert takes == {"part"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import threading
 import weakref
@@ -40,6 +41,24 @@ def context(binding: Binding) -> BaseContext:
 
 def launch(ctx: BaseContext, block: int = 1) -> None:
     ctx.stream.launch(Launch(ctx.device.load(artifact())[0], (1, 1, 1), (block, 1, 1), b"\0" * 8))
+
+
+def test_a_module_is_loaded_once_for_all_its_kernels() -> None:
+    binding = Binding()
+    ctx, [one] = context(binding), artifact().kernels
+    both = dataclasses.replace(artifact(), kernels=(one, dataclasses.replace(one, entry="other")))
+    first, second = ctx.device.load(both)
+    assert [f.kernel.entry for f in (first, second)] == ["scale", "other"]
+    assert binding.calls.count("cuModuleLoadDataEx") == 1
+    assert binding.calls.count("cuModuleGetFunction") == 2
+    del first
+    gc.collect()
+    ctx.device.free_memory()  # gives back what was let go
+    assert "cuModuleUnload" not in binding.calls
+    del second
+    gc.collect()
+    ctx.device.free_memory()
+    assert binding.calls.count("cuModuleUnload") == 1
 
 
 def failed(call: Callable[[], object], error: type[DeviceError | LaunchError] = DeviceError) -> Any:

@@ -185,6 +185,17 @@ def test_a_grid_waits_only_in_a_cooperative_launch() -> None:
             check_uses(H200, kernel, attributes, 0)
 
 
+def test_shared_memory_of_both_kinds_is_counted_together() -> None:
+    kernel = KernelInfo("k", Signature("k", ()), shared=4096)
+    check_uses(A100, kernel, None, 166912 - 4096)
+    told = (
+        "k has 4096 bytes of shared memory of its own, and the launch gives 162817; NVIDIA A100 allows 166912"
+    )
+    with pytest.raises(LaunchError, match=told) as raised:
+        check_uses(A100, kernel, None, 162817)
+    assert raised.value.diagnostics[0].hints == ("write shared_mem_bytes=162816 or less",)
+
+
 def test_a_dependent_kernel_waits() -> None:
     check_uses(H200, compiled(follows), LaunchAttributes(pdl=True), 0)
     check_uses(H200, compiled(plain), LaunchAttributes(cooperative=True), 0)
