@@ -169,7 +169,7 @@ SMALL = """
         ("%y = ", "", "6:5: the types of math.sqrt are not those of its operands and results"),
         (": (f32) -> f32", ": (f64) -> f64", "the types of math.sqrt are not those of its operands"),
         (": (f32) -> f32", ": (f32) -> f33", "5:37: a type is wanted, not 'f33"),
-        ("(%x: f32)", "(%x: !llvm.ptr<99>)", "4:13: a type is wanted, not '!llvm.ptr<99>"),
+        ("(%x: f32)", "(%x: !llvm.ptr<99>)", "4:12: a type is wanted, not '!llvm.ptr<99>"),
         ('"weft.return"()', '"weft.return"(', "6:20: a value defined before is wanted, not ': ()"),
         ('"weft.return"()', "weft.return()", "6:5: an operation is wanted"),
         ('"weft.return"()', "?", "6:5: this is no part of the syntax: '? :"),

@@ -172,6 +172,8 @@ COUNTED = frozenset({"llvm.alloca", "weft.take_memory"})
 """They take one count or none."""
 ANY_VALUE = {("llvm.store", 1), ("arith.select", 1), ("arith.select", 2)}
 """Operands of any type: another one is wrong only beside the others, and a store has no others."""
+OPTIONAL = {"fastmath", "blocks", ("llvm.call", "callee")}
+WORDS = {"predicate", "dimension", "bin_op", "ordering", "effects", "fastmath"}
 GIVES_ANY = frozenset({"llvm.load", "llvm.call", "llvm.call_intrinsic", "llvm.inline_asm"})
 
 
@@ -204,16 +206,21 @@ def add_operand(p: Place) -> bool:
     return True
 
 
-def retype_operand(p: Place) -> bool:
-    """Each operand that has a type to have: a pointer becomes a number, a number a pointer."""
+def retype_operand(p: Place, which: int = 0) -> bool:
+    """An operand that has a type to have: a pointer becomes a number, a number a pointer."""
     op = p.op
-    for n, v in enumerate(op.operands):
-        named = op.name not in MANY or n < NAMED.get(op.name, 0)
-        if named and (op.name, n) not in ANY_VALUE:
-            wrong = _fresh(p, I8 if isinstance(v.type, PointerType) else pointer(AddressSpace.SHARED_CLUSTER))
-            op.operands = (*op.operands[:n], wrong, *op.operands[n + 1 :])
-            return True
-    return False
+    typed = [
+        n
+        for n in range(len(op.operands))
+        if (op.name not in MANY or n < NAMED.get(op.name, 0)) and (op.name, n) not in ANY_VALUE
+    ]
+    if which >= len(typed):
+        return False
+    n = typed[which]
+    pointed = isinstance(op.operands[n].type, PointerType)
+    wrong = _fresh(p, I8 if pointed else pointer(AddressSpace.SHARED_CLUSTER))
+    op.operands = (*op.operands[:n], wrong, *op.operands[n + 1 :])
+    return True
 
 
 def other_width(p: Place) -> bool:
@@ -268,11 +275,11 @@ def foreign_result(p: Place) -> bool:
     return True
 
 
-def drop_attribute(p: Place) -> bool:
-    names = [n for n in p.op.attrs if n not in ("fastmath", "blocks")]
-    if not names:
+def drop_attribute(p: Place, which: int = 0) -> bool:
+    names = [n for n in p.op.attrs if n not in OPTIONAL and (p.op.name, n) not in OPTIONAL]
+    if which >= len(names):
         return False
-    p.op.attrs = {n: v for n, v in p.op.attrs.items() if n != names[0]}
+    p.op.attrs = {n: v for n, v in p.op.attrs.items() if n != names[which]}
     return True
 
 
@@ -281,22 +288,24 @@ def add_attribute(p: Place) -> bool:
     return True
 
 
-def retype_attribute(p: Place) -> bool:
-    if not p.op.attrs:
+def retype_attribute(p: Place, which: int = 0) -> bool:
+    """What no attribute is: a tuple of a word, or a word for a tuple of numbers."""
+    names = list(p.op.attrs)
+    if which >= len(names):
         return False
-    name, value = list(p.op.attrs.items())[-1]
-    p.op.attrs = {**p.op.attrs, name: ("x",) if isinstance(value, (str, Type, int, float)) else "x"}  # pyright: ignore[reportAttributeAccessIssue]
+    name = names[which]
+    wrong: Any = "x" if isinstance(p.op.attrs[name], tuple) else ("x",)
+    p.op.attrs = {**p.op.attrs, name: wrong}
     return True
 
 
-def other_word(p: Place) -> bool:
+def other_word(p: Place, which: int = 0) -> bool:
     """A word that stands for nothing, and a number out of range."""
-    known = ("predicate", "dimension", "bin_op", "ordering", "effects", "fastmath")
-    words = [n for n in known if n in p.op.attrs]
-    words = words or [n for n in ("alignment", "site") if n in p.op.attrs]
-    if not words:
+    words = [n for n in p.op.attrs if n in WORDS or n in ("alignment", "site", "count")]
+    if which >= len(words):
         return False
-    p.op.attrs = {**p.op.attrs, words[0]: -3 if words[0] in ("alignment", "site") else "sideways"}
+    name = words[which]
+    p.op.attrs = {**p.op.attrs, name: "sideways" if name in WORDS else -3}
     return True
 
 
@@ -458,6 +467,23 @@ BREAKS: list[Break] = [
 ]
 
 
+def _next(how: Callable[[Place, int], bool], which: int) -> Break:
+    def break_next(p: Place) -> bool:
+        return how(p, which)
+
+    break_next.__name__ = f"{how.__name__}_{which}"
+    return break_next
+
+
+LATER: list[tuple[Callable[[Place, int], bool], int]] = [
+    (retype_operand, 3),
+    (drop_attribute, 4),
+    (retype_attribute, 5),
+    (other_word, 2),
+]
+BREAKS.extend(_next(how, n) for how, many in LATER for n in range(1, many))
+
+
 def broken(module: Module, at: int, how: Break) -> Module | None:
     """A copy of the module, broken at its n-th operation."""
     made = clone_module(module)
@@ -473,15 +499,15 @@ def test_what_is_not_broken_is_taken() -> None:
 
 @pytest.mark.parametrize("how", BREAKS, ids=lambda how: how.__name__)
 def test_each_break_is_refused(how: Break) -> None:
-    """Once for each kind of operation, before and after the passes."""
-    seen: set[tuple[str, bool]] = set()
-    tried: Counter[tuple[str, bool]] = Counter()
+    """Once for each kind of operation and its attributes, before and after the passes."""
+    seen: set[tuple[str | bool, ...]] = set()
+    tried: Counter[tuple[str | bool, ...]] = Counter()
     missed: list[str] = []
     for name, module in MODULES.items():
         for at, (*_, op) in enumerate(ops_of(module)):
-            kind = (op.name, name.endswith("passed"))
+            kind = (op.name, name.endswith("passed"), *op.attrs)
             tried[kind] += kind not in seen
-            if kind in seen or tried[kind] > 5 or (found := broken(module, at, how)) is None:
+            if kind in seen or tried[kind] > 3 or (found := broken(module, at, how)) is None:
                 continue
             seen.add(kind)
             try:
