@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fuzz.kinds import BOOL, FLOATS, INT, KINDS, Kind
-from tests.fuzz.leaves import COMPARISONS, leaf, narrower, operators, weak
+from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
+from tests.fuzz.leaves import COMPARISONS, leaf, narrower, operators, real, weak
 from tests.fuzz.scope import Record, Scope
 
 __all__ = ["condition", "expression", "index", "record", "vector"]
@@ -28,6 +28,8 @@ def expression(s: Scope, kind: Kind, depth: int = 2, literals: bool = False) -> 
     if kind is BOOL:
         return condition(s, depth)
     forms = "binary binary binary binary mixed unary cast cast choose extreme memory call logic lanes".split()
+    if kind.is_float and kind.bits >= 32:
+        forms.append("integer")
     form = s.pick([*forms, *(["function", "power"] if kind.is_float else ["power", "shift", "round"])])
     return _FORMS[form](s, kind, depth - 1)
 
@@ -60,6 +62,19 @@ def _mixed(s: Scope, kind: Kind, depth: int) -> str:
         return f"({expression(s, kind, 0)} + ({condition(s, depth)}))"
     a, c = expression(s, kind, depth), expression(s, narrower(s, kind), depth)
     return _joined(s, kind, *((a, c) if s.chance(2) else (c, a)))
+
+
+def _integer(s: Scope, kind: Kind, depth: int) -> str:
+    """An integer and a float literal, as what they meet; the integer is no constant that Float32 is not."""
+    wide = [m for m in s.memories if m.kind.is_integer and m.kind.bits > 16]
+    if wide and s.chance(2):
+        m = s.pick(wide)
+        a = m.form.format(index(s, m.size, depth - 1))
+    else:
+        a = expression(s, s.pick([k for k in INTEGERS if k.bits <= 16]), depth)
+    c = f"_{kind.name}({real(s)})"
+    meeting = _joined(s, kind, *((a, c) if s.chance(2) else (c, a)))
+    return _joined(s, kind, meeting, f"{kind.name}({expression(s, kind, 0)})")
 
 
 def _unary(s: Scope, kind: Kind, depth: int) -> str:
@@ -190,6 +205,7 @@ _FORMS = {
     "call": _call,
     "logic": _logic,
     "lanes": _lanes,
+    "integer": _integer,
     "power": _power,
     "shift": _shift,
     "round": _round,
@@ -202,7 +218,7 @@ def condition(s: Scope, depth: int = 1) -> str:
     flags = [n for n, k in s.names + s.fixed if k is BOOL]
     if flags and s.chance(4):
         return s.pick(flags)
-    form = s.pick("compare compare compare compare logic logic chain in mixed known record".split())
+    form = s.pick("compare compare compare compare logic logic chain in mixed known record exact".split())
     if depth > 0 and form == "logic":
         a, c = condition(s, depth - 1), condition(s, depth - 1)
         return s.pick(
@@ -217,6 +233,8 @@ def condition(s: Scope, depth: int = 1) -> str:
             first, second = s.pick(names)
             return f"({first} {s.pick(['==', '!='])} {second})"
     a = expression(s, kind, depth - 1)
+    if form == "exact" and kind.is_integer:
+        return f"({a} {s.pick(COMPARISONS)} {real(s)})"
     if form == "mixed" and kind.bits > 8:
         return f"({a} {s.pick(COMPARISONS)} {expression(s, narrower(s, kind), 0)})"
     if form == "in" and kind is INT and s.chance(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.fuzz.kinds import BOOL, FLOATS, INTEGERS, Kind, meet
 from tests.fuzz.scope import Scope
 
-__all__ = ["COMPARISONS", "leaf", "literal", "narrower", "operators", "weak"]
+__all__ = ["COMPARISONS", "leaf", "literal", "narrower", "operators", "real", "weak"]
 
 COMPARISONS = "< <= > >= == !=".split()
 REALS = "0.5 1.0 2.0 3.0 10.0 0.1 7 2 1 0 -1.5 -3 -0.0 100.25 1e3 0.3".split()
@@ -21,6 +21,12 @@ def literal(s: Scope, kind: Kind) -> str:
         edges = [kind.low, kind.high, kind.high - 1, 0, 1, 2, 3, 7, kind.high // 2]
         value = s.pick(edges) if s.chance(3) else s.number(max(kind.low, -9), 20)
         text = str(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def real(s: Scope) -> str:
+    """A float literal, as a float also to Python."""
+    text = s.pick([text for text in REALS if not text.lstrip("-").isdigit()])
     return f"({text})" if text.startswith("-") else text
 
 

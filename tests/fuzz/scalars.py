@@ -6,6 +6,7 @@ Nothing of weft is used. Integers are Python's, cut to their width; floats are N
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,8 @@ def _compare(name: str) -> Callable[[Any, Any], Any]:
     def method(self: Number, other: Any) -> Any:
         if not isinstance(other, (Number, bool, int, float)):
             return NotImplemented
+        if isinstance(other, float) and not self.kind.is_float:
+            return Number(BOOL, getattr(operator, name)(int(self.value), other))
         _, x, y = both(self, other)
         return Number(BOOL, bool(getattr(x, f"__{name}__")(y)))
 
