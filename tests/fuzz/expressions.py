@@ -29,7 +29,7 @@ def expression(s: Scope, kind: Kind, depth: int = 2, literals: bool = False) -> 
         return condition(s, depth)
     forms = "binary binary binary binary mixed unary cast cast choose extreme memory call logic lanes".split()
     if kind.is_float and kind.bits >= 32:
-        forms.append("integer")
+        forms += ["integer", "integer"]
     form = s.pick([*forms, *(["function", "power"] if kind.is_float else ["power", "shift", "round"])])
     return _FORMS[form](s, kind, depth - 1)
 

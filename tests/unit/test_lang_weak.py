@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Bool, Float16, Float32, Float64, Int, Int8, Int32, Pointer, UInt8, func, kernel
+from weft import Bool, Float16, Float32, Float64, Int, Int8, Int32, Pointer, UInt8, func, kernel, struct
 from weft.compile import compile_info
 from weft.diagnostics import CompileError
 from weft.gpu.host import DeviceContext
@@ -264,3 +264,30 @@ def counts(x: Pointer[Float64], out: Pointer[Float64], n: Int):
 
 def test_variables_of_literals() -> None:
     assert run(counts, [0.25, 0.75, -1.0], np.float64) == [0.25, 0.75 + 3 * 0.1, 0.0]
+
+
+@struct
+class Pair:
+    first: Float32
+    second: Any
+
+    def sum(self) -> Float32:
+        return self.first + self.second
+
+
+@func
+def level_of(x: Float64):
+    return 0.5 if x > 0.0 else 0.25
+
+
+@kernel
+def held(x: Pointer[Float64], out: Pointer[Float32], n: Int):
+    pair, both = Pair(level_of(x[0]), level_of(x[1])), (level_of(x[0]), 2)
+    for i in range(n):
+        if x[i] > 2.0:
+            pair, both = Pair(Float32(x[i]), Float32(x[i])), (Float32(x[i]), 3)
+        out[i] = pair.sum() + both[0]
+
+
+def test_results_that_nothing_types_in_structs_and_tuples() -> None:
+    assert run(held, [1.0, -1.0, 3.0], np.float32) == [0.75 + 0.5, 0.75 + 0.5, 6.0 + 3.0]

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, cast
 
 from weft.compiler.frontend.membership import contains
 from weft.compiler.frontend.pybuiltins import Builtins
-from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime
+from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.effects import is_pure
 from weft.compiler.ir.types import I1
@@ -170,7 +170,7 @@ class Logic(Builtins):
             return self._choose(_Bool.of(known), a, c, what)
         if numbers:
             a, c = self._meet(a, c, yes, no, what)
-        kinds = spec_of(as_runtime(a)), spec_of(as_runtime(c))
+        kinds = spec_of(carried(as_runtime(a))), spec_of(carried(as_runtime(c)))
         if kinds[0] != kinds[1]:
             _refuse_mixed(what, kinds[0].describe(), kinds[1].describe())
         result = Var(self, "conditional expression" if what == "if/else" else what, UNDEFINED)

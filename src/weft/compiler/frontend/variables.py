@@ -36,6 +36,8 @@ UNDEFINED = Undefined()
 
 def carried(value: Any) -> Any:
     """A value without what is known of it only here, such as a tensor's alignment."""
+    if isinstance(value, Number):
+        return value if value.weak is None else type(value).of(value.value)
     kind = cast("type[Any]", type(value))
     hook = getattr(kind, "__weft_carried__", None)
     if hook is not None:
