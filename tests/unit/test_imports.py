@@ -193,6 +193,33 @@ def test_the_core_asks_for_no_vendor() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+TAKEN_APART = {
+    "__code__",
+    "__closure__",
+    "__defaults__",
+    "co_argcount",
+    "co_flags",
+    "co_freevars",
+    "co_varnames",
+}
+WATCHES_PYTHON = {"lang/captured.py", "lang/reads.py", "launch/native/reads.py", "runtime/cpu/native.py"}
+"""What Python functions that run at compile time read, and frames of weft's own for tracebacks."""
+
+
+def test_one_room_takes_functions_apart_and_parses() -> None:
+    """All behind it has a Definition, which another language's parser can make."""
+    readers: set[str] = set()
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute):
+                asked = ast.unparse(node)
+                own = asked == "code.co_freevars" and path.name == "stage.py"  # of the code that it made
+                if (node.attr in TAKEN_APART and not own) or asked == "ast.parse":
+                    readers.add(name_of(path))
+    behind = {name for name in readers if not name.startswith("compiler/source/")}
+    assert behind == WATCHES_PYTHON | {"diagnostics/wrote.py"}
+
+
 def test_files_are_short() -> None:
     lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     long = {name: length for name, length in lengths.items() if length > 600}
