@@ -23,6 +23,7 @@ from driver_played import Gpu
 from weft.compile import compile_info
 from weft.diagnostics import LaunchError
 from weft.gpu.host import DeviceContext
+from weft.lang.reads import Reads
 from weft.launch.native.install import AFTER
 from weft.launch.variants import Variants
 from weft.runtime.stub_entries import supported
@@ -423,10 +424,36 @@ def test_annotations_that_name_another_type(program: Any) -> None:
         ctx.synchronize()
         return float(out[0])
 
-    assert launch(1.5) == 1.5
-    module.T = module.Int
-    with pytest.raises(LaunchError, match="takes Int, not the float"):
-        launch(1.5)
+    assert [launch(1.5) for _ in range(3)] == [1.5] * 3
+    for _ in range(2):
+        module.T = module.Int
+        with pytest.raises(LaunchError, match="takes Int, not the float"):
+            launch(1.5)
+        assert [launch(2) for _ in range(3)] == [2.0] * 3
+        module.T = module.Float32
+        assert [launch(0.5) for _ in range(3)] == [0.5] * 3
+    assert len(ctx._loaded) == 2  # pyright: ignore[reportPrivateUsage]
+
+
+def test_parameters_are_looked_at_once_where_the_code_reads_the_same(
+    program: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = program("def value(): return 1\n@kernel\ndef write(o: Pointer[Float32]):\n    o[0] = 1.0\n", 7)
+    ctx = DeviceContext(api="cpu")
+    out = np.zeros(1, np.float32)
+    walks: list[Reads] = []
+    hold = Reads.hold
+
+    def counted(reads: Reads) -> bool:
+        walks.append(reads)
+        return hold(reads)
+
+    for _ in range(2):
+        ctx.enqueue_function(module.write, out, over=1)
+    monkeypatch.setattr(Reads, "hold", counted)
+    ctx.enqueue_function(module.write, out, over=1)
+    ctx.synchronize()
+    assert len(walks) == 1
 
 
 def test_the_kernel_itself(program: Any) -> None:

@@ -61,7 +61,7 @@ def _items(of: Any) -> list[Any] | None:
 class Reads:
     """What was read; ``hold`` says whether it is the same now."""
 
-    __slots__ = ("_seen", "cells", "definitions", "functions", "held", "names", "slots")
+    __slots__ = ("_seen", "cells", "definitions", "functions", "held", "names", "proved", "slots", "whole")
 
     def __init__(self) -> None:
         self.names: list[tuple[dict[str, Any], str, Any]] = []
@@ -72,6 +72,10 @@ class Reads:
         self.held: list[Held] = []
         self.slots: list[tuple[Any, MemberDescriptorType, Any]] = []
         self._seen: set[object] = set()
+        self.whole = False
+        """Whether what the parameters of the compiled function depend on is among it."""
+        self.proved: set[object] = set()
+        """What was found out of these parameters, and holds where this does."""
 
     def name(self, space: dict[str, Any], name: str) -> Any:
         """Read a name: what it stands for, or NOTHING."""
@@ -137,6 +141,17 @@ class Reads:
         """Whether a function is among what was read."""
         function = definition.function
         return any(fn is function for fn, _ in self.functions) or definition in self.definitions
+
+    def covers(self, other: Reads) -> bool:
+        """Whether what others have read is among it, so that it holds only where that does."""
+        return other._places() <= self._places()
+
+    def _places(self) -> set[object]:
+        found: set[object] = {(id(space), name) for space, name, _ in self.names}
+        found.update((id(of), id(member)) for of, member, _ in self.slots)
+        found.update(id(part) for part, _ in (*self.cells, *self.functions))
+        found.update(id(one.of) for one in self.held)
+        return found
 
     def unchanged(self) -> Reads:
         """What of it is still so."""

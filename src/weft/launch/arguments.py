@@ -22,6 +22,7 @@ from weft.lang.decorators import Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
+from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec
 from weft.lang.type_variables import agree, note_clashes
@@ -29,7 +30,7 @@ from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
 
-__all__ = ["OPTIONS", "Taken", "check_writes", "examine", "take"]
+__all__ = ["OPTIONS", "Taken", "check_writes", "examine", "is_current", "take"]
 
 OPTIONS = (
     "grid_dim",
@@ -52,6 +53,8 @@ class Taken(NamedTuple):
     """The machine values, in the order of the parameters."""
     memory: list[Any]
     """The memory among the arguments: what has an address."""
+    form: object = None
+    """What the parameters were taken for."""
 
 
 _FOREIGN = (ForeignArray, HostArray)
@@ -93,8 +96,28 @@ def _form(fn: Definition, count: int, names: tuple[str, ...], bound: tuple[str, 
 def take(
     context: BaseContext, kernel: Kernel[...], args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> Taken | None:
-    """What a launch gives its kernel; None where something is wrong."""
-    form = _form(kernel.definition, len(args), tuple(named), tuple(kernel.bound))
+    """What a launch gives its kernel; None where something is wrong.
+
+    The parameters are taken for what they were at the last such call; ``is_current`` tells.
+    """
+    key = kernel.definition, len(args), tuple(named), tuple(kernel.bound)
+    form = _form.last(*key)
+    taken = _take(form, context, kernel, args, named)
+    if taken is None:
+        now = _form(*key)
+        if now is not form:
+            taken = _take(now, context, kernel, args, named)
+    return taken
+
+
+def _take(
+    form: _Form | None,
+    context: BaseContext,
+    kernel: Kernel[...],
+    args: tuple[Any, ...],
+    named: Mapping[str, Any],
+) -> Taken | None:
+    """``take`` by one form."""
     if form is None:
         return None
     specs: dict[str, Spec] = {}
@@ -111,7 +134,28 @@ def take(
             specs[name] = taker(context, value, values, memory)
     except (Mismatch, LaunchError):
         return None
-    return Taken(specs, values, memory) if agree(kernel.definition, specs) else None
+    return Taken(specs, values, memory, form) if agree(kernel.definition, specs) else None
+
+
+def is_current(
+    taken: Taken, reads: Reads | None, kernel: Kernel[...], args: tuple[Any, ...], named: Mapping[str, Any]
+) -> bool:
+    """Whether the parameters are what ``take`` took them for, which from now on knows what they are.
+
+    Args:
+        taken: what ``take`` gave, or ``examine``.
+        reads: what the code to be launched has read, which holds; its own walk then was the parameters' too.
+        kernel: the kernel.
+        args: as for ``take``.
+        named: likewise.
+    """
+    form = taken.form
+    if form is None or (reads is not None and form in reads.proved):
+        return True
+    current = _form(kernel.definition, len(args), tuple(named), tuple(kernel.bound)) is form
+    if current and reads is not None and reads.whole:
+        reads.proved.add(form)
+    return current
 
 
 def examine(

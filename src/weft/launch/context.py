@@ -34,7 +34,7 @@ from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
-from weft.launch.arguments import Taken, check_writes, examine, take
+from weft.launch.arguments import Taken, check_writes, examine, is_current, take
 from weft.launch.extents import Extents, Placement
 from weft.launch.native.asks import Launched
 from weft.launch.native.install import AFTER, install
@@ -326,7 +326,7 @@ class DeviceContext(BaseContext):
             kernel = kernel.kernel
         _check_kernel(kernel)
         where = over, grid_dim, block_dim, shared_mem_bytes, stream
-        taken, place = take(self, kernel, args, named), self._extents.find(*where)
+        place = self._extents.find(*where)
         attributes, refused = launch_attributes(
             self.info,
             place and place[0],
@@ -335,13 +335,19 @@ class DeviceContext(BaseContext):
             pdl=pdl,
             over=over is not None,
         )
-        if taken is None or place is None or refused:
-            taken, place = self._examine(kernel, args, named, where, refused)
-        (specs, values, memory), (grid, block, plan) = taken, place
+        while True:
+            taken = None if place is None or refused else take(self, kernel, args, named)
+            if taken is None or place is None:
+                taken, place = self._examine(kernel, args, named, where, refused)
+            (specs, values, memory, _), (grid, block, plan) = taken, place
+            distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
+            way = None if plan is None else describe_over(plan.rank, plan.per_thread)
+            options = CompileOptions(way, distinct)
+            found = self._loaded.find((kernel.definition, tuple(specs.values()), options))
+            if is_current(taken, found and found[0], kernel, args, named):
+                break
         extents = (0, 0, 0)
-        distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
-        way = None if plan is None else describe_over(plan.rank, plan.per_thread)
-        reads, loaded = self._load(kernel, specs, CompileOptions(way, distinct))
+        reads, loaded = found or self._load(kernel, specs, options)
         if plan is not None:
             extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.kernel.per_thread)
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
@@ -427,6 +433,7 @@ class DeviceContext(BaseContext):
                 return _Loaded(*self.device.load(artifact, kept))
 
             found = self._loaded.make(key, specs.values(), load)
+            found[0].whole = found[0].covers(captured.reads_of_signature(kernel.definition))
             if any(isinstance(spec, TensorSpec) for spec in specs.values()):
                 self._count_layouts(kernel)
         return found
