@@ -78,7 +78,8 @@ def k(p: Pointer[Float32]):
 @pytest.fixture(autouse=True)
 def own_tools() -> None:
     """What is kept of weft's files lies in the folder of all tests, so that others hold kernels alone."""
-    assert tools.toolchain() is not None
+    assert tools.toolchain(False) is not None
+    assert tools.toolchain(True) is not None
 
 
 @pytest.fixture
@@ -487,7 +488,7 @@ def fresh_tools(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str | 
 
     def ask() -> str | None:
         found()
-        return tools.toolchain()
+        return tools.toolchain(False)
 
     yield ask
     found()

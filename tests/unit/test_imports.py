@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft.compiler.cache.tools import TOOLS
+from weft.compiler.cache.tools import SUPPORT, TOOLS
 
 PACKAGE = Path(weft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -46,7 +46,10 @@ ROOMS: dict[str, set[str] | None] = {
     "compiler.frontend": SOURCE | {"lang"},
     "compiler.passes": IR,
     "compiler.llvm": IR | {"config", "compiler.passes"},
-    "compiler.pipeline": SOURCE | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"},
+    "compiler.support": SOURCE | {"lang", "compiler.frontend", "compiler.llvm"},
+    "compiler.pipeline": SOURCE
+    | {"compiler.support"}
+    | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"},
     "compiler.cache": SOURCE
     | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"}
     | {"compiler.pipeline", "compiler.started"},
@@ -161,6 +164,8 @@ def test_what_makes_code_of_ir_is_in_the_key_of_the_cache() -> None:
     assert joining | {"compiler.llvm", "compiler.passes"} <= rooms
     for room in rooms - joining:
         assert (ROOMS[room] or set()) <= rooms
+    for room in (also := {name.removesuffix(".py").replace("/", ".") for name in SUPPORT}):
+        assert (ROOMS[room] or set()) <= rooms | also
 
 
 def test_only_config_reads_the_environment() -> None:

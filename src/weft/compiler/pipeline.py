@@ -74,10 +74,11 @@ class Compilation:
     def _lowered(self) -> str:
         from weft.compiler.llvm.lower import lower_module  # here, since what is in the cache needs neither
         from weft.compiler.passes.pipeline import run_passes
+        from weft.compiler.support import support
 
         passed = run_passes(self.module, self.target)
         sites = {number: site for kernel in self.kernels for number, site in kernel.sites.items()}
-        return lower_module(passed, self.target, sites)
+        return lower_module(passed, self.target, sites, support)
 
     def emit(self, kind: EmissionKind) -> str | bytes:
         """The kernels in the given form.

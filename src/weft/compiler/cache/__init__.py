@@ -96,7 +96,9 @@ def key_of(made: Compilation) -> str | None:
     """The key of a kernel's code; None where it is not to be kept."""
     sites = repr([kernel.sites for kernel in made.kernels])
     places = [os.path.abspath(f.file) for f in made.module.functions]  # line tables name folders
-    return _key(made.target, _in_order(made.options), module_bytes(made.module), sites, *places)
+    module = module_bytes(made.module)
+    support = any(kernel.sites for kernel in made.kernels) or b"f16" in module
+    return _key(made.target, _in_order(made.options), module, sites, *places, support=support)
 
 
 def kept(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
@@ -109,8 +111,8 @@ def cached(text: str, target: Target, compile: Callable[[], bytes]) -> bytes:
     return _kept(_key(target, text), compile)
 
 
-def _key(target: Target, *parts: str | bytes) -> str | None:
-    tools = toolchain()
+def _key(target: Target, *parts: str | bytes, support: bool = False) -> str | None:
+    tools = toolchain(support)
     if tools is None:
         return None
     machine: tuple[str, ...] = ()

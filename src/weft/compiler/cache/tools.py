@@ -32,18 +32,21 @@ TOOLS = (
     "targets",
 )
 """What makes code of IR, and all that this imports; what makes the IR is known by what it made."""
+SUPPORT = ("compiler/frontend", "compiler/source", "compiler/support.py", "lang")
+"""What makes the functions written in weft that some modules are given beside their IR."""
 
 
 @functools.cache
-def toolchain() -> str | None:
+def toolchain(support: bool) -> str | None:
     """A digest of all that makes code of IR; None where its files were written since weft was loaded.
 
     It is that of the files' contents, which are read once and known again by what else a file has.
+    ``support`` says whether a module is given functions beside its IR.
     """
     package = Path(__file__).parents[2]
     stamps: list[tuple[str, int, int, int, int]] = []
     try:
-        for path, status in _sources(str(package), TOOLS):
+        for path, status in _sources(str(package), TOOLS + SUPPORT * support):
             times = status.st_mtime_ns, status.st_ctime_ns
             if max(times[os.name == "posix" :]) > STARTED - _COARSE:
                 return None

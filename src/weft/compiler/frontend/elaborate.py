@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from weft.abi.artifact import AssertSite, Piece, Site
 from weft.compiler.frontend.containers import captured, restored
-from weft.compiler.frontend.draft import Draft, reached, shared_memory
+from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
 from weft.compiler.frontend.staging import Staging
-from weft.compiler.ir.core import Function, Global, Op, Region, Value
+from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location, is_internal, refuse
@@ -122,6 +122,11 @@ class Elaborator:
             over = replace(over, per_thread=(1, 1))
             draft = self._over(fn, body, order, f, over)
         return draft, over
+
+    def function(self, fn: Definition, specs: Sequence[Spec]) -> Module:
+        """A function by itself, for arguments of these specs."""
+        order = [(p.name, spec) for p, spec in zip(parameters(fn), specs, strict=True)]
+        return assemble([self._elaborated(fn, order, DType.float32)], self.target)[0]
 
     def _over(
         self, fn: Definition, body: object, order: list[tuple[str, Spec]], f: Function, over: Over

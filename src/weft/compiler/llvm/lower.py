@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from weft.abi.artifact import Site
 from weft.compiler.ir.core import Module
 from weft.compiler.llvm import lower_control, lower_host, lower_machine, lower_memory
-from weft.compiler.llvm.lowering import Lowering, LoweringTable
+from weft.compiler.llvm.lowering import Lowering, LoweringTable, Support
 from weft.targets import Target
 
 __all__ = ["LOWER", "lower_module"]
@@ -24,8 +24,11 @@ def lower_module(
     module: Module,
     target: Target,
     sites: Mapping[int, Site],
+    support: Support,
     *,
     debug: bool = True,
 ) -> str:
     """The LLVM IR of a verified module, whose prints and assertions have these numbers."""
-    return Lowering(LOWER, module, target, sites, debug=debug).run()
+    lw = Lowering(LOWER, module, target, sites, debug=debug)
+    lw.support = support
+    return lw.run()

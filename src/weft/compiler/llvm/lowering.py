@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from weft.abi.artifact import Site
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.ops import CASTS, FUNCTIONS
-from weft.compiler.ir.types import BF16, PointerType, Type
+from weft.compiler.ir.types import BF16, F32, PointerType, Type, vector
 from weft.compiler.llvm.constants import string_text
 from weft.compiler.llvm.debug import DebugInfo
-from weft.compiler.llvm.halves import WIDENED, definitions, lower_widened
 from weft.compiler.llvm.symbols import function_symbol, global_symbol, kernel_symbol
 from weft.targets import Target
 
@@ -36,6 +35,18 @@ _BINARY = {
     "arith.divf": "fdiv",
     "arith.remf": "frem",
 }
+
+
+_WIDENED = frozenset({f"arith.{n}" for n in ("addf", "subf", "mulf", "divf", "truncf")})
+"""Operations on bfloat16 that a CPU does in single precision."""
+
+Support = Callable[[str, Target], Mapping[str, str]]
+"""The text of a function that is written in weft, by its name, and of what it declares."""
+
+
+def no_support(name: str, target: Target) -> Mapping[str, str]:
+    """For text that is only checked: nothing is there."""
+    return {}
 
 
 class Loop:
@@ -73,6 +84,7 @@ class Lowering:
         numbers = target.spaces.items()
         self.spaces = {int(space): f"addrspace({number})" if number else "" for space, number in numbers}
         self.sites = sites
+        self.support: Support = no_support
         self.debug = DebugInfo(module) if debug else None
         self.declared: dict[str, str] = {}
         self.strings: dict[bytes, str] = {}
@@ -92,6 +104,8 @@ class Lowering:
         bodies: list[str] = []
         for function in self.module.functions:
             bodies.append(self.function(function))
+        if not self.target.converts_halves:
+            self.convert_halves("\n".join(bodies))
         head = [f"source_filename = {string_text(self.module.name.encode(errors='replace'))}"]
         if self.target.triple:
             head.append(f'target triple = "{self.target.triple}"')
@@ -104,10 +118,7 @@ class Lowering:
         tail = list(self.metadata)
         if self.debug is not None:
             tail += self.debug.finish()
-        text = "\n".join([*head, *bodies])
-        if not self.target.converts_halves:
-            text += definitions(text)
-        return "\n".join([text, *tail]) + "\n"
+        return "\n".join([*head, *bodies, *tail]) + "\n"
 
     def meta(self, text: str) -> str:
         """A metadata node; gives its reference."""
@@ -140,6 +151,42 @@ class Lowering:
         if name not in self.declared:
             self.declared[name] = f"declare {result} @{name}({args})"
 
+    def supported(self, name: str) -> str:
+        """The symbol of a function that is written in weft, which the module has from now on."""
+        if name not in self.declared:
+            for symbol, text in self.support(name, self.target).items():
+                self.declared.setdefault(symbol, text)
+        return f"@{name}"
+
+    def convert_halves(self, text: str) -> None:
+        """Bring the conversions that LLVM may call for the 16-bit floats in a text."""
+        for kind, short in (("half", "hf"), ("bfloat", "bf")):
+            if kind in text:
+                for source in "sd":
+                    self.supported(f"__trunc{source}f{short}2")
+        if "half" in text:
+            self.supported("__extendhfsf2")
+
+    def widened(self, op: Op, binary: str | None) -> None:
+        """One of ``_WIDENED`` with a bfloat16 result, in single precision.
+
+        LLVM would call a function for each lane, or take an instruction that knows no subnormals.
+        """
+        kind = op.result.type
+        single = F32.llvm if kind.lanes == 1 else vector(kind.lanes, F32).llvm
+        if binary is None and op.operands[0].type.scalar is not F32:
+            self.set(op, f"fptrunc {self.typed(op.operands[0])} to {kind.llvm}")
+            return
+        wide = [self.ref(v) for v in op.operands]
+        if binary is not None:
+            for n, v in enumerate(op.operands):
+                wide[n] = self.new()
+                self.put(f"{wide[n]} = fpext {self.typed(v)} to {single}")
+            made = self.new()
+            self.put(f"{made} = {binary} {single} {', '.join(wide)}")
+            wide = [made]
+        self.set(op, f"call {kind.llvm} {self.supported(f'weft.rounded.{kind.lanes}')}({single} {wide[0]})")
+
     def type(self, t: Type) -> str:
         """The LLVM spelling of a type, pointers in the target's space."""
         return self.spaced("ptr", t.space) if isinstance(t, PointerType) else t.llvm
@@ -154,8 +201,8 @@ class Lowering:
         assert isinstance(kind, PointerType)
         return self.spaced(f"alloca {what}", kind.space, ", ")
 
-    def function(self, f: Function) -> str:
-        """A function's text."""
+    def function(self, f: Function, define: str = "", symbol: str = "", attribute: str = "") -> str:
+        """A function's text; ``define`` begins it where others than the module's code call it by a symbol."""
         self.out, self.names, self.count, self.loops, self.done = [], {}, 0, [], False
         args: list[str] = []
         for n, a in enumerate(f.args):
@@ -167,6 +214,8 @@ class Lowering:
             symbol = kernel_symbol(f.name, self.target)
             head = f"define dso_local {self.target.kernel_convention} {result} @{symbol}"
             attributes = " nounwind"
+        elif define:
+            head, attributes = f"{define} {result} @{symbol}", f" {attribute} nounwind"
         else:
             head, attributes = (
                 f"define internal {result} @{function_symbol(f.name)}",
@@ -247,8 +296,8 @@ class Lowering:
                 self.dbg = debug.location(op.loc)
             name = op.spec.name
             binary = _BINARY.get(name)
-            if widens and name in WIDENED and op.result.type.scalar is BF16:
-                lower_widened(self, op, binary)
+            if widens and name in _WIDENED and op.result.type.scalar is BF16:
+                self.widened(op, binary)
                 continue
             if binary is not None:
                 a, c = op.operands

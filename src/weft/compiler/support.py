@@ -1,0 +1,154 @@
+"""What a module needs beside its own code, written in weft: the console's ring of records, 16-bit floats.
+
+Lowering names such a function, and what it asks for is elaborated once for each target. The console has its
+form from ``abi/console.py``; conversions have the names of C's runtime library, by which LLVM calls them
+where a processor has no instruction for them: a JIT has no such library, and an object should not need it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from weft.abi.console import MODULE, WORD, WRITTEN, Connection, Head
+from weft.compiler.frontend.elaborate import Elaborator
+from weft.compiler.llvm.lower import LOWER
+from weft.compiler.llvm.lowering import Lowering
+from weft.dtype import DType
+from weft.lang.atomics import atomic_rmw, atomic_store, compare_exchange
+from weft.lang.comptime import Comptime
+from weft.lang.decorators import Func, func
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.scalars import BFloat16, Float16, Float32, Float64, UInt16, UInt32, UInt64
+from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
+from weft.targets import Target
+
+__all__ = ["support"]
+
+_TAKEN, _READ, _SIZE, _LOST, _FAILED = (
+    getattr(Head, name).offset // WORD for name in ("taken", "read", "size", "lost", "failed")
+)
+_CONSOLE, _BELL, _MODULE = (
+    getattr(Connection, name).offset // WORD for name in ("console", "bell", "module")
+)
+_RECORDS = Head.none.offset // WORD + 3
+
+
+def _words(connection: Pointer[UInt64], field: int) -> Pointer[UInt64]:
+    """The words that a field of the module's ``Connection`` points to."""
+    return Pointer.from_address(connection[field], UInt64)
+
+
+def _changed(op: str, word: Pointer[UInt64]) -> UInt64:
+    return atomic_rmw(op, op, word, 1, "relaxed", "device")
+
+
+@func
+def record(connection: Pointer[UInt64], what: UInt64, words: Any, *, failure: Comptime[bool]) -> None:
+    """Write a record of these words, if there is room; of assertions that fail, the first."""
+    console, count = _words(connection, _CONSOLE), UInt64(1 + len(words))
+    if failure:
+        if _changed("xchg", console + _FAILED) != 0:
+            return
+    read, size = console.load(_READ, volatile=True), console[_SIZE]
+    at = console.load(_TAKEN, volatile=True)
+    while True:
+        if at + count - read > size:
+            _changed("add", console + _LOST)
+            return
+        seen, won = compare_exchange(console + _TAKEN, at, at + count, "relaxed", "device")
+        if won:
+            break
+        at = seen
+    records = console + _RECORDS
+    for n, word in enumerate(words, 1):
+        records[(at + n) & (size - 1)] = word
+    whose = what | (connection[_MODULE] << MODULE) | WRITTEN
+    atomic_store(records + (at & (size - 1)), whose, "release", "device")
+    _words(connection, _BELL).store(0, 1, volatile=True)
+
+
+def _narrowed(x: Float64, digits: int, bias: int) -> UInt16:
+    """A float of 16 bits, of which ``digits`` are the mantissa's, rounded to nearest even.
+
+    That is done to the integer that holds the double. Below the normal range, adding 2**52 makes the
+    processor round to a multiple of the smallest number. nan stays nan.
+    """
+    bits = x.bitcast(UInt64)
+    size = bits & ((1 << 63) - 1)
+    shift, infinity = 52 - digits, (2 * bias + 1) << digits
+    half = (1 << (shift - 1)) - 1 + (size >> shift & 1)
+    normal = ((size + half) >> shift) - ((1023 - bias) << digits)
+    normal = (normal > infinity).select(infinity, normal)
+    a = size.bitcast(Float64)
+    tiny = (a * 2.0 ** (bias - 1 + digits) + 2.0**52).bitcast(UInt64) & 0xFFFF
+    found = (a < 2.0 ** (1 - bias)).select(tiny, normal)
+    found = (a != a).select(infinity | 1 << (digits - 1), found)
+    return UInt16(found | (bits >> 48 & 0x8000))
+
+
+@func
+def to_half(x: Any) -> Float16:
+    """A Float32 or Float64 rounded."""
+    return _narrowed(Float64(x), 10, 15).bitcast(Float16)
+
+
+@func
+def to_bfloat(x: Any) -> BFloat16:
+    """A Float32 or Float64 rounded."""
+    return _narrowed(Float64(x), 7, 127).bitcast(BFloat16)
+
+
+@func
+def from_half(x: Float16) -> Float32:
+    """The same number."""
+    bits = UInt32(x.bitcast(UInt16))
+    size = bits & 0x7FFF
+    wide = size << 13
+    number = (wide.bitcast(Float32) * 2.0**112).bitcast(UInt32)
+    found = (size >= 0x7C00).select(wide | 0x7F800000, number)
+    return (found | (bits & 0x8000) << 16).bitcast(Float32)
+
+
+@func
+def rounded(x: Any) -> Any:
+    """Lanes of Float32 as BFloat16; the processor's own instruction may know no subnormal numbers."""
+    bits = x.bitcast(UInt32)
+    high = bits >> 16
+    near = (bits + 0x7FFF + (high & 1)) >> 16
+    return (x != x).select(high | 0x40, near).cast(UInt16).bitcast(BFloat16)
+
+
+_INLINE = "internal", "alwaysinline"
+_APART = "internal", "noinline"
+_LIBRARY = "weak_odr hidden", ""
+_CONNECTION = PointerSpec(DType.uint64, AddressSpace.GLOBAL)
+_UINT, _F16, _F32, _F64 = (NumberSpec(d) for d in (DType.uint64, DType.float16, DType.float32, DType.float64))
+_KNOWN: dict[str, tuple[Func[..., Any], tuple[Spec, ...], tuple[str, str]]] = {
+    "__truncsfhf2": (to_half, (_F32,), _LIBRARY),
+    "__truncdfhf2": (to_half, (_F64,), _LIBRARY),
+    "__truncsfbf2": (to_bfloat, (_F32,), _LIBRARY),
+    "__truncdfbf2": (to_bfloat, (_F64,), _LIBRARY),
+    "__extendhfsf2": (from_half, (_F16,), _LIBRARY),
+}
+
+
+def _counted(name: str, count: str) -> tuple[Func[..., Any], tuple[Spec, ...], tuple[str, str]]:
+    """``weft.rounded.4`` for so many lanes; a record of so many words."""
+    many = int(count)
+    if name == "weft.rounded":
+        return rounded, (NumberSpec(DType.float32, many),), _INLINE
+    return record, (_CONNECTION, _UINT, TupleSpec((_UINT,) * many), StaticSpec(name == "weft.failed")), _APART
+
+
+@functools.cache
+def support(name: str, target: Target) -> Mapping[str, str]:
+    """The text of a function, and of what it declares, each by its name."""
+    function, specs, (linkage, attribute) = _KNOWN.get(name) or _counted(*name.rsplit(".", 1))
+    module = Elaborator(target).function(function.definition, specs)
+    lw = Lowering(LOWER, module, target, {}, debug=False)
+    lw.support = support
+    text = lw.function(module.functions[-1], f"define {linkage}", name, attribute)
+    assert len(module.functions) == 1
+    return {**lw.declared, name: text}
