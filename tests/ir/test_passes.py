@@ -67,10 +67,12 @@ def _uniformity(module: Module) -> Uniformity:
 
 
 def thread_context(module: Module) -> None:
-    users, layout = context.needs_context(module), context.SharedLayout.of(module)
+    """The kernel's own helpers, without the kernel, which is for ``thread_loops`` to make."""
+    frame = context.Frame.of(module, kernel_of(module), context.needs_context(module))
     module.functions = [
-        context.add_context_parameters(module, f, layout, users) if f.name in users else f
+        context.add_context_parameters(f, frame) if f.name in frame.helpers else f
         for f in module.functions
+        if not f.kernel
     ]
 
 
@@ -87,8 +89,8 @@ def barrier_split(module: Module) -> None:
     b.region = made.body
     decisions = Decisions(k, {f.name: f for f in module.functions})
     at = context.Context.of(known)
-    layout, users = context.SharedLayout.of(module), context.needs_context(module)
-    BarrierBody(b, k, at, layout, users, head, parameters, at.block_dim, decisions).emit()
+    frame = context.Frame.of(module, k, context.needs_context(module))
+    BarrierBody(b, k, at, frame, head, parameters, at.block_dim, decisions).emit()
     b.emit("weft.return")
     made.body.ops[:0] = head
     module.functions[:] = [made]
@@ -130,8 +132,7 @@ def after(run: Callable[[Module], str | None], text: str) -> str:
         return "".join(f"// {line}".rstrip() + "\n" for line in str(error).splitlines())
     if run in ANALYSES:
         return found
-    if run is not thread_context:  # whose kernel is for thread_loops to make
-        verify_module(module)
+    verify_module(module)
     return found + print_module(module)
 
 

@@ -1,4 +1,4 @@
-// Ids, shared memory and prints of a helper come from further parameters, which its callers hand on.
+// Ids, shared memory and prints of a helper come from further parameters of the copy that a kernel has of it.
 "builtin.module"() <{"sym_name" = "m"}> ({
   "weft.global"() {"sym_name" = "tile", "kind" = "uninitialized", "space" = 3 : i64, "elem_type" = f32, "count" = 33 : i64, "alignment" = 4 : i64} : () -> ()
   "func.func"() <{"sym_name" = "plain", "function_type" = (i64) -> (i64)}> ({
@@ -19,6 +19,11 @@
     %z = "func.call"(%y) <{"callee" = @plain}> : (i64) -> i64
     "weft.return"(%z) : (i64) -> ()
   }) {} : () -> ()
+  "func.func"() <{"sym_name" = "k", "function_type" = () -> ()}> ({
+  ^bb0:
+    %w = "func.call"() <{"callee" = @outer}> : () -> i64
+    "weft.return"() : () -> ()
+  }) {"gpu.kernel"} : () -> ()
 }) : () -> ()
 // After
 "builtin.module"() <{"sym_name" = "m"}> ({
@@ -27,7 +32,7 @@
   ^bb0(%x: i64):
     "weft.return"(%x) : (i64) -> ()
   }) {} : () -> ()
-  "func.func"() <{"sym_name" = "inner", "function_type" = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr<3>) -> (i64)}> ({
+  "func.func"() <{"sym_name" = "inner.k", "function_type" = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr<3>) -> (i64)}> ({
   ^bb0(%context0: i64, %context1: i64, %context2: i64, %context3: i64, %context4: i64, %context5: i64, %context6: i64, %context7: i64, %context8: i64, %context9: i64, %context10: i64, %context11: i64, %context12: i64, %shared: !llvm.ptr<3>):
     %14 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
     %15 = "llvm.getelementptr"(%shared, %14) {"elem_type" = i8} : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>
@@ -36,9 +41,9 @@
     "weft.host_print"(%context0, %context5, %15, %17) {"site" = 0 : i64} : (i64, i64, !llvm.ptr<3>, !llvm.ptr<3>) -> ()
     "weft.return"(%context5) : (i64) -> ()
   }) {} : () -> ()
-  "func.func"() <{"sym_name" = "outer", "function_type" = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr<3>) -> (i64)}> ({
+  "func.func"() <{"sym_name" = "outer.k", "function_type" = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr<3>) -> (i64)}> ({
   ^bb0(%context0: i64, %context1: i64, %context2: i64, %context3: i64, %context4: i64, %context5: i64, %context6: i64, %context7: i64, %context8: i64, %context9: i64, %context10: i64, %context11: i64, %context12: i64, %shared: !llvm.ptr<3>):
-    %14 = "func.call"(%context0, %context1, %context2, %context3, %context4, %context5, %context6, %context7, %context8, %context9, %context10, %context11, %context12, %shared) <{"callee" = @inner}> : (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr<3>) -> i64
+    %14 = "func.call"(%context0, %context1, %context2, %context3, %context4, %context5, %context6, %context7, %context8, %context9, %context10, %context11, %context12, %shared) <{"callee" = @inner.k}> : (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr<3>) -> i64
     %15 = "func.call"(%14) <{"callee" = @plain}> : (i64) -> i64
     "weft.return"(%15) : (i64) -> ()
   }) {} : () -> ()
