@@ -234,8 +234,7 @@ def main(wanted: list[str]) -> None:
     if not wanted:
         names = sorted(shown)
         head = "Numbers behind ``weft.math``, lowest power first. Written by ``tools/math_tables.py``."
-        exports = "__all__ = [  # noqa: RUF022\n" + "".join(f'    "{n}",\n' for n in names) + "]\n"
-        text = "\n".join([f'"""{head}"""\n', exports, *(shown[n] for n in names)])
+        text = "\n".join([f'"""{head}"""\n', *(shown[n] for n in names)])
         OUTPUT.write_text(text, encoding="utf-8")
 
 

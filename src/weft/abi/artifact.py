@@ -11,18 +11,6 @@ from typing import Literal
 
 from weft.dtype import DType
 
-__all__ = [
-    "Argument",
-    "Artifact",
-    "AssertSite",
-    "KernelInfo",
-    "LoadedCode",
-    "Piece",
-    "PrintSite",
-    "Signature",
-    "Site",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Argument:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = ["ASSERTION", "CONSOLE", "IDS", "MODULE", "MODULES", "WORD", "WRITTEN", "Connection", "Head"]
-
 CONSOLE = "weft$console"
 """The symbol of a module's ``Connection``, which the runtime fills in."""
 WORD = ctypes.sizeof(ctypes.c_uint64)

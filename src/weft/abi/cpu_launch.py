@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import ctypes
 
-__all__ = ["CALLS", "MOST_THREADS", "LaunchBlock"]
-
-
 MOST_THREADS = 1024
 """Of a block: what a thread keeps over a barrier is there as many times."""
 

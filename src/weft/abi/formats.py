@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["bfloat16_bits", "bits_of", "from_bfloat16", "from_bits", "pack", "rounded", "unpack", "wrap"]
-
 _CODES = {"float16": "e", "float32": "f", "float64": "d"}
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-__all__ = ["Fields", "llvm_arguments", "llvm_record", "place_of"]
-
 _SCALARS: dict[type[Any], str] = {
     ctypes.c_bool: "i1",
     ctypes.c_int32: "i32",

@@ -9,8 +9,6 @@ from __future__ import annotations
 import ctypes
 from enum import IntEnum
 
-__all__ = ["BUCKETS", "MOST_INTS", "MOST_SLOTS", "STAYS", "Ask", "Entry", "Held", "Site", "Table"]
-
 BUCKETS = 32
 MOST_SLOTS = 32
 """Machine arguments of a launch by the stub."""

@@ -9,8 +9,6 @@ from weft.diagnostics import DeviceError
 from weft.runtime.drivers import DRIVERS, default_api, find_driver
 from weft.targets import TARGETS
 
-__all__ = ["devices"]
-
 
 def devices() -> int:
     """Print a table of devices, then the targets."""

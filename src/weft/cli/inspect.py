@@ -15,8 +15,6 @@ from weft.diagnostics import CompileError, nearest
 from weft.lang.decorators import Kernel
 from weft.lang.signature import describe_parameters
 
-__all__ = ["inspect"]
-
 
 def inspect(words: argparse.Namespace) -> int:
     """Print a kernel in the form that was asked for, or list the kernels of the file."""

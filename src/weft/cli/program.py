@@ -8,8 +8,6 @@ from types import CodeType, ModuleType
 
 from weft.diagnostics import CompileError
 
-__all__ = ["compiled", "execute"]
-
 
 def compiled(file: str) -> CodeType:
     """The code of a Python file.

@@ -11,8 +11,6 @@ from weft.cli.program import compiled, execute
 from weft.diagnostics import WeftError
 from weft.diagnostics.location import is_internal
 
-__all__ = ["run"]
-
 
 def run(file: str, args: Sequence[str]) -> int:
     """Run a Python file as ``python FILE ARGS`` would; a crash of native code says where Python was."""

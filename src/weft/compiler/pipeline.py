@@ -25,16 +25,6 @@ from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
 from weft.targets import Target, find_target
 
-__all__ = [
-    "EMISSION_KINDS",
-    "Compilation",
-    "EmissionKind",
-    "Instance",
-    "check_emission_kind",
-    "elaborate_kernel",
-    "elaborate_kernels",
-]
-
 EmissionKind = Literal["ir", "llvm", "llvm-opt", "asm", "object"]
 EMISSION_KINDS: tuple[EmissionKind, ...] = ("ir", "llvm", "llvm-opt", "asm", "object")
 

@@ -4,7 +4,5 @@ from __future__ import annotations
 
 import time
 
-__all__ = ["STARTED"]
-
 STARTED = time.time_ns()
 """In nanoseconds since 1970."""

@@ -24,8 +24,6 @@ from weft.lang.scalars import BFloat16, Float16, Float32, Float64, UInt16, UInt3
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
 from weft.targets import Target
 
-__all__ = ["support"]
-
 _TAKEN, _READ, _SIZE, _LOST, _FAILED = (
     getattr(Head, name).offset // WORD for name in ("taken", "read", "size", "lost", "failed")
 )

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from weft.diagnostics.location import Location
 
-__all__ = ["INDEX", "LEFT", "OBJECT", "RIGHT", "STORED", "VALUE", "Diagnostic", "Label"]
-
 LEFT, RIGHT, VALUE, STORED, INDEX, OBJECT = (
     f"\ue000{part}\ue001" for part in ("left", "right", "value", "stored", "index", "object")
 )

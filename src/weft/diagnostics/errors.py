@@ -13,17 +13,6 @@ from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, caller_location
 from weft.diagnostics.render import render_all
 
-__all__ = [
-    "CompileError",
-    "DeviceError",
-    "LaunchError",
-    "WeftError",
-    "a_",
-    "elaborating",
-    "nearest",
-    "refuse",
-]
-
 
 class WeftError(Exception):
     """Base of all errors of weft; holds the diagnostics that it prints."""

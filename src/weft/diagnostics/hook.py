@@ -15,8 +15,6 @@ from typing import cast
 
 from weft.diagnostics.location import is_internal
 
-__all__ = ["formatted", "install", "pruned"]
-
 _installed = False
 
 

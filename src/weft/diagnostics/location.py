@@ -8,8 +8,6 @@ import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 
-__all__ = ["Location", "caller_location", "character_column", "frame_location", "is_internal"]
-
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, character_column
 
-__all__ = ["Parting"]
-
 _NOTE = "all threads of a block come to a barrier, or none; those that have returned are not waited for"
 _HINT = "move the barrier out, or decide by something that all threads of the block share"
 

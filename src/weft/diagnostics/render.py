@@ -9,8 +9,6 @@ from collections.abc import Generator, Iterable, Iterator
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location
 
-__all__ = ["render", "render_all"]
-
 _TAB = 4
 _SPAN_LIMIT = 4
 """A label over more lines than this underlines its first line only."""

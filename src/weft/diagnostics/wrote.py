@@ -17,18 +17,6 @@ from collections.abc import Callable
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, character_column
 
-__all__ = [
-    "PARSERS",
-    "Source",
-    "argument_place",
-    "binding_before",
-    "field_place",
-    "node_location",
-    "parameter_place",
-    "resolved",
-    "source_of",
-]
-
 _MARK = re.compile("([(`]?)\ue000([a-z]+)\ue001([)`]?)")
 _GENERIC = {"left": "a", "right": "b", "value": "...", "stored": "...", "index": "...", "object": "x"}
 _LONGEST = 32

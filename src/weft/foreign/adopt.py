@@ -15,8 +15,6 @@ from weft.lang.pointer import Pointer
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.context import BaseContext
 
-__all__ = ["adopt", "layout_of", "tensor_of", "view"]
-
 
 @cache
 def _takes(annotation: Any) -> tuple[bool, DType | None, str] | None:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from weft.runtime.context import BaseContext
 
-__all__ = ["ForeignArray", "HostArray", "mapping_of"]
-
 
 class ForeignArray:
     """Memory of another library's array. It takes the place of a buffer."""

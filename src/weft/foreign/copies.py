@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
     from weft.runtime.driver import Stream
 
-__all__ = ["copy_arrays", "is_array"]
-
 
 def is_array(end: object) -> bool:
     """Whether an end of a copy is an array of another library than NumPy."""

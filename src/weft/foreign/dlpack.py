@@ -13,18 +13,6 @@ from typing import Any, Final
 
 from weft.dtype import DType, as_dtype
 
-__all__ = [
-    "CPU",
-    "CUDA",
-    "CUDA_HOST",
-    "CUDA_MANAGED",
-    "ELEMENTS",
-    "Described",
-    "code_of",
-    "make_capsule",
-    "read_capsule",
-]
-
 CPU: Final = 1
 CUDA: Final = 2
 CUDA_HOST: Final = 3

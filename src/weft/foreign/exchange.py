@@ -15,8 +15,6 @@ from weft.foreign.arrays import ForeignArray
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.stub_entries import Exchange
 
-__all__ = ["exchange_of", "has_interface"]
-
 _NAME = b"dlpack_exchange_api"
 _MAJOR = 1
 _REFUSES = {"torch": ("is_neg",)}

@@ -12,8 +12,6 @@ from weft.runtime.driver import Stream
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Ordered"]
-
 
 class Ordered:
     """For ``with``: where to launch work that uses other libraries' arrays.

@@ -11,8 +11,6 @@ from weft.dtype import DType, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.arrays import Advice, ForeignArray, HostArray
 
-__all__ = ["Reader", "Unreadable", "reader_of"]
-
 Reader = Callable[[Any], ForeignArray]
 
 

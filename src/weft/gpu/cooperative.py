@@ -31,8 +31,6 @@ from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import UInt32
 from weft.lang.spec import PointerSpec
 
-__all__ = ["grid_sync"]
-
 _HIGHEST = 1 << 31
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from weft.lang.machine import element_index, grid_value, in_kernel
 from weft.lang.scalars import Int
 
-__all__ = ["block_dim", "block_idx", "global_idx", "grid_dim", "thread_idx"]
-
 
 class Dimensions:
     """Three numbers x, y and z, each read where it is used."""

@@ -12,8 +12,6 @@ from weft.gpu.indices import block_dim, block_idx, thread_idx
 from weft.lang.comptime import unroll
 from weft.lang.scalars import Int
 
-__all__ = ["run_over"]
-
 
 def run_over(
     element: Callable[[Int, Int, Int], None], extents: tuple[Int, Int, Int], per_x: int, per_y: int

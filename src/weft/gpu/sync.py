@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from weft.lang.machine import block_barrier
 
-__all__ = ["barrier"]
-
 
 def barrier() -> None:
     """Wait until every thread of the block is here; their writes to memory are visible then.

@@ -30,8 +30,6 @@ from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
 
-__all__ = ["OPTIONS", "Taken", "check_writes", "examine", "is_current", "take"]
-
 OPTIONS = (
     "grid_dim",
     "block_dim",

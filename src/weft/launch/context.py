@@ -48,8 +48,6 @@ from weft.runtime.driver import Function, Launch, Stream
 from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
 
-__all__ = ["CompiledKernel", "DeviceContext", "call_on_cpu"]
-
 _CODES = {
     "bool": "?7x",
     "int8": "b7x",

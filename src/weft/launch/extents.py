@@ -13,8 +13,6 @@ from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch
 from weft.runtime.streams import DeviceStream
 
-__all__ = ["Extents", "Placement"]
-
 Placement = tuple[Dim, Dim, OverPlan | None]
 """Grid, block, and for a launch over a range its plan."""
 _MOST = 1024

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from weft.launch.context import DeviceContext
     from weft.runtime.driver import Function
 
-__all__ = ["host_call"]
-
 _SLOT = 8
 
 

@@ -11,8 +11,6 @@ from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo
 from weft.targets import find_target
 
-__all__ = ["OverPlan", "describe_over", "most_blocks", "plan_over"]
-
 _THREADS = 256
 _PER_THREAD = 4
 _CPU_ROW = 1 << 14

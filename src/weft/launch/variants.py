@@ -15,8 +15,6 @@ from weft.lang.reads import Reads
 from weft.lang.spec import Spec, StaticSpec, TupleSpec
 from weft.lang.structs import StructSpec
 
-__all__ = ["Variants", "forget_variants"]
-
 T = TypeVar("T")
 _MOST = 8
 """Variants for one key: those that a launch found last."""

@@ -12,9 +12,6 @@ from weft.math import ops, plain
 from weft.math.dispatch import floating, is_plain, meet
 from weft.math.typing import FloatT, NumberT, PlainT
 
-__all__ = ["abs", "ceil", "clamp", "copysign", "floor", "isclose", "isfinite", "isinf", "isnan", "max", "min"]
-__all__ += ["fma", "round", "rsqrt", "sqrt", "trunc"]
-
 
 @overload
 def abs(x: NumberT) -> NumberT: ...

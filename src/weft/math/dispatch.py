@@ -10,8 +10,6 @@ from weft.dtype import DType
 from weft.lang import no_contraction
 from weft.lang.number import Number, unify
 
-__all__ = ["floating", "is_plain", "meet"]
-
 
 def is_plain(*args: object) -> bool:
     """Whether all are Python numbers."""

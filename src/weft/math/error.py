@@ -6,8 +6,6 @@ from weft.math.exponential import exp_of_sum
 from weft.math.formats import format_of
 from weft.math.ops import Real, absolute, copysign, fma, polynomial
 
-__all__ = ["erf", "erfc"]
-
 
 def erf(x: Real) -> Real:
     """The error function, ``2 / sqrt(pi)`` times the integral of ``exp(-t^2)`` from 0 to ``x``."""

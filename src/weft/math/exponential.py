@@ -7,8 +7,6 @@ from typing import Any
 from weft.math.formats import Format, format_of
 from weft.math.ops import Real, absolute, bits_of, fma, from_bits, polynomial
 
-__all__ = ["clamped", "exp", "exp2", "exp2_of_sum", "exp_of_sum", "expm1", "nearest", "power_of_two", "scale"]
-
 
 def nearest(x: Real, factor: float, f: Format) -> tuple[Real, Any]:
     """The integer nearest to ``x * factor``, as a float and as an integer (nonsense for nan)."""

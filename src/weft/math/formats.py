@@ -8,8 +8,6 @@ from typing import Any
 from weft.dtype import DType
 from weft.math import tables as t
 
-__all__ = ["F32", "F64", "Format", "format_of"]
-
 Table = tuple[float, ...]
 
 

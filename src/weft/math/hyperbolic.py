@@ -6,8 +6,6 @@ from weft.math.exponential import exp_of_sum
 from weft.math.formats import format_of
 from weft.math.ops import Real, absolute, copysign, fma, polynomial
 
-__all__ = ["cosh", "sinh", "tanh"]
-
 
 def cosh(x: Real) -> Real:
     """The hyperbolic cosine."""

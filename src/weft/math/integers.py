@@ -13,8 +13,6 @@ from weft.math import ops, plain
 from weft.math.dispatch import floating, is_plain, meet
 from weft.math.typing import NumberT, PlainT
 
-__all__ = ["align_down", "align_up", "ceildiv", "gcd", "iota", "lcm"]
-
 T = TypeVar("T", bound=Number)
 
 

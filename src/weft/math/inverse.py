@@ -7,8 +7,6 @@ import math
 from weft.math.formats import Format, format_of
 from weft.math.ops import Real, absolute, bits_of, copysign, fma, from_bits, like, polynomial, sqrt
 
-__all__ = ["acos", "asin", "atan", "atan2"]
-
 
 def _halved(a: Real, f: Format) -> tuple[Real, Real, Real]:
     """For ``a`` up to 1: ``s + low = sqrt((1 - a) / 2)`` and the part of its arc sine beyond ``s``."""

@@ -10,8 +10,6 @@ from weft.math.exponential import power_of_two
 from weft.math.formats import Format, format_of
 from weft.math.ops import Real, absolute, bits_of, fma, from_bits, like, polynomial
 
-__all__ = ["finish", "log", "log1p", "log2", "log10", "log_parts", "split"]
-
 
 def split(x: Real, f: Format) -> tuple[Real, Real, Any]:
     """``m`` and ``k`` with ``x = m * 2**k`` and ``m`` in ``[sqrt(1/2), sqrt(2))``; ``k`` also as an integer.

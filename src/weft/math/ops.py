@@ -10,29 +10,6 @@ from weft.dtype import DType
 from weft.lang.intrinsics import function
 from weft.lang.number import Number, number_class
 
-__all__ = [
-    "Real",
-    "absolute",
-    "bits_of",
-    "ceil",
-    "ceil_of_ratio",
-    "copysign",
-    "floor",
-    "fma",
-    "from_bits",
-    "is_finite",
-    "is_infinite",
-    "is_nan",
-    "like",
-    "maximum",
-    "minimum",
-    "polynomial",
-    "rint",
-    "rsqrt",
-    "sqrt",
-    "trunc",
-]
-
 Real = Any
 """A Float32 or Float64, or a SIMD of them; its operators emit code."""
 

@@ -7,21 +7,6 @@ import math
 from weft.dtype import DType
 from weft.lang.fold import exact_function, fold_function
 
-__all__ = [
-    "ceil",
-    "ceil_of_ratio",
-    "exp2",
-    "floor",
-    "fma",
-    "isclose",
-    "maximum",
-    "minimum",
-    "rint",
-    "rsqrt",
-    "sincos",
-    "trunc",
-]
-
 floor, ceil, trunc = (exact_function(f"math.{name}") for name in ("floor", "ceil", "trunc"))
 rint = exact_function("math.roundeven")
 minimum, maximum = exact_function("arith.minnumf"), exact_function("arith.maxnumf")

@@ -9,8 +9,6 @@ from weft.math.formats import Format, format_of
 from weft.math.logarithm import split
 from weft.math.ops import Real, absolute, bits_of, floor, fma, from_bits, like, polynomial
 
-__all__ = ["log2_in_two", "pow"]
-
 
 def log2_in_two(a: Real, f: Format) -> tuple[Real, Real]:
     """``log2(a)`` of a positive number as a sum, some 15 bits more exact than the format."""

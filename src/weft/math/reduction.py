@@ -16,8 +16,6 @@ from weft.math.exponential import nearest
 from weft.math.formats import Format, format_of
 from weft.math.ops import Real, bits_of, fma, from_bits, like
 
-__all__ = ["reduce_angle"]
-
 _LOW32 = 0xFFFFFFFF
 
 

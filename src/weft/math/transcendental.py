@@ -10,9 +10,6 @@ from weft.math import error, exponential, hyperbolic, inverse, logarithm, plain,
 from weft.math.dispatch import floating
 from weft.math.typing import FloatT, NumberT
 
-__all__ = ["acos", "asin", "atan", "atan2", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"]
-__all__ += ["log", "log1p", "log2", "log10", "pow", "sin", "sincos", "sinh", "tan", "tanh"]
-
 
 def exp(x: FloatT) -> FloatT:
     """``e**x``, within 1 ulp; inf above the range, 0 below it.

@@ -8,8 +8,6 @@ from weft.math.formats import Format, format_of
 from weft.math.ops import Real, absolute, bits_of, fma, from_bits, polynomial
 from weft.math.reduction import reduce_angle
 
-__all__ = ["cos", "sin", "sincos", "tan"]
-
 
 def _sin_kernel(r: Real, low: Real, z: Real, f: Format) -> Real:
     return r + fma(r * z, polynomial(z, f.sin), fma(z, low * -0.5, low))

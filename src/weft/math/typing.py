@@ -7,8 +7,6 @@ from typing import TypeVar
 from weft.lang import BFloat16, Float16, Float32, Float64
 from weft.lang.number import Number
 
-__all__ = ["FloatT", "NumberT", "PlainT"]
-
 FloatT = TypeVar("FloatT", Float16, BFloat16, Float32, Float64, float)
 """A float of the language, a SIMD of them, or Python's."""
 NumberT = TypeVar("NumberT", bound=Number)

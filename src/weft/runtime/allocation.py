@@ -7,8 +7,6 @@ import weakref
 from weft.diagnostics import DeviceError
 from weft.runtime.driver import Device, OutOfMemory
 
-__all__ = ["Allocation", "readable_bytes"]
-
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
 
 

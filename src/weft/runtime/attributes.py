@@ -11,8 +11,6 @@ from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo, LaunchAttributes
 from weft.targets import Feature, find_target
 
-__all__ = ["check_uses", "launch_attributes"]
-
 Found = list[tuple[Diagnostic, str]]
 """What is wrong, each with the argument that it is about."""
 

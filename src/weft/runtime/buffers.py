@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from weft.runtime.copies import CopyEnd
     from weft.runtime.host_buffer import HostBuffer
 
-__all__ = ["Buffer", "DeviceBuffer", "MakesTensor"]
-
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
 

@@ -21,8 +21,6 @@ from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.peers import PeerAccess
 from weft.runtime.streams import DeviceEvent, DeviceStream
 
-__all__ = ["BaseContext"]
-
 T = TypeVar("T")
 
 

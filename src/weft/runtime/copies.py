@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
     from weft.runtime.driver import Stream
 
-__all__ = ["CopyEnd", "enqueue_copy", "own_buffer"]
-
 if TYPE_CHECKING:
     CopyEnd = Buffer[Any] | npt.NDArray[Any]
 else:

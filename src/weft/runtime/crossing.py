@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
     from weft.runtime.driver import Stream
 
-__all__ = ["End", "copy_across"]
-
 _PIECE = 16 << 20
 """Between a GPU and the CPU as a device, memory goes by way of two pinned pieces of this size."""
 

@@ -8,8 +8,6 @@ from typing import NamedTuple, SupportsIndex, cast
 
 from weft.diagnostics import LaunchError, a_
 
-__all__ = ["Dim", "DimLike", "as_dim", "as_index"]
-
 
 class Dim(NamedTuple):
     """Extents in x, y and z: of a grid in blocks, of a block in threads.

@@ -15,28 +15,6 @@ from weft.abi.artifact import Artifact, KernelInfo, LoadedCode
 if TYPE_CHECKING:
     from weft.runtime.native_launch import Launcher
 
-__all__ = [
-    "Capture",
-    "Copy",
-    "CopyKind",
-    "Device",
-    "DeviceInfo",
-    "Driver",
-    "DriverMissing",
-    "Event",
-    "Extents",
-    "Function",
-    "Graph",
-    "Kept",
-    "Launch",
-    "LaunchAttributes",
-    "LoadObject",
-    "NativeStream",
-    "OutOfMemory",
-    "Stream",
-    "anew",
-]
-
 CopyKind = Literal["h2d", "d2h", "d2d", "h2h"]
 """The direction of a copy between host (h) and device (d)."""
 

@@ -13,8 +13,6 @@ from weft.runtime.driver import Driver, DriverMissing, LoadObject
 if TYPE_CHECKING:
     from weft.abi.artifact import LoadedCode
 
-__all__ = ["DRIVERS", "default_api", "device_count", "find_driver", "known_api", "no_loader"]
-
 
 def _cuda(load_object: LoadObject) -> Driver:
     from weft.runtime.cuda.driver import cuda_driver

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-__all__ = ["after_fork"]
-
 
 def after_fork(function: Callable[[], object]) -> None:
     """Call a function in every child: it makes locks anew that other threads may have held."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
     from weft.runtime.streams import DeviceStream
 
-__all__ = ["DeviceGraph", "GraphCapture", "Recording"]
-
 
 class Recording:
     """A capture under way: which of its branches stands for which stream."""

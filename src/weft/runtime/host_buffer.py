@@ -14,8 +14,6 @@ from weft.runtime.printing import format_sequence
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["HostBuffer"]
-
 T = TypeVar("T")
 
 

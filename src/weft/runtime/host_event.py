@@ -10,8 +10,6 @@ from collections.abc import Callable
 from weft.diagnostics import LaunchError
 from weft.runtime.driver import Event
 
-__all__ = ["HostEvent"]
-
 
 class HostEvent:
     """An event that a thread of the host reaches; streams of the CPU record such."""

@@ -6,8 +6,6 @@ import atexit
 import sys
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["last_words"]
-
 if TYPE_CHECKING:
     _Any = Any
 else:

@@ -6,8 +6,6 @@ from weft.diagnostics import Diagnostic, Label, Location
 from weft.runtime.dim import EMPTY_HINT, Dim, empty
 from weft.runtime.driver import DeviceInfo
 
-__all__ = ["check_launch"]
-
 _PREFERRED = 256
 """Threads of a block that a hint suggests where the launch has one dimension."""
 

@@ -11,8 +11,6 @@ from weft.runtime.driver import Device
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
 
-__all__ = ["PeerAccess", "other_owner"]
-
 
 class PeerAccess:
     """The part of a context that is about the memory of others."""

@@ -20,8 +20,6 @@ from weft.abi.formats import unpack, wrap
 from weft.diagnostics import Diagnostic, Label, Location, character_column
 from weft.dtype import DType
 
-__all__ = ["Console", "assertion_failed", "format_print", "format_sequence", "format_value", "value_count"]
-
 _DIGITS = {"float16": 5, "bfloat16": 4, "float32": 9}
 _EDGE = 3
 _ABBREVIATE_ABOVE = 1000

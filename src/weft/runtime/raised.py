@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from weft.diagnostics import Diagnostic, Label, Location, frame_location, is_internal
 
-__all__ = ["raised"]
-
 
 def raised(failure: BaseException, what: str) -> Diagnostic:
     """What is said of an exception of Python's in queued work, at the innermost line of the user's."""

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from weft.diagnostics import LaunchError
 from weft.runtime.driver import Copy, Event, Launch, Stream
 
-__all__ = ["RecordedCapture", "RecordedGraph"]
-
 Step = Callable[[Stream], object]
 
 

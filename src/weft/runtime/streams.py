@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
     from weft.runtime.graphs import DeviceGraph
 
-__all__ = ["DeviceEvent", "DeviceStream"]
-
 
 class DeviceEvent:
     """A place in a stream, reached once all that was queued before it has ended.

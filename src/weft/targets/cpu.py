@@ -11,8 +11,6 @@ import os
 from weft.compiler.ir.types import AddressSpace
 from weft.targets.target import Feature, Target
 
-__all__ = ["TARGETS"]
-
 _SPACES = dict.fromkeys(AddressSpace, 0)
 _FAMILIES = {"x86": "x86", "aarch64": "aarch64"}
 

@@ -10,8 +10,6 @@ from weft.compiler.ir.types import AddressSpace
 from weft.targets.ptxas import mended
 from weft.targets.target import Feature, Target, Word, axes
 
-__all__ = ["TARGETS"]
-
 # compute capability: (PTX version, shared memory per block in KiB)
 _ARCHITECTURES: dict[int, tuple[int, int]] = {
     70: (60, 96),

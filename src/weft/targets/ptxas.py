@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["mended"]
-
 _WIDENED = "{{ .reg .b32 %weft<3>; cvt.{0}32.{0}16 %weft1, {{2}}; {1} cvt.u16.u32 {{1}}, %weft1; }}"
 _SIZE = (
     "{{ .reg .b{0} %weft<2>; shr.s{0} %weft0, {{2}}, {1}; xor.b{0} %weft1, {{2}}, %weft0; "

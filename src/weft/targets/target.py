@@ -9,8 +9,6 @@ from typing import Literal
 
 from weft.compiler.ir.types import AddressSpace
 
-__all__ = ["Feature", "Target", "Word", "axes"]
-
 _FAMILIES = frozenset(
     "aarch64 amdgcn arm bpf dx hexagon loongarch mips nvvm ppc r600 riscv s390 spv ve wasm x86 xcore".split()
 )

@@ -14,8 +14,6 @@ from weft.compiler.cache.folder import Unusable, opened
 from weft.config import settings
 from weft.diagnostics import PerformanceWarning, caller_location
 
-__all__ = ["load", "store"]
-
 _MAGIC = b"weft"
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 _said = False

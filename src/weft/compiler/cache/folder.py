@@ -15,8 +15,6 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["Folder", "Unusable", "opened"]
-
 NAME = "weft-compiled"
 """The folder's name within the one that the settings give, where anything else may be too."""
 LIMIT = 512 << 20

@@ -13,8 +13,6 @@ from pathlib import Path
 from weft.compiler.cache.disk import load, store
 from weft.compiler.started import STARTED
 
-__all__ = ["toolchain"]
-
 _COARSE = 100_000_000
 """Nanoseconds by which a file's times may lag."""
 

@@ -9,8 +9,6 @@ from weft.compiler.ir.core import Attribute, Function, Loc, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type
 
-__all__ = ["Builder"]
-
 _NO_ATTRS: dict[str, Attribute] = {}
 
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 
-__all__ = ["clone_module", "clone_op", "clone_region"]
-
 Lookup = Callable[[Value], Value]
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from weft.compiler.ir.sorts import AttributeSorts, RegionSort, Signature
 
-__all__ = ["Attribute", "Function", "Global", "Loc", "Module", "Op", "OpSpec", "Region", "Sync", "Value"]
-
 Attribute = bool | int | float | str | Type | tuple[int, ...]
 Loc = tuple[int, int] | tuple[int, int, "Function", "Loc"]
 """Line (from 1) and column (from 0) in the file of the function; for code taken over from another

@@ -10,8 +10,6 @@ from weft.compiler.ir.core import Function, Global, Loc, Module, Op, Region, Val
 from weft.compiler.ir.types import Type
 from weft.diagnostics import a_
 
-__all__ = ["module_bytes"]
-
 _PLAIN = frozenset({bool, int, float, str, bytes, type(None)})
 _VERSION = 2
 """Of ``marshal``: the last that writes equal values alike, whether they are one object or two."""

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from weft.compiler.ir.core import Function, Module, Op, Sync
 from weft.compiler.ir.types import PointerType
 
-__all__ = ["Effects", "alone", "effects_of", "is_pure"]
-
 
 class Effects(NamedTuple):
     """The positions of a function's arguments, by what happens through them."""

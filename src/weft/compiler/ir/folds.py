@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = []
-
 
 def sqrt(x: float) -> float:
     """The square root; nan for negative numbers."""

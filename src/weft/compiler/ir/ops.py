@@ -20,8 +20,6 @@ from weft.compiler.ir.sorts import AttributeSorts, Signature, TypeRule, region_s
 if TYPE_CHECKING:
     from fractions import Fraction
 
-__all__ = ["CASTS", "FUNCTION", "FUNCTIONS", "GLOBAL", "SPECS"]
-
 _INT_PREDICATES = "#eq|ne|slt|sle|sgt|sge|ult|ule|ugt|uge"
 _FLOAT_PREDICATES = "#false|oeq|ogt|oge|olt|ole|one|ord|ueq|ugt|uge|ult|ule|une|uno"
 _ORDERINGS = "monotonic|acquire|release|acq_rel|seq_cst"

@@ -11,11 +11,9 @@ from typing import Any
 
 from weft.compiler.ir.core import Attribute, Function, Global, Loc, Module, Op, Region, Value
 from weft.compiler.ir.ops import FUNCTION, GLOBAL, SPECS
-from weft.compiler.ir.read import ParseError, Reader
+from weft.compiler.ir.read import Reader
 from weft.compiler.ir.sorts import AttributeSorts
 from weft.compiler.ir.types import Type
-
-__all__ = ["ParseError", "parse_module"]
 
 
 def parse_module(text: str) -> Module:

@@ -11,8 +11,6 @@ from weft.compiler.ir.ops import FUNCTION
 from weft.compiler.ir.types import I64, FloatType, Type, VectorType
 from weft.dtype import DType
 
-__all__ = ["FLOATS", "print_module"]
-
 FLOATS = {"f16": DType.float16, "bf16": DType.bfloat16, "f32": DType.float32, "f64": DType.float64}
 _PROPERTIES = frozenset({"arith", "math", "func"})
 """MLIR's own dialects that we keep to, whose attributes stand in ``<{ }>``."""

@@ -10,8 +10,6 @@ from weft.compiler.ir.core import Attribute
 from weft.compiler.ir.printer import FLOATS
 from weft.compiler.ir.types import FloatType, Type, of_text
 
-__all__ = ["ParseError", "Reader"]
-
 _BETWEEN = re.compile(r"(?:\s|//[^\n]*)*")
 _TOKEN = re.compile(
     r"""@?"(?:[^"\\\n]|\\[0-9A-F]{2})*" | [%@^\#][\w$.]+ | !llvm\.ptr(?:<\d+>)? | vector<\d+x[\w!.]+>

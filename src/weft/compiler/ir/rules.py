@@ -6,8 +6,6 @@ from weft.compiler.ir.core import Op, Sync
 from weft.compiler.ir.sorts import Types
 from weft.compiler.ir.types import FloatType, IntType, Type
 
-__all__ = []
-
 
 # -- of the types of operands and results ---------------------------------------------------------
 def compares(operands: Types, results: Types) -> str | None:

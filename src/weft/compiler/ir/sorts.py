@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from weft.compiler.ir.core import Attribute
 from weft.compiler.ir.types import I1, I64, FloatType, IntType, PointerType, Type, VectorType
 
-__all__ = ["AttributeSorts", "RegionSort", "Signature", "Types", "region_sorts"]
-
 Types = tuple[Type, ...]
 TypeRule = Callable[[Types, Types], "str | None"]
 """What is wrong with the types of operands and results together."""

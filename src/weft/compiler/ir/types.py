@@ -10,29 +10,6 @@ from enum import IntEnum
 
 from weft.dtype import DType
 
-__all__ = [
-    "BF16",
-    "F16",
-    "F32",
-    "F64",
-    "I1",
-    "I8",
-    "I16",
-    "I32",
-    "I64",
-    "SLOT",
-    "AddressSpace",
-    "FloatType",
-    "IntType",
-    "PointerType",
-    "Type",
-    "VectorType",
-    "of_dtype",
-    "of_text",
-    "pointer",
-    "vector",
-]
-
 
 class AddressSpace(IntEnum):
     """Where memory lies. Each target has its own numbers for them (``Target.spaces``)."""

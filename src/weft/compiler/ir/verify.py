@@ -12,8 +12,6 @@ from typing import NoReturn
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import PointerType
 
-__all__ = ["InvalidIR", "verify_module"]
-
 
 class InvalidIR(AssertionError):
     """The compiler made IR that breaks its own rules: a defect of weft, not of the program.

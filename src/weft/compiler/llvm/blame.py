@@ -18,8 +18,6 @@ from weft.diagnostics import CompileError, Location
 from weft.diagnostics.wrote import source_of
 from weft.targets import Target
 
-__all__ = ["blamed"]
-
 _SUSPECTS = ("llvm.call_intrinsic", "llvm.inline_asm")
 _TRIALS = 300
 """So many other forms of an intrinsic are tried before nothing is said of what is allowed."""

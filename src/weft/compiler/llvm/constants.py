@@ -6,8 +6,6 @@ from weft.abi.formats import bits_of, wrap
 from weft.compiler.ir.types import FloatType, Type
 from weft.dtype import DType
 
-__all__ = ["number_text", "scope_text", "string_text"]
-
 
 def number_text(value: bool | int | float, type: Type) -> str:
     """A constant as LLVM writes it: floats by their bits, so that nothing is lost."""

@@ -7,8 +7,6 @@ import os
 from weft.compiler.ir.core import Function, Loc, Module
 from weft.compiler.llvm.constants import string_text
 
-__all__ = ["DebugInfo"]
-
 
 def _text(text: str) -> str:
     return string_text(text.encode(errors="replace"))

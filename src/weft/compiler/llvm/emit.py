@@ -23,8 +23,6 @@ from weft.config import settings
 from weft.diagnostics import CompileError, Location, PerformanceWarning
 from weft.targets import Target
 
-__all__ = ["Emission", "LLVMError", "check", "emit", "host_machine", "load_object", "warm"]
-
 _lock = threading.RLock()
 """Of LLVM in this process: it is not to be at work in another thread when the process forks."""
 if hasattr(os, "register_at_fork"):

@@ -10,8 +10,6 @@ from weft.compiler.llvm import lower_control, lower_host, lower_machine, lower_m
 from weft.compiler.llvm.lowering import Lowering, LoweringTable, Support
 from weft.targets import Target
 
-__all__ = ["LOWER", "lower_module"]
-
 LOWER: LoweringTable = {
     **lower_control.LOWER,
     **lower_memory.LOWER,

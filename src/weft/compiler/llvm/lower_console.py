@@ -13,8 +13,6 @@ from weft.compiler.ir.types import AddressSpace, FloatType
 from weft.compiler.llvm.lower_machine import thread_place
 from weft.compiler.llvm.lowering import Lowering
 
-__all__ = ["console_failed", "console_print"]
-
 
 def _record(lw: Lowering, kind: str, what: int, words: list[str]) -> None:
     """Write a record (``compiler/support.py``)."""

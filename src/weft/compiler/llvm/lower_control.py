@@ -8,8 +8,6 @@ from weft.compiler.llvm.constants import number_text, string_text
 from weft.compiler.llvm.lowering import Loop, Lowering, LoweringTable
 from weft.compiler.llvm.symbols import function_symbol
 
-__all__ = ["LOWER"]
-
 
 def _constant(lw: Lowering, op: Op) -> None:
     kind = op.result.type

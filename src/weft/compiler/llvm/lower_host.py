@@ -16,8 +16,6 @@ from weft.compiler.llvm.lower_console import console_failed, console_print
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
 from weft.dtype import DType
 
-__all__ = ["LOWER"]
-
 
 def _widened(lw: Lowering, v: Value, dtype: DType) -> tuple[str, str]:
     """A value as an 8-byte one, and its LLVM type."""

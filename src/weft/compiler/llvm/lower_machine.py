@@ -8,8 +8,6 @@ from weft.compiler.llvm.constants import scope_text
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
 from weft.targets import Word
 
-__all__ = ["LOWER", "thread_place"]
-
 
 def _call(lw: Lowering, word: Word, result: str) -> str:
     lw.declare(word.intrinsic, result, ", ".join("i32" for _ in word.arguments))

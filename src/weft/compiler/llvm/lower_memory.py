@@ -8,8 +8,6 @@ from weft.compiler.llvm.constants import scope_text
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
 from weft.compiler.llvm.symbols import global_symbol
 
-__all__ = ["LOWER"]
-
 _DERIVED = frozenset({"llvm.getelementptr", "llvm.addrspacecast"})
 
 

@@ -13,8 +13,6 @@ from weft.compiler.llvm.debug import DebugInfo
 from weft.compiler.llvm.symbols import function_symbol, global_symbol, kernel_symbol
 from weft.targets import Target
 
-__all__ = ["Loop", "Lower", "Lowering", "LoweringTable"]
-
 _BINARY = {
     "arith.addi": "add",
     "arith.subi": "sub",

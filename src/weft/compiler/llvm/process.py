@@ -15,8 +15,6 @@ import time
 
 from weft.config import environment
 
-__all__ = ["Process"]
-
 _CHUNK = 1 << 16
 
 

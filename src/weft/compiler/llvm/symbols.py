@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from weft.targets import Target
 
-__all__ = ["entry_symbol", "function_symbol", "global_symbol", "kernel_symbol", "plain_entries"]
-
 _KERNEL = "kernel$"
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 

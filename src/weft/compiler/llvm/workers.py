@@ -24,8 +24,6 @@ from weft.compiler.llvm.process import Process
 from weft.compiler.llvm.worker import serve
 from weft.compiler.llvm.worker.serve import HEAD, packed
 
-__all__ = ["Ended", "Late", "Refused", "Unavailable", "run", "warm"]
-
 _MOST = min(4, os.cpu_count() or 1)
 _JOBS = 200
 _START = 60.0

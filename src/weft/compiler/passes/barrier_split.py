@@ -21,8 +21,6 @@ from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, repo
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter
 from weft.diagnostics.parted import Parting
 
-__all__ = ["BarrierBody"]
-
 _P = pointer(AddressSpace.GENERIC)
 _JUMPS = frozenset({"weft.break", "weft.continue"})
 _LOOPS = frozenset({"weft.for", "weft.while"})

@@ -10,8 +10,6 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, SLOT
 
-__all__ = ["branch_at_assertions", "return_ends"]
-
 
 def branch_at_assertions(module: Module) -> None:
     """Have every assertion that fails go to ``weft.exit_thread``."""

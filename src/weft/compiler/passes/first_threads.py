@@ -12,8 +12,6 @@ from typing import NamedTuple
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import IntType
 
-__all__ = ["differs"]
-
 _THREADS = 32
 """Of a warp: whoever lets fewer threads than these wait for each other, has not meant threads."""
 

@@ -16,8 +16,6 @@ from dataclasses import dataclass
 from weft.compiler.ir.core import Function, Op, Value
 from weft.compiler.ir.types import I64, IntType
 
-__all__ = ["Bound", "take_guards"]
-
 _AXES = {"x": 0, "y": 1, "z": 2}
 _FAR = 1 << 62
 """Indices and what they are made of are followed as far as this, either way."""

@@ -14,8 +14,6 @@ from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type
 from weft.diagnostics import CompileError, Location
 
-__all__ = ["heap_arrays"]
-
 _STACK = 1 << 20
 """The arrays of a block's threads stay on the stack if they have at most this many bytes together."""
 _OWN = 1 << 18

@@ -9,8 +9,6 @@ from weft.compiler.ir.types import I1, SLOT
 from weft.compiler.passes.first_threads import differs
 from weft.diagnostics import CompileError, Location
 
-__all__ = ["has_barrier", "inline_barriers"]
-
 _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
 

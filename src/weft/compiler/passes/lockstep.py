@@ -12,8 +12,6 @@ from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import is_pure
 
-__all__ = ["lockstep"]
-
 _ALLOWED = frozenset({"llvm.load", "llvm.store", "weft.get", "weft.set", "weft.slot"})
 
 

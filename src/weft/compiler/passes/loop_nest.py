@@ -6,8 +6,6 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I64
 
-__all__ = ["loop_nest"]
-
 
 def loop_nest(b: Builder, regions: list[Region], bounds: list[Value]) -> None:
     """Loops over z, y and x whose bodies are ``regions[2]``, ``[1]``, ``[0]``; x is the innermost."""

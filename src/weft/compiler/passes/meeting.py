@@ -17,8 +17,6 @@ from weft.compiler.passes.uniformity import Uniformity
 from weft.diagnostics import CompileError
 from weft.diagnostics.parted import Parting, Place
 
-__all__ = ["Decisions", "disagree", "find_barrier", "report", "tally"]
-
 
 def find_barrier(region: Region) -> Op | None:
     """The first barrier in a region."""

@@ -10,8 +10,6 @@ from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.targets import Target
 
-__all__ = ["run_passes"]
-
 
 def run_passes(module: Module, target: Target) -> Module:
     """What ``target`` lowers of an elaborated module, which stays as it is."""

@@ -13,8 +13,6 @@ from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I8, I64, AddressSpace, pointer
 
-__all__ = ["Context", "Frame", "Rewriter", "add_context_parameters", "needs_context"]
-
 _AXES = {"x": 0, "y": 1, "z": 2}
 _OPS = frozenset(
     {

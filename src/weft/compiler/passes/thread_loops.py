@@ -26,8 +26,6 @@ from weft.compiler.passes.thread_context import (
     needs_context,
 )
 
-__all__ = ["thread_loops"]
-
 _P = pointer(AddressSpace.GENERIC)
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from weft.compiler.ir.core import Function, Op, Region, Value
 
-__all__ = ["Uniformity"]
-
 _LOOPS = frozenset({"weft.for", "weft.while"})
 _JUMPS = frozenset({"weft.break", "weft.continue"})
 _CONTROL = frozenset(

@@ -22,8 +22,6 @@ from weft.layout.algebra.int_tuple import (
 )
 from weft.layout.algebra.values import Scalar, add, floordiv, is_static, mod, mul
 
-__all__ = ["crd2idx", "idx2crd"]
-
 
 def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> Scalar:
     """The offset, in elements, of a coordinate: each leaf times its stride, summed.

@@ -9,10 +9,6 @@ from weft.layout.algebra.divisions import Tiler, as_layout, coalesce, complement
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.values import mul
 
-__all__ = [
-    "blocked_product", "logical_divide", "logical_product", "raked_product", "tiled_divide", "zipped_divide",
-]  # fmt: skip
-
 
 def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
     """``layout`` as tiles: mode 0 runs within a tile, mode 1 over the tiles; by mode if ``tiler`` is a tuple.

@@ -18,11 +18,6 @@ from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.modes import merge_modes
 from weft.layout.algebra.values import RunTimeInt, Scalar, ceildiv, is_static, mul
 
-__all__ = [
-    "Tiler", "as_layout", "coalesce", "complement", "composition", "first_modes", "is_contiguous",
-    "left_inverse", "right_inverse", "sublayout", "with_shape",
-]  # fmt: skip
-
 Tiler: TypeAlias = "Layout | int | RunTimeInt | tuple[Tiler | None, ...]"
 """A layout (a number ``n`` means ``n:1``), or one for each mode (None leaves the mode alone)."""
 

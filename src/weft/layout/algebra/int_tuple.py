@@ -19,11 +19,6 @@ from weft.layout.algebra.values import RunTimeInt, Scalar, is_static, mul
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-__all__ = [
-    "IntTuple", "all_static", "canonical", "congruent", "depth", "flatten", "format_tuple",
-    "is_tuple", "map_leaves", "prefix_product", "product", "rank", "suffix_product", "unflatten",
-]  # fmt: skip
-
 IntTuple: TypeAlias = "int | RunTimeInt | tuple[IntTuple, ...]"
 
 

@@ -34,8 +34,6 @@ from weft.layout.algebra.values import Scalar, add, is_static, mul, sub
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
 
-__all__ = ["Layout", "make_layout"]
-
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Layout:

@@ -8,8 +8,6 @@ from collections.abc import Set as AbstractSet
 from weft.layout.algebra.int_tuple import IntTuple, flatten, is_tuple, prefix_product, suffix_product
 from weft.layout.algebra.values import Scalar, is_static, mul
 
-__all__ = ["derived_strides", "merge_modes", "same"]
-
 
 def merge_modes(extents: Sequence[Scalar], strides: Sequence[Scalar]) -> tuple[IntTuple, IntTuple]:
     """Shape and stride of the same function of one number, with as few modes as can be proven.

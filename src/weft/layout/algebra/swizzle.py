@@ -14,8 +14,6 @@ from weft.diagnostics import refuse
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import add, ceildiv, is_static, mul
 
-__all__ = ["ComposedLayout", "Swizzle", "make_swizzle"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class Swizzle:

@@ -19,20 +19,6 @@ from weft.diagnostics import refuse
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-__all__ = [
-    "RunTimeInt",
-    "Scalar",
-    "add",
-    "ceildiv",
-    "floordiv",
-    "is_static",
-    "least",
-    "mod",
-    "most",
-    "mul",
-    "sub",
-]
-
 
 class RunTimeInt(Protocol):
     """What the algebra asks of a run-time integer: Python's ``+ - * // %`` in both orders."""

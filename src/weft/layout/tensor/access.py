@@ -18,8 +18,6 @@ from weft.layout.algebra.int_tuple import IntTuple, flatten, is_tuple, product
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, add, is_static, mul
 
-__all__ = ["Element", "coordinate", "count", "modes", "place", "read", "run_of", "step_alignment", "write"]
-
 
 @dataclass(frozen=True, slots=True)
 class Element:

@@ -15,8 +15,6 @@ from weft.layout.tensor.access import Element
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["array", "check_storage", "host_memory", "text"]
-
 
 def check_storage(storage: Any, layout: Layout) -> None:
     """Refuse a layout that reaches outside of its buffer.

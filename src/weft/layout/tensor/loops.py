@@ -11,8 +11,6 @@ from weft.layout.algebra.int_tuple import product
 from weft.layout.algebra.values import is_static, least
 from weft.layout.tensor.access import modes
 
-__all__ = ["copy_all", "fill_all"]
-
 _UNROLLED = 64
 """Up to how many elements of static shape are written out one by one, so that they stay in registers."""
 

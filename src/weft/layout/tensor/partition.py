@@ -18,8 +18,6 @@ from weft.layout.algebra.int_tuple import flatten, is_tuple, prefix_product, pro
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.values import Scalar, add, ceildiv, floordiv, is_static, least, most, mul, sub
 
-__all__ = ["Distributed", "Tiles", "Vectorized", "distribute", "tile", "vectorize"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tiles:

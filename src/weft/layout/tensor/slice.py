@@ -10,8 +10,6 @@ from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, ceildiv, is_static, most, mul, sub
 from weft.layout.tensor.access import check_inside, coordinate, modes
 
-__all__ = ["is_slice", "sliced"]
-
 
 def is_slice(parts: tuple[Any, ...]) -> bool:
     """Whether the indices name a part of the tensor rather than an element."""

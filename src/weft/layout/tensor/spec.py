@@ -14,8 +14,6 @@ from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import Element
 
-__all__ = ["TensorSpec", "run_time_leaves"]
-
 Key = tuple[Any, ...]
 _INT = NumberSpec(DType.int64)
 

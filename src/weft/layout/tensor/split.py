@@ -17,8 +17,6 @@ from weft.layout.tensor.partition import distribute, tile, vectorize
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
 
-__all__ = ["Distributing", "Tiling", "Vectorizing"]
-
 T = TypeVar("T")
 Sizes = NumberLike | tuple[NumberLike, ...]
 

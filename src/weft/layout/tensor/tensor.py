@@ -26,8 +26,6 @@ from weft.layout.tensor.split import Distributing, Tiling, Vectorizing
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["LayoutTensor"]
-
 T = TypeVar("T")
 Index = NumberLike | tuple[NumberLike | tuple[NumberLike, ...], ...]
 Part = NumberLike | slice | EllipsisType

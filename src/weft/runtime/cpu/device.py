@@ -39,8 +39,6 @@ from weft.runtime.host_event import HostEvent
 from weft.runtime.recorded import RecordedCapture
 from weft.targets import TARGETS
 
-__all__ = ["CpuDevice", "CpuDriver", "CpuStream"]
-
 _ALIGNMENT = 256
 _PAGES_FROM = 1 << 20
 """Allocations of this many bytes and more come from the system as fresh pages."""

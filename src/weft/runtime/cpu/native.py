@@ -17,8 +17,6 @@ from weft.runtime.cpu.pool import pool, processors
 from weft.runtime.driver import Extents, Launch
 from weft.runtime.printing import Console, assertion_failed, format_print, value_count
 
-__all__ = ["CpuFunction", "externals", "run_launch"]
-
 _SMALL = 2048
 """A first launch of fewer threads stays on the stream's own thread."""
 _SMALL_SECONDS = 4e-5

@@ -12,8 +12,6 @@ from weft.diagnostics import DeviceError
 from weft.runtime.cpu.threads import start_thread
 from weft.runtime.forks import after_fork
 
-__all__ = ["Pool", "pool", "processors"]
-
 
 def processors() -> int:
     """Cores that this process may use."""

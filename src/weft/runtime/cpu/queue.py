@@ -20,8 +20,6 @@ from weft.runtime.last_words import last_words
 from weft.runtime.printing import Console
 from weft.runtime.raised import raised
 
-__all__ = ["MOST_BYTES", "MOST_TASKS", "Failed", "Lane", "busy_lanes", "wait_for_lanes"]
-
 Task = Callable[[], object]
 
 MOST_TASKS = 1024

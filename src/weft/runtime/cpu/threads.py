@@ -9,8 +9,6 @@ from typing import Any
 from weft.diagnostics import DeviceError
 from weft.runtime.forks import after_fork
 
-__all__ = ["STACK", "serves_lane", "start_thread"]
-
 STACK = 16 << 20
 """Bytes of stack of every thread that runs kernels. The system takes them only as they are touched."""
 

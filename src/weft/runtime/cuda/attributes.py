@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
     from weft.runtime.cuda.module import CudaFunction
 
-__all__ = ["launch_config"]
-
 _OLDEST = 11080
 """The first driver version with ``cuLaunchKernelEx``."""
 _PORTABLE = 8

@@ -21,8 +21,6 @@ from weft.runtime.printing import Console, assertion_failed, format_print, value
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
-__all__ = ["DeviceConsole"]
-
 _WORDS = 1 << 20
 _HEAD = ctypes.sizeof(Head)
 

@@ -22,8 +22,6 @@ from weft.runtime.forks import after_fork
 from weft.runtime.last_words import last_words
 from weft.runtime.native_launch import Launcher
 
-__all__ = ["Primary", "Queue", "primary_of"]
-
 _ALREADY_ENABLED, _TOO_MANY_PEERS = 704, 711
 _EXIT_SECONDS = 2.0
 """How long the process waits at its end for work that nobody waited for."""

@@ -17,8 +17,6 @@ from weft.targets import TARGETS
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
-__all__ = ["CudaDevice", "device_info"]
-
 _OLDEST = 70
 _HELD = 64
 """After so many objects held, those of ended work are let go."""

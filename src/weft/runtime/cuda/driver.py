@@ -18,8 +18,6 @@ from weft.runtime.cuda.device import CudaDevice, device_info
 from weft.runtime.cuda.errors import Cuda, CudaFailure, version_text
 from weft.runtime.driver import DeviceInfo, DriverMissing
 
-__all__ = ["CudaDriver", "cuda_driver"]
-
 _OLDEST = 11040
 """The first driver version with all that is used here."""
 _NO_DEVICE = 100

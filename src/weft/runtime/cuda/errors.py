@@ -9,17 +9,6 @@ from typing import Any
 from weft.abi.artifact import KernelInfo
 from weft.diagnostics import DeviceError, caller_location
 
-__all__ = [
-    "ELSEWHERE",
-    "FAULTS",
-    "OUT_OF_MEMORY",
-    "Cuda",
-    "CudaFailure",
-    "fault_error",
-    "lost_error",
-    "version_text",
-]
-
 OUT_OF_MEMORY = 2
 ELSEWHERE = (201, 400)
 """Of a launch: the calling thread is in no context, or in another, and the stream has none of its own."""

@@ -29,8 +29,6 @@ from weft.runtime.driver import Copy, Graph, Stream
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
-__all__ = ["CudaCapture", "CudaGraph"]
-
 _UPDATE_FAILED = 910
 
 

@@ -12,8 +12,6 @@ from weft.runtime.cuda.stream import CudaStream
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
-__all__ = ["GuestStream", "guest_stream"]
-
 
 class GuestStream(CudaStream):
     """Another library's stream, which stays that library's.

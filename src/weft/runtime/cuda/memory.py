@@ -19,8 +19,6 @@ from weft.runtime.driver import OutOfMemory
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
-__all__ = ["Kind", "Memory"]
-
 Kind = Literal["device", "host", "stream", "event", "module", "graph", "object"]
 """What can be let go: memory, handles of the driver, and objects that queued work reads."""
 

@@ -17,8 +17,6 @@ from weft.runtime.driver import Kept, anew
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
-__all__ = ["CudaFunction", "load_functions", "ptx_of_driver"]
-
 _LOG_BYTES = 1 << 14
 _UNSUPPORTED_PTX = 222
 _WITHOUT_ASKING = 48 << 10

@@ -25,8 +25,6 @@ from weft.runtime.raised import raised
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
-__all__ = ["CudaEvent", "CudaStream", "called_address", "forget_calls", "primary_of_device", "register_call"]
-
 _STAGED = 16 << 20
 """Ordinary memory goes to the GPU through pinned pieces of this size."""
 _NOT_SUPPORTED = 801

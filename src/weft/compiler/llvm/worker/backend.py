@@ -15,8 +15,6 @@ from typing import Any, Literal, NamedTuple
 
 import llvmlite.binding as _binding  # pyright: ignore[reportMissingTypeStubs]
 
-__all__ = ["Job", "compile", "host_machine", "link", "without_flushing"]
-
 llvm: Any = _binding  # it has no types
 
 

@@ -18,8 +18,6 @@ import threading
 import types
 from typing import Any
 
-__all__ = ["HEAD", "main", "packed"]
-
 HEAD = 8
 
 
