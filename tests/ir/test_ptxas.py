@@ -31,6 +31,7 @@ from weft import (
     Int32,
     Kernel,
     Pointer,
+    iota,
     kernel,
     math,
     struct,
@@ -97,7 +98,8 @@ def simd_loads(x: Pointer[Float32], halves: Pointer[Float16], out: Pointer[Float
         four = x.load(4 * i, width=4)
         eight = halves.load(8 * i, width=8).cast(Float32)
         both = four * eight.shuffle(0, 2, 4, 6) + eight.shuffle(1, 3, 5, 7)
-        x.store(4 * i, (four > 0.0).select(four, both))
+        x.store(4 * i, (four > 0.0).select(four, both), mask=iota(Int, 4, i) < n)
+        out.scatter(iota(Int, 4, i), x.gather(iota(Int, 4, n, step=i), mask=four > 1.0).reversed())
         out[i] = both.reduce_add() + four.reduce_max() + eight[i % 8]
 
 

@@ -158,7 +158,7 @@ def test_structs_of_vectors_come_back_and_go_again() -> None:
 
 def test_lanes_that_differ_on_the_host() -> None:
     v: Any = simd(Int8, 4)((1, 2, 100, -4))
-    assert repr(v) == "SIMD[Int8, 4]((1, 2, 100, -4))"
+    assert repr(v) == "SIMD[Int8, 4](1, 2, 100, -4)"
     assert ((v + v).value, (v * 2).value, (-v).value) == ((2, 4, -56, -8), (2, 4, -56, -8), (-1, -2, -100, 4))
     assert ((v > 1).value, v[2], v.cast(Float32).value) == (
         (False, True, True, False),

@@ -345,9 +345,10 @@ def _cast_float(b: Elaboration, x: Value, source: DType, target: DType) -> Value
     return b.value("arith.extf" if target.bits > source.bits else "arith.truncf", (x,), to)
 
 
-def bitcast(b: Elaboration, x: Value, target: DType) -> Value:
-    """The same bits read as another format of the same width."""
-    to = of_dtype(target, x.type.lanes)
-    if to is x.type or (isinstance(to.scalar, IntType) and isinstance(x.type.scalar, IntType)):
+def bitcast(b: Elaboration, x: Value, target: DType, lanes: int = 0) -> Value:
+    """The same bits read as another format of the same width, or as so many lanes."""
+    to = of_dtype(target, lanes or x.type.lanes)
+    same = isinstance(to.scalar, IntType) and isinstance(x.type.scalar, IntType)
+    if to is x.type or (same and to.lanes == x.type.lanes):
         return x
     return b.value("arith.bitcast", (x,), to)

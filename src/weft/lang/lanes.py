@@ -17,7 +17,7 @@ from weft.lang.number import CLASSES, Number, constant, number_class, to_type, u
 from weft.lang.python_number import python_number
 from weft.lang.weak import assumed_type
 
-__all__ = ["extract", "insert", "iota", "reduce", "select", "shuffle", "vector_of"]
+__all__ = ["extract", "insert", "iota", "select", "shuffle", "sliced", "vector_of", "wide"]
 
 
 def select(mask: Number, true: Any, false: Any) -> Any:
@@ -61,17 +61,22 @@ def select(mask: Number, true: Any, false: Any) -> Any:
     return cls.of(arith.select(b, value_of(mask, b), to_type(true, cls, b), to_type(false, cls, b)), mark)
 
 
-def _position(lane: Any, lanes: int) -> Value:
-    b = current()
-    if isinstance(lane, int) and not -lanes <= lane < lanes:
+def _in_range(lane: int, lanes: int) -> int:
+    """A lane known at compile time, counted from the first."""
+    if not -lanes <= lane < lanes:
         refuse(
             "lane",
             f"there is no lane {lane}: the value has {lanes}",
             hint=f"lanes count from 0 to {lanes - 1}",
             part=INDEX,
         )
+    return lane % lanes
+
+
+def _position(lane: Any, lanes: int) -> Value:
+    b = current()
     if isinstance(lane, int):
-        return b.constant(lane % lanes, I32)
+        return b.constant(_in_range(lane, lanes), I32)
     if not isinstance(lane, Number) or not lane.dtype.is_integer or lane.lanes > 1:
         refuse(
             "lane",
@@ -91,19 +96,53 @@ def extract(v: Number, lane: Any) -> Any:
             f"{a_(type(v).__name__)} is one number and cannot be indexed",
             hint=f"leave out the index: write {OBJECT}",
         )
-    if not isinstance(v.value, Value) and isinstance(lane, int) and -v.lanes <= lane < v.lanes:
-        return scalar(v.value[lane] if has_lanes(v.value) else v.value)
+    lane = python_number(lane)
+    if not isinstance(v.value, Value) and isinstance(lane, int):
+        return scalar(_known(v)[_in_range(lane, v.lanes)])
     b = current()
     args = (value_of(v, b), _position(lane, v.lanes))
     return scalar.of(b.value("vector.extractelement", args, of_dtype(v.dtype)))
 
 
 def insert(v: Number, lane: Any, value: Any) -> Any:
-    """The lanes with one replaced."""
-    b = current()
+    """The lanes with one replaced, or some from one on."""
+    lane, value = python_number(lane), python_number(value)
+    if isinstance(value, Number) and value.lanes > 1:
+        if not isinstance(lane, int) or not 0 <= lane <= v.lanes - value.lanes:
+            refuse(
+                "lane",
+                f"{value.lanes} lanes are put from a lane on that is known at compile time, "
+                f"from 0 to {v.lanes - value.lanes}",
+                hint="give that lane as a literal, or put one lane",
+                part=INDEX,
+            )
+        whole = shuffle(value, tuple([n % value.lanes for n in range(v.lanes)]), None)
+        picks = [n + v.lanes * (lane <= n < lane + value.lanes) for n in range(v.lanes)]
+        return shuffle(v, tuple(picks), whole.rotate_right(lane))
     scalar = CLASSES[v.dtype.name, 1]
+    known = constant(value, scalar) if isinstance(value, (Number, bool, int, float)) else None
+    if known is not None and isinstance(lane, int) and not isinstance(v.value, Value):
+        lanes = list(_known(v))
+        lanes[_in_range(lane, v.lanes)] = known
+        return wide(v, v.lanes)(tuple(lanes))
+    b = current()
     args = (to_type(value, scalar, b), value_of(v, b), _position(lane, v.lanes))
     return type(v).of(b.value("vector.insertelement", args, of_dtype(v.dtype, v.lanes)))
+
+
+def sliced(v: Number, part: slice) -> Any:
+    """``v[1:3]``: lanes by a slice that is known at compile time."""
+    ends = [python_number(end) for end in (part.start, part.stop, part.step)]
+    for end in ends:
+        if end is not None and (not isinstance(end, int) or isinstance(end, bool)):
+            refuse(
+                "lane",
+                "the ends of a slice of lanes are integers known at compile time",
+                hint=f"write {OBJECT}[0:2], say; {OBJECT}[i] takes one lane of a run-time number",
+                part=INDEX,
+            )
+    lanes = range(v.lanes)[slice(*ends)]
+    return shuffle(v, tuple(lanes), None)
 
 
 def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
@@ -122,10 +161,17 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
                 hint="give other=... to pick from a second vector" if other is None else "pick from these",
                 part=lane,
             )
+    cls = wide(v, len(lanes))
+    numbers = other is None or isinstance(python_number(other), (Number, bool, int, float))
+    if not isinstance(v.value, Value) and numbers:
+        second = v.value if other is None else constant(python_number(other), type(v))
+        if second is not None:
+            both = (*_known(v), *(second if has_lanes(second) else (second,) * v.lanes))
+            picked = tuple([both[lane] for lane in lanes])
+            return cls(picked if cls.lanes > 1 else picked[0])
     b = current()
     first = value_of(v, b)
     second = first if other is None else to_type(other, type(v), b)
-    cls = number_class(v.dtype, len(lanes))
     if v.lanes == 1:  # no vector to LLVM
         picked = [(first, second)[lane] for lane in lanes]
         return cls.of(picked[0] if cls.lanes == 1 else vector_of(b, picked, of_dtype(v.dtype, cls.lanes)))
@@ -134,6 +180,16 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
     return cls.of(
         b.value("vector.shuffle", (first, second), of_dtype(v.dtype, len(lanes)), {"mask": tuple(lanes)})
     )
+
+
+def wide(cls: Any, lanes: int) -> Any:
+    """``SIMD[cls, lanes]``."""
+    return number_class(cls.dtype, lanes)
+
+
+def _known(v: Number) -> tuple[Any, ...]:
+    """The lanes of a constant."""
+    return v.value if has_lanes(v.value) else (v.value,) * v.lanes
 
 
 def vector_of(b: Elaboration, lanes: Sequence[Value], kind: Type) -> Value:
@@ -145,7 +201,7 @@ def vector_of(b: Elaboration, lanes: Sequence[Value], kind: Type) -> Value:
 
 
 def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
-    """``start, start + step, ...`` in the lanes of a SIMD value; for kernels.
+    """``start, start + step, ...`` in the lanes of a SIMD value.
 
     Args:
         cls: the type of a lane, such as ``Int32``.
@@ -161,33 +217,8 @@ def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
         >>> sum_of_four(1)  # 1 + 11 + 21 + 31
         64
     """
-    b = current()
-    wide = number_class(cls.dtype, lanes)
-    value = wide(cls(0) if isinstance(start, Number) else cls(start))
-    out = value_of(value, b)
-    for lane in range(1, lanes):
-        one = b.constant(wrap(cls.dtype, lane), of_dtype(cls.dtype))
-        out = b.value("vector.insertelement", (one, out, b.constant(lane, I32)), out.type)
-    counted = wide.of(out) if isinstance(step, int) and step == 1 else wide.of(out) * step
+    whole = wide(cls, lanes)
+    counted = whole(tuple([wrap(cls.dtype, lane) for lane in range(lanes)]) if lanes > 1 else 0)
+    if not isinstance(step, int) or step != 1:
+        counted = counted * step
     return counted if not isinstance(start, Number) and start == 0 else counted + start
-
-
-def reduce(v: Number, op: str) -> Any:
-    """All lanes combined by ``op``; floats are added pairwise, halves first."""
-    while v.lanes > 1:
-        lanes = range(v.lanes)
-        half = v.lanes // 2
-        v = _combine(op, shuffle(v, tuple(lanes[:half]), None), shuffle(v, tuple(lanes[half:]), None))
-    return v
-
-
-def _combine(op: str, a: Any, c: Any) -> Any:
-    if op == "add":
-        return a + c
-    if op == "mul":
-        return a * c
-    if op == "and":
-        return a & c
-    if op == "or":
-        return a | c
-    return select(a < c, a, c) if op == "min" else select(a > c, a, c)

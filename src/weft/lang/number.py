@@ -22,9 +22,9 @@ from weft.lang import arith, weak
 from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
-from weft.lang.operators import Operators
 from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
+from weft.lang.simd import Lanes
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -55,13 +55,16 @@ def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
         if lanes > MOST_LANES:
             message = f"a SIMD value has at most {MOST_LANES} lanes, not {lanes}"
             refuse("simd", message, hint="loop over parts of so many lanes")
+        if lanes < 1 or lanes & (lanes - 1):
+            message = f"a SIMD value has a power of two as its number of lanes, not {lanes}"
+            refuse("simd", message, hint="take more lanes, and leave some of them unused")
         name = f"SIMD[{CLASSES[dtype.name, 1].__name__}, {lanes}]"
         found = type(name, (Number,), {"dtype": dtype, "lanes": lanes, "__slots__": ()})
         CLASSES[dtype.name, lanes] = found
     return found
 
 
-class Number(Operators):
+class Number(Lanes):
     """One or more lanes of one number format.
 
     Calling the class converts: ``Float32(x)`` of another number, ``Int(x)`` truncates a float. The
@@ -82,8 +85,11 @@ class Number(Operators):
     value: Any
     weak: object
 
-    def __init__(self, value: Number | int | float | HasAddress = 0) -> None:
+    def __init__(self, value: Number | int | float | HasAddress = 0, *more: NumberLike) -> None:
         self.weak = None
+        if more:
+            self.value = _of_lanes(type(self), (cast("NumberLike", value), *more))
+            return
         if isinstance(value, Number):
             if value.lanes not in (1, self.lanes):
                 refuse(
@@ -295,7 +301,8 @@ class Number(Operators):
     def __repr__(self) -> str:
         if isinstance(self.value, Value):
             return f"<{type(self).__name__} at run time>"
-        return f"{type(self).__name__}({self.value!r})"
+        shown = ", ".join(map(repr, self.value)) if has_lanes(self.value) else repr(self.value)
+        return f"{type(self).__name__}({shown})"
 
     def __str__(self) -> str:
         return format(self, "") if maybe_current() or not isinstance(self.value, Value) else repr(self)
@@ -327,93 +334,33 @@ class Number(Operators):
     def bitcast(self, to: DTypeLike) -> Any: ...
 
     def bitcast(self, to: DTypeLike) -> Any:
-        """The same bits read as another format of equal width, lane by lane."""
+        """The same bits read as another format: of equal width lane by lane, else as that number of lanes.
+
+        Example:
+            >>> from weft import SIMD, Float32, UInt8, UInt32
+            >>> Float32(1.0).bitcast(UInt32), UInt32(0x04030201).bitcast(SIMD[UInt8, 4])
+            (UInt32(1065353216), SIMD[UInt8, 4](1, 2, 3, 4))
+        """
         target = as_dtype(to)
-        if target.bits != self.dtype.bits or target.kind == "bool" or self.dtype.kind == "bool":
+        lanes: int = getattr(to, "lanes", 1)
+        if lanes == 1 and target.bits == self.dtype.bits:
+            lanes = self.lanes
+        bits, wanted = self.lanes * self.dtype.bits, lanes * target.bits
+        if bits != wanted or target.kind == "bool" or self.dtype.kind == "bool":
             refuse(
                 "bitcast",
-                f"{self.dtype} has {self.dtype.bits} bits, {target} has {target.bits}; "
+                f"{self.dtype if self.lanes == 1 else type(self).__name__} has {bits} bits, "
+                f"{target if lanes == 1 else number_class(target, lanes).__name__} has {wanted}; "
                 "a bitcast needs equal widths",
-                hint=f"convert by {OBJECT}.cast(...), or bitcast to a type of {self.dtype.bits} bits",
+                hint=f"convert by {OBJECT}.cast(...), or bitcast to a type of {bits} bits",
             )
-        cls = number_class(target, self.lanes)
-        if not isinstance(self.value, Value):
-            bits = lanewise(functools.partial(bits_of, self.dtype), self.value)
-            return cls(lanewise(functools.partial(from_bits, target), bits))
-        return cls.of(arith.bitcast(current(), self.value, target))
-
-    @classmethod
-    def splat(cls, lanes: int, value: NumberLike = 0) -> Self:
-        """``SIMD[cls, lanes]`` with ``value`` in every lane; spelled so that type checkers follow."""
-        return number_class(cls.dtype, lanes)(cls(value))  # pyright: ignore[reportReturnType]
-
-    @overload
-    def select(self, true: N, false: N | int | float) -> N: ...
-
-    @overload
-    def select(self, true: int | float, false: N) -> N: ...
-
-    @overload
-    def select(self, true: Any, false: Any) -> Any: ...
-
-    def select(self, true: Any, false: Any) -> Any:
-        """Lane by lane: ``true`` where this Bool holds, else ``false``. Both are evaluated."""
-        from weft.lang.lanes import select
-
-        return select(self, true, false)
-
-    def __getitem__(self, lane: NumberLike) -> Self:
-        from weft.lang.lanes import extract
-
-        return extract(self, lane)
-
-    def insert(self, lane: NumberLike, value: NumberLike) -> Self:
-        """These lanes with one replaced."""
-        from weft.lang.lanes import insert
-
-        return insert(self, lane, value)
-
-    def shuffle(self, *lanes: int, other: Any = None) -> Self:
-        """The lanes picked by number; numbers from ``lanes`` on pick from ``other``."""
-        from weft.lang.lanes import shuffle
-
-        return shuffle(self, lanes, other)
-
-    def reduce_add(self) -> Self:
-        """The sum of the lanes."""
-        from weft.lang.lanes import reduce
-
-        return reduce(self, "add")
-
-    def reduce_mul(self) -> Self:
-        """The product of the lanes."""
-        from weft.lang.lanes import reduce
-
-        return reduce(self, "mul")
-
-    def reduce_min(self) -> Self:
-        """The smallest lane."""
-        from weft.lang.lanes import reduce
-
-        return reduce(self, "min")
-
-    def reduce_max(self) -> Self:
-        """The largest lane."""
-        from weft.lang.lanes import reduce
-
-        return reduce(self, "max")
-
-    def reduce_or(self) -> Self:
-        """Whether (Bool) or which bits (integers) any lane has."""
-        from weft.lang.lanes import reduce
-
-        return reduce(self, "or")
-
-    def reduce_and(self) -> Self:
-        """Whether (Bool) or which bits (integers) all lanes have."""
-        from weft.lang.lanes import reduce
-
-        return reduce(self, "and")
+        cls: Any = number_class(target, lanes)
+        if isinstance(self.value, Value):
+            return cls.of(arith.bitcast(current(), self.value, target, lanes))
+        known = self.value if has_lanes(self.value) else (self.value,) * self.lanes
+        whole = sum(bits_of(self.dtype, lane) << n * self.dtype.bits for n, lane in enumerate(known))
+        each = [whole >> n * target.bits & (1 << target.bits) - 1 for n in range(lanes)]
+        return cls(*[from_bits(target, part) for part in each])
 
     def fma(self, by: NumberLike, plus: NumberLike) -> Self:
         """``self * by + plus``, rounded once."""
@@ -443,6 +390,27 @@ def value_of(number: Number, b: Elaboration) -> Value:
         lanes = [b.constant(lane, of_dtype(number.dtype)) for lane in value]
         return vector_of(b, lanes, of_dtype(number.dtype, number.lanes))
     return b.constant(value, of_dtype(number.dtype, number.lanes))
+
+
+def _of_lanes(cls: type[Number], lanes: tuple[NumberLike, ...]) -> Any:
+    """The payload of a vector of numbers, each of them converted."""
+    if len(lanes) != cls.lanes:
+        refuse(
+            "lanes",
+            f"{a_(cls.__name__)} is made of one number or of {cls.lanes}, not of {len(lanes)}"
+            if cls.lanes > 1
+            else f"{a_(cls.__name__)} is one number, not {len(lanes)}",
+            hint=f"write SIMD[{number_class(cls.dtype).__name__}, {len(lanes)}](...) for so many lanes"
+            if not len(lanes) & (len(lanes) - 1)
+            else "write as many lanes as it has",
+        )
+    each = [number_class(cls.dtype)(lane) for lane in lanes]
+    if not any(isinstance(lane.value, Value) for lane in each):
+        return tuple([lane.value for lane in each])
+    from weft.lang.lanes import vector_of
+
+    b = current()
+    return vector_of(b, [value_of(lane, b) for lane in each], of_dtype(cls.dtype, cls.lanes))
 
 
 def _refuse_escaped(number: Number) -> NoReturn:

@@ -203,6 +203,8 @@ class Pointer(Generic[T]):
         alignment: int = 0,
         invariant: bool = False,
         volatile: bool = False,
+        mask: Number | bool | None = None,
+        default: T | NumberLike = 0,
     ) -> T:
         """``width`` elements from ``index`` on, as ``SIMD[T, width]``.
 
@@ -213,11 +215,28 @@ class Pointer(Generic[T]):
                 the true one to get wide accesses: 16 for four Float32 from a multiple of four on.
             invariant: promises that the memory does not change while the kernel runs.
             volatile: the access is made as written, never left out or merged with another.
+            mask: a Bool of as many lanes: memory is read only where it holds. A vector access where all
+                lanes hold, else one for each.
+            default: what the other lanes are.
+
+        Example:
+            >>> import numpy as np
+            >>> from weft import Float32, Int, Pointer, func, iota
+            >>> @func
+            ... def sum_from(x: Pointer[Float32], start: Int, n: Int) -> Float32:
+            ...     return x.load(start, width=4, mask=iota(Int, 4, start) < n).reduce_add()
+            >>> sum_from(np.arange(6, dtype=np.float32), 4, 6)  # 4 + 5, and nothing behind them
+            9.0
         """
         if width != 1:
             _power_of_two("width", width)
         if alignment:
             _power_of_two("alignment", alignment)
+        if mask is not None:
+            from weft.lang.gathers import masked_load
+
+            options = {"alignment": alignment, "invariant": invariant, "volatile": volatile}
+            return masked_load(self, index, width, mask, default, **options)
         b = current()
         self._check(index, width)
         if self.element is not None:
@@ -235,7 +254,13 @@ class Pointer(Generic[T]):
         return number_class(self.dtype, width).of(value)  # pyright: ignore[reportReturnType]
 
     def store(
-        self, index: NumberLike, value: T | NumberLike, *, alignment: int = 0, volatile: bool = False
+        self,
+        index: NumberLike,
+        value: T | NumberLike,
+        *,
+        alignment: int = 0,
+        volatile: bool = False,
+        mask: Number | bool | None = None,
     ) -> None:
         """Write the lanes of ``value`` from ``index`` on.
 
@@ -244,9 +269,15 @@ class Pointer(Generic[T]):
             value: a number of ``T``, or a ``SIMD`` of them.
             alignment: in bytes, what the address is a multiple of (default: an element's size).
             volatile: the access is made as written, never left out or merged with another.
+            mask: a Bool of as many lanes: only those where it holds are written.
         """
         if alignment:
             _power_of_two("alignment", alignment)
+        if mask is not None:
+            from weft.lang.gathers import masked_store
+
+            masked_store(self, index, value, mask, alignment=alignment, volatile=volatile)
+            return
         b = current()
         lanes = value.lanes if isinstance(value, Number) else 1
         self._check(index, lanes)
@@ -259,6 +290,40 @@ class Pointer(Generic[T]):
             data = arith.cast(b, data, DType.bool, DType.uint8)
         attrs = {"alignment": alignment or self.dtype.itemsize, "volatile": volatile}
         b.emit("llvm.store", (self._at(index, b), data), (), attrs)
+
+    def gather(self, offsets: NumberLike, *, mask: Number | bool = True, default: T | NumberLike = 0) -> T:
+        """``p[offsets[n]]`` in lane ``n``, read only where the mask holds; the other lanes are ``default``.
+
+        Example:
+            >>> import numpy as np
+            >>> from weft import SIMD, Float32, Int, Pointer, func
+            >>> @func
+            ... def some(x: Pointer[Float32], at: SIMD[Int, 4]) -> SIMD[Float32, 4]:
+            ...     return x.gather(at, mask=at >= 0, default=-1)
+            >>> some(np.arange(10, 20, dtype=np.float32), (7, 0, -1, 7))
+            (17.0, 10.0, -1.0, 17.0)
+        """
+        from weft.lang.gathers import gather
+
+        return gather(self, offsets, mask, default)
+
+    def scatter(self, offsets: NumberLike, value: T | NumberLike, *, mask: Number | bool = True) -> None:
+        """``p[offsets[n]] = value[n]`` for each lane where the mask holds; of equal offsets, the last."""
+        from weft.lang.gathers import scatter
+
+        scatter(self, offsets, value, mask)
+
+    def strided_load(self, stride: NumberLike, *, width: int) -> T:
+        """``p[0], p[stride], p[2 * stride], ...`` as ``SIMD[T, width]``."""
+        from weft.lang.gathers import steps
+
+        return self.gather(steps(stride, width))
+
+    def strided_store(self, value: T | NumberLike, stride: NumberLike) -> None:
+        """Write the lanes of ``value`` to ``p[0], p[stride], p[2 * stride], ...``."""
+        from weft.lang.gathers import steps
+
+        self.scatter(steps(stride, value.lanes if isinstance(value, Number) else 1), value)
 
     def __weft_put__(self, index: NumberLike, path: tuple[str, ...], value: object) -> None:
         """``p[index].a.b = value``: that field alone is written."""
