@@ -12,10 +12,10 @@ carry theirs as ``.dtype``, so every host function that takes an element type ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from weft.diagnostics import nearest
+from weft.record import record
 
 __all__ = ["DType", "DTypeLike", "HasDType", "as_dtype", "dtype_hint"]
 
@@ -25,7 +25,7 @@ _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Binary digits of a float."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DType:
     """One number format: its name as NumPy spells it, its kind, its width in bits."""
 

@@ -14,7 +14,7 @@ from weft.compiler.cache.tools import SUPPORT, TOOLS
 PACKAGE = Path(weft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-BOTTOM = {"diagnostics", "dtype", "abi"}
+BOTTOM = {"record", "diagnostics", "dtype", "abi"}
 IR = BOTTOM | {"compiler.ir", "targets"}
 SOURCE = IR | {"compiler.source"}
 LIBRARY = {"algorithm", "atomic", "ffi", "gpu", "kernels", "layout", "math", "memory"}
@@ -33,14 +33,15 @@ ANYTHING: set[str] | None = None
 # What each room may import besides itself. A module directly under the package is a room, as are the parts of
 # `compiler` and `launch`.
 ROOMS: dict[str, set[str] | None] = {
-    "diagnostics": set(),
-    "dtype": {"diagnostics"},
-    "abi": {"dtype", "diagnostics"},
+    "record": set(),
+    "diagnostics": {"record"},
+    "dtype": {"record", "diagnostics"},
+    "abi": {"record", "dtype", "diagnostics"},
     "config": BOTTOM,
     "compiler": set(),
     "compiler.started": set(),
     "compiler.ir": BOTTOM,
-    "compiler.source": {"diagnostics"},
+    "compiler.source": {"record", "diagnostics"},
     "targets": BOTTOM | {"compiler.ir"},
     "lang": SOURCE,
     "compiler.frontend": SOURCE | {"lang"},
@@ -55,7 +56,7 @@ ROOMS: dict[str, set[str] | None] = {
     | {"compiler.pipeline", "compiler.started"},
     "runtime": BOTTOM | {"config", "targets"},
     "benchmark": BOTTOM | {"runtime"},
-    **dict.fromkeys(LIBRARY, {"lang", "diagnostics", "dtype"} | LIBRARY),
+    **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
     "foreign": BOTTOM | {"lang", "layout", "runtime"},
     "launch": set(),
     "launch.native": NATIVE | {"compiler.cache", "compiler.llvm", "launch.context"},

@@ -6,13 +6,13 @@ Compiler and runtime share these types and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from weft.dtype import DType
+from weft.record import field, record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """One machine argument of a kernel.
 
@@ -28,7 +28,7 @@ class Argument:
     written: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Signature:
     """The machine arguments of a kernel, in order."""
 
@@ -39,7 +39,7 @@ class Signature:
 Piece = str | DType | tuple[DType, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PrintSite:
     """One ``print`` in a kernel: pieces of text around values.
 
@@ -51,7 +51,7 @@ class PrintSite:
     pieces: tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AssertSite:
     """One ``assert`` in a kernel: its message, and where it stands in the user's source.
 
@@ -67,7 +67,7 @@ class AssertSite:
 Site = PrintSite | AssertSite
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class KernelInfo:
     """What a launch must know of one kernel: of its own code, and of all that this reaches.
 
@@ -88,7 +88,7 @@ class KernelInfo:
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Artifact:
     """Compiled kernels: one module.
 
@@ -102,7 +102,7 @@ class Artifact:
     kernels: tuple[KernelInfo, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadedCode:
     """Machine code in this process: the entries' addresses, and the object that keeps it there."""
 

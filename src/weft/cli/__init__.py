@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Sequence
 from types import FrameType
@@ -11,6 +10,7 @@ from typing import Any
 
 from weft.diagnostics import WeftError
 from weft.diagnostics.render import render_all
+from weft.record import replace
 
 __all__ = ["main"]
 
@@ -47,9 +47,7 @@ def _report(error: WeftError) -> None:
         outside.add(frame.f_code.co_filename)
         frame = frame.f_back
     shown = [
-        dataclasses.replace(
-            d, labels=tuple(label for label in d.labels if label.location.file not in outside)
-        )
+        replace(d, labels=tuple(label for label in d.labels if label.location.file not in outside))
         for d in error.diagnostics
     ]
     print(render_all(shown, colour=sys.stderr.isatty()), file=sys.stderr)

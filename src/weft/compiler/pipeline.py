@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from weft.abi.artifact import Argument, Artifact, KernelInfo, Signature, Site
@@ -23,6 +22,7 @@ from weft.dtype import DType
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
+from weft.record import field, record, replace
 from weft.targets import Target, find_target
 
 EmissionKind = Literal["ir", "llvm", "llvm-opt", "asm", "object"]
@@ -37,7 +37,7 @@ class Instance(NamedTuple):
     options: CompileOptions = PLAIN
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compilation:
     """Kernels of one module, elaborated; each later stage is made of this anew, and changes nothing of it."""
 

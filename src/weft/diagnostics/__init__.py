@@ -1,5 +1,7 @@
 """Places, diagnostics, their text, and the exceptions that carry them. The bottom room."""
 
+from typing import TYPE_CHECKING
+
 from weft.diagnostics.diagnostic import INDEX, LEFT, OBJECT, RIGHT, STORED, VALUE, Diagnostic, Label
 from weft.diagnostics.errors import (
     CompileError,
@@ -19,7 +21,9 @@ from weft.diagnostics.location import (
     frame_location,
     is_internal,
 )
-from weft.diagnostics.render import render, render_all
+
+if TYPE_CHECKING:
+    from weft.diagnostics.render import render, render_all
 
 __all__ = [
     "INDEX",
@@ -47,3 +51,13 @@ __all__ = [
     "render",
     "render_all",
 ]
+
+if not TYPE_CHECKING:  # what is needed where something is wrong
+
+    def __getattr__(name: str) -> object:
+        if name not in ("render", "render_all"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from weft.diagnostics.render import render, render_all
+
+        globals().update(render=render, render_all=render_all)
+        return globals()[name]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from weft.diagnostics.location import Location
+from weft.record import record
 
 LEFT, RIGHT, VALUE, STORED, INDEX, OBJECT = (
     f"\ue000{part}\ue001" for part in ("left", "right", "value", "stored", "index", "object")
@@ -15,7 +14,7 @@ certain; the index and the object of a subscript. Before anyone reads a message 
 user's own words take its place."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Label:
     """A place that takes part in a diagnostic, and what is to be said about it."""
 
@@ -23,7 +22,7 @@ class Label:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnostic:
     """One problem.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import threading
 from collections.abc import Iterable, Sequence
 from types import FrameType
@@ -11,7 +10,6 @@ from typing import NoReturn, Self
 from weft.diagnostics import hook
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, caller_location
-from weft.diagnostics.render import render_all
 
 
 class WeftError(Exception):
@@ -71,6 +69,8 @@ class WeftError(Exception):
         return cls.at(code, message, place, label, notes, _hints(hint))
 
     def __str__(self) -> str:
+        from weft.diagnostics.render import render_all
+
         return render_all(self.diagnostics)
 
     def _render_traceback_(self) -> list[str]:
@@ -141,6 +141,8 @@ def refuse(
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that a misspelt name most likely meant, for "did you mean"."""
+    import difflib
+
     by_lower = {candidate.lower(): candidate for candidate in candidates}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1)
     return by_lower[found[0]] if found else None

@@ -7,7 +7,6 @@ prunes and then calls the hook that was there before, so other tools keep their 
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import TracebackType
@@ -38,6 +37,8 @@ def install(errors: type[BaseException]) -> None:
 
 def formatted(error: BaseException) -> list[str]:
     """The lines that Python would print for the error, without weft's frames."""
+    import traceback
+
     with _pruned_chain(error):
         return "".join(traceback.format_exception(error)).splitlines()
 

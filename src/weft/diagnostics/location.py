@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 import sys
-from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
+
+from weft.record import record
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Location:
     """A stretch of source text.
 
@@ -32,7 +32,9 @@ class Location:
 
 def character_column(file: str, line: int, byte_column: int) -> int:
     """The column in characters of a column in UTF-8 bytes, as ``ast`` and ``co_positions`` count."""
-    text = linecache.getline(file, line)
+    from linecache import getline
+
+    text = getline(file, line)
     if not text or text.isascii():
         return byte_column
     return len(text.encode()[:byte_column].decode(errors="ignore"))
@@ -53,7 +55,7 @@ def is_internal(filename: str) -> bool:
 _Positions = list[tuple[int | None, int | None, int | None, int | None]]
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Places:
     """The places of one code object. Holding the code keeps its ``id`` from being used again."""
 

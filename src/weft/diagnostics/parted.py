@@ -6,10 +6,10 @@ Compiled code carries the place as text, and gives it to the runtime where it ha
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, character_column
+from weft.record import record
 
 _NOTE = "all threads of a block come to a barrier, or none; those that have returned are not waited for"
 _HINT = "move the barrier out, or decide by something that all threads of the block share"
@@ -18,7 +18,7 @@ Place = tuple[str, int, int]
 """File, line, and column in bytes."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parting:
     """A decision that all threads of a block must take alike, and the barrier that follows."""
 

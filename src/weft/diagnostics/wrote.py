@@ -7,7 +7,6 @@ A message may hold the marks of ``weft.diagnostics.diagnostic`` (``LEFT``, ``VAL
 from __future__ import annotations
 
 import ast
-import dataclasses
 import functools
 import linecache
 import os
@@ -16,6 +15,7 @@ from collections.abc import Callable
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, character_column
+from weft.record import replace
 
 _MARK = re.compile("([(`]?)\ue000([a-z]+)\ue001([)`]?)")
 _GENERIC = {"left": "a", "right": "b", "value": "...", "stored": "...", "index": "...", "object": "x"}
@@ -201,7 +201,7 @@ def resolved(
     labels = diagnostic.labels
     if not labels and place is not None:
         labels = (Label(place),)
-    return dataclasses.replace(
+    return replace(
         diagnostic,
         message=_MARK.sub(words, diagnostic.message),
         labels=labels,

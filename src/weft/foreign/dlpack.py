@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from typing import Any, Final
 
 from weft.dtype import DType, as_dtype
+from weft.record import record
 
 CPU: Final = 1
 CUDA: Final = 2
@@ -68,7 +68,7 @@ class _Versioned(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Described:
     """What a capsule says."""
 

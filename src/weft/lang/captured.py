@@ -25,7 +25,7 @@ from types import (
     MethodWrapperType,
     ModuleType,
 )
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from weft.compiler.source.definition import Definition, Scope
 from weft.compiler.source.names import Named, named
@@ -36,16 +36,13 @@ from weft.lang.reads import NOTHING, Reads, annotations_of
 from weft.lang.told_apart import is_array
 
 __all__ = [
-    "forget",
     "note",
     "read_while",
     "reads_of",
     "reads_of_signature",
-    "remembered",
 ]
 
 T = TypeVar("T")
-P = ParamSpec("P")
 
 _MOST = 4096
 """Items of a container, and bytes of an array, beyond which only the object itself is compared."""
@@ -99,49 +96,6 @@ def reads_of_signature(fn: Definition) -> Reads:
     if fn.function is not None:
         walk.signature(fn.function)
     return walk.reads
-
-
-class Remembered(Generic[P, T]):
-    """What is found out of a function, the first argument; it stays while its reads hold."""
-
-    def __init__(self, make: Callable[P, T], reads_of: Callable[[Any], Reads]) -> None:
-        functools.update_wrapper(self, make)
-        self._make = make
-        self._reads_of = reads_of
-        self._known: dict[tuple[object, ...], tuple[T, Reads]] = {}
-        _memories.append(cast("dict[tuple[object, ...], Any]", self._known))
-
-    def __call__(self, *args: P.args, **named: P.kwargs) -> T:
-        key = *args, *named.values()
-        found = self._known.get(key)
-        if found is not None and found[1].hold():
-            return found[0]
-        reads = self._reads_of(args[0])
-        result = self._make(*args, **named)
-        if len(self._known) >= _MOST:
-            self._known.clear()
-        self._known[key] = result, reads
-        return result
-
-    def last(self, *args: P.args, **named: P.kwargs) -> T:
-        """What was found out last, whether it still holds or not."""
-        found = self._known.get((*args, *named.values()))
-        return self(*args, **named) if found is None else found[0]
-
-
-def remembered(reads_of: Callable[[Any], Reads]) -> Callable[[Callable[P, T]], Remembered[P, T]]:
-    """A decorator: what is found out of a function, the first argument, stays while its reads hold."""
-    return lambda make: Remembered(make, reads_of)
-
-
-_memories: list[dict[tuple[object, ...], Any]] = []
-
-
-def forget(fn: Definition) -> None:
-    """Forget what was found out of a function."""
-    for known in _memories:
-        for key in [key for key in known if key[0] is fn]:
-            known.pop(key, None)
 
 
 class _Walk:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, get_origin
 
 from weft.compiler.ir.core import Value
@@ -16,6 +15,7 @@ from weft.lang.elaboration import Elaboration
 from weft.lang.number import number_class, to_type
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, build_each, spec_of
 from weft.lang.structs import StructSpec, is_struct, struct_fields
+from weft.record import record
 
 __all__ = [
     "Placed",
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Placed:
     """What lies in memory: its size and alignment in bytes, and of a struct the fields with their offsets."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from weft.compiler.ir.core import Function, Value
@@ -21,6 +20,7 @@ from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace
 from weft.lang.signature import describe_annotation, parameters
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, spec_of
+from weft.record import record
 
 __all__ = ["FunctionPointer", "FunctionSpec", "check_callback", "external_call", "filled", "function_pointer"]
 
@@ -180,7 +180,7 @@ def _is_there(name: str) -> bool:
     return hasattr(ctypes.CDLL(None), name)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FunctionSpec:
     """A pointer to a function of C that takes these and returns that. It travels as an address."""
 

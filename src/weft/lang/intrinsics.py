@@ -7,7 +7,6 @@ from typing import Any, Literal, cast, get_args
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import Type
 from weft.diagnostics import a_, refuse
-from weft.lang.assembly import check_operands
 from weft.lang.elaboration import current
 from weft.lang.fold import fold_function
 from weft.lang.number import Number, value_of
@@ -188,6 +187,8 @@ def inline_asm(text: str, result: Any, *args: Any, constraints: str, effects: Ef
     specs = _specs(result)
     types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
     operands = _operands(args)
+    from weft.lang.assembly import check_operands
+
     check_operands(
         _text("assembly", text), _text("a constraint", constraints), types, operands, b.target.registers_bits
     )

@@ -15,7 +15,7 @@ from weft.lang.host import host_object
 from weft.lang.number import Number, value_of
 from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
-from weft.lang.text import TOKEN, RunTimeText
+from weft.lang.text import RunTimeText, token
 
 __all__ = ["assertion", "format_number", "kernel_print", "text_of", "text_pieces"]
 
@@ -120,7 +120,7 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
         _pieces(argument.text, pieces, values)
     elif isinstance(argument, str):
         start = 0
-        for found in TOKEN.finditer(argument):
+        for found in token().finditer(argument):
             pieces.append(argument[start : found.start()])
             number, spec = b.elaborator.formatted[int(found.group(1))]
             _pieces(number, pieces, values, spec)
@@ -174,7 +174,7 @@ def assertion(condition: Any, message: Callable[[], Any]) -> Value | None:
             hint = "compare something of it with a number; a pointer is never empty"
             refuse("condition", f"{a_(type(condition).__name__)} is not a condition", hint=hint)
         if not condition:
-            text = TOKEN.sub("…", str(text_of(message(), ord("s"))))
+            text = token().sub("…", str(text_of(message(), ord("s"))))
             refuse(
                 "assert",
                 f"this assertion is false at compile time{': ' + text if text else ''}",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 from weft.diagnostics import Diagnostic, Label, Location
+from weft.record import replace
 
 __all__ = ["Problems"]
 
@@ -42,7 +42,7 @@ class Problems:
 
     def extend(self, diagnostics: Iterable[Diagnostic], at: int | str | None = None) -> None:
         """Note what somebody else found, at an argument."""
-        self.found.extend((dataclasses.replace(d, labels=()), at) for d in diagnostics)
+        self.found.extend((replace(d, labels=()), at) for d in diagnostics)
 
     def placed(self, call: Location | None, positional: int) -> list[Diagnostic]:
         """The diagnostics, labelled with the arguments of the call at a place.

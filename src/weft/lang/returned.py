@@ -8,17 +8,17 @@ from weft.compiler.source.definition import Definition
 from weft.diagnostics import VALUE, CompileError, a_, refuse
 from weft.lang.accept import element_dtype
 from weft.lang.any_lanes import closed
-from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.elaboration import current
 from weft.lang.number import Number, to_type
 from weft.lang.promote import fits
+from weft.lang.remembered import remembered
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import spec_of
 
 __all__ = ["ends_without", "result_annotation", "returned"]
 
 
-@remembered(reads_of_signature)
+@remembered
 def result_annotation(fn: Definition) -> Any:
     """What ``fn`` says that it returns, evaluated; MISSING where it says nothing.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import nearest
-from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.comptime import comptime_type
 from weft.lang.problems import Problems
+from weft.lang.remembered import remembered
+from weft.record import replace
 
 __all__ = [
     "MISSING",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-@remembered(reads_of_signature)
+@remembered
 def parameters(fn: Definition) -> tuple[Parameter, ...]:
     """The parameters of ``fn``: those annotated ``Comptime[T]`` are of the annotation ``T``.
 

@@ -7,7 +7,6 @@ taken apart into its spec and its leaves, and built again from them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard, cast
 
 from weft.compiler.ir.core import Value
@@ -19,6 +18,7 @@ from weft.lang.number import Number, number_class, value_of
 from weft.lang.text import RunTimeText
 from weft.lang.told_apart import told_apart
 from weft.lang.weak import Closed
+from weft.record import record
 
 __all__ = [
     "Composite",
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Leaf:
     """One machine value: the suffix of its name, its type, and what a host packs for it."""
 
@@ -89,7 +89,7 @@ def is_composite(value: object) -> TypeGuard[Composite]:
     return hasattr(type(value), "__weft_leaves__")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NumberSpec:
     """A number of some class; ``weak`` where literals are of it that nothing typed."""
 
@@ -110,7 +110,7 @@ class NumberSpec:
         return number_class(self.dtype, self.lanes).__name__
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PointerSpec:
     """An address of elements of one class in one address space.
 
@@ -142,7 +142,7 @@ class PointerSpec:
         return f"Pointer[{number_class(self.dtype).__name__}]"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TupleSpec:
     """A tuple, item by item."""
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform
 
@@ -19,6 +16,7 @@ from weft.lang.equality import compare_fields
 from weft.lang.number import Number, to_type
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
+from weft.record import record
 
 __all__ = ["StructSpec", "is_struct", "lost_field", "replace_field", "struct", "struct_fields"]
 
@@ -28,7 +26,7 @@ _KEEP = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StructSpec:
     """A struct: its class and the specs of its fields."""
 
@@ -67,6 +65,7 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
     """Field names and evaluated annotations, in order."""
     found: dict[str, Any] | None = cls.__dict__.get("__weft_fields__")
     if found is None:
+        import dataclasses
         import sys
 
         module = sys.modules.get(cls.__module__)
@@ -129,7 +128,7 @@ _PYTHONS = {"int": "Int, or Int32", "float": "Float32 or Float64", "bool": "Bool
 
 def _check_annotations(cls: type[Any]) -> None:
     """Refuse fields of Python's number types, which would keep what they are given as it is."""
-    for name, annotation in inspect.get_annotations(cls).items():
+    for name, annotation in cls.__annotations__.items():
         written = annotation.__name__ if isinstance(annotation, type) else annotation
         if isinstance(written, str) and written in _PYTHONS and annotation in (written, int, float, bool):
             from weft.diagnostics.wrote import field_place
@@ -224,6 +223,7 @@ def struct(cls: type[T]) -> type[T]:
         >>> Vec2(1.0, 2.0) == Vec2(1.0, 2.0)
         True
     """
+    import dataclasses
     import sys
 
     if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]

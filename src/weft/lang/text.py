@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, NoReturn
 
 from weft.diagnostics import refuse
 
-__all__ = ["TOKEN", "RunTimeText", "marked"]
+__all__ = ["RunTimeText", "marked", "token"]
 
-TOKEN = re.compile("\x00(\\d+)\x01")
-"""The mark of a number, by its place in the list of the elaboration."""
+
+@functools.cache
+def token() -> re.Pattern[str]:
+    """The mark of a number, by its place in the list of the elaboration."""
+    return re.compile("\x00(\\d+)\x01")
 
 
 def marked(text: str) -> Any:
     """A text of staged code: one with marks can only be printed."""
-    return RunTimeText(text) if TOKEN.search(text) else text
+    return RunTimeText(text) if token().search(text) else text
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import array
 import collections
-import dataclasses
 import enum
 import functools
 import struct
@@ -156,7 +155,7 @@ def _parts(value: Any, kind: type[Any]) -> list[Any] | None:
             return [*content(value), state_of(value)]
     if (kind.__module__, kind.__name__) in _BY_TEXT:
         return [str(value)]
-    if isinstance(value, Number) or dataclasses.is_dataclass(kind):
+    if isinstance(value, Number) or hasattr(kind, "__dataclass_fields__"):
         return [state_of(value)]
     if kind in (types.BuiltinMethodType, types.MethodWrapperType):
         of = value.__self__

@@ -17,12 +17,12 @@ from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
 from weft.lang.accept import Mismatch, accept, element_dtype, note_mismatch
-from weft.lang.captured import reads_of_signature, remembered
 from weft.lang.decorators import Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
 from weft.lang.reads import Reads
+from weft.lang.remembered import remembered
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec
 from weft.lang.type_variables import agree, note_clashes
@@ -79,7 +79,7 @@ class _Form:
             self.steps.append((p.name, kind, key, _taker(p)))
 
 
-@remembered(reads_of_signature)
+@remembered
 def _form(fn: Definition, count: int, names: tuple[str, ...], bound: tuple[str, ...]) -> _Form | None:
     """The form of calls; None where no such call is right."""
     sources, problems = bind(

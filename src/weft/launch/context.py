@@ -27,7 +27,7 @@ from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray, mapping_of
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
-from weft.lang import captured
+from weft.lang import captured, remembered
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
 from weft.lang.problems import Problems
@@ -501,7 +501,7 @@ _cpu: DeviceContext | None = None
 def forget(function: Definition) -> None:
     """Drop what was compiled of a function, in all contexts."""
     gone = {id(made.function) for made in forget_variants(function)}
-    captured.forget(function)
+    remembered.forget(function)
     for context in list(_contexts):
         if context._native is not None:  # pyright: ignore[reportPrivateUsage]
             context._native.drop(lambda known: id(known.function) in gone)  # pyright: ignore[reportPrivateUsage]

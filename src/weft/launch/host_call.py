@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_origin
 
 from weft.abi.artifact import Artifact
@@ -38,6 +37,7 @@ from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, Tupl
 from weft.lang.structs import is_struct
 from weft.lang.type_variables import note_clashes
 from weft.launch.variants import Variants
+from weft.record import replace
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.driver import Launch
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from weft.compiler.frontend.options import Over
 from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over
+from weft.record import record
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo
 from weft.targets import find_target
@@ -18,7 +17,7 @@ _CPU_BLOCKS = (1 << 31) - 1
 _RUN = definition_of(run_over)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class OverPlan:
     """Extents as x, y, z, the block, and how many elements each thread should do along x and y."""
 

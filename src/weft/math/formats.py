@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from weft.dtype import DType
 from weft.math import tables as t
+from weft.record import record
 
 Table = tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Format:
     """One of the two formats; ``Table`` fields are those of ``weft.math.tables``."""
 

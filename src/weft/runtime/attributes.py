@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from weft.abi.artifact import KernelInfo
 from weft.diagnostics import Diagnostic, LaunchError
+from weft.record import replace
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo, LaunchAttributes
 from weft.targets import Feature, find_target
@@ -103,9 +103,9 @@ def _cluster(given: Any, found: Found) -> Dim | None:
             if diagnostic.code == "dim-empty":
                 message = f"cluster_dim={given!r} has no blocks; every extent must be 1 or more"
                 hints = ("leave cluster_dim out for a launch without clusters",)
-                diagnostic = dataclasses.replace(diagnostic, message=message, hints=hints)
+                diagnostic = replace(diagnostic, message=message, hints=hints)
             message = diagnostic.message.replace("a grid or a block has", "a cluster has")
-            found.append((dataclasses.replace(diagnostic, message=message), "cluster_dim"))
+            found.append((replace(diagnostic, message=message), "cluster_dim"))
         return None
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any
 
 from weft.abi.artifact import KernelInfo
 from weft.abi.sites import BUCKETS, MOST_SLOTS, Entry, Held, Site, Table
+from weft.record import record
 from weft.runtime.driver import Function
 from weft.runtime.forks import after_fork
 from weft.runtime.stub_entries import Asks, Exchange, Helds
@@ -42,7 +42,7 @@ class _Method(ctypes.Structure):
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Known:
     """A launch that the stub can make: what the call was, and what the driver was told."""
 

@@ -6,11 +6,11 @@ import contextlib
 import ctypes
 import sys
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from types import MemberDescriptorType
 from typing import Any
 
 from weft.abi.sites import MOST_INTS, STAYS, Ask, Entry, Held
+from weft.record import record
 from weft.runtime.buffers import DeviceBuffer
 
 __all__ = ["OFFSETS", "Asks", "Exchange", "Helds", "member_offset", "supported"]
@@ -76,7 +76,7 @@ def member_offset(descriptor: Any) -> int:
     return ctypes.c_ssize_t.from_address(member + 16).value
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Exchange:
     """How native code reads another library's arrays: two functions like those of DLPack's exchange API."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
 from weft.compiler.ir.types import AddressSpace
+from weft.record import field, record
 
 _FAMILIES = frozenset(
     "aarch64 amdgcn arm bpf dx hexagon loongarch mips nvvm ppc r600 riscv s390 spv ve wasm x86 xcore".split()
@@ -31,7 +31,7 @@ class Feature(Enum):
     C_FUNCTIONS = "calls of the process's functions, and functions that these call"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Word:
     """How a machine says a number or does something: a call of one of LLVM's intrinsics.
 
@@ -52,7 +52,7 @@ def axes(name: str, intrinsic: str) -> dict[str, Word]:
     return {f"{name}.{axis}": Word(intrinsic.format(axis)) for axis in "xyz"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Target:
     """One machine to compile for.
 

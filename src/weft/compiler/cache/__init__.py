@@ -10,7 +10,6 @@ under 512 MiB.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import marshal
 import os
@@ -133,8 +132,8 @@ def _in_order(value: Any) -> str:
         )
     if callable(value):  # whose repr is another one in each process
         return f"{value.__module__}.{value.__qualname__}"
-    if dataclasses.is_dataclass(value):
-        return _in_order({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
+    if hasattr(value, "__match_args__"):  # a record
+        return _in_order({name: getattr(value, name) for name in value.__match_args__})
     if isinstance(value, tuple):
         return "".join([f"{_in_order(part)}," for part in cast("tuple[object, ...]", value)])
     return repr(value)

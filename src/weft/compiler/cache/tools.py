@@ -27,6 +27,7 @@ TOOLS = (
     "config.py",
     "diagnostics",
     "dtype.py",
+    "record.py",
     "targets",
 )
 """What makes code of IR, and all that this imports; what makes the IR is known by what it made."""

@@ -8,19 +8,19 @@ known of a kernel is what its draft has gathered of what it calls.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
 from weft.abi.artifact import Site
 from weft.compiler.ir.core import Function, Global, Module, Op
 from weft.diagnostics import CompileError
 from weft.lang.pointer import AddressSpace
 from weft.lang.spec import Spec
+from weft.record import field, record, replace
 from weft.targets import Target
 
 __all__ = ["Draft", "assemble", "reached", "shared_memory"]
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=False, eq=False)
 class Draft:
     """One pass over a function, and what is known of it with all that it calls.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NoReturn
 
 from weft.abi.artifact import AssertSite, Piece, Site
@@ -32,6 +31,7 @@ from weft.lang.python_number import python_number
 from weft.lang.returned import result_annotation
 from weft.lang.signature import argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, lanes_of, leaves_of, spec_of
+from weft.record import replace
 from weft.targets import Target
 
 __all__ = ["Elaborator"]

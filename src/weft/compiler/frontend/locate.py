@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import sys
 from itertools import pairwise
@@ -12,6 +11,7 @@ from weft.compiler.frontend import pybuiltins
 from weft.compiler.frontend.room import has_room
 from weft.compiler.frontend.stage import DEEPER, is_staged
 from weft.diagnostics import CompileError, Diagnostic, Location, WeftError, frame_location, is_internal
+from weft.record import replace
 
 __all__ = ["located", "located_here"]
 
@@ -106,7 +106,7 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
         )
         found, part = translated(error, place, frame, direct=deepest is frame, inside=inside, helper=helper)
         found = resolved(found, place, part)
-        return _within(CompileError(dataclasses.replace(found, notes=(*found.notes, *chain))), name)
+        return _within(CompileError(replace(found, notes=(*found.notes, *chain))), name)
     if error.within and users:  # it was placed in a function that this one calls
         chain = (f"{error.within} was called from {place.file}:{place.line}", *chain)
     known: bool | None = None
@@ -120,7 +120,7 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
         elif not error.within and not helper:
             out.append(diagnostic)
             continue
-        out.append(dataclasses.replace(diagnostic, notes=_cut((*diagnostic.notes, *chain))))
+        out.append(replace(diagnostic, notes=_cut((*diagnostic.notes, *chain))))
     return _within(CompileError(out), error.within if not users else name)
 
 

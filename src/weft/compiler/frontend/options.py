@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from weft.compiler.source.definition import Definition
+from weft.record import record
 
 __all__ = ["PLAIN", "CompileOptions", "Over"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Over:
     """A launch over a range.
 

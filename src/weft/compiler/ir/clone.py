@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
+from weft.record import replace
 
 Lookup = Callable[[Value], Value]
 

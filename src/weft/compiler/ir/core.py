@@ -7,11 +7,11 @@ are described by ``weft.compiler.ir.ops``; printing, cloning, traversal and veri
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.types import Type
+from weft.record import field, record
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -70,7 +70,7 @@ class Sync(IntEnum):
     """Any: those of other blocks, kernels and devices, and the host."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class OpSpec:
     """The declaration of one kind of operation."""
 
@@ -150,7 +150,7 @@ class Op:
         return f"<{self.spec.name} at line {self.loc[0]}>"
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=False, eq=False)
 class Function:
     """A function of the module; ``kernel`` marks the entries that a host may launch.
 
@@ -171,7 +171,7 @@ class Function:
     inline: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(eq=False)
 class Global:
     """Constant or shared memory of a module: ``data`` is the text of a constant, without its end.
 
@@ -187,7 +187,7 @@ class Global:
     external: bool = False
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=False, eq=False)
 class Module:
     """All that is compiled together for one target."""
 

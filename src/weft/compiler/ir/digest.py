@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import marshal
 from typing import Any, cast
 
@@ -31,9 +30,9 @@ class _Writer:
         self.numbers: dict[Value, int] = {}
 
     def record(self, item: Module | Function | Global) -> None:
-        """The fields of a dataclass, whichever it has."""
-        for field in dataclasses.fields(item):
-            value: Any = getattr(item, field.name)
+        """The fields of a record, whichever it has."""
+        for name in item.__match_args__:
+            value: Any = getattr(item, name)
             if isinstance(value, Region):
                 self.region(value)
             elif isinstance(value, list):

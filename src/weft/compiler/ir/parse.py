@@ -6,7 +6,6 @@ What an operation may have its declaration says (``weft.compiler.ir.ops``); whet
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from weft.compiler.ir.core import Attribute, Function, Global, Loc, Module, Op, Region, Value
@@ -14,6 +13,7 @@ from weft.compiler.ir.ops import FUNCTION, GLOBAL, SPECS
 from weft.compiler.ir.read import Reader
 from weft.compiler.ir.sorts import AttributeSorts
 from weft.compiler.ir.types import Type
+from weft.record import record
 
 
 def parse_module(text: str) -> Module:
@@ -25,7 +25,7 @@ def parse_module(text: str) -> Module:
     return _Parser(text).module()
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class _Tail:
     """What follows the operands and regions of an operation."""
 

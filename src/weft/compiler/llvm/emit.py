@@ -13,7 +13,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from weft.abi.artifact import LoadedCode
@@ -21,6 +20,7 @@ from weft.compiler.llvm import workers
 from weft.compiler.llvm.symbols import plain_entries
 from weft.config import settings
 from weft.diagnostics import CompileError, Location, PerformanceWarning
+from weft.record import record
 from weft.targets import Target
 
 _lock = threading.RLock()
@@ -34,7 +34,7 @@ _GIST = 200
 """A longer line of them is cut where it stands in a sentence."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Emission:
     """What code generation produced: ``text`` for assembly and IR, ``data`` for an object file."""
 
@@ -49,7 +49,7 @@ class LLVMError(CompileError):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Step:
     """How much LLVM is asked to optimise; ``without`` says what is left out beside the step before."""
 

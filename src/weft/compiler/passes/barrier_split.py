@@ -10,7 +10,6 @@ The scheme is that of POCL's work-item loops (Jääskeläinen et al., 2015).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
@@ -20,13 +19,14 @@ from weft.compiler.passes.loop_nest import loop_nest
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter
 from weft.diagnostics.parted import Parting
+from weft.record import field, record
 
 _P = pointer(AddressSpace.GENERIC)
 _JUMPS = frozenset({"weft.break", "weft.continue"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
 
 
-@dataclass(slots=True, eq=False)
+@record(frozen=False, eq=False)
 class _Node:
     """A segment (``ops``), or control flow that all threads take together (``op``)."""
 

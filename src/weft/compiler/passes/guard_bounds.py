@@ -11,10 +11,9 @@ tested in the loop as it is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from weft.compiler.ir.core import Function, Op, Value
 from weft.compiler.ir.types import I64, IntType
+from weft.record import record
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _FAR = 1 << 62
@@ -23,7 +22,7 @@ _PLACE = (0, (1 << 31) - 1)
 """What of a launch's extents and a thread's place can be; of those that ever end."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bound:
     """Threads along ``axis`` run while thread + sum(``offsets``) < ``limit`` (``<=`` if inclusive).
 

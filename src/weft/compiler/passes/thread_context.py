@@ -6,12 +6,11 @@ inlining removes).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I8, I64, AddressSpace, pointer
+from weft.record import field, record, replace
 
 _AXES = {"x": 0, "y": 1, "z": 2}
 _OPS = frozenset(
@@ -28,7 +27,7 @@ _OPS = frozenset(
 _SHARED = pointer(AddressSpace.SHARED)
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Context:
     """The values behind ``gpu.*`` for the code being written."""
 
@@ -49,7 +48,7 @@ class Context:
         return Context(values[0], values[1:4], values[4:7], values[7:10], values[10:13], values[13])
 
 
-@dataclass(slots=True)
+@record(frozen=False)
 class Frame:
     """What the code of one kernel is written for, its own copies of helpers included."""
 

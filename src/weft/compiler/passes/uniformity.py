@@ -8,9 +8,9 @@ write is not known to be, nor what atomic operations and assembly give.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.record import record
 
 _LOOPS = frozenset({"weft.for", "weft.while"})
 _JUMPS = frozenset({"weft.break", "weft.continue"})
@@ -21,7 +21,7 @@ _CONTROL = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Given:
     """A variable is given a value, where ``decisions`` say who comes by."""
 

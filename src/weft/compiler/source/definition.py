@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
-import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import CellType, FunctionType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from weft.compiler.source.names import Named, named
-from weft.compiler.source.scopes import INNER, compiled
 from weft.diagnostics import Location
+from weft.record import field, record
+
+if TYPE_CHECKING:
+    import ast
+
+    from weft.compiler.source.names import Named
 
 __all__ = ["MISSING", "Definition", "Parameter", "Scope"]
 
@@ -26,7 +27,7 @@ MISSING: Any = _Missing()
 """In place of an annotation or a default that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Parameter:
     """One parameter; its annotation is evaluated."""
 
@@ -38,7 +39,7 @@ class Parameter:
     default: Any = MISSING
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """What names mean that a function does not assign: captured variables, then globals, then builtins."""
 
@@ -137,7 +138,9 @@ class Definition:
         Raises:
             CompileError: it cannot be had.
         """
-        return copy.deepcopy(self._body)
+        from copy import deepcopy
+
+        return deepcopy(self._body)
 
     def names(self) -> tuple[str, ...]:
         """The names of its parameters."""
@@ -162,11 +165,16 @@ class Definition:
     def reads(self) -> Named:
         """What its body names."""
         if self._reads is None:
-            body = copy.deepcopy(self._body)
+            from weft.compiler.source.names import named
+            from weft.compiler.source.scopes import INNER, compiled
+
+            body = self.body()
             body.name = INNER
             self._reads = named(compiled(body, self._file, self.qualname, tuple(self._scope.cells)))
         return self._reads
 
     def digest(self) -> bytes:
         """What tells its text from others."""
+        import ast
+
         return ast.dump(self._body).encode()

@@ -6,8 +6,9 @@ import dis
 import functools
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import CodeType
+
+from weft.record import record
 
 __all__ = ["Named", "named"]
 
@@ -31,7 +32,7 @@ _BY_TEXT = frozenset(
 """What reads names that the code has as strings."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Named:
     """What a code object reads. A chain is ``a.b.c``, taken apart."""
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import marshal
 import re
 import sys
 import weakref
 from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import Any, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
-from weft.compiler.source.names import Named, named
 from weft.compiler.source.written import keep_text
 from weft.diagnostics import CompileError, nearest
+
+if TYPE_CHECKING:
+    import ast
+
+    from weft.compiler.source.names import Named
 
 __all__ = ["PythonFunction", "definition_of", "keep_locals", "scope_of"]
 
@@ -134,6 +137,8 @@ class PythonFunction(Definition):
 
     def reads(self) -> Named:
         """What its code names."""
+        from weft.compiler.source.names import named
+
         return named(self._function.__code__)
 
     def digest(self) -> bytes:

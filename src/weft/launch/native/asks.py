@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from types import FunctionType
 from typing import Any, cast
@@ -27,6 +26,7 @@ from weft.launch.native.code import interface_code
 from weft.layout import Layout
 from weft.layout.tensor.spec import TensorSpec
 from weft.layout.tensor.tensor import LayoutTensor
+from weft.record import record
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo, Launch, Stream
@@ -43,7 +43,7 @@ _OBJECT = 16
 """Bytes of an object before its value."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launched:
     """A launch that Python has made."""
 
