@@ -9,11 +9,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from minimax import Function, minimax, mp, round_to
 
-OUTPUT = Path(__file__).parent.parent / "src" / "weft" / "_math" / "tables.py"
+OUTPUT = Path(__file__).parent.parent / "src" / "weft" / "math" / "tables.py"
 
 
 @dataclass(frozen=True)
@@ -200,42 +201,45 @@ WORDS = [(32, 17 - 23, 4), (64, 30 - 52, 19)]
 """For each format: the least exponent of the last bit of a large angle, and the words needed."""
 
 
-def show(name: str, meaning: str, values: list[Any]) -> str:
-    """One table as Python source."""
-    body = "".join(f"    {v},\n" for v in values)
-    return f'{name} = (\n{body})\n"""{meaning}."""\n'
+def show(name: str, tables: dict[int, tuple[str, list[Any]]]) -> str:
+    """The tables of one quantity, by bits of the format, as Python source."""
+    lines = [f"{name} = {{"]
+    for bits, (_, values) in sorted(tables.items()):
+        listed = ", ".join(map(str, values)) + ("," if len(values) == 1 else "")
+        head = f"    {bits}: ("
+        lines += wrap(f"{listed}),", 110, initial_indent=head, subsequent_indent=" " * len(head))
+    meanings = dict.fromkeys(meaning for _, (meaning, _) in sorted(tables.items()))
+    about = ";\n".join(meanings)
+    return "\n".join([*lines, "}", f'"""{about}."""', ""])
 
 
 def main(wanted: list[str]) -> None:
     """Fits all, or the named ones; writes the module only if all are wanted."""
-    shown: dict[str, str] = {}
+    found: dict[str, dict[int, tuple[str, list[Any]]]] = {}
     for name, meaning, value, count, short in CONSTANTS:
-        for bits in (32, 64):
-            shown[f"{name}_F{bits}"] = show(f"{name}_F{bits}", meaning, parts(value, count, bits, short))
+        found[name] = {bits: (meaning, parts(value, count, bits, short)) for bits in (32, 64)}
     for bits, lowest, count in WORDS:
-        name = f"INV_PI_2_WORDS_F{bits}"
         with mp.workprec(1600):
             whole = int(mp.floor(mp.ldexp(2 / mp.pi, 64 * count + lowest - 2)))
         words = [f"0x{whole >> (64 * (count - 1 - i)) & (1 << 64) - 1:016X}" for i in range(count)]
-        text = f"The bits of 2 / pi * 2**{lowest - 2} behind the point, 64 a word"
-        shown[name] = show(name, text, words)
+        text = f"64 bits a word: those of 2 / pi * 2**{lowest - 2} behind the point"
+        found.setdefault("INV_PI_2_WORDS", {})[bits] = text, words
     for spec in FITS:
         for index, bits in enumerate((32, 64)):
             if not spec.terms[index] or (wanted and spec.name not in wanted):
                 continue
-            name = f"{spec.name}_F{bits}"
             low, high = mp.mpf(spec.low), mp.mpf(spec.high[index])
             values, error = minimax(spec.function, spec.weight, low, high, spec.terms[index], bits)
-            shown[name] = show(name, spec.meaning, values)
+            found.setdefault(spec.name, {})[bits] = spec.meaning, values
             size = float(mp.log(error, 2))
-            print(f"{name:14} {len(values):2} coefficients, error 2^{size:.1f}", flush=True)
-            if wanted:
-                print(shown[name])
-    if not wanted:
-        names = sorted(shown)
-        head = "Numbers behind ``weft.math``, lowest power first. Written by ``tools/math_tables.py``."
-        text = "\n".join([f'"""{head}"""\n', *(shown[n] for n in names)])
-        OUTPUT.write_text(text, encoding="utf-8")
+            print(f"{spec.name:10} F{bits} {len(values):2} coefficients, error 2^{size:.1f}", flush=True)
+    if wanted:
+        print("\n".join(show(name, found[name]) for name in wanted))
+    else:
+        head = "Numbers behind weft.math by bits, lowest power first, as tools/math_tables.py makes them."
+        head = f'"""{head}"""\n# fmt: off\n'
+        shown = [show(name, found[name]) for name in sorted(found)]
+        OUTPUT.write_text("\n".join([head, *shown]), encoding="utf-8")
 
 
 if __name__ == "__main__":

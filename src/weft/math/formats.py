@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from weft.dtype import DType
-from weft.math import tables as t
+from weft.math import tables
 from weft.record import record
-
-Table = tuple[float, ...]
 
 
 @record
 class Format:
-    """One of the two formats; ``Table`` fields are those of ``weft.math.tables``."""
+    """One of the two formats."""
 
     bits: int
     mantissa: int
@@ -42,28 +40,13 @@ class Format:
     """Up to it, three parts of pi/2 reduce an angle exactly enough."""
     power_limit: float
     """An exponent so large that its power of any number but 1 is 0 or infinite."""
-    ln2: Table
-    log2e: Table
-    log10e: Table
-    log10_2: Table
-    two_thirds: Table
-    pi_2: Table
-    inv_pi_2: Table
-    inv_pi_2_words: tuple[int, ...]
-    """The bits of 2/pi that an angle just above ``trig_limit`` needs first."""
-    exp: Table
-    exp2: Table
-    log_s5: Table
-    sin: Table
-    cos: Table
-    tan: Table
-    asin: Table
-    atan: Table
-    sinh: Table
-    tanh: Table
-    erf: Table
-    erf_tail: Table
-    erfc: Table
+
+    def __getattr__(self, name: str) -> tuple[Any, ...]:
+        """The table of that name, which ``weft.math.tables`` writes in capitals."""
+        try:
+            return getattr(tables, name.upper())[self.bits]
+        except (AttributeError, KeyError):
+            raise AttributeError(f"{name} of Float{self.bits}") from None
 
 
 F32 = Format(
@@ -83,27 +66,6 @@ F32 = Format(
     erfc_centre=2.0,
     trig_limit=2.0**17,
     power_limit=2.0**33,
-    ln2=t.LN2_F32,
-    log2e=t.LOG2E_F32,
-    log10e=t.LOG10E_F32,
-    log10_2=t.LOG10_2_F32,
-    two_thirds=t.TWO_THIRDS_F32,
-    pi_2=t.PI_2_F32,
-    inv_pi_2=t.INV_PI_2_F32,
-    inv_pi_2_words=t.INV_PI_2_WORDS_F32,
-    exp=t.EXP_F32,
-    exp2=t.EXP2_F32,
-    log_s5=t.LOG_S5_F32,
-    sin=t.SIN_F32,
-    cos=t.COS_F32,
-    tan=t.TAN_F32,
-    asin=t.ASIN_F32,
-    atan=t.ATAN_F32,
-    sinh=t.SINH_F32,
-    tanh=t.TANH_F32,
-    erf=t.ERF_F32,
-    erf_tail=t.ERF_TAIL_F32,
-    erfc=t.ERFC_F32,
 )
 
 F64 = Format(
@@ -123,27 +85,6 @@ F64 = Format(
     erfc_centre=4.0,
     trig_limit=2.0**30,
     power_limit=2.0**66,
-    ln2=t.LN2_F64,
-    log2e=t.LOG2E_F64,
-    log10e=t.LOG10E_F64,
-    log10_2=t.LOG10_2_F64,
-    two_thirds=t.TWO_THIRDS_F64,
-    pi_2=t.PI_2_F64,
-    inv_pi_2=t.INV_PI_2_F64,
-    inv_pi_2_words=t.INV_PI_2_WORDS_F64,
-    exp=t.EXP_F64,
-    exp2=t.EXP2_F64,
-    log_s5=t.LOG_S5_F64,
-    sin=t.SIN_F64,
-    cos=t.COS_F64,
-    tan=t.TAN_F64,
-    asin=t.ASIN_F64,
-    atan=t.ATAN_F64,
-    sinh=t.SINH_F64,
-    tanh=t.TANH_F64,
-    erf=t.ERF_F64,
-    erf_tail=t.ERF_TAIL_F64,
-    erfc=t.ERFC_F64,
 )
 
 

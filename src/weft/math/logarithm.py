@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from weft.math import tables
 from weft.math.exponential import power_of_two
 from weft.math.formats import Format, format_of
 from weft.math.ops import Real, absolute, bits_of, fma, from_bits, like, polynomial
@@ -33,12 +32,12 @@ def log_parts(m: Real, f: Format, low: Real | None = None) -> tuple[Real, Real]:
         low = (d - whole) + low
         d = whole
     if f.bits == 32:
-        rest = d * d * polynomial(d, tables.LOG_F32)
+        rest = d * d * polynomial(d, f.log)
     else:
         s = d / (d + 2.0)
         z = s * s
         half = d * d * 0.5
-        rest = fma(s, fma(z, polynomial(z, tables.LOG_S_F64), half), -half)
+        rest = fma(s, fma(z, polynomial(z, f.log_s), half), -half)
     if low is not None:
         rest = rest + fma(-d, low, low)
     return d, rest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from weft.dtype import DType
@@ -19,58 +19,23 @@ def like(x: Number, value: Any) -> Real:
     return value if isinstance(value, Number) else number_class(x.dtype, x.lanes)(value)
 
 
-def _function(name: str, x: Number, *others: Any) -> Real:
-    return function(name, x, *[like(x, o) for o in others])
-
-
 def fma(a: Real, b: Any, c: Any) -> Real:
     """``a * b + c``, rounded once; ``b`` and ``c`` may be Python numbers."""
     return a.fma(like(a, b), like(a, c))
 
 
-def sqrt(x: Real) -> Real:
-    """The square root, correctly rounded."""
-    return _function("math.sqrt", x)
+def _function(name: str) -> Callable[..., Real]:
+    def emit(x: Real, *others: Any) -> Real:
+        return function(name, x, *[like(x, o) for o in others])
+
+    return emit
 
 
-def floor(x: Real) -> Real:
-    """The greatest integer that is not greater."""
-    return _function("math.floor", x)
+sqrt, floor, ceil, trunc = (_function(f"math.{name}") for name in ("sqrt", "floor", "ceil", "trunc"))
+rint, absolute, copysign = (_function(f"math.{name}") for name in ("roundeven", "absf", "copysign"))
+minimum, maximum = _function("arith.minnumf"), _function("arith.maxnumf")
 
-
-def ceil(x: Real) -> Real:
-    """The least integer that is not less."""
-    return _function("math.ceil", x)
-
-
-def trunc(x: Real) -> Real:
-    """The integer toward zero."""
-    return _function("math.trunc", x)
-
-
-def rint(x: Real) -> Real:
-    """The nearest integer, ties to even."""
-    return _function("math.roundeven", x)
-
-
-def absolute(x: Real) -> Real:
-    """The magnitude."""
-    return _function("math.absf", x)
-
-
-def copysign(x: Real, sign: Any) -> Real:
-    """The magnitude of ``x`` with the sign of ``sign``."""
-    return _function("math.copysign", x, sign)
-
-
-def minimum(x: Real, y: Any) -> Real:
-    """The smaller; where one is nan, the other; -0 is less than 0."""
-    return _function("arith.minnumf", x, y)
-
-
-def maximum(x: Real, y: Any) -> Real:
-    """The larger; where one is nan, the other; 0 is greater than -0."""
-    return _function("arith.maxnumf", x, y)
+"""Where one is nan, the other; -0 is less than 0."""
 
 
 def rsqrt(x: Real) -> Real:

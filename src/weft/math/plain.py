@@ -17,9 +17,9 @@ def ceil_of_ratio(x: float, y: float) -> float:
     return ceil(x / y)
 
 
-def exp2(x: float) -> float:
-    """``2**x``."""
-    return math.pow(2.0, x)
+def sincos(x: float) -> tuple[float, float]:
+    """Sine and cosine."""
+    return math.sin(x), math.cos(x)
 
 
 def fma(a: float, b: float, c: float) -> float:
@@ -32,15 +32,6 @@ def rsqrt(x: float) -> float:
     return math.copysign(math.inf, x) if x == 0 else 1.0 / math.sqrt(x)
 
 
-def sincos(x: float) -> tuple[float, float]:
-    """Sine and cosine."""
-    return math.sin(x), math.cos(x)
-
-
 def isclose(x: float, y: float, rtol: float, atol: float, equal_nan: bool) -> bool:
     """Whether two numbers differ by little."""
-    if x == y or (equal_nan and x != x and y != y):
-        return True
-    if math.isinf(x) or math.isinf(y):
-        return False
-    return abs(x - y) <= max(atol, rtol * max(abs(x), abs(y)))
+    return math.isclose(x, y, rel_tol=rtol, abs_tol=atol) or (equal_nan and x != x and y != y)

@@ -31,7 +31,7 @@ def exp2(x: FloatT) -> FloatT:
         >>> exp2(10.0)
         1024.0
     """
-    return floating("exp2", exponential.exp2, plain.exp2, x)
+    return floating("exp2", exponential.exp2, math.exp2, x)
 
 
 def expm1(x: FloatT) -> FloatT:
