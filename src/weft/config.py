@@ -3,8 +3,9 @@
 ``WEFT_DEVICE`` names the device that ``DeviceContext()`` takes by default, and ``WEFT_CACHE_DIR`` the
 folder of the compilation cache. LLVM works in a process of its own, so that an error or an endless loop in
 it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the program's, and
-``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). A program changes a
-setting for a while with ``scope``::
+``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). A launch on a GPU
+copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. A program changes a setting for
+a while with ``scope``::
 
     >>> from weft import config
     >>> with config.scope(device="cpu"):
@@ -21,14 +22,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from weft.diagnostics import CompileError
 
-__all__ = ["CompileIn", "Settings", "environment", "scope", "settings"]
+__all__ = ["CompileIn", "HostArrays", "Settings", "environment", "scope", "settings"]
 
 CompileIn = Literal["process", "in-process"]
+HostArrays = Literal["copy", "refuse"]
 _PLACES: tuple[CompileIn, ...] = ("process", "in-process")
+_HOST_ARRAYS: tuple[HostArrays, ...] = ("copy", "refuse")
+C = TypeVar("C", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +42,14 @@ class Settings:
     ``device`` is the name of an API such as ``cpu`` or ``cuda``, or none for the best device here.
     ``cache_dir`` is where the folder of the compilation cache is, or none where no home is known.
     ``compile`` says where LLVM works, ``compile_limit`` how many seconds it may take for a kernel in a
-    process of its own.
+    process of its own. ``host_arrays`` says what becomes of arrays of the host in launches on a GPU.
     """
 
     device: str | None
     cache_dir: Path | None
     compile: CompileIn = "process"
     compile_limit: float = 60.0
+    host_arrays: HostArrays = "copy"
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -62,6 +67,7 @@ def scope(
     cache_dir: str | os.PathLike[str] | None = None,
     compile: CompileIn | None = None,
     compile_limit: float | None = None,
+    host_arrays: HostArrays | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
@@ -70,6 +76,8 @@ def scope(
         cache_dir: the folder of the compilation cache; none leaves it as it is.
         compile: where LLVM works, ``"process"`` or ``"in-process"``; none leaves it as it is.
         compile_limit: how many seconds LLVM may take for a kernel; none leaves it as it is.
+        host_arrays: ``"copy"`` or ``"refuse"`` arrays of the host in launches on a GPU; none
+            leaves it as it is.
     """
     outer = settings()
     token = _scoped.set(
@@ -78,6 +86,7 @@ def scope(
             cache_dir=outer.cache_dir if cache_dir is None else Path(cache_dir),
             compile=outer.compile if compile is None else compile,
             compile_limit=outer.compile_limit if compile_limit is None else compile_limit,
+            host_arrays=outer.host_arrays if host_arrays is None else host_arrays,
         )
     )
     try:
@@ -90,8 +99,9 @@ def _from_environment() -> Settings:
     return Settings(
         device=os.environ.get("WEFT_DEVICE") or None,
         cache_dir=_cache_dir(),
-        compile=_compile_in(os.environ.get("WEFT_COMPILE") or "process"),
+        compile=_one_of("WEFT_COMPILE", _PLACES, "LLVM works in a process of its own"),
         compile_limit=_seconds(os.environ.get("WEFT_COMPILE_LIMIT") or "60"),
+        host_arrays=_one_of("WEFT_HOST_ARRAYS", _HOST_ARRAYS, "they are copied to a GPU and back"),
     )
 
 
@@ -100,14 +110,14 @@ def environment() -> Mapping[str, str]:
     return os.environ
 
 
-def _compile_in(text: str) -> CompileIn:
-    for known in _PLACES:
-        if text == known:
-            return known
-    message = f"WEFT_COMPILE={text} is none of {', '.join(_PLACES)}"
-    raise CompileError.at(
-        "setting", message, None, hints=("leave it unset: LLVM works in a process of its own",)
-    )
+def _one_of(variable: str, known: tuple[C, ...], otherwise: str) -> C:
+    """What a variable of the environment says, the first where it is unset."""
+    text = os.environ.get(variable) or known[0]
+    for each in known:
+        if text == each:
+            return each
+    message = f"{variable}={text} is none of {', '.join(known)}"
+    raise CompileError.at("setting", message, None, hints=(f"leave it unset: {otherwise}",))
 
 
 def _seconds(text: str) -> float:

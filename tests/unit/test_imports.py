@@ -57,7 +57,7 @@ ROOMS: dict[str, set[str] | None] = {
     "runtime": BOTTOM | {"config", "targets"},
     "benchmark": BOTTOM | {"runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
-    "foreign": BOTTOM | {"lang", "layout", "runtime"},
+    "foreign": BOTTOM | {"config", "lang", "layout", "runtime"},
     "launch": set(),
     "launch.native": NATIVE | {"compiler.cache", "compiler.llvm", "launch.context"},
     "launch.arguments": BOTTOM | {"compiler.source", "foreign", "lang", "runtime"},

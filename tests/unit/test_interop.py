@@ -169,7 +169,7 @@ def test_a_gpu_array_on_the_cpu_is_refused(ctx: DeviceContext) -> None:
     assert "not a Shared of Float32 on cuda:1" in text
     assert "on the host" in text
     assert "use a DeviceContext of the GPU" in text
-    assert "not a OnGpu of Float32 on cuda" in refusal(ctx, OnGpu(), 4)
+    assert "not an OnGpu of Float32 on cuda" in refusal(ctx, OnGpu(), 4)
     assert "OnGpu of complex64" in refusal(ctx, OnGpu(typestr="<c8"), 4)
     assert "byte order" in refusal(ctx, OnGpu(typestr=">f4"), 4)
     with pytest.raises(LaunchError, match="this context uses memory of cpu:0"):

@@ -1,12 +1,11 @@
 """A device API that no room of weft has heard of: its driver is all that has to be written.
 
-The device played here has memory of its own, which only its copies reach, and runs the CPU's machine code.
+That driver is ``tests/support/device_played.py``.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -14,164 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from device_played import MEMORY, PlayedDevice, PlayedDriver
 from weft import Float32, Int, LaunchError, Pointer, Tensor, cpu, func, kernel
-from weft.abi.artifact import Artifact
 from weft.diagnostics import DeviceError
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
 from weft.runtime import drivers
-from weft.runtime.cpu.native import CpuFunction, externals, run_launch
-from weft.runtime.driver import (
-    Copy,
-    Device,
-    DeviceInfo,
-    Event,
-    Kept,
-    Launch,
-    LoadObject,
-    OutOfMemory,
-    Stream,
-    anew,
-)
-from weft.runtime.host_event import HostEvent
-from weft.runtime.printing import Console
-from weft.runtime.recorded import RecordedCapture
 from weft.sys import has_accelerator
-
-MEMORY = 1 << 20
-
-
-class PlayedDriver:
-    """Two devices, whose work is done at once."""
-
-    def __init__(self, api: str, load_object: LoadObject) -> None:
-        self.api = api
-        self.load_object = load_object
-        self.devices: list[PlayedDevice] = []
-
-    def device_count(self) -> int:
-        return 2
-
-    def device_info(self, device_id: int) -> DeviceInfo:
-        name = f"Played {device_id} of {self.api}"
-        return DeviceInfo(name, self.api, "native", 64, (64, 64, 64), (99, 99, 99), 1 << 14, 1, 1, MEMORY)
-
-    def open(self, device_id: int) -> PlayedDevice:
-        self.devices.append(PlayedDevice(self, device_id))
-        return self.devices[-1]
-
-
-class PlayedDevice:
-    def __init__(self, driver: PlayedDriver, number: int) -> None:
-        self.driver = driver
-        self.number = number
-        self.info = driver.device_info(number)
-        self.own: dict[int, ctypes.Array[ctypes.c_char]] = {}
-        self.pinned: dict[int, ctypes.Array[ctypes.c_char]] = {}
-        self.peers: set[Device] = set()
-        self.copies: list[str] = []
-
-    def _take(self, blocks: dict[int, ctypes.Array[ctypes.c_char]], nbytes: int) -> int:
-        if nbytes > MEMORY:
-            raise OutOfMemory(nbytes, MEMORY)
-        block = ctypes.create_string_buffer(nbytes + 256)
-        address = -(-ctypes.addressof(block) // 256) * 256
-        blocks[address] = block
-        return address
-
-    def alloc(self, nbytes: int) -> int:
-        return self._take(self.own, nbytes)
-
-    def host_alloc(self, nbytes: int) -> int:
-        return self._take(self.pinned, nbytes)
-
-    def free(self, address: int) -> None:
-        del self.own[address]
-
-    def host_free(self, address: int) -> None:
-        del self.pinned[address]
-
-    def has(self, address: int) -> bool:
-        """Whether an address is in this device's own memory."""
-        return any(start <= address < start + len(block) - 256 for start, block in self.own.items())
-
-    def hold(self, owner: object) -> None: ...
-
-    def can_access(self, peer: Device) -> bool:
-        return isinstance(peer, PlayedDevice) and peer.driver is self.driver
-
-    def enable_access(self, peer: Device) -> None:
-        self.peers.add(peer)
-
-    def accesses(self, peer: Device) -> bool:
-        return peer in self.peers
-
-    def free_memory(self) -> int:
-        return MEMORY
-
-    def create_stream(self, priority: int = 0) -> PlayedStream:
-        return PlayedStream(self)
-
-    def adopt_stream(self, handle: int, owner: object) -> None: ...
-
-    def owner_of(self, address: int) -> int:
-        return self.number
-
-    def priority_range(self) -> tuple[int, int]:
-        return 0, 0
-
-    def begin_capture(self, stream: Stream) -> RecordedCapture:
-        return RecordedCapture()
-
-    def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CpuFunction, ...]:
-        [kernel] = artifact.kernels
-        code = self.driver.load_object(artifact.code, [kernel.entry], externals())
-        return (CpuFunction(kernel, code.addresses[0], code.keep),)
-
-    def close(self) -> None: ...
-
-
-class PlayedStream:
-    native = None
-
-    def __init__(self, device: PlayedDevice) -> None:
-        self.device = device
-
-    def copy(self, copy: Copy) -> None:
-        ends = zip(copy.kind.split("2"), (copy.src, copy.dst), reversed(copy.devices or ()), strict=False)
-        for letter, address, device in ends:
-            assert isinstance(device, PlayedDevice)
-            assert device.has(address) == (letter == "d")
-        if copy.devices is None:
-            assert self.device.has(copy.src) == (copy.kind[0] == "d")
-            assert self.device.has(copy.dst) == (copy.kind[2] == "d")
-        self.device.copies.append(copy.kind)
-        ctypes.memmove(copy.dst, copy.src, copy.nbytes)
-
-    def fill(self, address: int, pattern: bytes, count: int) -> None:
-        ctypes.memmove(address, pattern * count, len(pattern) * count)
-
-    def launch(self, launch: Launch) -> None:
-        assert run_launch(launch, Console()) is None
-
-    def call(self, function: Callable[[], object]) -> None:
-        function()
-
-    def record(self) -> HostEvent:
-        event = HostEvent()
-        event.reach()
-        return event
-
-    def wait(self, event: Event) -> None:
-        event.synchronize()
-
-    def follow(self, other: Stream) -> None:
-        other.synchronize()
-
-    def synchronize(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 @pytest.fixture(autouse=True)
@@ -310,10 +159,6 @@ def test_tensors() -> None:
 
 def test_memory_of_the_host_is_not_its_own() -> None:
     ctx = DeviceContext(api="toy")
-    with pytest.raises(LaunchError) as caught:
-        ctx.enqueue_function(double, values(), 5, over=5)
-    assert "NumPy array of Float32 on the host" in str(caught.value)
-    assert "on toy:0" in str(caught.value)
     buffer = ctx.enqueue_create_buffer(Float32, 2)
     with pytest.raises(LaunchError, match="is memory of Played 0 of toy, but calls from Python run on the"):
         cast("Any", first)(buffer)

@@ -12,6 +12,7 @@ from weft.diagnostics.errors import (
     a_,
     elaborating,
     nearest,
+    note_slow,
     refuse,
 )
 from weft.diagnostics.location import (
@@ -47,6 +48,7 @@ __all__ = [
     "frame_location",
     "is_internal",
     "nearest",
+    "note_slow",
     "refuse",
     "render",
     "render_all",

@@ -94,6 +94,16 @@ class PerformanceWarning(UserWarning):
     """Something is right, but much slower than it need be. It is given once, where it was noticed."""
 
 
+def note_slow(message: str, place: Location | None) -> None:
+    """Give a ``PerformanceWarning`` at a place of the user's program."""
+    import warnings
+
+    if place is None:
+        warnings.warn(message, PerformanceWarning, stacklevel=3)
+    else:
+        warnings.warn_explicit(message, PerformanceWarning, place.file, place.line)
+
+
 class DeviceError(WeftError):
     """A device is missing, or its driver reported a failure."""
 

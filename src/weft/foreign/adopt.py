@@ -13,6 +13,7 @@ from weft.lang.accept import Mismatch, element_dtype
 from weft.lang.number import number_class
 from weft.lang.pointer import Pointer
 from weft.layout import Layout, LayoutTensor
+from weft.runtime.buffers import Buffer
 from weft.runtime.context import BaseContext
 
 
@@ -29,13 +30,14 @@ def _takes(annotation: Any) -> tuple[bool, DType | None, str] | None:
 
 
 def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
-    """A value as ``accept`` takes it: another library's array as memory or tensor, others as they are.
+    """A value as ``accept`` takes it: memory for a Pointer, a tensor for a LayoutTensor; others as they are.
 
     Raises:
         Mismatch: the array cannot be an argument of this parameter, in this context.
     """
     read = reader_of(value)
-    if read is None:
+    ours = _is_buffer(value) or _is_tensor(value) or hasattr(value, "to_layout_tensor")
+    if read is None and not ours:
         return value
     try:
         takes = _takes(annotation)
@@ -44,6 +46,8 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
     if takes is None:
         return value
     as_tensor, wanted, allowed = takes
+    if read is None:
+        return _as_one(value) if as_tensor else _as_memory(value)
     try:
         array = read(value)
     except Unreadable as found:
@@ -79,6 +83,29 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
     return array
 
 
+def _as_one(value: Any) -> Any:
+    """A buffer as a tensor of one mode."""
+    return view(value, layout_of((len(value),), (1,)), 1) if _is_buffer(value) else value
+
+
+def _as_memory(value: Any) -> Any:
+    """The memory of a tensor whose elements are one contiguous stretch in row-major order."""
+    if _is_buffer(value):
+        return value
+    tensor: Any = value if _is_tensor(value) else value.to_layout_tensor()
+    layout = tensor.layout
+    whole = tensor.element is None and tensor.bounds is None and layout.is_static
+    return tensor.storage if whole and layout == Layout.row_major(layout.shape) else value
+
+
+def _is_buffer(value: object) -> bool:
+    return isinstance(value, Buffer)
+
+
+def _is_tensor(value: object) -> bool:
+    return isinstance(value, LayoutTensor)
+
+
 @lru_cache(maxsize=4096)
 def layout_of(shape: tuple[int, ...], strides: tuple[int, ...]) -> Layout:
     """The layout of an array."""
@@ -90,5 +117,5 @@ def tensor_of(array: ForeignArray) -> LayoutTensor[Any]:
     return view(array, layout_of(array.shape, array.strides), 1)
 
 
-view: Callable[[ForeignArray, Layout, int], LayoutTensor[Any]] = LayoutTensor.of
+view: Callable[[ForeignArray | Buffer[Any], Layout, int], LayoutTensor[Any]] = LayoutTensor.of
 """Memory through a layout, of which so many bytes of alignment are known."""

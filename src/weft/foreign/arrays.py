@@ -5,7 +5,8 @@ from __future__ import annotations
 import mmap
 from typing import TYPE_CHECKING, Any
 
-from weft.diagnostics import LaunchError
+from weft.config import settings
+from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.lang.number import number_class
 
@@ -91,7 +92,7 @@ class ForeignArray:
 
     def describe(self) -> str:
         """The array, in words."""
-        return f"a {self.made_by} of {number_class(self.dtype).__name__}"
+        return f"{a_(self.made_by)} of {number_class(self.dtype).__name__}"
 
     @property
     def is_row_major(self) -> bool:
@@ -104,11 +105,14 @@ class ForeignArray:
         return True
 
     def misplaced(self, context: BaseContext) -> tuple[str, str] | None:
-        """Where the memory is and what to do instead, if a context cannot use it."""
+        """Where the memory is and what to do instead, if a launch of a context cannot use it."""
+        here = f"{context.api}:{context.id}"
         if self.api is None:
             if context.info.shares_host:
                 return None
-            return self.place, self.advice.to_device.format(place=f"{context.api}:{context.id}")
+            if context.recording is not None:
+                return self.place, f"a graph copies no arrays: before the capture, {self.to_device(here)}"
+            return None if settings().host_arrays == "copy" else (self.place, self.to_device(here))
         if self.device_id is None:  # a context's own where nothing tells
             alike = self.api == context.api and self.address
             self.device_id = context.device.owner_of(self.address) if alike else context.id
@@ -117,7 +121,12 @@ class ForeignArray:
         if context.info.shares_host:
             return self.place, self.advice.to_host + ", or use a DeviceContext of the GPU"
         other = f"use DeviceContext({self.device_id}), or "
-        return self.place, other + self.advice.to_device.format(place=f"{context.api}:{context.id}")
+        return self.place, other + self.to_device(here)
+
+    def to_device(self, place: str) -> str:
+        """What to do for the array to be on a device."""
+        element = number_class(self.dtype).__name__
+        return self.advice.to_device.format(place=place, element=element, size=self.size)
 
     def lend(self, context: BaseContext) -> bool:
         """Let work of a context use the memory.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from typing import Any, cast
@@ -41,22 +42,25 @@ def reader_of(value: object) -> Reader | None:
 def _find(kind: type, value: object) -> Reader | None:
     for base in kind.__mro__:
         root = base.__module__.partition(".")[0]
-        if root == "weft":
-            return None
-        if root == "builtins" and base is not object:
+        if root == "weft" or (root, base.__name__) in _NO_ARRAYS:
             return None
         make = _LIBRARIES.get((root, base.__name__))
         if make is not None:
             return make()
-    if hasattr(value, "__cuda_array_interface__") and not _is_jax(kind):
+    if hasattr(value, "__cuda_array_interface__") and not _is_of(kind, "jax", "jaxlib"):
         return _read_cuda_array_interface
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _read_dlpack
+    with contextlib.suppress(TypeError, ValueError, BufferError):
+        memoryview(cast("Any", value)).release()
+        return _through_numpy(kind, memoryview)
+    if hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
+        return _through_numpy(kind)
     return None
 
 
-def _is_jax(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in ("jax", "jaxlib")
+def _is_of(kind: type, *libraries: str) -> bool:
+    return kind.__module__.partition(".")[0] in libraries
 
 
 def _element(name: str, made_by: str) -> DType:
@@ -130,8 +134,10 @@ _NUMPY = Advice(
     contiguous="pass np.ascontiguousarray(x)",
     convert='x.astype("{name}")',
     to_host="",
-    to_device="copy it to the device: Tensor.from_numpy(x, ctx), or ctx.enqueue_copy into a buffer",
+    to_device="keep it on the device: `buffer = ctx.enqueue_create_buffer({element}, {size})` and "
+    "`ctx.enqueue_copy(dst=buffer, src=x)`, or `Tensor.from_numpy(x, ctx)`",
 )
+_SHARED = Advice(_NUMPY.contiguous, 'np.asarray(x).astype("{name}")', _NUMPY.to_host, _NUMPY.to_device)
 _CUPY = Advice(
     contiguous="pass cupy.ascontiguousarray(x)",
     convert='x.astype("{name}")',
@@ -141,26 +147,63 @@ _CUPY = Advice(
 
 
 def _numpy() -> Reader:
+    return _of_numpy
+
+
+def _masked() -> Reader:
     def read(array: Any) -> ForeignArray:
-        if array.dtype.names is not None:  # structs, of which a Pointer to such takes the bytes
-            size, step = array.nbytes, 1 if array.flags.c_contiguous else 2
-            address, writes = array.__array_interface__["data"][0], array.flags.writeable
-            return _bytes_of(array, address, size, "NumPy array of structs", writes, step)
-        dtype = _numpy_element(array, "NumPy array")
-        strides = _in_elements(array.strides, dtype, "NumPy array", _NUMPY)
-        address = array.__array_interface__["data"][0]
-        return HostArray(
-            array,
-            address,
-            dtype,
-            array.shape,
-            strides,
-            made_by="NumPy array",
-            advice=_NUMPY,
-            read_only="" if array.flags.writeable else "pass x.copy()",
-        )
+        raise Unreadable("a masked array of NumPy", "pass x.filled(value), or x.data for all elements")
 
     return read
+
+
+def _through_numpy(kind: type, share: Callable[[Any], Any] | None = None) -> Reader:
+    """Of what NumPy makes an array of: by ``memoryview``, or asked for that.
+
+    What makes a new one each time, such as a pandas.DataFrame of several types, is only read.
+    """
+    made_by = kind.__name__
+
+    def read(value: Any) -> ForeignArray:
+        import numpy as np
+
+        try:
+            array = np.asarray(value if share is None else share(value))
+            same = share is not None or _address(np.asarray(value)) == _address(array)
+        except (TypeError, ValueError, BufferError, RuntimeError) as error:
+            text = str(error).partition("\n")[0]
+            raise Unreadable(f"{a_(made_by)} of which NumPy makes no array ({text})", "convert it") from None
+        found = _of_numpy(array)
+        found.made_by, found.advice = made_by, _SHARED
+        if not same:
+            found.read_only = "pass np.array(x), and take the results from that: this makes copies of itself"
+        elif found.read_only:
+            found.read_only = "pass np.array(x), a copy"
+        return found
+
+    return read
+
+
+def _address(array: Any) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def _of_numpy(array: Any) -> ForeignArray:
+    if array.dtype.names is not None:  # structs, of which a Pointer to such takes the bytes
+        size, step = array.nbytes, 1 if array.flags.c_contiguous else 2
+        return _bytes_of(array, _address(array), size, "NumPy array of structs", array.flags.writeable, step)
+    dtype = _numpy_element(array, "NumPy array")
+    strides = _in_elements(array.strides, dtype, "NumPy array", _NUMPY)
+    return HostArray(
+        array,
+        _address(array),
+        dtype,
+        array.shape,
+        strides,
+        made_by="NumPy array",
+        advice=_NUMPY,
+        read_only="" if array.flags.writeable else "pass x.copy()",
+    )
 
 
 def _ctypes() -> Reader:
@@ -224,11 +267,14 @@ def _in_elements(strides: tuple[int, ...], dtype: DType, made_by: str, advice: A
 
 _LIBRARIES: dict[tuple[str, str], Callable[[], Reader]] = {
     ("torch", "Tensor"): _torch,
+    ("numpy", "MaskedArray"): _masked,
     ("numpy", "ndarray"): _numpy,
     ("cupy", "ndarray"): _cupy,
     ("_ctypes", "Structure"): _ctypes,
     ("_ctypes", "Array"): _ctypes,
 }
+
+_NO_ARRAYS = {("numpy", "generic"), *(("builtins", name) for name in ("list", "tuple", "str", "type"))}
 
 # -- the protocols ------------------------------------------------------------------------------------
 _PLAIN = Advice(
@@ -276,7 +322,8 @@ def _read_cuda_array_interface(value: Any) -> ForeignArray:
 
 
 def _read_dlpack(value: Any) -> ForeignArray:
-    jax = _is_jax(cast("type[Any]", type(value)))
+    kind_of = cast("type[Any]", type(value))
+    jax = _is_of(kind_of, "jax", "jaxlib")
     made_by = "JAX array" if jax else type(value).__name__
     kind, _ = value.__dlpack_device__()
     on_host = kind in (dlpack.CPU, dlpack.CUDA_HOST)
@@ -296,7 +343,8 @@ def _read_dlpack(value: Any) -> ForeignArray:
     if isinstance(found.element, str):
         raise Unreadable(f"a {made_by} of {found.element}", "weft has no such element type; convert it")
     advice = _JAX if jax else _PLAIN
-    read_only = _CONSTANT if jax else _COPY if found.read_only else ""
+    constant = found.read_only or _is_of(kind_of, "pyarrow")
+    read_only = _CONSTANT if jax else _COPY if constant else ""
     if on_host:
         return HostArray(
             capsule,

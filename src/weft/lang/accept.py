@@ -23,6 +23,7 @@ from weft.lang.structs import StructSpec, is_struct, struct_fields
 
 __all__ = [
     "Accepted",
+    "Adopt",
     "Mismatch",
     "accept",
     "as_it_is",
@@ -33,6 +34,12 @@ __all__ = [
 
 Accepted = tuple[Spec, list[Any]]
 """A spec, and what to pack for each of its leaves: a number, or an object with ``address``."""
+Adopt = Callable[[Any, Any], Any]
+"""Of an annotation and a value: an array as a parameter of that annotation takes it, others as they are."""
+
+
+def _as_given(annotation: Any, value: Any) -> Any:
+    return value
 
 
 class Mismatch(Exception):
@@ -64,8 +71,8 @@ def note_mismatch(
     )
 
 
-def accept(parameter: Parameter, value: Any) -> Accepted:
-    """The spec and machine values of ``value`` for ``parameter``.
+def accept(parameter: Parameter, value: Any, adopt: Adopt = _as_given) -> Accepted:
+    """The spec and machine values of ``value`` for ``parameter``; ``adopt`` sees it first, or its fields.
 
     Raises:
         Mismatch: the parameter does not take the value.
@@ -73,7 +80,7 @@ def accept(parameter: Parameter, value: Any) -> Accepted:
     if parameter.comptime:
         _check_comptime(parameter.annotation, as_it_is(value))
         return StaticSpec(as_it_is(value)), []
-    return _accept(parameter.annotation, value)
+    return _accept(parameter.annotation, value, adopt)
 
 
 def as_it_is(value: Any) -> Any:
@@ -108,7 +115,7 @@ def _check_comptime(annotation: Any, value: Any) -> None:
     raise Mismatch(_describe(value), f"{a_(name)} known at compile time", hint)
 
 
-def _accept(annotation: Any, value: Any) -> Accepted:
+def _accept(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted:
     if annotation is MISSING:
         raise Mismatch(
             _describe(value),
@@ -116,6 +123,7 @@ def _accept(annotation: Any, value: Any) -> Accepted:
             "annotate it, with Int, Float32 or Pointer[Float32] for example",
             "has no annotation, and a kernel's parameters need one",
         )
+    value = adopt(annotation, value)
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):
         cls: Any = origin
@@ -127,7 +135,7 @@ def _accept(annotation: Any, value: Any) -> Accepted:
         if hook is not None:
             return hook(get_args(annotation), value)
         if is_struct(cls):
-            return _accept_struct(cls, value)
+            return _accept_struct(cls, value, adopt)
     shown = describe_annotation(annotation)
     wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(origin) if isinstance(origin, type) else None
     if wrong is not None:
@@ -299,7 +307,7 @@ def c_layout(owner: Any) -> tuple[int, dict[str, tuple[int, int]]] | None:
     return ctypes.sizeof(kind), {name: (part.offset, part.size) for name, part in parts.items()}
 
 
-def _accept_struct(cls: type[Any], value: Any) -> Accepted:
+def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
     if not isinstance(value, cls):
         raise Mismatch(_describe(value), f"a {cls.__name__}")
     specs: list[tuple[str, Spec]] = []
@@ -310,7 +318,7 @@ def _accept_struct(cls: type[Any], value: Any) -> Accepted:
             found = f"a {cls.__name__} whose field .{name} was deleted"
             raise Mismatch(found, f"a whole {cls.__name__}", hint)
         try:
-            spec, more = _accept(annotation, getattr(value, name))
+            spec, more = _accept(annotation, getattr(value, name), adopt)
         except Mismatch as wrong:
             raise Mismatch(f"{wrong.found} in its field .{name}", wrong.allowed, wrong.hint) from None
         specs.append((name, spec))

@@ -18,6 +18,7 @@ from weft.lang.told_apart import same, told_apart
 if TYPE_CHECKING:
     import ctypes
     from _ctypes import CFuncPtr
+    from array import array
 
     from weft.lang.number import NumberLike
 
@@ -28,6 +29,19 @@ if TYPE_CHECKING:
         """An array of NumPy, or of another library in the host's memory."""
 
         def __dlpack_device__(self) -> Any: ...
+
+    class BufferLike(Protocol):
+        """A buffer of weft's."""
+
+        def unsafe_ptr(self) -> int: ...
+
+    class NumpyLike(Protocol):
+        """What NumPy makes an array of."""
+
+        def __array__(self) -> Any: ...
+
+    MemoryLike = ArrayLike | BufferLike | NumpyLike | bytes | bytearray | memoryview | array[Any]
+    """What pointers and tensors are made of as arguments."""
 
 
 __all__ = ["Func", "Kernel", "func", "kernel"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I64, AddressSpace, Type, of_dtype, pointer
@@ -15,6 +15,9 @@ from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
 from weft.lang.python_number import python_number
 from weft.lang.spec import PointerSpec, Spec
+
+if TYPE_CHECKING:
+    from weft.lang.decorators import MemoryLike
 
 __all__ = ["AddressSpace", "Pointer", "index_value", "memory_type"]
 
@@ -105,6 +108,10 @@ class Pointer(Generic[T]):
 
     __slots__ = ("_count", "dtype", "element", "space", "value")
     __weft_in_memory__ = True
+    if TYPE_CHECKING:  # a struct's field takes what a parameter takes
+
+        def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
+        def __set__(self, instance: object, value: Pointer[T] | MemoryLike, /) -> None: ...
 
     def __init__(
         self,

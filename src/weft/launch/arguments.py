@@ -204,7 +204,7 @@ def _taker(p: Parameter) -> Taker:
     """How a parameter takes its argument: quickly where it is of the usual kind."""
 
     def general(context: BaseContext, value: Any, values: list[Any], memory: list[Any]) -> Spec:
-        spec, leaves = accept(p, value if p.comptime else adopt(context, p.annotation, value))
+        spec, leaves = accept(p, value, lambda annotation, item: adopt(context, annotation, item))
         for leaf, item in zip(spec.leaves(), leaves, strict=True):
             if leaf.type.lanes > 1:
                 values.extend(item)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import struct
-import warnings
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import LoadedCode
 from weft.abi.formats import bits_of
@@ -18,10 +17,10 @@ from weft.diagnostics import (
     CompileError,
     Diagnostic,
     LaunchError,
-    PerformanceWarning,
     a_,
     caller_location,
     nearest,
+    note_slow,
 )
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray, mapping_of
@@ -47,6 +46,9 @@ from weft.runtime.dim import Dim
 from weft.runtime.driver import Function, Launch, Stream
 from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
+
+if TYPE_CHECKING:
+    from weft.foreign.host_copies import HostCopies
 
 _CODES = {
     "bool": "?7x",
@@ -87,6 +89,16 @@ class _Loaded:
         self.packer = struct.Struct("<" + "".join(codes))
         bf16 = DType.bfloat16
         self._bfloats = [n for n, p in enumerate(signature.parameters) if p.dtype is bf16 and not p.pointer]
+
+    def copies(self, context: DeviceContext, memory: Sequence[Any], values: list[Any]) -> HostCopies | None:
+        """Copies of the host's arrays among the arguments, of which the values become the addresses."""
+        from weft.foreign.host_copies import HostCopies
+
+        pointers = [(n, p) for n, p in enumerate(self.signature.parameters) if p.pointer]
+        copies = HostCopies(context, [p for _, p in pointers], memory)
+        for n, p in pointers if copies else ():
+            values[n] = copies.address_of(p.name, values[n])
+        return copies or None
 
     def pack(self, values: Sequence[Any]) -> bytes:
         """The argument block."""
@@ -352,16 +364,19 @@ class DeviceContext(BaseContext):
             self._extents.check_made(plan, grid, len(args))
         check_uses(self.info, loaded.function.kernel, attributes, shared_mem_bytes)
         target = self.queue_of(stream)
+        empty = plan is not None and plan.empty
+        arrays = [m for m in memory if isinstance(m, ForeignArray)]
+        copies: HostCopies | None = None
+        if arrays:
+            check_writes(loaded.signature, kernel, taken, args, named)
+            copies = None if empty or self.info.shares_host else loaded.copies(self, memory, values)
         launch = Launch(
             loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes
         )
-        arrays = [m for m in memory if isinstance(m, ForeignArray)]
-        empty = plan is not None and plan.empty
         guest: Stream | None = None
         if arrays:
-            check_writes(loaded.signature, kernel, taken, args, named)
             alone = stream is None and len(arrays) == len(memory)
-            guest = None if empty else self._launch_beside(target, arrays, launch, alone=alone)
+            guest = None if empty else self._launch_beside(target, arrays, launch, copies, alone=alone)
         elif not empty:
             target.launch(launch)
         self.queued()
@@ -398,12 +413,23 @@ class DeviceContext(BaseContext):
         return taken, place
 
     def _launch_beside(
-        self, target: Stream, arrays: list[ForeignArray], launch: Launch, *, alone: bool
+        self,
+        target: Stream,
+        arrays: list[ForeignArray],
+        launch: Launch,
+        copies: HostCopies | None,
+        *,
+        alone: bool,
     ) -> Stream | None:
         """Launch in order with the libraries whose arrays it uses; their stream, where it goes there."""
+        alone = alone and copies is None
         ordered = Ordered(self, target, arrays, alone=alone, recorded=self.recording is not None)
         with ordered as queue:
+            if copies is not None:
+                copies.bring(queue)
             queue.launch(launch)
+            if copies is not None:
+                copies.take_back(queue)
         if ordered.guest is None:
             return None
         handle, guest = ordered.guest
@@ -445,9 +471,7 @@ class DeviceContext(BaseContext):
                 "part of its code. Where they keep changing, make them run-time values: layout.dynamic(), or "
                 "weft.interop.as_tensor(x, dynamic=True)"
             )
-            place = caller_location()
-            if place is not None:
-                warnings.warn_explicit(message, PerformanceWarning, place.file, place.line)
+            note_slow(message, caller_location())
 
 
 def _are_apart(memory: Sequence[Any]) -> bool:

@@ -253,7 +253,7 @@ def _decides(annotation: Any) -> bool:
 def _accept(ctx: DeviceContext, p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
     if p.comptime or not _decides(p.annotation):
         return accept(p, value) if p.comptime else _accept_any(p, value)
-    found = accept(p, adopt(ctx, p.annotation, value))
+    found = accept(p, value, lambda annotation, item: adopt(ctx, annotation, item))
     for item in found[1]:
         if isinstance(item, ForeignArray) and item.read_only:  # it may write: nobody has looked
             raise Mismatch(f"a read-only {item.made_by}", "memory that may be written", item.read_only)

@@ -7,12 +7,11 @@ written under that very key, or it is not taken. That there is no folder to use 
 from __future__ import annotations
 
 import hashlib
-import warnings
 from pathlib import Path
 
 from weft.compiler.cache.folder import Unusable, opened
 from weft.config import settings
-from weft.diagnostics import PerformanceWarning, caller_location
+from weft.diagnostics import caller_location, note_slow
 
 _MAGIC = b"weft"
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
@@ -68,9 +67,7 @@ def _say(problem: object) -> None:
     if _said:
         return
     _said = True
-    message = f"compiled kernels are not kept for other processes, which compile them again: {problem}"
-    place = caller_location()
-    if place is None:
-        warnings.warn(message, PerformanceWarning, stacklevel=2)
-    else:
-        warnings.warn_explicit(message, PerformanceWarning, place.file, place.line)
+    note_slow(
+        f"compiled kernels are not kept for other processes, which compile them again: {problem}",
+        caller_location(),
+    )

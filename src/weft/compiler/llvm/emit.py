@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ from weft.abi.artifact import LoadedCode
 from weft.compiler.llvm import workers
 from weft.compiler.llvm.symbols import plain_entries
 from weft.config import settings
-from weft.diagnostics import CompileError, Location, PerformanceWarning
+from weft.diagnostics import CompileError, Location, note_slow
 from weft.record import record
 from weft.targets import Target
 
@@ -191,10 +190,7 @@ def _warn(name: str, failed: list[str], without: str, place: Location | None) ->
         f"LLVM fails to optimise {name}: {failed[0]}. It was compiled without {without}: right, but maybe "
         "slower. Please report it with the kernel's source"
     )
-    if place is None:
-        warnings.warn(message, PerformanceWarning, stacklevel=3)
-    else:
-        warnings.warn_explicit(message, PerformanceWarning, place.file, place.line)
+    note_slow(message, place)
 
 
 def host_machine() -> tuple[str, str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
@@ -25,6 +25,8 @@ from weft.layout.tensor.split import Distributing, Tiling, Vectorizing
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from weft.lang.decorators import MemoryLike
 
 T = TypeVar("T")
 Index = NumberLike | tuple[NumberLike | tuple[NumberLike, ...], ...]
@@ -65,6 +67,11 @@ class LayoutTensor(Generic[T]):
     """
 
     __slots__ = ("_accepted", "alignment", "bounds", "element", "layout", "storage")
+    if TYPE_CHECKING:  # a struct's field takes what a parameter takes
+
+        def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
+        def __set__(self, instance: object, value: LayoutTensor[T] | MemoryLike, /) -> None: ...
+
     storage: Any
     """A buffer on the host, a Pointer in a kernel."""
     layout: Layout
