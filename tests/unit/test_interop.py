@@ -1,4 +1,4 @@
-"""Arrays of other libraries as arguments, on the CPU: NumPy, and objects that implement the protocols."""
+"""Arrays of other libraries as arguments: NumPy, and objects that implement the protocols."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.interop import as_buffer, as_tensor, torch_op
 from weft.layout import Layout, LayoutTensor
+
+pytestmark = pytest.mark.filterwarnings("ignore:this launch copies")
 
 
 @kernel
@@ -78,7 +80,8 @@ def refusal(ctx: DeviceContext, *args: object) -> str:
     return str(caught.value)
 
 
-def test_numpy_as_pointer_and_tensor(ctx: DeviceContext) -> None:
+def test_numpy_as_pointer_and_tensor(any_context: DeviceContext) -> None:
+    ctx = any_context
     x = np.arange(12, dtype=np.float32)
     ctx.enqueue_function(add_one, x, 12, grid_dim=1, block_dim=32)
     ctx.synchronize()
@@ -90,7 +93,8 @@ def test_numpy_as_pointer_and_tensor(ctx: DeviceContext) -> None:
     assert np.array_equal(out, 2 * grid.T)
 
 
-def test_parts_and_broadcasts(ctx: DeviceContext) -> None:
+def test_parts_and_broadcasts(any_context: DeviceContext) -> None:
+    ctx = any_context
     base = np.arange(60, dtype=np.float32).reshape(6, 10)
     part = base[1::2, 2:8:3]
     row = np.broadcast_to(base[0, :2], (3, 2))
@@ -105,7 +109,8 @@ def test_parts_and_broadcasts(ctx: DeviceContext) -> None:
     assert np.array_equal(part, 2 * before) or np.array_equal(part, before)
 
 
-def test_dlpack_alone(ctx: DeviceContext) -> None:
+def test_dlpack_alone(any_context: DeviceContext) -> None:
+    ctx = any_context
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     shared = Shared(x)
     assert "Float32" in repr(as_tensor(shared)) or as_tensor(shared).dtype.name == "float32"
@@ -220,7 +225,8 @@ def test_what_is_read_only_stays_as_it_is() -> None:
     assert list(array) == [0.0, 1.0, 2.0, 3.0]
 
 
-def test_dynamic_tensors_share_one_kernel(ctx: DeviceContext) -> None:
+def test_dynamic_tensors_share_one_kernel(any_context: DeviceContext) -> None:
+    ctx = any_context
     for rows in (2, 5):
         x = np.ones((rows, 3), np.float32)
         out = np.zeros((rows, 3), np.float32)
@@ -258,7 +264,8 @@ def amplify(image: Image):
     image.pixels[global_idx.y, global_idx.x] *= image.gain
 
 
-def test_in_a_struct(ctx: DeviceContext) -> None:
+def test_in_a_struct(any_context: DeviceContext) -> None:
+    ctx = any_context
     x = np.ones((2, 3), np.float32)
     ctx.enqueue_function(amplify, Image(as_tensor(x), 3.0), over=(2, 3))
     ctx.synchronize()
