@@ -82,20 +82,20 @@
         %64 = "arith.addi"(%55, %63) : (i64, i64) -> i64
         "weft.set"(%42, %64) : (!llvm.ptr<5>, i64) -> ()
         %65 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-        %66 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-        %67 = "arith.muli"(%58, %22) : (i64, i64) -> i64
-        %68 = "arith.constant"() <{"value" = 72 : i64}> : () -> i64
-        %69 = "llvm.getelementptr"(%launch, %68) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-        %70 = "llvm.load"(%69) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
-        %71 = "arith.subi"(%70, %67) : (i64, i64) -> i64
-        %72 = "arith.cmpi"(%71, %22) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-        %73 = "arith.select"(%72, %71, %22) : (i1, i64, i64) -> i64
-        %74 = "arith.addi"(%56, %63) : (i64, i64) -> i64
-        "weft.for"(%65, %26, %66) ({
+        %66 = "arith.muli"(%58, %22) : (i64, i64) -> i64
+        %67 = "arith.constant"() <{"value" = 72 : i64}> : () -> i64
+        %68 = "llvm.getelementptr"(%launch, %67) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+        %69 = "llvm.load"(%68) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
+        %70 = "arith.subi"(%69, %66) : (i64, i64) -> i64
+        %71 = "arith.cmpi"(%70, %22) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+        %72 = "arith.select"(%71, %70, %22) : (i1, i64, i64) -> i64
+        %73 = "arith.addi"(%56, %63) : (i64, i64) -> i64
+        %74 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+        "weft.for"(%65, %26, %74) ({
         ^bb0(%thread_z: i64):
-          "weft.for"(%65, %73, %66) ({
+          "weft.for"(%65, %72, %74) ({
           ^bb0(%thread_y: i64):
-            "weft.for"(%56, %74, %66) ({
+            "weft.for"(%56, %73, %74) ({
             ^bb0(%block_x: i64):
               %78 = "arith.muli"(%block_x, %18) : (i64, i64) -> i64
               %79 = "arith.constant"() <{"value" = 64 : i64}> : () -> i64
@@ -104,7 +104,7 @@
               %82 = "arith.subi"(%81, %78) : (i64, i64) -> i64
               %83 = "arith.cmpi"(%82, %18) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
               %84 = "arith.select"(%83, %82, %18) : (i1, i64, i64) -> i64
-              "weft.for"(%65, %84, %66) ({
+              "weft.for"(%65, %84, %74) ({
               ^bb0(%thread_x: i64):
                 "weft.assert"(%flag, %thread_x) {"site" = 0 : i64} : (i1, i64) -> ()
                 "weft.exit_thread"() : () -> ()

@@ -86,13 +86,13 @@
         %64 = "arith.addi"(%55, %63) : (i64, i64) -> i64
         "weft.set"(%42, %64) : (!llvm.ptr<5>, i64) -> ()
         %65 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-        %66 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-        %67 = "arith.addi"(%56, %63) : (i64, i64) -> i64
-        "weft.for"(%65, %26, %66) ({
+        %66 = "arith.addi"(%56, %63) : (i64, i64) -> i64
+        %67 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+        "weft.for"(%65, %26, %67) ({
         ^bb0(%thread_z: i64):
-          "weft.for"(%65, %22, %66) ({
+          "weft.for"(%65, %22, %67) ({
           ^bb0(%thread_y: i64):
-            "weft.for"(%56, %67, %66) ({
+            "weft.for"(%56, %66, %67) ({
             ^bb0(%block_x: i64):
               %71 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
               %72 = "arith.cmpi"(%n, %71) <{"predicate" = 4 : i64}> : (i64, i64) -> i1
@@ -102,7 +102,7 @@
               %76 = "arith.select"(%75, %73, %74) : (i1, i64, i64) -> i64
               %77 = "arith.cmpi"(%76, %18) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
               %78 = "arith.select"(%77, %76, %18) : (i1, i64, i64) -> i64
-              "weft.for"(%65, %78, %66) ({
+              "weft.for"(%65, %78, %67) ({
               ^bb0(%thread_x: i64):
                 %80 = "arith.cmpi"(%thread_x, %n) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
                 "llvm.store"(%x, %thread_x) {"alignment" = 8 : i64, "volatile" = false} : (!llvm.ptr<1>, i64) -> ()

@@ -150,7 +150,7 @@ class Logic(Builtins):
         known = truth(value, self)
         if isinstance(known, bool):
             return not known
-        return _Bool.of(self.value("arith.xori", (known, self.constant(True, I1)), I1))
+        return _Bool.of(self.arith("xori", known, self.constant(True, I1)))
 
     def if_exp(self, condition: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
         """``true() if condition else false()``."""
@@ -177,7 +177,7 @@ class Logic(Builtins):
         for region, value in ((yes, a), (no, c)):
             with self.into(region):
                 result.store(value)
-        self.emit("weft.if", (known,), (), {}, (yes, no))
+        self.branch(known, yes, no)
         result.defined = True
         return result.load()
 

@@ -310,7 +310,7 @@ class Staging(Logic):
         self.elaborator.refer(op, self.elaborator.assert_site(pieces))
         if not failing.ops:
             return  # else the message is computed only where it is needed, as in Python
-        self.emit("weft.if", (holds,), (), {}, (Region(), failing))
+        self.branch(holds, Region(), failing)
 
 
 def _values(value: Any) -> list[Value]:

@@ -117,7 +117,7 @@ class Var:
         else:
             value = self._converted(value)
         for slot, leaf in zip(self.slots, leaves_of(value), strict=True):
-            self.b.emit("weft.set", (slot, leaf))
+            self.b.set(slot, leaf)
         if self.b.live:
             self.defined = True
 
@@ -227,10 +227,7 @@ class Var:
             )
         if self.spec is None:
             return UNDEFINED
-        leaves = [
-            b.value("weft.get", (slot,), leaf.type)
-            for slot, leaf in zip(self.slots, self.spec.leaves(), strict=True)
-        ]
+        leaves = [b.get(slot, leaf.type) for slot, leaf in zip(self.slots, self.spec.leaves(), strict=True)]
         value = self.spec.build(leaves)
         if self.weak is not None and self.weak not in b.stored:
             value.weak = self.weak

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from weft.compiler.ir.core import Attribute, Function, Loc, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.types import Type
+from weft.compiler.ir.types import I1, SLOT, Type
 
 _NO_ATTRS: dict[str, Attribute] = {}
 
@@ -49,6 +49,40 @@ class Builder:
     def constant(self, value: bool | int | float, type: Type) -> Value:
         """A constant; a vector type gives the same number in all lanes."""
         return self.value("arith.constant", (), type, {"value": value})
+
+    def arith(self, name: str, a: Value, b: Value) -> Value:
+        """One of ``arith``'s operations on two integers."""
+        return self.value(f"arith.{name}", (a, b), a.type)
+
+    def compare(self, predicate: str, a: Value, b: Value) -> Value:
+        """How two integers compare."""
+        return self.value("arith.cmpi", (a, b), I1, {"predicate": predicate})
+
+    def select(self, condition: Value, yes: Value, no: Value) -> Value:
+        """One of two values."""
+        return self.value("arith.select", (condition, yes, no), yes.type)
+
+    def element(self, base: Value, index: Value, kind: Type) -> Value:
+        """The address of one of many."""
+        return self.value("llvm.getelementptr", (base, index), base.type, {"elem_type": kind})
+
+    def slot(self, kind: Type, name: str, head: list[Op]) -> Value:
+        """A variable, which is put behind the operations of ``head``."""
+        op = Op(SPECS["weft.slot"], (), {"elem_type": kind, "name": name}, (), (SLOT,), self.loc)
+        head.append(op)
+        return op.result
+
+    def get(self, place: Value, kind: Type) -> Value:
+        """What a place holds."""
+        return self.value("weft.get", (place,), kind)
+
+    def set(self, place: Value, value: Value) -> None:
+        """Let a place hold something."""
+        self.emit("weft.set", (place, value))
+
+    def branch(self, condition: Value, then: Region, other: Region | None = None) -> None:
+        """Do one thing or the other."""
+        self.emit("weft.if", (condition,), (), {}, (then, other or Region()))
 
     def prologue(self, name: str, type: Type, attrs: Mapping[str, Attribute]) -> Value:
         """An operation at the head of the function's body: slots and local memory live there."""

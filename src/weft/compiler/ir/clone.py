@@ -30,11 +30,7 @@ def clone_op(op: Op, mapping: dict[Value, Value], lookup: Lookup | None = None) 
 
 def clone_region(region: Region, mapping: dict[Value, Value], lookup: Lookup | None = None) -> Region:
     """A copy of a region; values that it defines are entered in ``mapping``."""
-    made = Region([])
-    for arg in region.args:
-        new = Value(arg.type, made, arg.name)
-        made.args.append(new)
-        mapping[arg] = new
+    made = region.alike(mapping)
     for op in region.ops:
         made.ops.append(clone_op(op, mapping, lookup))
     return made

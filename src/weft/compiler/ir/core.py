@@ -47,6 +47,14 @@ class Region:
         self.args = args if args is not None else []
         self.ops = ops if ops is not None else []
 
+    def alike(self, mapping: dict[Value, Value]) -> Region:
+        """An empty region with arguments as these, to which they are mapped."""
+        made = Region()
+        for arg in self.args:
+            mapping[arg] = Value(arg.type, made, arg.name)
+            made.args.append(mapping[arg])
+        return made
+
     def walk(self) -> Iterator[Op]:
         """Every operation in the region, outer before inner."""
         pending = [iter(self.ops)]
@@ -199,6 +207,18 @@ class Module:
     def function(self, name: str) -> Function:
         """The function of that name."""
         return next(f for f in self.functions if f.name == name)
+
+    def reaching(self, names: set[str]) -> set[str]:
+        """Those functions, and all that call them or what calls them."""
+        calls = {
+            f.name: {op.attrs["callee"] for op in f.body.walk() if op.name == "func.call"}
+            for f in self.functions
+        }
+        found: set[str] = set()
+        while names:
+            found |= names
+            names = {name for name, callees in calls.items() if callees & names} - found
+        return found
 
     def reached(self, start: Function) -> list[Function]:
         """A function, and all that it calls or takes the address of, in the module's order."""

@@ -14,12 +14,11 @@ from collections.abc import Callable, Mapping
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.types import I1, I8, I64, SLOT, AddressSpace, Type, pointer
-from weft.compiler.passes.loop_nest import loop_nest
+from weft.compiler.ir.types import I8, I64, AddressSpace, Type, pointer
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
-from weft.compiler.passes.thread_context import Context, Frame, Rewriter
+from weft.compiler.passes.thread_context import Context, Frame, Rewriter, indexed, loop_nest
 from weft.diagnostics.parted import Parting
-from weft.record import field, record
+from weft.record import field, record, replace
 
 _P = pointer(AddressSpace.GENERIC)
 _JUMPS = frozenset({"weft.break", "weft.continue"})
@@ -203,7 +202,7 @@ class BarrierBody:
 
     def variable(self, kind: Type, name: str) -> Value:
         """A variable of the block."""
-        return _hoisted(self.head, "weft.slot", (), SLOT, {"elem_type": kind, "name": name})
+        return self.b.slot(kind, name, self.head)
 
     # -- emission -----------------------------------------------------------------------------
     def emit(self) -> None:
@@ -215,12 +214,8 @@ class BarrierBody:
             self.alive = self.array(I8)
             self.left = self.variable(I64, "left")
             b = self.b
-            count = b.value(
-                "arith.muli",
-                (b.value("arith.muli", (self.bounds[0], self.bounds[1]), I64), self.bounds[2]),
-                I64,
-            )
-            b.emit("weft.set", (self.left, count))
+            count = b.arith("muli", b.arith("muli", self.bounds[0], self.bounds[1]), self.bounds[2])
+            b.set(self.left, count)
             self.threads(lambda s: s.set_alive(1), guard=False)
         self.sequence(nodes)
 
@@ -239,7 +234,7 @@ class BarrierBody:
             return found
         cell = self.met[v][0] if v in self.met else self.cells.get(v)
         if cell is not None:
-            return self.b.value("weft.get", (cell,), v.type)
+            return self.b.get(cell, v.type)
         owner = v.owner
         if not isinstance(owner, Op):
             return v
@@ -261,12 +256,7 @@ class BarrierBody:
         operands = tuple([self.uniform_value(v) for v in op.operands])
         regions: list[Region] = []
         for n, (old, part) in enumerate(zip(op.regions, node.parts, strict=True)):
-            made = Region([])
-            for arg in old.args:
-                new = Value(arg.type, made, arg.name)
-                made.args.append(new)
-                self.uniform[arg] = new
-            with b.into(made):
+            with b.into(old.alike(self.uniform)) as made:
                 is_condition = op.name == "weft.while" and n == 0
                 if op.name in ("weft.for", "weft.while") and not is_condition and self.left is not None:
                     self.stop_when_all_left()
@@ -282,22 +272,22 @@ class BarrierBody:
         b = self.b
         for v in node.asked:
             some, all_ = self.met[v]
-            b.emit("weft.set", (some, b.constant(0, v.type)))
-            b.emit("weft.set", (all_, b.constant(-1, v.type)))
+            b.set(some, b.constant(0, v.type))
+            b.set(all_, b.constant(-1, v.type))
             self.threads(lambda s, v=v, met=(some, all_): tally(s.b, s.lookup(v), *met), home=node.asking)
             stop = Region()
             with b.into(stop):
                 b.live = True
                 self.report(node, v)
                 b.emit("weft.exit_block")
-            b.emit("weft.if", (disagree(b, some, all_, v.type),), (), {}, (stop, Region()))
+            b.branch(disagree(b, some, all_, v.type), stop)
 
     def report(self, node: _Node, v: Value) -> None:
         """Tell the runtime which threads disagree."""
         parting = node.parting
         assert parting is not None
         first = self.variable(I64, "first"), self.variable(I64, "first_value")
-        self.b.emit("weft.set", (first[0], self.b.constant(-1, I64)))
+        self.b.set(first[0], self.b.constant(-1, I64))
         self.threads(
             lambda s: report(s.b, s.context, s.thread(), s.lookup(v), first, parting), home=node.asking
         )
@@ -306,28 +296,20 @@ class BarrierBody:
         """Leave a loop that no thread is in any more."""
         b = self.b
         assert self.left is not None
-        none = b.value(
-            "arith.cmpi",
-            (b.value("weft.get", (self.left,), I64), b.constant(0, I64)),
-            I1,
-            {"predicate": "sle"},
-        )
+        none = b.compare("sle", b.get(self.left, I64), b.constant(0, I64))
         stop = Region()
         with b.into(stop):
             b.emit("weft.break")
-        b.emit("weft.if", (none,), (), {}, (stop, Region()))
+        b.branch(none, stop)
 
     def threads(
         self, body: Callable[[_Segment], None], *, home: _Node | None = None, guard: bool = True
     ) -> None:
         """``body(segment)`` inside loops over the threads of the block."""
         b = self.b
-        regions = [Region([]) for _ in range(3)]
-        for region, name in zip(regions, ("thread_x", "thread_y", "thread_z"), strict=True):
-            region.args.append(Value(I64, region, name))
-        ids = [r.args[0] for r in regions]
+        regions, ids = indexed("thread_x", "thread_y", "thread_z")
         c = self.context
-        context = Context(c.state, c.block_id, ids, c.block_dim, c.grid_dim, c.shared)
+        context = replace(c, thread_id=ids)
         with b.into(regions[0]):
             b.live = True
             segment = _Segment(self, context, home)
@@ -336,10 +318,11 @@ class BarrierBody:
                 inner = Region()
                 with b.into(inner):
                     body(segment)
-                b.emit("weft.if", (segment.is_alive(),), (), {}, (inner, Region()))
+                b.branch(segment.is_alive(), inner)
             else:
                 body(segment)
-        loop_nest(b, regions, self.bounds)
+        zero = b.constant(0, I64)
+        loop_nest(b, regions, [(zero, bound) for bound in self.bounds])
 
 
 def _decides(op: Op) -> tuple[Value, ...]:
@@ -380,8 +363,8 @@ class _Segment(Rewriter):
         """The thread's number in its block."""
         if self.linear is None:
             b, (x, y, z), d = self.b, self.context.thread_id, self.context.block_dim
-            upper = b.value("arith.addi", (y, b.value("arith.muli", (d[1], z), I64)), I64)
-            self.linear = b.value("arith.addi", (x, b.value("arith.muli", (d[0], upper), I64)), I64)
+            upper = b.arith("addi", y, b.arith("muli", d[1], z))
+            self.linear = b.arith("addi", x, b.arith("muli", d[0], upper))
         return self.linear
 
     def at(self, array: Value, kind: Type, count: int = 1) -> Value:
@@ -389,30 +372,27 @@ class _Segment(Rewriter):
         b = self.b
         index = self.thread()
         if count != 1:
-            index = b.value("arith.muli", (index, b.constant(count, I64)), I64)
-        return b.value("llvm.getelementptr", (array, index), _P, {"elem_type": kind})
+            index = b.arith("muli", index, b.constant(count, I64))
+        return b.element(array, index, kind)
 
     def set_alive(self, flag: int) -> None:
         """Note whether the thread takes part in what follows."""
         b = self.b
         assert self.body.alive is not None
-        b.emit("weft.set", (self.at(self.body.alive, I8), b.constant(flag, I8)))
+        b.set(self.at(self.body.alive, I8), b.constant(flag, I8))
 
     def is_alive(self) -> Value:
         """Whether the thread has not returned yet."""
         b = self.b
         assert self.body.alive is not None
-        flag = b.value("weft.get", (self.at(self.body.alive, I8),), I8)
-        return b.value("arith.cmpi", (flag, b.constant(0, I8)), I1, {"predicate": "ne"})
+        flag = b.get(self.at(self.body.alive, I8), I8)
+        return b.compare("ne", flag, b.constant(0, I8))
 
     def returns(self, op: Op) -> None:
         b, left = self.b, self.body.left
         if left is not None:
             self.set_alive(0)
-            b.emit(
-                "weft.set",
-                (left, b.value("arith.subi", (b.value("weft.get", (left,), I64), b.constant(1, I64)), I64)),
-            )
+            b.set(left, b.arith("subi", b.get(left, I64), b.constant(1, I64)))
         b.emit("weft.exit_thread")
 
     def lookup(self, v: Value) -> Value:
@@ -432,7 +412,7 @@ class _Segment(Rewriter):
                 return self.b.value("llvm.addrspacecast", (address,), v.type)
             if isinstance(owner, Op) and owner.name == "weft.slot":
                 return address
-            return self.b.value("weft.get", (address,), kind)
+            return self.b.get(address, kind)
         owner = v.owner
         if isinstance(owner, Op) and v in body.home and body.home[v] is not self.home:
             super().op(owner)
@@ -449,7 +429,7 @@ class _Segment(Rewriter):
             if made is None:
                 continue
             if kept is not None:
-                self.b.emit("weft.set", (self.at(kept[0], kept[1]), made))
+                self.b.set(self.at(kept[0], kept[1]), made)
             cell = self.body.cells.get(v)
             if cell is not None:
-                self.b.emit("weft.set", (cell, made))
+                self.b.set(cell, made)

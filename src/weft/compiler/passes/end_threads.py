@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, SLOT
+from weft.compiler.ir.types import I1
 
 
 def branch_at_assertions(module: Module) -> None:
@@ -29,7 +29,7 @@ def _branch(region: Region) -> None:
                 b.emit("weft.failed", tuple(values), (), {"site": op.attrs["site"]})
                 b.emit("weft.exit_thread")
             with b.into(Region()) as made:
-                b.emit("weft.if", (condition,), (), {}, (Region(), fails))
+                b.branch(condition, Region(), fails)
             region.ops[n] = made.ops[0]
 
 
@@ -43,17 +43,9 @@ def return_ends(module: Module) -> None:
 
 def _ending(module: Module) -> set[str]:
     """The functions in which a thread may end, by an assertion or by what they call."""
-    found = {f.name for f in module.functions if any(op.name == "weft.exit_thread" for op in f.body.walk())}
-    while True:
-        more = {
-            f.name
-            for f in module.functions
-            if f.name not in found
-            and any(op.name == "func.call" and op.attrs["callee"] in found for op in f.body.walk())
-        }
-        if not more:
-            return found
-        found |= more
+    return module.reaching(
+        {f.name for f in module.functions if any(op.name == "weft.exit_thread" for op in f.body.walk())}
+    )
 
 
 class _Returning:
@@ -98,10 +90,7 @@ class _Returning:
             return
         nothing: list[Value] = []
         for kind in self.results:
-            with b.into(Region()) as made:
-                b.emit("weft.slot", (), (SLOT,), {"elem_type": kind, "name": "nothing"})
-            self.slots += made.ops
-            nothing.append(b.value("weft.get", (made.ops[0].result,), kind))
+            nothing.append(b.get(b.slot(kind, "nothing", self.slots), kind))
         b.emit("weft.return", (*nothing, b.constant(True, I1)))
 
     def call(self, op: Op) -> None:
@@ -115,4 +104,4 @@ class _Returning:
             result.owner = made
         with b.into(Region()) as leave:
             self.end()
-        b.emit("weft.if", (ended,), (), {}, (leave, Region()))
+        b.branch(ended, leave)

@@ -6,6 +6,7 @@ knows: ``thread_idx.x + n`` is 0, 1, 2, ... beside ``n``.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -84,25 +85,17 @@ def _quotient(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-_COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
 _BINARY: dict[str, Callable[[int, int], int]] = {
-    "arith.muli": lambda a, b: a * b,
-    "arith.andi": lambda a, b: a & b,
-    "arith.ori": lambda a, b: a | b,
-    "arith.xori": lambda a, b: a ^ b,
+    "arith.muli": int.__mul__,
+    "arith.andi": int.__and__,
+    "arith.ori": int.__or__,
+    "arith.xori": int.__xor__,
     "arith.divsi": _quotient,
     "arith.remsi": lambda a, b: a - b * _quotient(a, b),
 }
 _UNSIGNED: dict[str, Callable[[int, int], int]] = {
-    "arith.divui": lambda a, b: a // b,
-    "arith.remui": lambda a, b: a % b,
+    "arith.divui": int.__floordiv__,
+    "arith.remui": int.__mod__,
 }
 
 
@@ -148,5 +141,4 @@ def _compared(predicate: str, a: _Number, b: _Number, bits: int) -> int:
     numbers = a.number, b.number
     if predicate[0] == "u":
         numbers = _unsigned(a.number, bits), _unsigned(b.number, bits)
-    compare = _COMPARE[predicate if predicate in _COMPARE else predicate[1:]]
-    return int(compare(*numbers))
+    return int(getattr(operator, predicate[-2:])(*numbers))

@@ -50,24 +50,20 @@ def take_guards(kernel: Function) -> list[Bound]:
     then, other = guard.regions
     pure = {v for op in ops[:at] for v in op.results}
     analysis = _Analysis(pure, set(kernel.args))
-    if not other.ops and [op.name for op in ops[at + 1 :]] == ["weft.return"]:
-        bounds, left = analysis.split(guard.operands[0], negated=False)
-        if bounds and not left:
-            ops[at : at + 1] = then.ops
-            if then.ops and then.ops[-1].spec.terminator:
-                del ops[ops.index(then.ops[-1]) + 1 :]
-        return bounds
-    if not other.ops and [op.name for op in then.ops] == ["weft.return"]:
-        bounds, left = analysis.split(guard.operands[0], negated=True)
-        if bounds and not left:
-            del ops[at]
-        return bounds
-    if not then.ops and [op.name for op in other.ops] == ["weft.return"]:
-        bounds, left = analysis.split(guard.operands[0], negated=False)
-        if bounds and not left:
-            del ops[at]
-        return bounds
-    return []
+    body, returns, leaves = (_only_returns(part) for part in (ops[at + 1 :], then.ops, other.ops))
+    around = body and not other.ops
+    if not (around or (returns and not other.ops) or (leaves and not then.ops)):
+        return []
+    bounds, left = analysis.split(guard.operands[0], negated=not around and returns)
+    if bounds and not left:
+        ops[at : at + 1] = then.ops if around else ()
+        if around and then.ops and then.ops[-1].spec.terminator:
+            del ops[ops.index(then.ops[-1]) + 1 :]
+    return bounds
+
+
+def _only_returns(ops: list[Op]) -> bool:
+    return [op.name for op in ops] == ["weft.return"]
 
 
 class _Analysis:

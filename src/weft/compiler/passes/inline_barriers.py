@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_region
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, SLOT
+from weft.compiler.ir.types import I1
 from weft.compiler.passes.first_threads import differs
 from weft.diagnostics import CompileError, Location
 
@@ -118,19 +118,14 @@ class _Leaving:
 
     def slot(self, like: Value) -> Value:
         """A slot for values of this type."""
-        with self.b.into(Region()) as made:
-            self.b.emit("weft.slot", (), (SLOT,), {"elem_type": like.type, "name": like.name})
-        self.slots.extend(made.ops)
-        return made.ops[0].result
+        return self.b.slot(like.type, like.name, self.slots)
 
     def body(self, ops: list[Op]) -> list[Op]:
         """The operations, and after them the values that were returned."""
         b = self.b
         with b.into(Region()) as made:
             self.sequence(ops, in_loop=False, waits=False)
-            self.results = [
-                b.value("weft.get", (s,), r.type) for s, r in zip(self.kept, self.call.results, strict=True)
-            ]
+            self.results = [b.get(s, r.type) for s, r in zip(self.kept, self.call.results, strict=True)]
         return made.ops
 
     def sequence(self, ops: list[Op], *, in_loop: bool, waits: bool) -> None:
@@ -143,9 +138,9 @@ class _Leaving:
             b.loc = op.loc
             if op.name == "weft.return":
                 for slot, value in zip(self.kept, op.operands, strict=True):
-                    b.emit("weft.set", (slot, value))
+                    b.set(slot, value)
                 for flag in self.flags:
-                    b.emit("weft.set", (flag, b.constant(True, I1)))
+                    b.set(flag, b.constant(True, I1))
                 if in_loop:
                     b.emit("weft.break")
                 return
@@ -155,7 +150,7 @@ class _Leaving:
                 b.region.ops.append(op)
                 continue
             flag = self.slot(Value(I1, None, "returned"))
-            b.emit("weft.set", (flag, b.constant(False, I1)))
+            b.set(flag, b.constant(False, I1))
             b.region.ops.append(op)
             self.flags.append(flag)
             is_loop, rest = op.name in _LOOPS, Region([], ops[n + 1 :])
@@ -173,7 +168,7 @@ class _Leaving:
             if is_loop and in_loop:
                 with b.into(Region()) as leave:
                     b.emit("weft.break")
-                b.emit("weft.if", (b.value("weft.get", (flag,), I1),), (), {}, (leave, Region()))
+                b.branch(b.get(flag, I1), leave)
             elif not in_loop:
                 self.unless_returned(flag, rest, waits)
                 return
@@ -184,8 +179,8 @@ class _Leaving:
         with b.into(Region()) as following:
             self.sequence(rest.ops, in_loop=False, waits=waits)
         if following.ops:
-            gone = b.value("weft.get", (flag,), I1)
-            b.emit("weft.if", (gone,), (), {}, (Region(), following))
+            gone = b.get(flag, I1)
+            b.branch(gone, Region(), following)
 
     def refuse(self, branch: Op) -> None:
         """The threads that return would not come to the barrier that others wait at."""

@@ -60,15 +60,15 @@ class Decisions:
 def tally(b: Builder, value: Value, some: Value, all_: Value) -> None:
     """Take one thread's value into the bits that some threads have and those that all have."""
     kind = value.type
-    b.emit("weft.set", (some, b.value("arith.ori", (b.value("weft.get", (some,), kind), value), kind)))
-    b.emit("weft.set", (all_, b.value("arith.andi", (b.value("weft.get", (all_,), kind), value), kind)))
+    b.set(some, b.arith("ori", b.get(some, kind), value))
+    b.set(all_, b.arith("andi", b.get(all_, kind), value))
 
 
 def disagree(b: Builder, some: Value, all_: Value, kind: Type) -> Value:
     """Whether a bit is set for some threads and not for all."""
-    clear = b.value("arith.xori", (b.value("weft.get", (all_,), kind), b.constant(-1, kind)), kind)
-    odd = b.value("arith.andi", (b.value("weft.get", (some,), kind), clear), kind)
-    return odd if kind is I1 else b.value("arith.cmpi", (odd, b.constant(0, kind)), I1, {"predicate": "ne"})
+    clear = b.arith("xori", b.get(all_, kind), b.constant(-1, kind))
+    odd = b.arith("andi", b.get(some, kind), clear)
+    return odd if kind is I1 else b.compare("ne", odd, b.constant(0, kind))
 
 
 def report(
@@ -81,17 +81,17 @@ def report(
     wide = value
     if value.type is not I64:
         wide = b.value("arith.extui" if value.type is I1 else "arith.extsi", (value,), I64)
-    number, decision = (b.value("weft.get", (slot,), I64) for slot in first)
-    is_first = b.value("arith.cmpi", (number, b.constant(-1, I64)), I1, {"predicate": "eq"})
+    number, decision = (b.get(slot, I64) for slot in first)
+    is_first = b.compare("eq", number, b.constant(-1, I64))
     begin, compare, tell = Region(), Region(), Region()
     with b.into(begin):
-        b.emit("weft.set", (first[0], linear))
-        b.emit("weft.set", (first[1], wide))
+        b.set(first[0], linear)
+        b.set(first[1], wide)
     with b.into(tell):
         ids = (*context.block_id, *context.thread_id)
         operands = (context.state, *ids, number, decision, wide)
         b.emit("weft.host_parted", operands, (), {"place": parting.text(), "flag": value.type is I1})
     with b.into(compare):
-        other = b.value("arith.cmpi", (wide, decision), I1, {"predicate": "ne"})
-        b.emit("weft.if", (other,), (), {}, (tell, Region()))
-    b.emit("weft.if", (is_first,), (), {}, (begin, compare))
+        other = b.compare("ne", wide, decision)
+        b.branch(other, tell)
+    b.branch(is_first, begin, compare)

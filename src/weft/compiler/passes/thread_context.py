@@ -83,20 +83,28 @@ def _bytes(g: Global) -> int:
 def needs_context(module: Module) -> set[str]:
     """The helpers that use the context, themselves or through what they call."""
     shared = {g.name for g in module.globals if g.space == AddressSpace.SHARED}
-    calls: dict[str, set[str]] = {}
-    found: set[str] = set()
-    for f in module.functions:
-        calls[f.name] = set()
-        for op in f.body.walk():
-            if op.name in _OPS or (op.name == "llvm.mlir.addressof" and op.attrs["global_name"] in shared):
-                found.add(f.name)
-            elif op.name == "func.call":
-                calls[f.name].add(str(op.attrs["callee"]))
-    while True:
-        more = {name for name, callees in calls.items() if callees & found} - found
-        if not more:
-            return found
-        found |= more
+
+    def uses(op: Op) -> bool:
+        return op.name in _OPS or op.attrs.get("global_name") in shared
+
+    return module.reaching({f.name for f in module.functions if any(map(uses, f.body.walk()))})
+
+
+def indexed(*names: str) -> tuple[list[Region], list[Value]]:
+    """Bodies of loops whose indices have these names, and the indices."""
+    regions = [Region() for _ in names]
+    for region, name in zip(regions, names, strict=True):
+        region.args.append(Value(I64, region, name))
+    return regions, [region.args[0] for region in regions]
+
+
+def loop_nest(b: Builder, regions: list[Region], ranges: list[tuple[Value, Value]]) -> None:
+    """A loop over each range with the region as its body, the first one innermost and parallel."""
+    one = b.constant(1, I64)
+    for n, ((begin, end), body) in enumerate(zip(ranges, regions, strict=True)):
+        with b.into(regions[n + 1] if n + 1 < len(regions) else b.region):
+            b.live = True
+            b.emit("weft.for", (begin, end, one), (), {"parallel": n == 0}, (body,))
 
 
 class Rewriter:
@@ -119,12 +127,7 @@ class Rewriter:
 
     def region(self, region: Region) -> Region:
         """A copy of a region."""
-        made = Region([])
-        for arg in region.args:
-            new = Value(arg.type, made, arg.name)
-            made.args.append(new)
-            self.mapping[arg] = new
-        with self.b.into(made):
+        with self.b.into(region.alike(self.mapping)) as made:
             self.b.live = True
             for op in region.ops:
                 self.op(op)
@@ -175,17 +178,12 @@ class Rewriter:
             start = self.b.constant(self.frame.size, I64)
             self.mapping[op.result] = self.shared(start)
             return
-        table = {
-            "gpu.thread_id": c.thread_id,
-            "gpu.block_id": c.block_id,
-            "gpu.block_dim": c.block_dim,
-            "gpu.grid_dim": c.grid_dim,
-        }
-        self.mapping[op.result] = table[op.name][_AXES[str(op.attrs["dimension"])]]
+        numbers: list[Value] = getattr(c, op.name.removeprefix("gpu."))
+        self.mapping[op.result] = numbers[_AXES[str(op.attrs["dimension"])]]
 
     def shared(self, offset: Value) -> Value:
         """The address at a byte offset in the block's shared memory."""
-        return self.b.value("llvm.getelementptr", (self.context.shared, offset), _SHARED, {"elem_type": I8})
+        return self.b.element(self.context.shared, offset, I8)
 
 
 def add_context_parameters(f: Function, frame: Frame) -> Function:

@@ -12,7 +12,7 @@ from weft.abi.cpu_launch import LaunchBlock
 from weft.abi.records import place_of
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, I8, I32, I64, SLOT, AddressSpace, pointer
+from weft.compiler.ir.types import I1, I8, I32, I64, AddressSpace, pointer
 from weft.compiler.passes.barrier_split import BarrierBody
 from weft.compiler.passes.end_threads import return_ends
 from weft.compiler.passes.guard_bounds import Bound, take_guards
@@ -23,8 +23,11 @@ from weft.compiler.passes.thread_context import (
     Frame,
     Rewriter,
     add_context_parameters,
+    indexed,
+    loop_nest,
     needs_context,
 )
+from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
 
@@ -59,7 +62,7 @@ class _Entry:
         """The address of a field of the launch record, or of its n-th element."""
         b, (offset, size) = self.b, place_of(LaunchBlock, name)
         place = (self.launch, b.constant(offset + n * size, I64))
-        return b.value("llvm.getelementptr", place, _P, {"elem_type": I8})
+        return b.element(*place, I8)
 
     def field(self, name: str, n: int = 0) -> Value:
         """The same field, widened to 64 bits."""
@@ -89,35 +92,33 @@ class _Entry:
         grid = [self.field("grid", n) for n in range(3)]
         block = [self.field("block", n) for n in range(3)]
         total, chunk, state = (self.field(name) for name in ("total", "chunk", "state"))
-        size = b.value(
-            "arith.addi", (self.field("dynamic_shared"), b.constant(self.frame.size + 128, I64)), I64
-        )
+        size = b.arith("addi", self.field("dynamic_shared"), b.constant(self.frame.size + 128, I64))
         attrs = {"elem_type": I8, "count": 0, "alignment": 128}
         shared = b.emit("llvm.alloca", (size,), (pointer(AddressSpace.SHARED),), attrs).result
-        start = b.emit("weft.slot", (), (SLOT,), {"elem_type": I64, "name": "start"}).result
+        start = b.slot(I64, "start", made.body.ops)
         following = self.at("next")
         zero, one = b.constant(0, I64), b.constant(1, I64)
         condition, body, blocks = Region(), Region(), Region()
         with b.into(condition):
             attrs = {"bin_op": "add", "ordering": "monotonic", "syncscope": ""}
             taken = b.value("llvm.atomicrmw", (following, chunk), I64, attrs)
-            b.emit("weft.set", (start, taken))
-            b.emit("weft.condition", (b.value("arith.cmpi", (taken, total), I1, {"predicate": "slt"}),))
+            b.set(start, taken)
+            b.emit("weft.condition", (b.compare("slt", taken, total),))
         head: list[Op] = []
         with b.into(body):
-            first = b.value("weft.get", (start,), I64)
-            end = self.smaller(b.value("arith.addi", (first, chunk), I64), total)
+            first = b.get(start, I64)
+            end = self.smaller(b.arith("addi", first, chunk), total)
             b.emit("weft.while", (), (), {"blocks": True}, (self.more(start, end), blocks))
         with b.into(blocks):
-            linear = b.value("weft.get", (start,), I64)
+            linear = b.get(start, I64)
             ids = self.block_ids(linear, grid)
             count = one
             if not self.together:
-                b.emit("weft.set", (start, b.value("arith.addi", (linear, one), I64)))
+                b.set(start, b.arith("addi", linear, one))
             else:
-                row = b.value("arith.subi", (grid[0], ids[0]), I64)
-                count = self.smaller(b.value("arith.subi", (end, linear), I64), row)
-                b.emit("weft.set", (start, b.value("arith.addi", (linear, count), I64)))
+                row = b.arith("subi", grid[0], ids[0])
+                count = self.smaller(b.arith("subi", end, linear), row)
+                b.set(start, b.arith("addi", linear, count))
             context = Context(state, ids, [zero, zero, zero], block, grid, shared)
             self.blocks(context, count, parameters, head)
         made.body.ops.extend(head)
@@ -128,39 +129,39 @@ class _Entry:
     def parameter(self, n: int, a: Value) -> Value:
         """The kernel's n-th machine argument, from its slot of 8 bytes."""
         b = self.b
-        at = b.value("llvm.getelementptr", (self.args, b.constant(n, I64)), _P, {"elem_type": I64})
+        at = b.element(self.args, b.constant(n, I64), I64)
         attrs = {"alignment": 8, "invariant": False, "volatile": False}
         if a.type is I1:
             byte = b.value("llvm.load", (at,), I8, attrs)
-            return b.value("arith.cmpi", (byte, b.constant(0, I8)), I1, {"predicate": "ne"})
+            return b.compare("ne", byte, b.constant(0, I8))
         return b.value("llvm.load", (at,), a.type, attrs)
 
     def block_ids(self, linear: Value, grid: list[Value]) -> list[Value]:
         """x, y, z of the block with that linear number."""
         b = self.b
-        x = b.value("arith.remui", (linear, grid[0]), I64)
-        rest = b.value("arith.divui", (linear, grid[0]), I64)
-        return [x, b.value("arith.remui", (rest, grid[1]), I64), b.value("arith.divui", (rest, grid[1]), I64)]
+        x = b.arith("remui", linear, grid[0])
+        rest = b.arith("divui", linear, grid[0])
+        return [x, b.arith("remui", rest, grid[1]), b.arith("divui", rest, grid[1])]
 
     def smaller(self, x: Value, y: Value) -> Value:
         """The smaller of two numbers."""
-        less = self.b.value("arith.cmpi", (x, y), I1, {"predicate": "slt"})
-        return self.b.value("arith.select", (less, x, y), I64)
+        less = self.b.compare("slt", x, y)
+        return self.b.select(less, x, y)
 
     def more(self, slot: Value, end: Value) -> Region:
         """The condition that the slot's number is below ``end``."""
         made, b = Region(), self.b
         with b.into(made):
-            now = b.value("weft.get", (slot,), I64)
-            b.emit("weft.condition", (b.value("arith.cmpi", (now, end), I1, {"predicate": "slt"}),))
+            now = b.get(slot, I64)
+            b.emit("weft.condition", (b.compare("slt", now, end),))
         return made
 
     def bound(self, axis: int, context: Context) -> Value:
         """How many threads of the block run along an axis: all, or those inside an over= range."""
         b, size = self.b, context.block_dim[axis]
         if axis < self.kernel.over_rank:
-            begin = b.value("arith.muli", (context.block_id[axis], size), I64)
-            size = self.smaller(b.value("arith.subi", (self.field("over", axis), begin), I64), size)
+            begin = b.arith("muli", context.block_id[axis], size)
+            size = self.smaller(b.arith("subi", self.field("over", axis), begin), size)
         return size
 
     def blocks(self, context: Context, count: Value, parameters: list[Value], head: list[Op]) -> None:
@@ -176,22 +177,11 @@ class _Entry:
             BarrierBody(b, k, context, self.frame, head, parameters, bounds, decisions).emit()
             return
         guards = take_guards(k)
-        regions = [Region([]) for _ in range(4)]
-        names = ("thread_x", "block_x", "thread_y", "thread_z")
-        x, block_x, y, z = (Value(I64, r, n) for r, n in zip(regions, names, strict=True))
-        for region, index in zip(regions, (x, block_x, y, z), strict=True):
-            region.args.append(index)
-        zero, one = b.constant(0, I64), b.constant(1, I64)
+        regions, (x, block_x, y, z) = indexed("thread_x", "block_x", "thread_y", "thread_z")
+        zero = b.constant(0, I64)
         bounds = [self.narrowed(axis, context, guards, parameters) for axis in (1, 2)]
-        end = b.value("arith.addi", (context.block_id[0], count), I64)
-        inner = Context(
-            context.state,
-            [block_x, *context.block_id[1:]],
-            [x, y, z],
-            context.block_dim,
-            context.grid_dim,
-            context.shared,
-        )
+        end = b.arith("addi", context.block_id[0], count)
+        inner = replace(context, block_id=[block_x, *context.block_id[1:]], thread_id=[x, y, z])
         rewriter = _ThreadRewriter(b, inner, self.frame, head)
         rewriter.mapping.update(zip(k.args, parameters, strict=True))
         with b.into(regions[0]):
@@ -199,15 +189,8 @@ class _Entry:
                 rewriter.op(op)
         with b.into(regions[1]):
             bounds.insert(0, self.narrowed(0, inner, guards, parameters))
-        loops = [
-            (regions[1], zero, bounds[0], regions[0]),
-            (regions[2], context.block_id[0], end, regions[1]),
-            (regions[3], zero, bounds[1], regions[2]),
-        ]
-        for outside, begin, stop, body in loops:
-            with b.into(outside):
-                b.emit("weft.for", (begin, stop, one), (), {"parallel": body is regions[0]}, (body,))
-        b.emit("weft.for", (zero, bounds[2], one), (), {"parallel": False}, (regions[3],))
+        ends = [bounds[0], end, *bounds[1:]]
+        loop_nest(b, regions, list(zip([zero, context.block_id[0], zero, zero], ends, strict=True)))
 
     def narrowed(self, axis: int, context: Context, guards: list[Bound], parameters: list[Value]) -> Value:
         """How many threads run along an axis under the kernel's own guards, where ``b`` stands."""
@@ -238,11 +221,11 @@ class _BlockRewriter(Rewriter):
         left = self.lookup(bound.limit)
         for predicate, end in (("sgt", low), ("slt", high)):  # so that nothing below wraps around
             limit = b.constant(end, I64)
-            within = b.value("arith.cmpi", (left, limit), I1, {"predicate": predicate})
-            left = b.value("arith.select", (within, left, limit), I64)
+            within = b.compare(predicate, left, limit)
+            left = b.select(within, left, limit)
         for offset in bound.offsets:
-            left = b.value("arith.subi", (left, self.lookup(offset)), I64)
-        return b.value("arith.addi", (left, b.constant(1, I64)), I64) if bound.inclusive else left
+            left = b.arith("subi", left, self.lookup(offset))
+        return b.arith("addi", left, b.constant(1, I64)) if bound.inclusive else left
 
 
 class _ThreadRewriter(Rewriter):
