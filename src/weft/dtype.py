@@ -8,11 +8,14 @@ carry theirs as ``.dtype``, so every host function that takes an element type ta
     (4, 'float')
     >>> as_dtype("int32") is DType.int32
     True
+
+So do the element types of NumPy and PyTorch: ``np.float32``, ``array.dtype``, ``torch.bfloat16``.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from weft.diagnostics import nearest
 from weft.record import record
@@ -102,7 +105,12 @@ class HasDType(Protocol):
         ...
 
 
-DTypeLike = DType | HasDType | type[HasDType] | str
+if TYPE_CHECKING:
+    import numpy as np
+
+    DTypeLike = DType | HasDType | type[HasDType] | str | type[np.generic] | np.dtype[Any]
+else:
+    DTypeLike = DType | HasDType | type[HasDType] | str
 
 _FORMATS: tuple[tuple[str, Kind, int], ...] = (
     ("bool", "bool", 1),
@@ -120,7 +128,7 @@ for _name, _kind, _bits in _FORMATS:
 
 
 def as_dtype(like: DTypeLike) -> DType:
-    """The ``DType`` meant by a DType, a value class such as ``Float32``, or a name.
+    """The ``DType`` meant by a DType, a value class such as ``Float32``, a name, or another library's type.
 
     Raises:
         TypeError: the argument names no element type.
@@ -135,7 +143,24 @@ def as_dtype(like: DTypeLike) -> DType:
         found = getattr(like, "dtype", None)
         if isinstance(found, DType):
             return found
+        found = dtype_elsewhere(like) or dtype_elsewhere(found)
+        if found is not None:
+            return found
     raise TypeError(f"{_shown(like)} is not an element type")
+
+
+def dtype_elsewhere(like: object) -> DType | None:
+    """The ``DType`` that ``np.float32``, an ``np.dtype`` or ``torch.float32`` means; None of all else."""
+    kind: type[Any] = type(like)
+    if kind.__module__ == "torch" and kind.__name__ == "dtype":
+        return _ALL.get(str(like).removeprefix("torch."))
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if isinstance(like, type) and issubclass(like, numpy.generic) and like in numpy.sctypeDict.values():
+        like = numpy.dtype(like)  # of np.floating and its kin there is none
+    found: Any = like
+    return _ALL.get(found.name) if isinstance(like, numpy.dtype) and found.isnative else None
 
 
 def _shown(like: object) -> str:

@@ -12,7 +12,7 @@ from weft.lang.elaboration import current
 from weft.lang.number import Number, to_type
 from weft.lang.promote import fits
 from weft.lang.remembered import remembered
-from weft.lang.signature import describe_annotation
+from weft.lang.signature import as_annotation, describe_annotation
 from weft.lang.spec import spec_of
 
 __all__ = ["ends_without", "result_annotation", "returned"]
@@ -55,6 +55,7 @@ def returned(name: str, annotation: Any, value: Any) -> Any:
 
     Python's own ``int`` and ``float`` name no width, and so convert nothing.
     """
+    annotation = as_annotation(annotation)
     kind: Any = get_origin(annotation) or annotation
     if kind is None or kind is type(None):
         if value is not None:

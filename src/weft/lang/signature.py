@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast, get_args, get_origin
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import nearest
+from weft.dtype import DType, dtype_elsewhere
 from weft.lang.comptime import comptime_type
 from weft.lang.problems import Problems
 from weft.lang.remembered import remembered
@@ -33,8 +34,27 @@ def parameters(fn: Definition) -> tuple[Parameter, ...]:
 
 
 def _told(p: Parameter) -> Parameter:
-    inner = None if p.annotation is MISSING else comptime_type(p.annotation)
-    return p if inner is None else replace(p, annotation=inner, comptime=True)
+    if p.annotation is MISSING:
+        return p
+    inner = comptime_type(p.annotation)
+    if inner is not None:
+        return replace(p, annotation=inner, comptime=True)
+    known = as_annotation(p.annotation)
+    return p if known is p.annotation else replace(p, annotation=known)
+
+
+def as_annotation(annotation: Any) -> Any:
+    """An annotation with weft's classes for a ``DType`` and for element types of other libraries."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if isinstance(origin, type) and origin.__module__.partition(".")[0] == "weft":
+        known = tuple([as_annotation(arg) for arg in args])
+        return annotation if known == args else cast("Any", origin)[known]
+    dtype = annotation if isinstance(annotation, DType) else dtype_elsewhere(annotation)
+    if dtype is None:
+        return annotation
+    from weft.lang.number import number_class
+
+    return number_class(dtype)
 
 
 def bind(

@@ -14,7 +14,7 @@ from weft.lang.decorators import Compiled, Func
 from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.number import Number, to_type
-from weft.lang.signature import describe_annotation
+from weft.lang.signature import as_annotation, describe_annotation
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.record import record
 
@@ -83,7 +83,7 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
                         f"the type `{field.type}` of {cls.__name__}.{field.name} does not evaluate: {error}",
                         hint=f"did you mean `{guess}`?" if guess else "define or import what it names",
                     )
-            found[field.name] = annotation
+            found[field.name] = as_annotation(annotation)
         cls.__weft_fields__ = found
     return found
 
