@@ -27,7 +27,8 @@ def expression(s: Scope, kind: Kind, depth: int = 2, literals: bool = False) -> 
         return leaf(s, kind)
     if kind is BOOL:
         return condition(s, depth)
-    forms = "binary binary binary binary mixed unary cast cast choose extreme memory call logic lanes".split()
+    forms = "binary binary binary binary mixed unary cast cast choose extreme memory call logic".split()
+    forms += ["lanes", "named"]
     if kind.is_float and kind.bits >= 32:
         forms += ["integer", "integer"]
     form = s.pick([*forms, *(["function", "power"] if kind.is_float else ["power", "shift", "round"])])
@@ -50,7 +51,10 @@ def _binary(s: Scope, kind: Kind, depth: int) -> str:
     if s.chance(16):
         a = expression(s, kind, 0)
         form = s.pick(["sum([{0}, {1}])", "(lambda q: q - {1})({0})", "sum([{0} - k for k in TAPS])"])
-        return form.format(a, expression(s, kind, depth))
+        closed, s.closed = s.closed, s.closed or form.startswith("(lambda")
+        other = expression(s, kind, depth)
+        s.closed = closed
+        return form.format(a, other)
     if s.chance(12):
         a, c = _pair(s, kind, depth)
         return f"divmod({a}, {c})[{s.number(0, 1)}]"
@@ -142,6 +146,14 @@ def _logic(s: Scope, kind: Kind, depth: int) -> str:
     return f"({a} {s.pick(['and', 'or'])} {c})"
 
 
+def _named(s: Scope, kind: Kind, depth: int) -> str:
+    """An assignment within an expression, of which the variable may be read before and after."""
+    names = [n for n, k in s.names if k is kind]
+    if not names or s.closed:
+        return _binary(s, kind, depth)
+    return f"({s.pick(names)} := {expression(s, kind, depth)})"
+
+
 def _lanes(s: Scope, kind: Kind, depth: int) -> str:
     found = [(n, lanes) for n, k, lanes in s.vectors if k is kind]
     if not found and s.chance(2):
@@ -205,6 +217,7 @@ _FORMS = {
     "call": _call,
     "logic": _logic,
     "lanes": _lanes,
+    "named": _named,
     "integer": _integer,
     "power": _power,
     "shift": _shift,

@@ -105,6 +105,8 @@ class Scope:
     """What a return gives: empty where none may stand."""
     gives: Kind | Record | None = None
     kernel: bool = False
+    closed: bool = False
+    """Whether nothing may be assigned in expressions: they stand in a lambda."""
     count: int = 0
     budget: int = 24
     favourites: list[Kind] = field(default_factory=list[Kind])
@@ -148,5 +150,13 @@ class Scope:
             del items[length:]
 
     def _lists(self) -> tuple[list[object], ...]:
-        lists = (self.names, self.fixed, self.constants, self.records, self.vectors, self.memories)
+        lists = (
+            self.names,
+            self.fixed,
+            self.constants,
+            self.records,
+            self.vectors,
+            self.memories,
+            self.functions,
+        )
         return lists  # pyright: ignore[reportReturnType]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.fuzz.expressions import condition, expression, record, vector
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
 from tests.fuzz.leaves import narrower, weak
-from tests.fuzz.scope import Record, Scope
+from tests.fuzz.scope import Function, Record, Scope
 from tests.fuzz.stores import atomic, local, pointer, store
 
 __all__ = ["Loop", "block", "simple"]
@@ -184,7 +186,37 @@ def _assert(s: Scope, indent: str) -> list[str]:
     return [f"{indent}assert {test}, {s.pick([repr('what'), 'f' + repr('{row} is not there')])}"]
 
 
+def _define(s: Scope, indent: str) -> list[str]:
+    """A function of the variables around it, which it sees as they are when it is called."""
+    if not s.names or not s.chance(3):
+        return _old(s, indent)
+    name, takes, gives = s.fresh("g"), s.kind(), s.kind()
+    body = replace(s, names=[], fixed=[*s.fixed, *s.names], records=[], vectors=[], counters=[], kernel=False)
+    body.memories = [m for m in s.memories if not m.writable]
+    parameter = body.fresh("x")
+    body.fixed.append((parameter, takes))
+    body.gives, body.returns, body.budget = gives, "number", 3
+    if s.chance(3):
+        body.closed = True
+        lines = [f"{indent}{name} = lambda {parameter}: {expression(body, gives, 2)}"]
+        weakly = False
+    else:
+        lines = [f"{indent}@func", f"{indent}def {name}({parameter}: {takes.name}) -> {gives.name}:"]
+        lines += [*block(body, indent + "    ", 2, None), f"{indent}    return{returned(body)}"]
+        weakly = True
+    s.count = body.count
+    s.functions.append(Function(f"{name}({{0}})", (takes,), gives, weakly))
+    changed = _old(s, indent) if s.chance(2) else []
+    if s.chance(2):
+        changed = [f"{indent}if {condition(s)}:", *("    " + line for line in changed or [f"{indent}pass"])]
+    found = s.fresh("v")
+    called = f"{indent}{found} = {name}({expression(s, takes, 1, weakly)})"
+    s.names.append((found, gives))
+    return [*lines, *changed, called]
+
+
 _SIMPLE = {
+    "define": _define,
     "new": _new,
     "old": _old,
     "augmented": _augmented,

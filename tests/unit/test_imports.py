@@ -208,8 +208,15 @@ TAKEN_APART = {
     "co_freevars",
     "co_varnames",
 }
-WATCHES_PYTHON = {"lang/captured.py", "lang/reads.py", "launch/native/reads.py", "runtime/cpu/native.py"}
-"""What Python functions that run at compile time read, and frames of weft's own for tracebacks."""
+WATCHES_PYTHON = {
+    "lang/captured.py",
+    "lang/reads.py",
+    "launch/native/reads.py",
+    "runtime/cpu/native.py",
+    "compiler/frontend/closures.py",
+}
+"""What Python functions that run at compile time read, frames of weft's own for tracebacks, and the functions
+that staging itself has made of those in a function."""
 
 
 def test_one_room_takes_functions_apart_and_parses() -> None:

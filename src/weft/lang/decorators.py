@@ -286,4 +286,6 @@ def func(fn: Callable[P, R] | Func[P, R] = _NOTHING) -> Func[P, R]:
         >>> clamp01(1.5)
         1.0
     """
+    if hasattr(type(fn), "__weft_nested__"):  # it stands in a function, where every function is one
+        return fn  # pyright: ignore[reportReturnType]
     return Func(_defined(fn, "func"), {})

@@ -15,7 +15,7 @@ from typing import Any, cast
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import refuse
 
-__all__ = ["Containers", "Held", "captured", "check", "restored"]
+__all__ = ["Containers", "Held", "captured", "check", "noted", "restored"]
 
 Held = list[tuple[str, Any, Any]]
 """The name, the container and a copy of it."""
@@ -39,7 +39,7 @@ class Containers:
         out: Held = []
         if frame is not None:
             for name, value in (*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)):
-                if type(value) in _KINDS or _is_array(value):
+                if _is_container(value):
                     out += self._note(name, value)
         return out
 
@@ -75,11 +75,14 @@ def captured(fn: Definition) -> Held:
     scope, out = fn.scope, list[tuple[str, Any, Any]]()
     names = {chain[0] for chain in fn.reads().globals}
     for name, value in (*scope.captured().items(), *_found(sorted(names), scope.globals)):
-        if type(value) in _KINDS or _is_array(value):
-            noted: Held = []
-            if _note(name, value, noted, _MOST) >= 0:
-                out += noted
+        out += noted(name, value)
     return out
+
+
+def noted(name: str, value: Any) -> Held:
+    """A container with those in it, unless it is large, and what they hold now; of anything else nothing."""
+    out: Held = []
+    return out if _is_container(value) and _note(name, value, out, _MOST) >= 0 else []
 
 
 def restored(before: Held) -> bool:
@@ -99,6 +102,10 @@ def _found(names: Iterable[str], scope: Mapping[str, Any]) -> list[tuple[str, An
     return [(name, scope[name]) for name in names if name in scope]
 
 
+def _is_container(value: Any) -> bool:
+    return type(value) in _KINDS or _is_array(value)
+
+
 def _is_array(value: Any) -> bool:
     kind = cast("type[Any]", type(value))
     return kind.__name__ == "ndarray" and kind.__module__ == "numpy" and value.nbytes <= _LARGEST
@@ -115,7 +122,7 @@ def _note(name: str, value: Any, out: Held, left: int) -> int:
         return left
     items = cast("dict[Any, Any]", value).values() if isinstance(value, dict) else value
     for item in items:
-        if type(item) in _KINDS or _is_array(item):
+        if _is_container(item):
             left = _note(name, item, out, left)
             if left < 0:
                 break

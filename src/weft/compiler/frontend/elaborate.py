@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from weft.abi.artifact import AssertSite, Piece, Site
-from weft.compiler.frontend.containers import captured, restored
+from weft.compiler.frontend.closures import Closure, entry, given
+from weft.compiler.frontend.containers import captured, check, restored
 from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.options import Over
@@ -172,7 +173,7 @@ class Elaborator:
 
     def call(
         self,
-        func: Func[..., Any],
+        func: Func[..., Any] | Closure,
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         untyped: DType = DType.float32,
@@ -181,11 +182,13 @@ class Elaborator:
 
         Float literals that it returns, and that nothing types, are ``untyped``.
         """
-        fn = func.definition
+        fn, inner = func.definition, func if isinstance(func, Closure) else None
+        assert fn is not None
         values, problems = bind(fn, args, kwargs, func.bound)
         if problems:
             raise CompileError(problems.placed(caller_location(), len(args)))
         b = current()
+        values = values if inner is None else given(inner, values)
         order: list[tuple[str, Spec]] = []
         leaves: list[Value] = []
         for p in parameters(fn):
@@ -199,7 +202,11 @@ class Elaborator:
             leaves.extend(leaves_of(value))
         if problems:
             raise CompileError(problems.placed(caller_location(), len(args)))
-        made = self._elaborated(fn, order, untyped)
+        if inner is not None:
+            for name, value in zip(inner.captures, inner.captured(), strict=True):
+                order.append((f"{fn.name}.{name}", spec_of(value)))
+                leaves.extend(leaves_of(value))
+        made = self._elaborated(fn, order, untyped, inner)
         assert made.result is not None
         types = tuple(leaf.type for leaf in made.result.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
@@ -231,7 +238,9 @@ class Elaborator:
         op = self.refer(b.emit("func.constant", (), (pointer(AddressSpace.GENERIC),)), made)
         return b.value("llvm.ptrtoint", (op.result,), I64), called.result
 
-    def _elaborated(self, fn: Definition, order: list[tuple[str, Spec]], untyped: DType) -> Draft:
+    def _elaborated(
+        self, fn: Definition, order: list[tuple[str, Spec]], untyped: DType, inner: Closure | None = None
+    ) -> Draft:
         """A called function for arguments of these specs; it returns float literals as ``untyped``."""
         key = (fn, tuple(order), untyped)
         if key in self.done:
@@ -248,9 +257,10 @@ class Elaborator:
         self.done[key] = None
         try:
             f = Function(fn.name, [], inline=True)
-            made = self.done[key] = self._run(
-                fn, order, f, stage(fn, False).run, result_annotation(fn), untyped
-            )
+            run = stage(fn, False).run if inner is None else entry(inner)
+            held = [] if inner is None else inner.containers()
+            made = self.done[key] = self._run(fn, order, f, run, result_annotation(fn), untyped)
+            check(held, "call")
         except BaseException:
             del self.done[key]
             raise
@@ -279,9 +289,11 @@ class Elaborator:
         A pass that meets the type of a literal which it took for another is given up, and of it nothing
         stays but that type.
         """
-        note(fn)
         place = (fn.file, fn.line, fn.qualname)
-        library = is_internal(place[0])
+        within = "<locals>" in fn.qualname and fn.function is None
+        if not within:  # else the function around it is noted
+            note(fn)
+        library = within or is_internal(place[0])
         met: dict[object, DType] = {}
         stored: dict[object, DType] = {}
         for _ in range(_PASSES):
@@ -293,7 +305,8 @@ class Elaborator:
             b.met, b.stored, b.untyped = met, stored, untyped
             b.region, b.loc = draft.function.body, (place[1], 0)
             b.annotation, b.result_of = annotation, fn.name
-            values = [_parameter(b, draft.function, name, spec) for name, spec in order]
+            with building(b):
+                values = [_parameter(b, draft.function, name, spec) for name, spec in order]
             self.under_way.append(draft)
             done, around = len(self.done), [] if library else captured(fn)
             try:

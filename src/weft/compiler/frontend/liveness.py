@@ -10,13 +10,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from weft.compiler.frontend.tree import walk
+from weft.compiler.frontend.named import late_names, named
+from weft.compiler.frontend.tree import bound_names, walk
 
 __all__ = ["Liveness", "stored_names"]
 
 _Names = frozenset[str]
 _NONE: _Names = frozenset()
 _LOOPS = (ast.For, ast.While)
+_CLOSURES = (ast.Lambda, ast.FunctionDef, ast.GeneratorExp)
+_CALLS = (ast.Call, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+"""What may run a function that was made before."""
 
 
 def _base_name(target: ast.expr) -> str | None:
@@ -31,6 +35,8 @@ def _targets(node: ast.stmt) -> list[ast.expr]:
         return node.targets
     if isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For)):
         return [node.target]
+    if isinstance(node, ast.FunctionDef):
+        return [ast.Name(node.name, ast.Store())]
     return []
 
 
@@ -57,19 +63,25 @@ def stored_names(body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | Non
             found = set[str]()
             for target in _targets(node):
                 _stores(target, found)
-            for inner in ("body", "orelse"):
+            for inner in () if isinstance(node, ast.FunctionDef) else ("body", "orelse"):
                 if nested := getattr(node, inner, None):
                     found |= stored_names(nested, known)
+            found |= named(node)
             if known is not None:
                 known[node] = found
         out |= found
     return out
 
 
-def _loads(node: ast.AST | None) -> set[str]:
-    if node is None:
-        return set()
+def _read(node: ast.AST) -> set[str]:
     return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+
+
+def _read_when_called(function: ast.FunctionDef) -> _Names:
+    """The function's variables that the functions and generators in it read, whenever they run."""
+    nodes = walk(function)
+    inner = [n for n in nodes if isinstance(n, _CLOSURES) and n is not function]
+    return _NONE.union(*map(_read, inner)) & bound_names(nodes) if inner else _NONE
 
 
 def _jumps(body: Sequence[ast.stmt], known: dict[ast.stmt, frozenset[type[ast.stmt]]]) -> set[type[ast.stmt]]:
@@ -95,9 +107,22 @@ class Liveness:
         self.carried: dict[ast.stmt, set[str]] = {}
         self.before: dict[ast.stmt, set[str]] = {}
         self.stored: dict[ast.stmt, set[str]] = {}
+        self.late: dict[ast.stmt, frozenset[str]] = {}
         self._jumped: dict[ast.stmt, frozenset[type[ast.stmt]]] = {}
+        self._when_called = _read_when_called(function)
         self._block(function.body, _NONE, _NONE, _NONE)
-        self.names: set[str] = set().union(*self.carried.values()) if self.carried else set()
+        self.names: set[str] = set[str]().union(*self.carried.values(), *self.late.values())
+
+    def _loads(self, node: ast.AST | None) -> set[str]:
+        """What a statement or expression reads."""
+        if node is None:
+            return set()
+        if isinstance(node, ast.FunctionDef):  # what its body reads, it reads when it is called
+            outside = (*node.decorator_list, node.args, *filter(None, (node.returns,)))
+            return set[str]().union(*map(self._loads, outside))
+        if self._when_called and any(isinstance(n, _CALLS) for n in walk(node)):
+            return _read(node) | self._when_called
+        return _read(node)
 
     def _block(self, body: Sequence[ast.stmt], live: _Names, brk: _Names, cont: _Names) -> _Names:
         for node in reversed(body):
@@ -105,8 +130,10 @@ class Liveness:
         return live
 
     def _statement(self, node: ast.stmt, live: _Names, brk: _Names, cont: _Names) -> _Names:
+        if late := late_names(node):
+            self.late[node] = late
         if isinstance(node, ast.Return):
-            return frozenset(_loads(node.value))
+            return frozenset(self._loads(node.value))
         if isinstance(node, ast.Break):
             return brk
         if isinstance(node, ast.Continue):
@@ -119,14 +146,14 @@ class Liveness:
 
     def _simple(self, node: ast.stmt, live: _Names) -> _Names:
         stores: set[str] = set()
-        loads = _loads(node)
+        loads = self._loads(node)
         for target in _targets(node):
             if isinstance(target, (ast.Name, ast.Tuple, ast.List)):
                 _stores(target, stores)
                 if isinstance(node, ast.AugAssign):
                     loads |= stores
             else:
-                loads |= _loads(target)
+                loads |= self._loads(target)
                 name = _base_name(target)
                 if name is not None:
                     loads.add(name)
@@ -145,10 +172,10 @@ class Liveness:
         carried = ((assigned_then | stored_names(node.orelse, self.stored)) & after) | (assigned_then & other)
         self.carried[node] = self.carried.get(node, set()) | carried
         self.before[node] = self.before.get(node, set()) | then | other
-        return frozenset(_loads(node.test)) | then | other
+        return frozenset(self._loads(node.test)) | then | other
 
     def _loop(self, node: ast.For | ast.While, live: _Names) -> _Names:
-        test = frozenset(_loads(node.test)) if isinstance(node, ast.While) else _NONE
+        test = frozenset(self._loads(node.test)) if isinstance(node, ast.While) else _NONE
         target: set[str] = set()
         if isinstance(node, ast.For):
             _stores(node.target, target)
@@ -163,6 +190,11 @@ class Liveness:
                 break
             head = grown
         assigned = stored_names(node.body, self.stored) | target
+        if isinstance(node, ast.While):
+            assigned |= named(node)
+            head |= late_names(node)
         self.carried[node] = assigned & (head | live)
         self.before[node] = self.before.get(node, set()) | head
-        return head | (frozenset(_loads(node.iter)) if isinstance(node, ast.For) else _NONE)
+        if isinstance(node, ast.For):  # what it runs over may be made by a function
+            head |= self._loads(node.iter) | self._when_called
+        return head

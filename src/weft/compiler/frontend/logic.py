@@ -63,9 +63,12 @@ class Logic(Builtins):
 
     def _aside(self, thunk: Callable[[], Any]) -> tuple[Region, Any]:
         region = Region()
+        set_before = [(v, v.defined) for v in self.open_vars]
         before = self._enter(region)
         value = thunk()
         self._leave(before)
+        for var, was in set_before:
+            var.defined = was
         return region, value
 
     def _short_circuit(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:

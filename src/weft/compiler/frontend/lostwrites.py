@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from weft.compiler.frontend.liveness import stored_names
-from weft.compiler.frontend.tree import walk
+from weft.compiler.frontend.tree import arguments_of, walk
 
 __all__ = ["lost_writes"]
 
@@ -23,14 +23,12 @@ _NONE: _Paths = frozenset()
 
 def lost_writes(function: ast.FunctionDef, kernel: bool) -> set[ast.AST]:
     """The targets ``p.x`` of assignments that change nothing but a copy."""
-    arguments = function.args
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    names -= _rebound(function)
+    names = set(arguments_of(function)) - _rebound(function)
     nodes = walk(function)
     if not any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in nodes):
         return set()
-    lambdas = [n.body for n in nodes if isinstance(n, ast.Lambda)]
-    found = _LostWrites(names, kernel, frozenset(p for body in lambdas for p in _reads(body)))
+    inner = [n for n in nodes if isinstance(n, (ast.Lambda, ast.FunctionDef)) and n is not function]
+    found = _LostWrites(names, kernel, frozenset(p for f in inner for p in _reads(f)))
     found.block(function.body, _NONE, _NONE, _NONE)
     return {target for target, lost in found.lost.items() if lost}
 

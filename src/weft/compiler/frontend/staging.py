@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
+from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.ranges import Range
@@ -29,13 +30,14 @@ __all__ = ["Staging"]
 
 
 class _Loop:
-    __slots__ = ("breaks", "jump", "scope", "static")
+    __slots__ = ("exits", "jump", "scope", "static")
 
     def __init__(self, static: bool, scope: int) -> None:
         self.static = static
         self.scope = scope
         self.jump = ""
-        self.breaks = 0
+        self.exits: list[dict[Var, bool]] = []
+        """Which variables are set where it ends."""
 
     def again(self) -> None:
         """Begin an iteration of an unrolled loop."""
@@ -46,6 +48,16 @@ class Staging(Logic):
     """What ``b`` is in staged code."""
 
     UNDEFINED = UNDEFINED
+    MISSING = MISSING
+
+    # -- functions in functions ---------------------------------------------------------------
+    def nested(self, function: Any, parameters: tuple[Any, ...], result: Any) -> Closure:
+        """``def`` in a function."""
+        return defined(function, parameters, result, self)
+
+    def closure(self, function: Any) -> Closure:
+        """A lambda."""
+        return Closure(function, None, {}, self)
 
     # -- variables ----------------------------------------------------------------------------
     def ld(self, value: Any, name: str) -> Any:
@@ -57,6 +69,19 @@ class Staging(Logic):
         if value is UNDEFINED and self.live:
             refuse("undefined", f"`{name}` is used before it is assigned", hint=f"assign `{name}` before")
         return value
+
+    def named(self, old: Any, value: Any, name: str) -> Any:
+        """``(name := value)`` where that may not be reached: its variable has a slot."""
+        if type(old) is not Var or old.scope not in self.scopes:
+            refuse("undefined", f"`{name}` cannot be assigned here", hint="assign it in a statement before")
+        old.store(value)
+        return old.load()
+
+    def assigned(self, *values: Any) -> None:
+        """What the condition of the code at hand has assigned by ``:=``."""
+        for value in values:
+            if type(value) is Var:
+                value.defined = True
 
     def st(self, old: Any, value: Any, name: str) -> Any:
         """Assign a variable that may be carried; gives what the Python variable holds now."""
@@ -160,7 +185,7 @@ class Staging(Logic):
             yield taken
             check(containers, "`if`")
             reached.append(self._leave(before))
-            set_after.append({v: v.defined for v in self.open_vars})
+            set_after.append(self._set())
             for var, was in set_before:
                 var.defined = was
         for var in set_after[1]:
@@ -218,18 +243,15 @@ class Staging(Logic):
         index = Value(bounds[0].type, None, "i")
         body = Region([index])
         index.owner = body
-        set_before = [(v, v.defined) for v in self.open_vars]
         loop = _Loop(False, 0)
+        loop.exits.append(self._set())
         self.loops.append(loop)
         before = self._enter(body)
         loop.scope = self.scopes[-1]
         yield index_of(index)
         self._leave(before)
         self.loops.pop()
-        for var, was in set_before:
-            var.defined = was
-        for var in self.open_vars[len(set_before) :]:
-            var.defined = False
+        self._after(loop)
         self.loc = place
         self.emit("weft.for", bounds, (), {"parallel": False}, (body,))
 
@@ -238,13 +260,14 @@ class Staging(Logic):
         containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         place = self.loc
         condition, body = Region(), Region()
-        set_before = [(v, v.defined) for v in self.open_vars]
         before = self._enter(condition)
         known = truth(test(), self)
         value = self.constant(known, I1) if isinstance(known, bool) else known
         self.emit("weft.condition", (value,))
         self._leave(before)
         loop = _Loop(False, 0)
+        if known is not True:
+            loop.exits.append(self._set())
         self.loops.append(loop)
         before = self._enter(body)
         loop.scope = self.scopes[-1]
@@ -252,15 +275,21 @@ class Staging(Logic):
         check(containers, "loop")
         self._leave(before)
         self.loops.pop()
-        if known is not True:
-            for var, was in set_before:
-                var.defined = was
-            for var in self.open_vars[len(set_before) :]:
-                var.defined = False
         self.loc = place
         self.emit("weft.while", (), (), {}, (condition, body))
-        if known is True and not loop.breaks:
+        if loop.exits:
+            self._after(loop)
+        else:
             self.live = False
+
+    def _set(self) -> dict[Var, bool]:
+        """Which variables are set here."""
+        return {v: v.defined for v in self.open_vars}
+
+    def _after(self, loop: _Loop) -> None:
+        """Behind a loop a variable is set that is so wherever the loop may end."""
+        for var in self.open_vars:
+            var.defined = all(ended.get(var, False) for ended in loop.exits)
 
     def _jump(self, kind: str) -> None:
         if not self.live:
@@ -276,7 +305,8 @@ class Staging(Logic):
             loop.jump = kind
             self.live = False
             return
-        loop.breaks += kind == "break"
+        if kind == "break":
+            loop.exits.append(self._set())
         self.emit(f"weft.{kind}")
 
     def break_(self) -> None:

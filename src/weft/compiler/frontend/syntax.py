@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from weft.compiler.frontend.hostcalls import host_call, names_of
@@ -47,7 +47,6 @@ REJECTED: dict[type[ast.AST], Rejected] = {
     ),
     ast.Yield: _SUSPEND,
     ast.YieldFrom: _SUSPEND,
-    ast.FunctionDef: Rejected("a function defined in a function", _OUTSIDE),
     ast.AsyncFunctionDef: Rejected("an async function", _OUTSIDE),
     ast.ClassDef: Rejected("a class defined in a function", "define it outside with @struct"),
     ast.Delete: Rejected("`del`", "leave it out", "variables end with the function"),
@@ -59,7 +58,6 @@ REJECTED: dict[type[ast.AST], Rejected] = {
     ),
     ast.Import: _IMPORT,
     ast.ImportFrom: _IMPORT,
-    ast.NamedExpr: Rejected("`:=`", "assign in a statement of its own"),
     ast.Match: Rejected("`match`", "write `if`, `elif`, `else`"),
 }
 if sys.version_info >= (3, 12):
@@ -94,6 +92,8 @@ class _Checker:
         self.file = file
         self.kernel = kernel
         self.name = name
+        self.inner: set[ast.AST] = set()
+        """What stands in functions within the function."""
         self.problems: list[Diagnostic] = []
 
     def problem(self, node: ast.AST, code: str, message: str, hint: str, why: str = "") -> None:
@@ -110,13 +110,21 @@ class _Checker:
             message = f"{rejected.what} cannot be compiled"
             self.problem(node, "unsupported-syntax", message, rejected.instead, rejected.why)
         elif isinstance(node, ast.Return):
-            if self.kernel and node.value is not None and not _is_none(node.value):
+            if self.kernel and node.value is not None and not _is_none(node.value) and node not in self.inner:
                 self.problem(
                     node,
                     "kernel-returns",
                     f"the kernel {self.name} returns a value, but nobody receives it",
                     "write the result to a buffer that the kernel takes as a parameter",
                 )
+        elif isinstance(node, ast.NamedExpr) and node in self.inner:
+            message = f"`{ast.unparse(node)}` in a lambda cannot be compiled"
+            self.problem(node, "unsupported-syntax", message, "write a function with `def`")
+        elif isinstance(node, ast.arguments) and (extra := node.vararg or node.kwarg):
+            message = (
+                f"`{'*' if node.vararg else '**'}{extra.arg}`: a function takes a fixed list of parameters"
+            )
+            self.problem(extra, "unsupported-syntax", message, "name each parameter")
         elif isinstance(node, ast.Expr) and _is_idle(node.value):
             text = ast.unparse(node.value)
             self.problem(node.value, "no-effect", f"`{text}` is computed and not used", _instead(node.value))
@@ -161,10 +169,9 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
     return nearest(name, [k for k in known if not k.startswith("_")])
 
 
-def check_syntax(tree: ast.FunctionDef, fn: Definition, kernel: bool) -> list[Diagnostic]:
-    """All that is wrong with the text of a function, before any of it runs."""
+def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list[Diagnostic]:
+    """All that is wrong with the text of a function, before any of it runs, by the nodes of its body."""
     checker = _Checker(fn.file, kernel, fn.name)
-    nodes = [node for statement in tree.body for node in walk(statement)]
     scope = fn.scope
     constant = bound_names(nodes).union(fn.names())
     local = constant.union(scope.cells)
@@ -176,8 +183,12 @@ def check_syntax(tree: ast.FunctionDef, fn: Definition, kernel: bool) -> list[Di
         checker.check(node)
         if isinstance(node, ast.Name):
             names.append(node)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        elif isinstance(node, (ast.AsyncFunctionDef, ast.ClassDef)):
             inner.update(walk(node))  # rejected as a whole
+        elif isinstance(node, ast.FunctionDef):
+            checker.inner.update(n for n in walk(node) if isinstance(n, ast.Return))
+        elif isinstance(node, ast.Lambda):
+            checker.inner.update(n for n in walk(node) if isinstance(n, ast.NamedExpr))
     defined = scope.globals
     seen: set[str] = set()
     for node in nodes:

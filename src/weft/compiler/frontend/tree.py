@@ -1,13 +1,29 @@
-"""Walking syntax trees, faster than ``ast`` does: staging is on the way of every compilation."""
+"""Walking and making syntax trees, faster than ``ast`` does: staging is on the way of every compilation."""
 
 from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["bound_names", "children", "fill_places", "place", "walk"]
+__all__ = [
+    "B",
+    "arguments_of",
+    "b_attribute",
+    "b_call",
+    "bound_names",
+    "children",
+    "fill_places",
+    "place",
+    "thunk",
+    "tuple_of",
+    "var",
+    "walk",
+]
+
+B = "__weft_b"
+"""The builder's name in staged code."""
 
 _PLAIN = {"arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops"}
 """Fields that never hold a node with a place: names, numbers, contexts and operators."""
@@ -54,6 +70,12 @@ def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     return out
 
 
+def arguments_of(function: ast.FunctionDef) -> list[str]:
+    """The names of a function's parameters, in order."""
+    arguments = function.args
+    return [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
 def place(node: Any, like: Any) -> Any:
     """Give a new node the place of ``like``; what is new below it follows by ``fill_places``."""
     if not hasattr(node, "lineno"):
@@ -79,3 +101,28 @@ def fill_places(node: Any, above: Any) -> None:
                     fill_places(item, above)
         elif isinstance(value, ast.AST):
             fill_places(value, above)
+
+
+def var(name: str, store: bool = False) -> ast.Name:
+    """A name, to be read or assigned."""
+    return ast.Name(name, ast.Store() if store else ast.Load())
+
+
+def b_attribute(name: str) -> ast.Attribute:
+    """Something that the builder has."""
+    return ast.Attribute(var(B), name, ast.Load())
+
+
+def b_call(method: str, *args: ast.expr) -> ast.Call:
+    """A call of one of the builder's methods."""
+    return ast.Call(b_attribute(method), list(args), [])
+
+
+def thunk(body: ast.expr) -> ast.Lambda:
+    """A function without parameters."""
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+
+
+def tuple_of(items: Sequence[ast.expr], store: bool = False) -> ast.Tuple:
+    """A tuple, to be made or unpacked to."""
+    return ast.Tuple(list(items), ast.Store() if store else ast.Load())

@@ -9,7 +9,7 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any
 
-__all__ = ["INNER", "compile_as", "compiled", "in_scopes", "no_type_parameters"]
+__all__ = ["INNER", "compile_as", "compiled", "expression_in", "in_scopes", "no_type_parameters"]
 
 INNER = "__weft_staged"
 """The name under which ``compiled`` finds a function again: that of nothing around it."""
@@ -66,3 +66,16 @@ def no_type_parameters() -> dict[str, Any]:
 def compile_as(tree: ast.Module, code: CodeType) -> CodeType:
     """Compile a module as the file of ``code`` was."""
     return compile(tree, code.co_filename, "exec", code.co_flags & _FUTURES, dont_inherit=True)
+
+
+def expression_in(annotation: ast.expr) -> ast.expr:
+    """The expression that an annotation in quotation marks is; any other annotation as it is."""
+    if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
+        return annotation
+    try:
+        parsed = ast.parse(annotation.value, mode="eval").body
+    except SyntaxError:
+        return annotation
+    for node in ast.walk(parsed):
+        ast.copy_location(node, annotation)
+    return parsed

@@ -1,0 +1,253 @@
+"""Staging of expressions: what Python does not let a value overload becomes a call of the builder's.
+
+What follows ``and`` and ``or``, in conditional expressions and in chains of comparisons is reached only
+where what stands before says so: it becomes a function, and what ``:=`` assigns there has a slot.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from weft.compiler.frontend.liveness import Liveness, stored_names
+from weft.compiler.frontend.lostwrites import lost_writes
+from weft.compiler.frontend.named import decided
+from weft.compiler.frontend.tree import (
+    arguments_of,
+    b_attribute,
+    b_call,
+    children,
+    place,
+    thunk,
+    tuple_of,
+    var,
+    walk,
+)
+
+__all__ = ["BUILTINS", "Expressions"]
+
+BUILTINS = frozenset(
+    {
+        "range",
+        "print",
+        "min",
+        "max",
+        "len",
+        "int",
+        "float",
+        "bool",
+        "any",
+        "all",
+        "round",
+        "pow",
+        "divmod",
+        "sum",
+        "str",
+        "repr",
+        "ascii",
+        "format",
+    }
+)
+"""Builtins with a meaning of their own on run-time values: ``b.py_<name>``."""
+
+_CLASSES = frozenset({"int", "float", "bool", "str"})
+"""Of these, those that also name a type: only where they are called do they mean anything else."""
+
+_NESTED = 8
+"""Of more terms than that ``and`` and ``or`` are taken by halves."""
+
+_COMPARED: dict[type[ast.cmpop], str] = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}
+"""Comparisons that Python does not let a value overload."""
+
+_TEXTS = frozenset({"format", "join"})
+"""Methods of a literal text that make a text of others."""
+
+
+class Expressions(ast.NodeTransformer):
+    """Stages the expressions of one function."""
+
+    def __init__(
+        self,
+        function: ast.FunctionDef,
+        builtins: frozenset[str],
+        kernel: bool,
+        outer: Expressions | None = None,
+    ) -> None:
+        own = stored_names(function.body).union(arguments_of(function))
+        self.lost = lost_writes(function, kernel)
+        self.function = "" if kernel else function.name
+        self.liveness = Liveness(function)
+        self.carried = self.liveness.names
+        """Variables that are read by the builder: they may be in slots, or not assigned."""
+        self.functions: dict[str, ast.FunctionDef] = {}
+        """The functions in this one and in those in it, by their staged names."""
+        self.numbers = itertools.count(1)
+        if outer is not None:
+            self.carried = self.carried | (outer.carried - own)
+            self.functions, self.numbers = outer.functions, outer.numbers
+        self.names_in_expressions = any(isinstance(n, ast.NamedExpr) for n in walk(function))
+        self.builtins = builtins - own
+        self.depth = 0
+        self.shared: set[str] = set()
+        """Variables that inner functions assign."""
+        self.hidden: list[set[str]] = []
+        self.late = 0
+        """In how many functions made of expressions this stands."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for name in children(type(node)):
+            old = getattr(node, name, None)
+            if type(old) is list:
+                old[:] = [self.visit(v) if isinstance(v, ast.AST) else v for v in old]  # pyright: ignore[reportUnknownVariableType]
+            elif isinstance(old, ast.AST):
+                setattr(node, name, self.visit(old))
+        return node
+
+    def temp(self, stem: str) -> str:
+        """A new name."""
+        return f"__weft_{stem}{next(self.numbers)}"
+
+    # -- expressions --------------------------------------------------------------------------
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load) or any(node.id in names for names in self.hidden):
+            return node
+        if node.id in self.carried:
+            return place(b_call("ld", node, ast.Constant(node.id)), node)
+        if node.id in self.builtins and node.id not in _CLASSES:
+            return place(b_attribute(f"py_{node.id}"), node)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        func = node.func
+        if isinstance(func, ast.Attribute) and func.attr in _TEXTS and _is_text(func.value):
+            node.func = place(b_attribute(f"{func.attr}_text"), func)
+            node.args.insert(0, func.value)
+            func = node.func
+        self.generic_visit(node)
+        if node.func is func and isinstance(func, ast.Name) and func.id in _CLASSES & self.builtins:
+            if not any(func.id in names for names in self.hidden) and func.id not in self.carried:
+                node.func = place(b_attribute(f"py_{func.id}"), func)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        arguments = node.args
+        self.hidden.append({a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)})
+        self.generic_visit(node)
+        self.hidden.pop()
+        return place(b_call("closure", node), node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        name, value = node.target.id, self.visit(node.value)
+        if self.late:
+            return place(b_call("named", var(name), value, ast.Constant(name)), node)
+        if name in self.carried:
+            value = b_call("st", var(name), value, ast.Constant(name))
+            stored = place(ast.NamedExpr(var(name, True), value), node)
+            return place(b_call("ld", stored, ast.Constant(name)), node)
+        return place(ast.NamedExpr(var(name, True), value), node)
+
+    def later(self, visit: Callable[[ast.expr], Any], node: ast.expr) -> Any:
+        """A staged expression of which what stands before decides whether it is reached."""
+        self.late += 1
+        staged = visit(node)
+        self.late -= 1
+        return staged
+
+    def knowing(self, test: ast.expr, holds: bool, value: Any) -> Any:
+        """A staged expression that is reached where the unstaged ``test`` is ``holds``."""
+        names = self.known(test, holds)
+        if names is None:
+            return value
+        return place(ast.Subscript(tuple_of([names, value]), ast.Constant(1), ast.Load()), value)
+
+    def known(self, test: ast.expr, holds: bool) -> ast.expr | None:
+        """What says that a condition has assigned variables where it is ``holds``, if it assigns any."""
+        names = sorted(decided(test, holds)) if self.names_in_expressions else ()
+        return b_call("assigned", *map(var, names)) if names else None
+
+    def _comprehension(self, node: Any) -> ast.expr:
+        names: set[str] = set()
+        for generator in node.generators:
+            names |= {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
+        self.hidden.append(names)
+        self.generic_visit(node)
+        self.hidden.pop()
+        return node
+
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        return self._joined(node, ("and_", "or_"), self.visit)
+
+    def condition(self, node: ast.expr) -> Any:
+        """A staged expression of which only the truth counts."""
+        if isinstance(node, ast.BoolOp):
+            return self._joined(node, ("both", "either"), self.condition)
+        return self.visit(node)
+
+    def _joined(self, node: ast.BoolOp, methods: tuple[str, str], visit: Callable[[ast.expr], Any]) -> Any:
+        """``a and b and c``: later ones only if needed; of many the halves, so that nothing nests deeply."""
+        method = methods[isinstance(node.op, ast.Or)]
+
+        def join(values: list[Any]) -> Any:
+            if len(values) == 1:
+                return values[0]
+            middle = len(values) // 2 if len(values) > _NESTED and not self.names_in_expressions else 1
+            last = thunk(join(values[middle:]))
+            return place(b_call(method, join(values[:middle]), last), node)
+
+        first, *rest = node.values
+        return join([visit(first), *[self.later(visit, v) for v in rest]])
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        if isinstance(node.op, ast.Not):
+            return place(b_call("not_", self.condition(node.operand)), node)
+        self.generic_visit(node)
+        return node
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        value = place(b_call("text", self.visit(node.value), ast.Constant(node.conversion)), node)
+        if isinstance(node.format_spec, ast.JoinedStr):
+            self.generic_visit(node.format_spec)
+        return place(ast.FormattedValue(value, -1, node.format_spec), node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        self.generic_visit(node)
+        return place(b_call("marked", node), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        yes = self.knowing(node.test, True, self.later(self.visit, node.body))
+        no = self.knowing(node.test, False, self.later(self.visit, node.orelse))
+        return place(b_call("if_exp", self.condition(node.test), thunk(yes), thunk(no)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        node.left = self.visit(node.left)
+        first, *rest = node.comparators
+        node.comparators = [self.visit(first), *[self.later(self.visit, c) for c in rest]]
+
+        def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
+            method = _COMPARED.get(type(op))
+            if method is None:
+                return place(ast.Compare(left, [op], [right]), node)
+            if isinstance(right, ast.Set):  # what exists at run time has no hash
+                right = place(tuple_of(right.elts), right)
+            negated = ast.Constant(isinstance(op, (ast.IsNot, ast.NotIn)))
+            return place(b_call(method, left, right, negated), node)
+
+        # a < b < c: each middle operand once, later ones only if needed
+        def link(left: ast.expr, n: int) -> ast.expr:
+            right = node.comparators[n]
+            if n == len(node.ops) - 1:
+                return compare(left, node.ops[n], right)
+            held = self.temp("m")
+            bound = ast.NamedExpr(var(held, True), right)
+            first = compare(left, node.ops[n], bound)
+            return place(b_call("and_", first, thunk(link(var(held), n + 1))), node)
+
+        return link(node.left, 0)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
