@@ -45,6 +45,7 @@ from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.launch.ranges import describe_over
 from weft.layout import Layout, LayoutTensor
+from weft.linalg import inverse, length, mat44, quat, slerp, vec3, vec4
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
 ROOT = Path(__file__).parents[2]
@@ -101,6 +102,15 @@ def simd_loads(x: Pointer[Float32], halves: Pointer[Float16], out: Pointer[Float
         x.store(4 * i, (four > 0.0).select(four, both), mask=iota(Int, 4, i) < n)
         out.scatter(iota(Int, 4, i), x.gather(iota(Int, 4, n, step=i), mask=four > 1.0).reversed())
         out[i] = both.reduce_add() + four.reduce_max() + eight[i % 8]
+
+
+@kernel
+def turned(points: Pointer[Float32], m: mat44, q: quat, n: Int):
+    i = global_idx.x
+    if i < n:
+        at = points.bitcast(vec3)
+        p = slerp(q, quat.identity(), at[i].x).rotate(at[i])
+        at[i] = (inverse(m) @ vec4(p, 1)).xyz / length(p)
 
 
 @kernel
@@ -316,7 +326,7 @@ def own_cases() -> Iterator[Case]:
         "blend-dynamic-over", blend, {n: v.dynamic() for n, v in three.items()}, describe_over(2, (4, 1))
     )
     yield Case("vectorized", vectorized, {"a": square, "out": square})
-    for plain in (reverse, simd_loads, private, talkative, orderings, vector_arguments):
+    for plain in (reverse, simd_loads, private, talkative, orderings, vector_arguments, turned):
         yield Case(plain.__name__, plain)
     for name in "exp log sin cos tanh erf pow atan2 sinh".split():
         for dtype in (Float32, Float64):

@@ -111,7 +111,8 @@ def test_reductions(kind: Any) -> None:
     given = [3, 1, 0, 2] if kind is not Bool else [True, False, True, True]
     v = simd(kind, 4)(*given)
 
-    combine: Any = operator.or_ if kind is Bool else operator.mul
+    functions: Any = operator
+    combine = functions.or_ if kind is Bool else functions.mul
 
     @func
     def reduced(v: Any) -> Any:

@@ -17,7 +17,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 BOTTOM = {"record", "diagnostics", "dtype", "abi"}
 IR = BOTTOM | {"compiler.ir", "targets"}
 SOURCE = IR | {"compiler.source"}
-LIBRARY = {"algorithm", "atomic", "ffi", "gpu", "kernels", "layout", "math", "memory"}
+LIBRARY = {"algorithm", "atomic", "ffi", "gpu", "kernels", "layout", "linalg", "math", "memory"}
 NATIVE = BOTTOM | {
     "compiler.source",
     "foreign",

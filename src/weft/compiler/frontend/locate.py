@@ -99,8 +99,10 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
     chain = _chain(users)
     if not isinstance(error, WeftError):
         deepest = frames[-1].tb_frame if frames else None
-        if deepest is not None and deepest.f_code.co_filename == pybuiltins.__file__:
-            deepest = frame  # a builtin is called right there
+        if deepest is not None and (
+            deepest.f_code.co_filename == pybuiltins.__file__ or deepest.f_code.co_name == "__getattr__"
+        ):
+            deepest = frame  # a builtin is called right there, an attribute asked for
         inside = (
             deepest is not None and is_internal(deepest.f_code.co_filename) and not is_staged(deepest.f_code)
         )

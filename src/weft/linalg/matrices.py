@@ -1,0 +1,262 @@
+"""Matrices of a few numbers: ``Matrix[Float32, 3, 3]``, which is ``mat33``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar, cast
+
+from weft.diagnostics import INDEX, LEFT, RIGHT, refuse
+from weft.dtype import as_dtype
+from weft.lang.number import Number, NumberLike, number_class
+from weft.linalg.parts import Parts, arguments, made, numbers, picked, summed
+from weft.linalg.vectors import SUFFIXES, Vector
+
+__all__ = ["Matrix", "determinant", "diag", "inverse", "trace", "transpose"]
+
+T = TypeVar("T", bound=Number)
+R = TypeVar("R", bound=int)
+C = TypeVar("C", bound=int)
+_MOST = 9
+_INVERTED = 4
+
+
+class Matrix(Parts, Generic[T, R, C]):
+    """Numbers of type ``T`` in rows and columns, a value: ``mat33`` is ``Matrix[Float32, 3, 3]``.
+
+    ``a @ b`` is the product, of two matrices or of a matrix and a vector. ``+``, ``-`` and a number times or
+    divided into a matrix work number by number; ``*`` of two is refused: systems disagree.
+    ``m[i, j]`` is a number, ``m[i]`` a row. In memory the rows lie one after the other, as NumPy's.
+
+    Args:
+        parts: the numbers, row by row, also in sequences and arrays of NumPy; or none, for zeros. Of vectors
+            make one by ``from_rows`` or ``from_columns``.
+
+    Raises:
+        CompileError: they are not as many, or of a type that does not become ``T`` by itself.
+
+    Example:
+        >>> from weft.linalg import inverse, mat22, vec2
+        >>> m = mat22(1, 2, 3, 4)
+        >>> m @ vec2(1, 1), m @ m, m[0, 1], m[1]
+        (vec2(3.0, 7.0), mat22(7.0, 10.0, 15.0, 22.0), Float32(2.0), vec2(3.0, 4.0))
+        >>> inverse(m)
+        mat22(-2.0, 1.0, 1.5, -0.5)
+    """
+
+    shape: ClassVar[tuple[int, int]]
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            """The class for a type, a number of rows and one of columns."""
+            found = arguments(cls, item)
+            if not isinstance(found, tuple):
+                return found
+            element, *shape = found
+            if len(shape) != 2 or not all(type(n) is int and 1 <= n <= _MOST for n in shape):
+                refuse(
+                    "simd",
+                    f"a Matrix has a type, rows and columns, from 1 to {_MOST}, not {tuple(shape)}",
+                    hint="write Matrix[Float32, 3, 3], say",
+                )
+            element, (rows, columns) = number_class(as_dtype(element)), shape
+            names = tuple(f"m{i}{j}" for i in range(rows) for j in range(columns))
+            found = made(Matrix, _short(element, rows, columns), element, names)
+            found.shape = rows, columns
+            return found
+
+    def __init__(self, *parts: Any) -> None:
+        cls = type(self)
+        if any(isinstance(part, Parts) for part in parts):
+            refuse(
+                "conversion",
+                "a matrix of vectors has them as rows or as columns, and this does not say which",
+                hint=f"write {cls.__name__}.from_rows(...) or {cls.__name__}.from_columns(...)",
+            )
+        hint = f"give them row by row, or write {cls.__name__}.identity()"
+        parts = parts or (0,) * len(cls.names)
+        for name, part in zip(cls.names, numbers(cls, parts, hint), strict=True):
+            setattr(self, name, part)
+
+    @classmethod
+    def again(cls, element: Any) -> Any:
+        """The class of as many numbers of another type."""
+        return cls if element is cls.element else cast("Any", Matrix)[element, *cls.shape]
+
+    @classmethod
+    def identity(cls) -> Self:
+        """Ones from corner to corner, and zeros."""
+        return cls(*[int(i == j) for i in range(cls.shape[0]) for j in range(cls.shape[1])])
+
+    @classmethod
+    def from_rows(cls, *rows: Vector[T, Any]) -> Self:
+        """The matrix with these vectors as its rows."""
+        return cls(*[part for row in rows for part in row])
+
+    @classmethod
+    def from_columns(cls, *columns: Vector[T, Any]) -> Self:
+        """The matrix with these vectors as its columns."""
+        return cls(*[part for row in zip(*columns, strict=True) for part in row])
+
+    def __getitem__(self, index: Any) -> Any:
+        columns = self.shape[1]
+        parts = self.parts()
+        if isinstance(index, tuple):
+            where = cast("tuple[Any, ...]", index)
+            if len(where) != 2:
+                message = f"a matrix has two indices, not {len(where)}"
+                refuse("rank", message, hint="write m[i, j], or m[i] for a row", part=INDEX)
+            row = [picked(parts[j::columns], where[0]) for j in range(columns)]
+            return picked(row, where[1])
+        return self._vector([picked(parts[j::columns], index) for j in range(columns)])
+
+    def _vector(self, parts: Sequence[Any]) -> Any:
+        return cast("Any", Vector)[type(self).element, len(parts)].of(parts)
+
+    def row(self, i: NumberLike) -> Any:
+        """A row as a vector, as ``m[i]``."""
+        return self[i]
+
+    def column(self, j: NumberLike) -> Any:
+        """A column as a vector."""
+        return transpose(self)[j]
+
+    def insert(self, index: tuple[int, int], value: NumberLike) -> Self:
+        """The matrix with one number replaced."""
+        _ = self[index]
+        name = type(self).names[index[0] % self.shape[0] * self.shape[1] + index[1] % self.shape[1]]
+        return self.of([value if own == name else getattr(self, own) for own in type(self).names])
+
+    def __mul__(self, other: NumberLike) -> Self:
+        if isinstance(other, Parts):
+            _no_product()
+        return self._each(other, "mul")
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Matrix):
+            right = cast("Matrix[Any, Any, Any]", other)
+            self._meets(right.shape[0], right)
+            columns = [right.parts()[j :: right.shape[1]] for j in range(right.shape[1])]
+            parts = [_dot(row, column) for row in self._rows() for column in columns]
+            return cast("Any", Matrix)[type(self).element, self.shape[0], right.shape[1]].of(parts)
+        if isinstance(other, Vector):
+            vector = cast("Vector[Any, Any]", other)
+            self._meets(len(vector), vector)
+            return self._vector([_dot(row, vector.parts()) for row in self._rows()])
+        return NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return transpose(self) @ other if isinstance(other, Vector) else NotImplemented
+
+    def _rows(self) -> list[Any]:
+        parts, columns = self.parts(), self.shape[1]
+        return [parts[i * columns : (i + 1) * columns] for i in range(self.shape[0])]
+
+    def _meets(self, size: int, other: object) -> None:
+        if size != self.shape[1]:
+            message = f"`@` meets {type(self).__name__} and {type(other).__name__}"
+            hint = f"what stands right of it has to have {self.shape[1]} rows"
+            refuse("operand", message, hint=hint)
+
+
+def _no_product() -> NoReturn:
+    refuse(
+        "operator",
+        "`*` of matrices is the product in some systems and number by number in others",
+        hint=f"write {LEFT} @ {RIGHT} for the product, or a.map(lambda p, q: p * q, b)",
+    )
+
+
+def _dot(row: Sequence[Any], column: Sequence[Any]) -> Any:
+    return summed([p * q for p, q in zip(row, column, strict=True)])
+
+
+def _short(element: type[Number], rows: int, columns: int) -> str:
+    suffix = SUFFIXES.get(element.dtype.name)
+    if suffix is None or rows != columns or not 2 <= rows <= 4:
+        return f"Matrix[{element.__name__}, {rows}, {columns}]"
+    return f"mat{rows}{columns}{suffix}"
+
+
+def _square(what: str, m: Matrix[Any, Any, Any]) -> int:
+    rows, columns = m.shape
+    if rows != columns or rows > _INVERTED:
+        refuse(
+            "operand",
+            f"{what} is of square matrices of up to {_INVERTED} rows, not of {type(m).__name__}",
+            hint="larger systems are work for a library of linear algebra",
+        )
+    return rows
+
+
+def transpose(m: Matrix[T, R, C]) -> Matrix[T, C, R]:
+    """Rows as columns.
+
+    >>> from weft.linalg import mat22
+    >>> transpose(mat22(1, 2, 3, 4))
+    mat22(1.0, 3.0, 2.0, 4.0)
+    """
+    rows, columns = m.shape
+    parts = m.parts()
+    return cast("Any", Matrix)[type(m).element, columns, rows].of(
+        [p for j in range(columns) for p in parts[j::columns]]
+    )
+
+
+def trace(m: Matrix[T, R, R]) -> T:
+    """The sum from corner to corner."""
+    return summed([m[n, n] for n in range(_square("trace", m))])
+
+
+def diag(v: Vector[T, Any]) -> Any:
+    """The square matrix with a vector's numbers from corner to corner."""
+    size = len(v)
+    parts = [v[i] if i == j else v[i] * 0 for i in range(size) for j in range(size)]
+    return cast("Any", Matrix)[type(v).element, size, size].of(parts)
+
+
+def _minors(m: Matrix[Any, Any, Any]) -> Any:
+    """The determinant of the numbers in some rows and columns, each computed once."""
+
+    @functools.cache
+    def minor(rows: tuple[int, ...], columns: tuple[int, ...]) -> Any:
+        if not rows:
+            return 1
+        first, *rest = rows
+        found: Any = None
+        for n, j in enumerate(columns):
+            others = columns[:n] + columns[n + 1 :]
+            term = m[first, j] * minor(tuple(rest), others) if rest else m[first, j]
+            found = term if found is None else found - term if n % 2 else found + term
+        return found
+
+    return minor
+
+
+def determinant(m: Matrix[T, R, R]) -> T:
+    """The determinant, of up to 4 rows.
+
+    >>> from weft.linalg import mat22
+    >>> determinant(mat22(1, 2, 3, 4))
+    Float32(-2.0)
+    """
+    each = tuple(range(_square("determinant", m)))
+    return _minors(m)(each, each)
+
+
+def inverse(m: Matrix[T, R, R]) -> Matrix[T, R, R]:
+    """The inverse, of up to 4 rows, by its cofactors; of a singular matrix, infinities and nan.
+
+    >>> from weft.linalg import mat22
+    >>> inverse(mat22(4, 2, 2, 2))
+    mat22(0.5, -0.5, -0.5, 1.0)
+    """
+    size = _square("inverse", m)
+    each, minor = tuple(range(size)), _minors(m)
+    whole = minor(each, each)
+    parts: list[Any] = []
+    for i in each:
+        for j in each:
+            part = minor(each[:j] + each[j + 1 :], each[:i] + each[i + 1 :])
+            parts.append((-part if (i + j) % 2 else part) / whole)
+    return m.of(parts)

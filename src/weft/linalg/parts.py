@@ -1,0 +1,196 @@
+"""What vectors, matrices and quaternions share: a struct of equal numbers, made for each type and size."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from types import GenericAlias
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
+
+from weft.diagnostics import INDEX, VALUE, refuse
+from weft.dtype import DTypeLike, as_dtype
+from weft.lang import struct
+from weft.lang.hints import kind_of
+from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.python_number import python_number
+from weft.math import sqrt
+
+__all__ = ["Parts", "arguments", "made", "norm", "same_kind"]
+
+P = TypeVar("P", bound="Parts")
+_SIGNS = {"mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "add": "+", "sub": "-"}
+
+
+class Parts:
+    """Numbers of one type with names, each a field of a struct; a value, as all structs are."""
+
+    names: ClassVar[tuple[str, ...]]
+    element: ClassVar[type[Number]]
+
+    @classmethod
+    def again(cls, element: Any) -> type[Self]:
+        """The class of as many numbers of another type."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, parts: Sequence[Any]) -> Self:
+        """The value of these numbers, in the type that they have: of literals alone, ours."""
+        numbers = [part for part in parts if isinstance(part, Number)]
+        kind = cls.again(number_class(numbers[0].dtype)) if numbers else cls
+        value = object.__new__(kind)
+        for name, part in zip(kind.names, parts, strict=True):
+            setattr(value, name, part)
+        return value
+
+    def parts(self) -> tuple[Any, ...]:
+        """The numbers, in order."""
+        return tuple([getattr(self, name) for name in self.names])
+
+    def map(self, function: Callable[..., Any], *others: Any) -> Self:
+        """``function`` of each number, and of those of others like it."""
+        return self.of(list(map(function, self.parts(), *[other.parts() for other in others])))
+
+    def cast(self, to: DTypeLike) -> Self:
+        """The same with numbers of another type, each converted as ``cast`` does."""
+        return self.of([part.cast(as_dtype(to)) for part in self.parts()])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts())
+
+    def __repr__(self) -> str:
+        shown = [
+            repr(p.value) if isinstance(p, Number) and "run time" not in repr(p) else "..." for p in self
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _each(self, other: Any, operator: str, swapped: bool = False) -> Any:
+        """An operator, number by number; of two scalars' kind one for all."""
+        if not isinstance(other, Parts):
+            if not isinstance(python_number(other), (Number, bool, int, float)):
+                return NotImplemented
+            others: tuple[Any, ...] = (other,) * len(self.names)
+        else:
+            if other.names != self.names:
+                sign = _SIGNS[operator]
+                refuse(
+                    "operand",
+                    f"`{sign}` meets {type(self).__name__} and {type(other).__name__}",
+                    hint="both have to be of one shape",
+                )
+            others = other.parts()
+        import operator as operators
+
+        function: Callable[[Any, Any], Any] = getattr(operators, operator)
+        pairs = zip(self.parts(), others, strict=True)
+        return self.of([function(o, p) if swapped else function(p, o) for p, o in pairs])
+
+    def __neg__(self) -> Self:
+        return self.of([-part for part in self.parts()])
+
+    def __pos__(self) -> Self:
+        return self
+
+    def __add__(self, other: Any) -> Self:
+        return self._each(other, "add") if isinstance(other, Parts) else cast("Any", NotImplemented)
+
+    def __sub__(self, other: Any) -> Self:
+        return self._each(other, "sub") if isinstance(other, Parts) else cast("Any", NotImplemented)
+
+    def __truediv__(self, other: Any) -> Self:
+        return cast("Any", NotImplemented) if isinstance(other, Parts) else self._each(other, "truediv")
+
+    def __rmul__(self, other: NumberLike) -> Self:
+        return self._each(other, "mul", swapped=True)
+
+
+def arguments(cls: Any, given: Any) -> tuple[Any, ...] | GenericAlias:
+    """What stands in brackets, a type of numbers and sizes; of a type not known yet, its annotation."""
+    items = cast("tuple[Any, ...]", given if type(given) is tuple else (given,))
+    found = [get_args(item)[0] if get_origin(item) is Literal else item for item in items]
+    if any(item is Any or isinstance(item, TypeVar) for item in found):
+        return GenericAlias(cls, tuple(found))
+    return tuple([int(item) if isinstance(item, Number) else item for item in found])
+
+
+@functools.cache
+def made(base: type[P], name: str, element: type[Number], names: tuple[str, ...]) -> type[P]:
+    """The struct with these fields whose methods ``base`` has."""
+    members: dict[str, Any] = {
+        "__module__": base.__module__,
+        "__doc__": base.__doc__,
+        "__annotations__": dict.fromkeys(names, element),
+        "__init__": base.__dict__["__init__"],
+        "__repr__": Parts.__repr__,
+        "names": names,
+        "element": element,
+    }
+    return cast("type[P]", struct(type(name, (base,), members)))
+
+
+def numbers(cls: type[Any], given: Sequence[Any], hint: str) -> list[Any]:
+    """The arguments of a constructor as a flat list of as many numbers as ``cls`` has."""
+    found: list[Any] = []
+
+    def take(value: Any) -> None:
+        value = python_number(value)
+        if isinstance(value, Number) and value.lanes > 1:
+            found.extend([value[n] for n in range(value.lanes)])
+        elif isinstance(value, (Number, bool, int, float)):
+            found.append(value)
+        elif isinstance(value, (tuple, list)) or hasattr(value, "tolist"):
+            for item in cast("Sequence[Any]", value):
+                take(item)
+        elif isinstance(value, Parts):
+            found.extend(value.parts())
+        else:
+            refuse("conversion", f"{cls.__name__} is made of numbers, not of {kind_of(value)}", hint=hint)
+
+    for value in given:
+        take(value)
+    if len(found) != len(cls.names):
+        message = f"{cls.__name__} is made of {len(cls.names)} numbers, not of {len(found)}"
+        refuse("conversion", message, hint=hint)
+    return found
+
+
+def picked(parts: Sequence[Any], index: Any) -> Any:
+    """One of several numbers by its place, which may be known at run time only, and then is not checked."""
+    index = python_number(index)
+    if isinstance(index, Number) and index.dtype.is_integer and index.lanes == 1:
+        if not hasattr(index.value, "owner"):
+            return picked(parts, int(index))
+        found = parts[0]
+        for n, part in enumerate(parts[1:], 1):
+            found = (index == n).select(part, found)
+        return found
+    if not isinstance(index, int) or isinstance(index, bool):
+        refuse(
+            "index", f"an index must be an integer, not {kind_of(index)}", hint="write an integer", part=INDEX
+        )
+    if not -len(parts) <= index < len(parts):
+        refuse(
+            "bounds",
+            f"there is no place {index}: there are {len(parts)}",
+            hint=f"count from 0 to {len(parts) - 1}",
+            part=INDEX,
+        )
+    return parts[index]
+
+
+def norm(x: Parts) -> Any:
+    """The root of the sum of the squares: of a vector or a quaternion its length, of a matrix Frobenius's."""
+    return sqrt(summed([part * part for part in x]))
+
+
+def summed(terms: Sequence[Any]) -> Any:
+    """The sum, first to last."""
+    return functools.reduce(lambda a, c: a + c, terms)
+
+
+def same_kind(what: str, a: Any, c: Any) -> None:
+    """Refuse what are not two of one kind and size."""
+    if isinstance(a, Parts) and isinstance(c, Parts) and a.names == c.names:
+        return
+    shown = " and ".join(type(x).__name__ if isinstance(x, Parts) else kind_of(x) for x in (a, c))
+    message = f"{what} takes two vectors of one size, not {shown}"
+    refuse("operand", message, hint=f"write {what}(a, b) for a and b like vec3", part=VALUE)

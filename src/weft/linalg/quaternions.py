@@ -1,0 +1,128 @@
+"""Quaternions: turns in space."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+
+from weft.dtype import as_dtype
+from weft.lang.number import Number, NumberLike, number_class
+from weft.linalg.matrices import Matrix
+from weft.linalg.parts import Parts, arguments, made, numbers
+from weft.linalg.vectors import SUFFIXES, Vector, cross, dot, normalize
+from weft.math import acos, cos, sin
+
+__all__ = ["Quaternion", "slerp"]
+
+T = TypeVar("T", bound=Number)
+
+
+class Quaternion(Parts, Generic[T]):
+    """``x i + y j + z k + w``, a value like a number: ``Quaternion[Float32]`` is ``quat``.
+
+    ``p * q`` turns by ``q`` first, then by ``p``. Turns are quaternions of norm 1: ``from_axis_angle``,
+    ``normalize``.
+
+    Args:
+        parts: ``x``, ``y``, ``z`` and ``w``, the real part last; or none, for the turn by nothing.
+
+    Example:
+        >>> import math
+        >>> from weft.linalg import quatd, vec3d
+        >>> turn = quatd.from_axis_angle(vec3d(0, 0, 1), math.pi / 2)
+        >>> [f"{float(part):.3f}" for part in turn.rotate(vec3d(1, 2, 1))]
+        ['-2.000', '1.000', '1.000']
+    """
+
+    if TYPE_CHECKING:
+        x: T
+        y: T
+        z: T
+        w: T
+    else:
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            """The class for a type."""
+            found = arguments(cls, item)
+            if not isinstance(found, tuple):
+                return found
+            element = number_class(as_dtype(found[0]))
+            suffix = SUFFIXES.get(element.dtype.name)
+            name = f"Quaternion[{element.__name__}]" if suffix is None else f"quat{suffix}"
+            return made(Quaternion, name, element, ("x", "y", "z", "w"))
+
+    def __init__(self, *parts: Any) -> None:
+        cls = type(self)
+        given = numbers(cls, parts or (0, 0, 0, 1), f"write {cls.__name__}(x, y, z, w)")
+        for name, part in zip(cls.names, given, strict=True):
+            setattr(self, name, part)
+
+    @classmethod
+    def again(cls, element: Any) -> Any:
+        """The class of as many numbers of another type."""
+        return cls if element is cls.element else cast("Any", Quaternion)[element]
+
+    @classmethod
+    def identity(cls) -> Self:
+        """The turn by nothing."""
+        return cls()
+
+    @classmethod
+    def from_axis_angle(cls, axis: Vector[T, Any], angle: NumberLike) -> Self:
+        """The turn about an axis of length 1 by an angle in radians, by the right hand."""
+        half = cls.element(angle) / 2 if not isinstance(angle, Number) else angle / 2
+        return cls(axis * sin(cast("Any", half)), cos(cast("Any", half)))
+
+    @property
+    def vector(self) -> Any:
+        """``x``, ``y`` and ``z``."""
+        return cast("Any", Vector)[type(self).element, 3](self.x, self.y, self.z)
+
+    def conjugate(self) -> Self:
+        """The other sign for x, y and z: of a turn, the turn back."""
+        return self.of([-self.x, -self.y, -self.z, self.w])
+
+    def inverse(self) -> Self:
+        """What gives 1 if multiplied with this one."""
+        return self.conjugate() / dot(cast("Any", self), cast("Any", self))
+
+    def __mul__(self, other: Self | NumberLike) -> Self:
+        if not isinstance(other, Quaternion):
+            return self._each(other, "mul")
+        p, q = cast("Any", self), cast("Any", other)
+        u, v = p.vector, q.vector
+        return self.of([*(p.w * v + q.w * u + cross(u, v)), p.w * q.w - dot(u, v)])
+
+    def rotate(self, v: Vector[T, Any]) -> Any:
+        """A vector of three numbers, turned."""
+        u = self.vector
+        t = 2 * cross(u, v)
+        return v + cast("Any", self.w) * t + cross(u, t)
+
+    def to_matrix(self) -> Any:
+        """The matrix of three rows that turns likewise."""
+        x, y, z, w = self
+        return cast("Any", Matrix)[type(self).element, 3, 3].of(
+            [
+                *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+                *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+                *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+            ]
+        )
+
+
+def slerp(a: Quaternion[T], b: Quaternion[T], t: NumberLike) -> Quaternion[T]:
+    """The turn between two, of norm 1, on the shorter way: ``a`` at ``t`` = 0, ``b`` at 1.
+
+    Where they nearly agree it goes straight, as the arc is no longer to be told from that.
+    """
+    p, q = cast("Any", a), cast("Any", b)
+    cosine = dot(p, q)
+    q = q.of([(cosine < 0).select(-part, part) for part in q])
+    cosine = abs(cosine)
+    near = cosine > 0.9995
+    angle = acos(near.select(cosine * 0, cosine))
+    scale = sin(angle)
+    t = type(a).element(t) if not isinstance(t, Number) else t
+    from_a = near.select(1 - t, sin((1 - t) * angle) / scale)
+    from_b = near.select(t, sin(t * angle) / scale)
+    return normalize(from_a * p + from_b * q)

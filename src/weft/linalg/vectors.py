@@ -1,0 +1,211 @@
+"""Vectors of a few numbers: ``Vector[Float32, 3]``, which is ``vec3``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+
+from weft.diagnostics import refuse
+from weft.dtype import as_dtype
+from weft.lang.number import Number, NumberLike, number_class
+from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, same_kind, summed
+
+__all__ = ["Vector", "cross", "distance", "dot", "length", "normalize", "outer", "reflect"]
+
+T = TypeVar("T", bound=Number)
+N = TypeVar("N", bound=int)
+_NAMES = "xyzw"
+_MOST = 16
+
+
+class Vector(Parts, Generic[T, N]):
+    """``n`` numbers of type ``T``, a value like a number: ``Vector[Float32, 3]`` is ``vec3``.
+
+    Operators work number by number, also with one number for all. The numbers are fields ``x``, ``y``, ``z``,
+    ``w`` (``e0``, ``e1``, ... of more than four), ``v[i]``; some of them are a vector: ``v.xy``, ``v.zyx``.
+    In memory they lie one after the other, aligned as one of them: a ``vec3`` takes 12 bytes.
+
+    Args:
+        parts: the numbers, also in vectors, SIMD values and sequences; one for all; or none, for zeros.
+
+    Raises:
+        CompileError: they are not as many, or of a type that does not become ``T`` by itself.
+
+    Example:
+        >>> from weft import Float32, func
+        >>> from weft.linalg import dot, vec2, vec3, vec4
+        >>> v = vec3(1, 2, 3)
+        >>> 2 * v - v.zyx, vec4(v.xy, 0, 1), v[2]
+        (vec3(-1.0, 2.0, 5.0), vec4(1.0, 2.0, 0.0, 1.0), Float32(3.0))
+        >>> @func
+        ... def height(p: vec3, normal: vec3) -> Float32:
+        ...     return dot(p, normal)
+        >>> height(v, vec3(0, 0, 1))
+        3.0
+    """
+
+    if TYPE_CHECKING:
+        x: T
+        y: T
+        z: T
+        w: T
+    else:
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            """The class for a type and a size."""
+            found = arguments(cls, item)
+            if not isinstance(found, tuple):
+                return found
+            element, size = found if len(found) == 2 else (found[0], None)
+            if type(size) is not int or not 1 <= size <= _MOST:
+                hint = "write Vector[Float32, 3], say"
+                refuse("simd", f"a Vector has a type and a size from 1 to {_MOST}, not {size!r}", hint=hint)
+            element = number_class(as_dtype(element))
+            names = tuple(_NAMES[:size]) if size <= len(_NAMES) else tuple(f"e{n}" for n in range(size))
+            return made(Vector, _short(element, size), element, names)
+
+    def __init__(self, *parts: Any) -> None:
+        cls = type(self)
+        if not parts:
+            parts = (0,)
+        if len(parts) == 1 and (not isinstance(parts[0], Number) or parts[0].lanes == 1):
+            if isinstance(parts[0], (Number, int, float)):
+                parts *= len(cls.names)
+        hint = f"write {cls.__name__}({', '.join(cls.names)}), or one number for all"
+        for name, part in zip(cls.names, numbers(cls, parts, hint), strict=True):
+            setattr(self, name, part)
+
+    @classmethod
+    def again(cls, element: Any) -> Any:
+        """The class of as many numbers of another type."""
+        return cls if element is cls.element else cast("Any", Vector)[element, len(cls.names)]
+
+    def __getattr__(self, name: str) -> Any:
+        """``v.zyx``: some of the numbers as a vector."""
+        names = type(self).names
+        if len(name) < 2 or not all(part in names for part in name):
+            return object.__getattribute__(self, name)  # which says that there is none
+        return cast("Any", Vector)[type(self).element, len(name)](*[getattr(self, part) for part in name])
+
+    def __getitem__(self, index: NumberLike) -> T:
+        return picked(self.parts(), index)
+
+    def __len__(self) -> int:
+        return len(type(self).names)
+
+    def insert(self, index: int, value: NumberLike) -> Self:
+        """The vector with one number replaced."""
+        picked(self.parts(), index)
+        name = type(self).names[index]
+        return self.of([value if own == name else getattr(self, own) for own in type(self).names])
+
+    def __add__(self, other: Any) -> Self:
+        return self._each(other, "add")
+
+    def __radd__(self, other: NumberLike) -> Self:
+        return self._each(other, "add", swapped=True)
+
+    def __sub__(self, other: Any) -> Self:
+        return self._each(other, "sub")
+
+    def __rsub__(self, other: NumberLike) -> Self:
+        return self._each(other, "sub", swapped=True)
+
+    def __mul__(self, other: Self | NumberLike) -> Self:
+        return self._each(other, "mul")
+
+    def __truediv__(self, other: Self | NumberLike) -> Self:
+        return self._each(other, "truediv")
+
+    def __rtruediv__(self, other: NumberLike) -> Self:
+        return self._each(other, "truediv", swapped=True)
+
+    def __floordiv__(self, other: Self | NumberLike) -> Self:
+        return self._each(other, "floordiv")
+
+    def __mod__(self, other: Self | NumberLike) -> Self:
+        return self._each(other, "mod")
+
+    def __abs__(self) -> Self:
+        return self.map(abs)
+
+    def __matmul__(self, other: Any) -> Any:
+        return dot(self, cast("Any", other)) if isinstance(other, Vector) else NotImplemented
+
+
+SUFFIXES = {"float32": "", "float64": "d", "float16": "h", "int32": "i", "uint32": "u"}
+
+
+def _short(element: type[Number], size: int) -> str:
+    suffix = SUFFIXES.get(element.dtype.name)
+    if suffix is None or not 2 <= size <= 4:
+        return f"Vector[{element.__name__}, {size}]"
+    return f"vec{size}{suffix}"
+
+
+V = TypeVar("V", bound=Vector[Any, Any])
+
+
+def dot(a: Vector[T, N], b: Vector[T, N]) -> T:
+    """The sum of the products, as ``a @ b``; also of quaternions.
+
+    >>> from weft.linalg import vec3
+    >>> dot(vec3(1, 2, 3), vec3(4, 5, 6))
+    Float32(32.0)
+    """
+    same_kind("dot", a, b)
+    return summed([p * q for p, q in zip(a, b, strict=True)])
+
+
+def cross(a: V, b: V) -> V:
+    """The vector that stands upright on two of three numbers; of two numbers its length, with a sign.
+
+    >>> from weft.linalg import vec3
+    >>> cross(vec3(1, 0, 0), vec3(0, 1, 0))
+    vec3(0.0, 0.0, 1.0)
+    """
+    same_kind("cross", a, b)
+    if len(a) == 2:
+        return a.x * b.y - a.y * b.x
+    if len(a) != 3:
+        refuse(
+            "operand", f"cross is of vectors of 2 or 3 numbers, not of {len(a)}", hint="take a part: v.xyz"
+        )
+    return a.of([a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x])
+
+
+def length(v: Vector[T, N]) -> T:
+    """The Euclidean length of a vector, as ``norm``.
+
+    >>> from weft.linalg import vec2
+    >>> length(vec2(3, 4))
+    Float32(5.0)
+    """
+    return norm(v)
+
+
+def distance(a: Vector[T, N], b: Vector[T, N]) -> T:
+    """The length of ``a - b``."""
+    return norm(cast("Any", a) - b)
+
+
+def normalize(x: V) -> V:
+    """A vector or a quaternion divided by its norm; of zeros, nan, as NumPy gives.
+
+    >>> from weft.linalg import vec2
+    >>> normalize(vec2(0, 4))
+    vec2(0.0, 1.0)
+    """
+    return x / norm(x)
+
+
+def reflect(v: V, normal: V) -> V:
+    """``v`` thrown back by a surface with this unit normal."""
+    return v - 2 * dot(v, normal) * normal
+
+
+def outer(a: Vector[T, Any], b: Vector[T, Any]) -> Any:
+    """The matrix of all products ``a[i] * b[j]``."""
+    from weft.linalg.matrices import Matrix
+
+    parts = [p * q for p in a for q in b]
+    return cast("Any", Matrix)[type(a).element, len(a), len(b)].of(parts)

@@ -1,0 +1,265 @@
+"""Small vectors, matrices and quaternions against NumPy: on the host, on the CPU and on GPUs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from weft import Float32, Float64, Int, Int32, Pointer, func, kernel
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+from weft.linalg import (
+    Matrix,
+    Quaternion,
+    Vector,
+    cross,
+    determinant,
+    diag,
+    distance,
+    dot,
+    inverse,
+    length,
+    mat22,
+    mat33,
+    mat33d,
+    mat44,
+    mat44d,
+    norm,
+    normalize,
+    outer,
+    quat,
+    quatd,
+    reflect,
+    slerp,
+    trace,
+    transpose,
+    vec2,
+    vec3,
+    vec3d,
+    vec3h,
+    vec3i,
+    vec4,
+)
+
+Array = npt.NDArray[Any]
+_vector: Any = Vector
+_matrix: Any = Matrix
+GIVEN = np.random.default_rng(7).uniform(-2, 2, 40)
+
+
+def flat(value: Any) -> list[Any]:
+    """The numbers of a vector or matrix, or a number."""
+    return list(value.parts()) if hasattr(value, "parts") else [value]
+
+
+def run(device: DeviceContext, kind: Any, compute: Callable[..., Any], given: Array, count: int) -> Array:
+    """``compute(pointer)`` on a device: all the numbers that it gives."""
+
+    def store(x: Pointer[Any], out: Pointer[Any]) -> None:
+        for n, part in enumerate(flat(compute(x))):
+            out[n] = part
+
+    store.__annotations__ |= dict.fromkeys(("x", "out"), cast("Any", Pointer)[kind])
+    x, out = device.enqueue_create_buffer(kind, given.size), device.enqueue_create_buffer(kind, count)
+    device.enqueue_copy(dst=x, src=given.astype(kind.dtype.name))
+    device.enqueue_function(kernel(store), x, out, grid_dim=1, block_dim=1)
+    with out.map_to_host() as host:
+        return np.array(host)
+
+
+def at(x: Any, start: int, count: int) -> list[Any]:
+    """Numbers in a row, of memory, or of a list on the host."""
+    return [x[n] for n in range(start, start + count)]
+
+
+def v(x: Any, start: int, size: int, kind: Any) -> Any:
+    return _vector[kind, size](*at(x, start, size))
+
+
+def m(x: Any, start: int, rows: int, columns: int, kind: Any) -> Any:
+    return _matrix[kind, rows, columns](*at(x, start, rows * columns))
+
+
+G = GIVEN
+VECTORS: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
+    "sums": (
+        lambda x, k: (2 * v(x, 0, 3, k) - v(x, 3, 3, k) / 4 + 1) * v(x, 6, 3, k) + 3 / v(x, 9, 3, k),
+        (2 * G[:3] - G[3:6] / 4 + 1) * G[6:9] + 3 / G[9:12],
+    ),
+    "by a number": (lambda x, k: x[9] * v(x, 0, 4, k) - x[8], G[9] * G[:4] - G[8]),
+    "swizzle": (lambda x, k: v(x, 0, 4, k).wzyx + v(x, 4, 3, k).xxyz, G[3::-1] + G[[4, 4, 5, 6]]),
+    "parts": (lambda x, k: _vector[k, 4](v(x, 0, 2, k), x[5], v(x, 7, 2, k).y), G[[0, 1, 5, 8]]),
+    "dot": (lambda x, k: dot(v(x, 0, 4, k), v(x, 4, 4, k)), G[:4] @ G[4:8]),
+    "cross": (lambda x, k: cross(v(x, 0, 3, k), v(x, 3, 3, k)), np.cross(G[:3], G[3:6])),
+    "cross of two": (lambda x, k: cross(v(x, 0, 2, k), v(x, 2, 2, k)), G[0] * G[3] - G[1] * G[2]),
+    "length": (lambda x, k: length(v(x, 0, 3, k)), np.linalg.norm(G[:3])),
+    "distance": (lambda x, k: distance(v(x, 0, 3, k), v(x, 3, 3, k)), np.linalg.norm(G[:3] - G[3:6])),
+    "normalize": (lambda x, k: normalize(v(x, 0, 4, k)), G[:4] / np.linalg.norm(G[:4])),
+    "reflect": (
+        lambda x, k: reflect(v(x, 0, 3, k), v(x, 3, 3, k)),
+        G[:3] - 2 * (G[:3] @ G[3:6]) * G[3:6],
+    ),
+    "outer": (lambda x, k: outer(v(x, 0, 2, k), v(x, 2, 3, k)), np.outer(G[:2], G[2:5])),
+    "abs": (lambda x, k: abs(-v(x, 0, 4, k)), np.abs(G[:4])),
+    "insert": (lambda x, k: v(x, 0, 3, k).insert(1, x[9]), np.r_[G[0], G[9], G[2]]),
+    "wide": (lambda x, k: v(x, 0, 7, k) @ v(x, 7, 7, k), G[:7] @ G[7:14]),
+}
+M22, M33, M44 = G[:4].reshape(2, 2), G[:9].reshape(3, 3), G[:16].reshape(4, 4)
+MATRICES: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
+    "product": (
+        lambda x, k: m(x, 0, 2, 3, k) @ m(x, 6, 3, 4, k),
+        G[:6].reshape(2, 3) @ G[6:18].reshape(3, 4),
+    ),
+    "of a vector": (lambda x, k: m(x, 0, 4, 4, k) @ v(x, 16, 4, k), M44 @ G[16:20]),
+    "by a vector": (lambda x, k: v(x, 16, 2, k) @ m(x, 0, 2, 3, k), G[16:18] @ G[:6].reshape(2, 3)),
+    "sums": (
+        lambda x, k: 2 * m(x, 0, 3, 3, k) - m(x, 9, 3, 3, k) / x[20],
+        2 * M33 - G[9:18].reshape(3, 3) / G[20],
+    ),
+    "transpose": (lambda x, k: transpose(m(x, 0, 2, 3, k)), G[:6].reshape(2, 3).T),
+    "row": (lambda x, k: m(x, 0, 3, 3, k)[1] + m(x, 0, 3, 3, k).column(-1), M33[1] + M33[:, -1]),
+    "trace": (lambda x, k: trace(m(x, 0, 3, 3, k)), np.trace(M33)),
+    "norm": (lambda x, k: norm(m(x, 0, 3, 3, k)), np.linalg.norm(M33)),
+    "diag": (lambda x, k: diag(v(x, 0, 3, k)), np.diag(G[:3])),
+    "insert": (lambda x, k: m(x, 0, 2, 2, k).insert((1, 0), x[9]), [[G[0], G[1]], [G[9], G[3]]]),
+    "rows": (
+        lambda x, k: (
+            _matrix[k, 2, 2].from_rows(v(x, 0, 2, k), v(x, 2, 2, k))
+            - _matrix[k, 2, 2].from_columns(v(x, 4, 2, k), v(x, 6, 2, k))
+        ),
+        M22 - G[4:8].reshape(2, 2).T,
+    ),
+    **{
+        f"determinant {n}": (
+            lambda x, k, n=n: determinant(m(x, 0, n, n, k)),
+            np.linalg.det(G[: n * n].reshape(n, n)),
+        )
+        for n in (1, 2, 3, 4)
+    },
+    **{
+        f"inverse {n}": (
+            lambda x, k, n=n: inverse(m(x, 0, n, n, k)),
+            np.linalg.inv(G[: n * n].reshape(n, n)),
+        )
+        for n in (1, 2, 3, 4)
+    },
+}
+ALL = VECTORS | MATRICES
+
+
+def _with(compute: Callable[[Any, Any], Any], kind: Any, x: Any) -> Any:
+    return compute(x, kind)
+
+
+@pytest.mark.parametrize("kind", [Float32, Float64], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", ALL)
+def test_as_numpy(device: DeviceContext, kind: Any, name: str) -> None:
+    compute, right = ALL[name]
+    right = np.ravel(right)
+    tolerance = 2e-5 if kind is Float32 else 1e-12
+    found = run(device, kind, functools.partial(_with, compute, kind), GIVEN, right.size)
+    np.testing.assert_allclose(found, right, rtol=tolerance, atol=tolerance)
+    host = compute([kind(number) for number in GIVEN.tolist()], kind)
+    np.testing.assert_allclose([float(part) for part in flat(host)], right, rtol=tolerance, atol=tolerance)
+
+
+@func
+def _changed(v: vec3, m: mat33, i: Int) -> vec3:
+    w = m @ v + v.zyx * 0.5
+    w.x = 7.0
+    if i > 1:
+        w = normalize(w)
+    x, y, z = w
+    return vec3(y, z, x) + m[i] + m[1, i] + v[i]
+
+
+@pytest.mark.parametrize("i", range(3))
+def test_through_branches_and_by_indices_of_run_time(i: int) -> None:
+    a, b = GIVEN[:3], GIVEN[3:12].reshape(3, 3)
+    w = b @ a + a[::-1] * 0.5
+    w[0] = 7
+    if i > 1:
+        w /= np.linalg.norm(w)
+    found = _changed(vec3(a), mat33(b), Int(i))
+    assert type(found) is cast("Any", vec3)
+    np.testing.assert_allclose([float(p) for p in found], w[[1, 2, 0]] + b[i] + b[1, i] + a[i], rtol=1e-5)
+
+
+@kernel
+def _moved(points: Pointer[Float32], turned: Pointer[Float32], m: mat33, n: Int):
+    i = global_idx.x
+    if i < n:
+        given, out = points.bitcast(cast("Any", vec3)), turned.bitcast(cast("Any", vec3))
+        out[i] = m @ given[i]
+        out[i].y = -out[i].y
+
+
+def test_a_vec3_takes_twelve_bytes_of_memory(device: DeviceContext) -> None:
+    points, matrix = GIVEN[:36].reshape(12, 3).astype(np.float32), GIVEN[:9].reshape(3, 3)
+    x, out = device.enqueue_create_buffer(Float32, 36), device.enqueue_create_buffer(Float32, 36)
+    device.enqueue_copy(dst=x, src=points.ravel())
+    device.enqueue_function(_moved, x, out, mat33(matrix), 12, grid_dim=1, block_dim=32)
+    with out.map_to_host() as host:
+        found = np.array(host).reshape(12, 3)
+    np.testing.assert_allclose(found, points @ matrix.T * [1, -1, 1], rtol=1e-5, atol=1e-6)
+
+
+def turned(axis: Array, angle: float, point: Array) -> Array:
+    """Rodrigues' formula."""
+    across = np.cross(axis, point)
+    return point * np.cos(angle) + across * np.sin(angle) + axis * (axis @ point) * (1 - np.cos(angle))
+
+
+AXIS = np.array([1.0, 2.0, -2.0]) / 3
+
+
+def test_quaternions_turn(device: DeviceContext) -> None:
+    point, angle = GIVEN[:3], 0.7
+
+    def compute(x: Any) -> Any:
+        turn = quatd.from_axis_angle(vec3d(*at(x, 3, 3)), x[6])
+        there = turn.rotate(v(x, 0, 3, Float64))
+        twice = (turn * turn).to_matrix() @ v(x, 0, 3, Float64)
+        back = turn.inverse().rotate(there)
+        return _vector[Float64, 9](there, twice, back)
+
+    right = [turned(AXIS, angle, point), turned(AXIS, 2 * angle, point), point]
+    found = run(device, Float64, compute, np.r_[point, AXIS, angle], 9)
+    np.testing.assert_allclose(found, np.ravel(right), atol=1e-14)
+
+
+@pytest.mark.parametrize("t", [0.0, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize(("start", "end"), [(0.3, 1.9), (0.3, 0.301), (-1.0, 3.0)])
+def test_slerp_turns_evenly(t: float, start: float, end: float) -> None:
+    a, b = (quatd.from_axis_angle(vec3d(*AXIS), angle) for angle in (start, end))
+    middle = slerp(a, b, t)
+    way = end - start if end - start < np.pi else end - start - 2 * np.pi  # the shorter way round
+    point = GIVEN[:3]
+    found = [float(p) for p in middle.rotate(vec3d(point))]
+    np.testing.assert_allclose(found, turned(AXIS, start + t * way, point), atol=1e-9)
+
+
+def test_values_and_types() -> None:
+    assert vec3(1, 2, 3) == vec3(1, 2, 3)
+    assert vec3(1, 2, 3) != vec3(1, 2, 4)
+    assert repr(vec3i(1, 2, 3) // 2) == "vec3i(0, 1, 1)"
+    assert repr(vec3(1.5, 2, 3).cast(Int32)) == "vec3i(1, 2, 3)"
+    assert repr(vec3h(1, 2, 3) * Float32(0.1)).startswith("vec3(")  # Float16 meets Float32 in that
+    assert repr(_vector[Float32, 5]()) == "Vector[Float32, 5](0.0, 0.0, 0.0, 0.0, 0.0)"
+    assert repr(quat()) == "quat(0.0, 0.0, 0.0, 1.0)"
+    assert repr(mat22.identity()) == "mat22(1.0, 0.0, 0.0, 1.0)"
+    assert repr(vec4(Float32.simd(1, 2, 3, 4)).wx) == "vec2(4.0, 1.0)"
+    assert [
+        type(x).__name__ for x in (vec2(), mat44(), mat44d(), mat33d(), cast("Any", Quaternion)[Int32]())
+    ] == [
+        "vec2",
+        "mat44",
+        "mat44d",
+        "mat33d",
+        "quati",
+    ]
