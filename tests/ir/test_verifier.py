@@ -163,11 +163,11 @@ Break = Callable[[Place], bool]
 """Breaks a module at a place; False where it has nothing to break in this way."""
 
 MANY = frozenset(
-    """llvm.call llvm.call_intrinsic llvm.inline_asm weft.print weft.host_print weft.assert
-    weft.failed weft.host_failed weft.host_parted""".split()
+    """llvm.call llvm.call_intrinsic llvm.inline_asm weft.print weft.host_tell weft.assert
+    weft.failed weft.host_parted""".split()
 )
 """They take any number of values of any types, behind those that are named."""
-NAMED = {"weft.assert": 1, "weft.host_print": 1, "weft.host_failed": 1, "weft.host_parted": 1}
+NAMED = {"weft.assert": 1, "weft.host_tell": 1, "weft.host_parted": 1}
 COUNTED = frozenset({"llvm.alloca", "weft.take_memory"})
 """They take one count or none."""
 ANY_VALUE = {("llvm.store", 1), ("arith.select", 1), ("arith.select", 2)}

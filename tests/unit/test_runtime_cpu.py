@@ -129,14 +129,8 @@ def test_array_may_change_after_the_call(ctx: BaseContext) -> None:
 
 
 def call_assert(externals: dict[str, int], state: int, site: int, x: int) -> None:
-    pointer = ctypes.c_void_p
-    native = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, pointer, pointer, pointer)
-    block, thread, values = (
-        (ctypes.c_int32 * 3)(x, 0, 0),
-        (ctypes.c_int32 * 3)(3, 1, 0),
-        (ctypes.c_uint64 * 1)(x),
-    )
-    native(externals["weft$assert"])(state, site, block, thread, values)
+    native = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.c_void_p)
+    native(externals["weft$tell"])(state, site, (ctypes.c_uint64 * 7)(x, 0, 0, 3, 1, 0, x))
 
 
 def test_assertion_surfaces_once(ctx: BaseContext, fake: Fake) -> None:
@@ -192,7 +186,7 @@ def test_print(ctx: BaseContext, fake: Fake, capsys: pytest.CaptureFixture[str])
     def body(arguments: Any, launch: Any, externals: dict[str, int]) -> None:
         native = ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.c_void_p)
         for i in range(3):
-            native(externals["weft$print"])(launch.state, 0, (ctypes.c_uint64 * 2)(i, 1))
+            native(externals["weft$tell"])(launch.state, 0, (ctypes.c_uint64 * 2)(i, 1))
 
     fake.body = body
     launch(ctx, artifact(sites={0: PrintSite(("i ", DType.int32, " ", DType.bool, "\n"))}))

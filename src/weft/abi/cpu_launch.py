@@ -29,15 +29,11 @@ class LaunchBlock(ctypes.Structure):
     ]
 
 
-_WORDS = ctypes.POINTER(ctypes.c_uint64)
-_IDS = ctypes.POINTER(ctypes.c_int32)
-
 CALLS = {
-    "weft$print": ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, _WORDS),
-    "weft$assert": ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, _IDS, _IDS, _WORDS),
+    "weft$tell": ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64)),
     "weft$parted": ctypes.CFUNCTYPE(
         None, ctypes.c_uint64, *[ctypes.c_int64] * 9, ctypes.c_bool, ctypes.c_char_p
     ),
 }
 """What a kernel may call of the runtime: a launch's ``state``, the site's number, and values in words of 8
-bytes; of an assertion the places of block and thread before them."""
+bytes, of an assertion the places of block and thread before them; or where threads part before a barrier."""

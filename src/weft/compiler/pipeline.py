@@ -67,8 +67,7 @@ class Compilation:
         from weft.compiler.support import support
 
         passed = run_passes(self.module, self.target)
-        sites = {number: site for kernel in self.kernels for number, site in kernel.sites.items()}
-        return lower_module(passed, self.target, sites, support)
+        return lower_module(passed, self.target, support)
 
     def emit(self, kind: EmissionKind) -> str | bytes:
         """The kernels in the given form.

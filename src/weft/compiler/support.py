@@ -145,7 +145,7 @@ def support(name: str, target: Target) -> Mapping[str, str]:
     """The text of a function, and of what it declares, each by its name."""
     function, specs, (linkage, attribute) = _KNOWN.get(name) or _counted(*name.rsplit(".", 1))
     module = Elaborator(target).function(function.definition, specs)
-    lw = Lowering(LOWER, module, target, {}, debug=False)
+    lw = Lowering(LOWER, module, target, debug=False)
     lw.support = support
     text = lw.function(module.functions[-1], f"define {linkage}", name, attribute)
     assert len(module.functions) == 1

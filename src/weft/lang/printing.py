@@ -9,7 +9,7 @@ from typing import Any, cast
 from weft.abi.artifact import Piece, PrintSite
 from weft.compiler.ir.core import Value
 from weft.diagnostics import a_, is_internal, refuse
-from weft.dtype import DType
+from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import current, maybe_current
 from weft.lang.host import host_object
 from weft.lang.number import Number, value_of
@@ -101,6 +101,13 @@ def _check(value: object) -> None:
         )
 
 
+def _word(number: Number) -> Value:
+    """A number as a word of 64 bits; a float keeps its own bits in the low end."""
+    if number.dtype.is_float:
+        number = number.bitcast(as_dtype(f"uint{number.dtype.bits}"))
+    return value_of(number.cast(DType.int64 if number.dtype.is_signed else DType.uint64), current())
+
+
 def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str = "") -> None:
     b = current()
     if isinstance(argument, Number):
@@ -112,7 +119,7 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
                 _pieces(argument[lane], pieces, values, spec)
             pieces.append("]")
             return
-        values.append(value_of(argument, b))
+        values.append(_word(argument))
         pieces.append((argument.dtype, spec) if spec else argument.dtype)
     elif isinstance(argument, Formatted):
         _pieces(argument.number, pieces, values)

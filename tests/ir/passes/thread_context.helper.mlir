@@ -38,7 +38,7 @@
     %15 = "llvm.getelementptr"(%shared, %14) {"elem_type" = i8} : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>
     %16 = "arith.constant"() <{"value" = 256 : i64}> : () -> i64
     %17 = "llvm.getelementptr"(%shared, %16) {"elem_type" = i8} : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>
-    "weft.host_print"(%context0, %context5, %15, %17) {"site" = 0 : i64} : (i64, i64, !llvm.ptr<3>, !llvm.ptr<3>) -> ()
+    "weft.host_tell"(%context0, %context5, %15, %17) {"site" = 0 : i64} : (i64, i64, !llvm.ptr<3>, !llvm.ptr<3>) -> ()
     "weft.return"(%context5) : (i64) -> ()
   }) {} : () -> ()
   "func.func"() <{"sym_name" = "outer.k", "function_type" = (i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64, !llvm.ptr<3>) -> (i64)}> ({

@@ -218,20 +218,19 @@ _declare("weft.continue", terminator=True)
 _declare("weft.return", "*values", terminator=True)
 _declare("llvm.unreachable", terminator=True)
 
-# What the host formats: the values of a print, and of the message of an assertion that fails.
-_declare("weft.print", "*values", "", "site:count")
-_declare("weft.assert", "condition:i1 *values", "", "site:count")
+# What the host formats: the values of a print, and of the message of an assertion that fails, in 64 bits.
+_declare("weft.print", "*words", "", "site:count")
+_declare("weft.assert", "condition:i1 *words", "", "site:count")
 
 # An assertion that has failed, and the end of its thread.
-_declare("weft.failed", "*values", "", "site:count")
+_declare("weft.failed", "*words", "", "site:count")
 _declare("weft.exit_thread", terminator=True)
 
 # Where threads are loops: on to the next block; prints and assertions that call the runtime (the rest:
 # block and thread, then the values), a thread that decides otherwise than the first (then that one's
 # number, and both decisions), and ``llvm.alloca`` from the heap.
 _declare("weft.exit_block", terminator=True)
-_declare("weft.host_print", "state:i64 *values", "", "site:count")
-_declare("weft.host_failed", "state:i64 *rest", "", "site:count")
+_declare("weft.host_tell", "state:i64 *words", "", "site:count")
 _declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
 _declare("weft.give_memory", "memory:ptr", writes=True)

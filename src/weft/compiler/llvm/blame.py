@@ -55,7 +55,7 @@ def blamed(module: Module, target: Target) -> CompileError | None:
 
 def _alone(op: Op, target: Target) -> str:
     """A module with nothing but this operation, on arguments of its function and on its constants."""
-    lw = Lowering(LOWER, Module("check", target.name), target, {}, debug=False)
+    lw = Lowering(LOWER, Module("check", target.name), target, debug=False)
     parameters: list[str] = []
     for n, v in enumerate(op.operands):
         constant = _constant(v)
@@ -130,7 +130,7 @@ def _assembly(op: Op, target: Target, reason: str, place: Location) -> CompileEr
 
 
 def _form(op: Op, target: Target) -> _Form:
-    lw = Lowering(LOWER, Module("check", target.name), target, {}, debug=False)
+    lw = Lowering(LOWER, Module("check", target.name), target, debug=False)
     return tuple(lw.type(r.type) for r in op.results), tuple(lw.type(v.type) for v in op.operands)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from weft.abi.artifact import Site
 from weft.compiler.ir.core import Module
 from weft.compiler.llvm import lower_control, lower_host, lower_machine, lower_memory
 from weft.compiler.llvm.lowering import Lowering, LoweringTable, Support
@@ -21,12 +18,11 @@ LOWER: LoweringTable = {
 def lower_module(
     module: Module,
     target: Target,
-    sites: Mapping[int, Site],
     support: Support,
     *,
     debug: bool = True,
 ) -> str:
     """The LLVM IR of a verified module, whose prints and assertions have these numbers."""
-    lw = Lowering(LOWER, module, target, sites, debug=debug)
+    lw = Lowering(LOWER, module, target, debug=debug)
     lw.support = support
     return lw.run()

@@ -1,96 +1,52 @@
 """Lowering of what a kernel tells its host or asks of it: print, assert, and memory on the CPU.
 
-On a device with memory of its own they write to a console there (``lower_console``). On the CPU
-values are stored in 8-byte slots and the runtime is called, which formats with Python.
+On a device with memory of its own they write to a console there, whose address the runtime gives the module
+and which it reads when it waits for the device. On the CPU the runtime is called. Either has the values in
+words of 8 bytes and formats with Python, so that text is the same on all devices.
 """
 
 from __future__ import annotations
 
-from weft.abi.artifact import Site
-from weft.abi.console import IDS
+from weft.abi.console import ASSERTION, CONSOLE
 from weft.abi.cpu_launch import CALLS
 from weft.abi.records import llvm_arguments
-from weft.compiler.ir.core import Op, Value
-from weft.compiler.ir.types import FloatType
-from weft.compiler.llvm.lower_console import console_failed, console_print
+from weft.compiler.ir.core import Op
+from weft.compiler.ir.types import AddressSpace
+from weft.compiler.llvm.lower_machine import thread_place
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
-from weft.dtype import DType
-
-
-def _widened(lw: Lowering, v: Value, dtype: DType) -> tuple[str, str]:
-    """A value as an 8-byte one, and its LLVM type."""
-    ref = lw.ref(v)
-    if isinstance(v.type, FloatType):
-        if v.type.bits == 64:
-            return ref, "double"
-        name = lw.new()
-        lw.put(f"{name} = fpext {lw.typed(v)} to double")
-        return name, "double"
-    if v.type.bits == 64:
-        return ref, "i64"
-    name = lw.new()
-    lw.put(f"{name} = {'sext' if dtype.is_signed else 'zext'} {lw.typed(v)} to i64")
-    return name, "i64"
-
-
-def _dtypes(site: Site) -> list[DType]:
-    return [p[0] if isinstance(p, tuple) else p for p in site.pieces if not isinstance(p, str)]
 
 
 def _declare(lw: Lowering, name: str) -> None:
     lw.declare(name, "void", llvm_arguments(CALLS[name]))
 
 
-def _host_print(lw: Lowering, op: Op) -> None:
-    number = op.int_attr("site")
-    state, *values = op.operands
-    block = _packed(lw, values, lw.sites[number])
-    _declare(lw, "weft$print")
-    lw.put(f"call void @weft$print({lw.typed(state)}, i32 {number}, ptr {block})")
-
-
-def _packed(lw: Lowering, values: list[Value], site: Site) -> str:
-    """The values in 8-byte slots; floats keep their own bits in the low end."""
-    if not values:
-        return "null"
-    block = lw.scratch(len(values))
-    for n, v in enumerate(values):
+def _host_tell(lw: Lowering, op: Op) -> None:
+    state, *words = op.operands
+    block = lw.scratch(len(words)) if words else "null"
+    for n, word in enumerate(words):
         at = lw.new()
         lw.put(f"{at} = getelementptr inbounds i64, ptr {block}, i64 {n}")
-        if isinstance(v.type, FloatType):
-            lw.put(f"store {lw.typed(v)}, ptr {at}, align 8")
-        else:
-            ref, _ = _widened(lw, v, _dtypes(site)[n])
-            lw.put(f"store i64 {ref}, ptr {at}, align 8")
-    return block
+        lw.put(f"store {lw.typed(word)}, ptr {at}, align 8")
+    _declare(lw, "weft$tell")
+    lw.put(f"call void @weft$tell({lw.typed(state)}, i32 {op.attrs['site']}, ptr {block})")
+
+
+def _record(lw: Lowering, kind: str, words: list[str]) -> None:
+    """Write a record of the console (``abi/console.py``, ``compiler/support.py``)."""
+    where = lw.spaced("", AddressSpace.GLOBAL)
+    form = f"@{CONSOLE} = dso_local{where} externally_initialized global [3 x i64] zeroinitializer, align 8"
+    lw.declared.setdefault(CONSOLE, form)
+    arguments = ", ".join([f"ptr{where} @{CONSOLE}", *(f"i64 {word}" for word in words)])
+    lw.put(f"call void {lw.supported(f'{kind}.{len(words) - 1}')}({arguments})")
 
 
 def _print(lw: Lowering, op: Op) -> None:
-    site = lw.sites[op.int_attr("site")]
-    console_print(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
+    _record(lw, "weft.record", [str(op.attrs["site"]), *map(lw.ref, op.operands)])
 
 
 def _failed(lw: Lowering, op: Op) -> None:
-    site = lw.sites[op.int_attr("site")]
-    console_failed(lw, op, [dtype.is_signed for dtype in _dtypes(site)])
-
-
-def _host_failed(lw: Lowering, op: Op) -> None:
-    state, *rest = op.operands
-    ids, values = rest[:IDS], rest[IDS:]
-    block = lw.scratch(3)
-    for n, v in enumerate(ids):
-        at, narrow = lw.new(), lw.new()
-        lw.put(f"{narrow} = trunc {lw.typed(v)} to i32")
-        lw.put(f"{at} = getelementptr inbounds i32, ptr {block}, i64 {n}")
-        lw.put(f"store i32 {narrow}, ptr {at}, align 4")
-    half = lw.new()
-    lw.put(f"{half} = getelementptr inbounds i32, ptr {block}, i64 3")
-    number = op.int_attr("site")
-    told = _packed(lw, values, lw.sites[number])
-    _declare(lw, "weft$assert")
-    where = f"ptr {block}, ptr {half}, ptr {told}"
-    lw.put(f"call void @weft$assert({lw.typed(state)}, i32 {number}, {where})")
+    what = str(ASSERTION | op.int_attr("site"))
+    _record(lw, "weft.failed", [what, *thread_place(lw), *map(lw.ref, op.operands)])
 
 
 def _host_parted(lw: Lowering, op: Op) -> None:
@@ -130,8 +86,7 @@ def _give_memory(lw: Lowering, op: Op) -> None:
 LOWER: LoweringTable = {
     "weft.print": _print,
     "weft.failed": _failed,
-    "weft.host_print": _host_print,
-    "weft.host_failed": _host_failed,
+    "weft.host_tell": _host_tell,
     "weft.host_parted": _host_parted,
     "weft.take_memory": _take_memory,
     "weft.give_memory": _give_memory,

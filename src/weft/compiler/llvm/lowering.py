@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from weft.abi.artifact import Site
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.ops import CASTS, FUNCTIONS
 from weft.compiler.ir.types import BF16, F32, PointerType, Type, vector
@@ -72,7 +71,6 @@ class Lowering:
         table: LoweringTable,
         module: Module,
         target: Target,
-        sites: Mapping[int, Site],
         *,
         debug: bool,
     ) -> None:
@@ -81,7 +79,6 @@ class Lowering:
         self.target = target
         numbers = target.spaces.items()
         self.spaces = {int(space): f"addrspace({number})" if number else "" for space, number in numbers}
-        self.sites = sites
         self.support: Support = no_support
         self.debug = DebugInfo(module) if debug else None
         self.declared: dict[str, str] = {}

@@ -149,10 +149,10 @@ class Rewriter:
             made = clone_op(op, self.mapping, self.lookup)
             self.head.append(made)
         elif name == "weft.print":
-            b.emit("weft.host_print", (c.state, *self.lookups(op.operands)), (), {"site": op.attrs["site"]})
+            b.emit("weft.host_tell", (c.state, *self.lookups(op.operands)), (), {"site": op.attrs["site"]})
         elif name == "weft.failed":
             operands = (c.state, *c.block_id, *c.thread_id, *self.lookups(op.operands))
-            b.emit("weft.host_failed", operands, (), {"site": op.attrs["site"]})
+            b.emit("weft.host_tell", operands, (), {"site": op.attrs["site"]})
         elif name == "llvm.mlir.addressof" and op.attrs["global_name"] in self.frame.offsets:
             offset = self.frame.offsets[str(op.attrs["global_name"])]
             self.mapping[op.result] = self.shared(b.constant(offset, I64))

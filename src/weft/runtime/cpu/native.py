@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from weft.abi.artifact import AssertSite, KernelInfo
+from weft.abi.console import IDS
 from weft.abi.cpu_launch import CALLS, MOST_THREADS, LaunchBlock
 from weft.diagnostics import Diagnostic
 from weft.diagnostics.parted import Parting
@@ -71,20 +72,15 @@ _running: dict[int, _Running] = {}
 _ids = itertools.count(1)
 
 
-def _on_print(state: int, site: int, values: Any) -> None:
+def _on_tell(state: int, number: int, words: Any) -> None:
     running = _running[state]
-    function = running.function
-    running.console.write(format_print(function.kernel.sites[site], values[: function.counts[site]]))
-
-
-def _on_assert(state: int, site: int, block: Any, thread: Any, values: Any) -> None:
-    running = _running[state]
-    if running.failures:
-        return
-    kernel, slots = running.function.kernel, values[: running.function.counts[site]]
-    failed = kernel.sites[site]
-    assert isinstance(failed, AssertSite)
-    running.failures.append(assertion_failed(kernel.signature.name, failed, block, thread, slots))
+    kernel, count = running.function.kernel, running.function.counts[number]
+    site = kernel.sites[number]
+    if not isinstance(site, AssertSite):
+        running.console.write(format_print(site, words[:count]))
+    elif not running.failures:
+        name, ids, values = kernel.signature.name, words[:IDS], words[IDS : IDS + count]
+        running.failures.append(assertion_failed(name, site, ids[:3], ids[3:], values))
 
 
 def _on_parted(state: int, *what: Any) -> None:
@@ -105,10 +101,7 @@ def _on_parted(state: int, *what: Any) -> None:
     running.failures.append(parting.happened(running.function.kernel.signature.name, where))
 
 
-_callbacks = {
-    name: CALLS[name](call)
-    for name, call in (("weft$print", _on_print), ("weft$assert", _on_assert), ("weft$parted", _on_parted))
-}
+_callbacks = {"weft$tell": CALLS["weft$tell"](_on_tell), "weft$parted": CALLS["weft$parted"](_on_parted)}
 
 
 @cache
