@@ -20,9 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_chec
 from weft.diagnostics import nearest
 from weft.record import record
 
+if TYPE_CHECKING:
+    import numpy as np
+
 __all__ = ["DType", "DTypeLike", "HasDType", "as_dtype", "dtype_hint"]
 
-Kind = Literal["bool", "int", "uint", "float", "bfloat"]
+Kind = Literal["bool", "int", "uint", "float", "bfloat", "element"]
+"""What a format is; ``element``: no number, but what else memory holds (``weft.lang.elements``)."""
 
 _DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Binary digits of a float."""
@@ -54,6 +58,27 @@ class DType:
     def itemsize(self) -> int:
         """Bytes that one element takes in memory."""
         return max(1, self.bits // 8)
+
+    @property
+    def alignment(self) -> int:
+        """What addresses of elements are multiples of, in bytes."""
+        return self.itemsize
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """NumPy's type of such elements; NumPy has no bfloat16, whose bits are uint16.
+
+        >>> DType.float16.numpy, DType.bfloat16.numpy
+        (dtype('float16'), dtype('uint16'))
+        """
+        import numpy as np
+
+        return np.dtype("uint16" if self.kind == "bfloat" else self.name)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether elements are numbers, not structs, say."""
+        return self.kind != "element"
 
     @property
     def is_float(self) -> bool:
@@ -128,7 +153,7 @@ for _name, _kind, _bits in _FORMATS:
 
 
 def as_dtype(like: DTypeLike) -> DType:
-    """The ``DType`` meant by a DType, a value class such as ``Float32``, a name, or another library's type.
+    """The ``DType`` meant by a DType, a class as ``Float32`` or a struct, a name, another library's type.
 
     Raises:
         TypeError: the argument names no element type.
@@ -140,6 +165,9 @@ def as_dtype(like: DTypeLike) -> DType:
         if found is not None:
             return found
     else:
+        element_of = getattr(getattr(like, "__origin__", like), "__weft_element__", None)
+        if element_of is not None:
+            return element_of(like)
         found = getattr(like, "dtype", None)
         if isinstance(found, DType):
             return found

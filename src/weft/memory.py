@@ -29,7 +29,6 @@ from weft.diagnostics import refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.allocate import dynamic_shared_memory as _dynamic
 from weft.lang.allocate import local_memory, shared_memory
-from weft.lang.elements import element_of, placed
 from weft.lang.intrinsics import current_target
 from weft.lang.machine import note_dynamic_shared
 from weft.lang.number import Number
@@ -66,7 +65,7 @@ def stack_allocation(
     a loop or a @func, gives the same memory each time.
 
     Args:
-        dtype: the element type; for a pointer also a struct, ``Pointer[...]`` or ``FunctionPointer[...]``.
+        dtype: the element type: a number, a struct, ``Pointer[...]``.
         shape: a static layout, for a tensor; or a number of elements, for a pointer to the first.
         address_space: LOCAL or SHARED.
         alignment: in bytes; by default 16, so that vectors are.
@@ -75,13 +74,9 @@ def stack_allocation(
         CompileError: the layout is not static, or the block would take more than the target has; the
             message names both sizes.
     """
-    kind, element = element_of(dtype)
+    kind = as_dtype(cast(Any, dtype))
     layout = Layout.row_major(_count(shape)) if not isinstance(shape, Layout) else shape
     size = _static_size(layout)
-    if element is not None:
-        if isinstance(shape, Layout):
-            refuse("element", "a tensor has numbers", hint="give a number of elements, for a pointer")
-        size *= placed(element).size
     aligned = _alignment(alignment, kind)
     if address_space == AddressSpace.SHARED:
         memory = shared_memory(kind, size, aligned)
@@ -93,8 +88,6 @@ def stack_allocation(
             f"memory is allocated in AddressSpace.SHARED or LOCAL, not in {address_space!r}",
             hint="memory of the device is a buffer: ctx.enqueue_create_buffer(...)",
         )
-    if not isinstance(shape, Layout):
-        return Pointer(memory.value, kind, memory.space, count=_count(shape), element=element)
     return _view(memory, shape, aligned)
 
 
@@ -197,11 +190,11 @@ def _static_size(layout: Layout) -> int:
 
 def _alignment(alignment: int, dtype: DType) -> int:
     if alignment == 0:
-        return _WIDEST
-    if alignment < dtype.itemsize or alignment & (alignment - 1):
+        return max(_WIDEST, dtype.alignment)
+    if alignment < dtype.alignment or alignment & (alignment - 1):
         refuse(
             "alignment",
             f"{alignment} bytes are no alignment of {dtype}",
-            hint=f"write a power of two of at least {dtype.itemsize}",
+            hint=f"write a power of two of at least {dtype.alignment}",
         )
     return alignment

@@ -12,7 +12,7 @@ from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
-from weft.lang.number import number_class
+from weft.lang.number import type_name
 from weft.launch.context import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer, DeviceBuffer
@@ -321,7 +321,7 @@ class Tensor(Generic[T]):
         context = storage.context
         if isinstance(storage, _DeviceStorage):
             storage.wait()
-        made = np.empty(self.size, "uint16" if self.dtype.kind == "bfloat" else self.dtype.name)
+        made = np.empty(self.size, self.dtype.numpy)
         context.enqueue_copy(dst=made, src=storage)
         context.synchronize()
         return made.reshape(self.shape)
@@ -363,12 +363,10 @@ class Tensor(Generic[T]):
             or self.dtype.kind == "bfloat"
         ):
             raise AttributeError("only a Tensor of a GPU, not of bfloat16, has __cuda_array_interface__")
-        import numpy as np
-
         storage.hand_over(_LEGACY_STREAM)
         return {
             "shape": self.shape,
-            "typestr": np.dtype(self.dtype.name).str,
+            "typestr": self.dtype.numpy.str,
             "data": (storage.address, False),
             "strides": None,
             "stream": _LEGACY_STREAM,
@@ -389,7 +387,7 @@ class Tensor(Generic[T]):
 
     def __repr__(self) -> str:
         extents = ", ".join(map(str, self.shape))
-        return f"<Tensor of {number_class(self.dtype).__name__} ({extents}) on {self.device.name}>"
+        return f"<Tensor of {type_name(self.dtype)} ({extents}) on {self.device.name}>"
 
     def _elements(self, what: str) -> npt.NDArray[Any]:
         if not self.device.context.info.shares_host:

@@ -10,7 +10,7 @@ from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.read import Unreadable, reader_of
 from weft.lang.accept import Mismatch, element_dtype
-from weft.lang.number import number_class
+from weft.lang.number import type_name
 from weft.lang.pointer import Pointer
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer
@@ -26,7 +26,7 @@ def _takes(annotation: Any) -> tuple[bool, DType | None, str] | None:
     tensor = issubclass(origin, LayoutTensor)
     wanted = element_dtype(annotation)
     allowed = f"a {'tensor' if tensor else 'buffer'} or array"
-    return tensor, wanted, allowed if wanted is None else f"{allowed} of {number_class(wanted).__name__}"
+    return tensor, wanted, allowed if wanted is None else f"{allowed} of {type_name(wanted)}"
 
 
 def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
@@ -52,8 +52,8 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
         array = read(value)
     except Unreadable as found:
         raise Mismatch(found.found, allowed, found.hint) from None
-    if wanted is not None and array.dtype is not wanted:
-        other = number_class(array.dtype).__name__
+    if wanted is not None and wanted.is_number and array.dtype is not wanted:
+        other = type_name(array.dtype)
         convert = array.advice.convert.format(name=wanted.name)
         hint = f"pass {convert}" if "(" in convert else convert
         kind = "LayoutTensor" if as_tensor else "Pointer"
@@ -63,9 +63,10 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
         place, hint = wrong
         here = "the host" if context.info.shares_host else f"{context.api}:{context.id}"
         raise Mismatch(f"{array.describe()} on {place}", f"{allowed} on {here}", hint)
-    if array.address % array.dtype.itemsize:
+    alignment = (wanted or array.dtype).alignment
+    if array.address % alignment:
         raise Mismatch(
-            f"{array.describe()} at an address that is no multiple of {array.dtype.itemsize} bytes",
+            f"{array.describe()} at an address that is no multiple of {alignment} bytes",
             allowed,
             "pass a copy, whose memory is aligned",
         )

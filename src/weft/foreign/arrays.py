@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weft.config import settings
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
-from weft.lang.number import number_class
+from weft.lang.number import type_name
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -92,7 +92,7 @@ class ForeignArray:
 
     def describe(self) -> str:
         """The array, in words."""
-        return f"{a_(self.made_by)} of {number_class(self.dtype).__name__}"
+        return f"{a_(self.made_by)} of {type_name(self.dtype)}"
 
     @property
     def is_row_major(self) -> bool:
@@ -125,7 +125,7 @@ class ForeignArray:
 
     def to_device(self, place: str) -> str:
         """What to do for the array to be on a device."""
-        element = number_class(self.dtype).__name__
+        element = type_name(self.dtype)
         return self.advice.to_device.format(place=place, element=element, size=self.size)
 
     def lend(self, context: BaseContext) -> bool:
@@ -175,8 +175,9 @@ class HostArray(ForeignArray):
         """The elements that the memory spans, one-dimensional, over the same memory."""
         import numpy as np
 
-        name = "uint16" if self.dtype.kind == "bfloat" else self.dtype.name
-        return np.asarray(_Span(self, np.dtype(name).str))
+        kind = self.dtype.numpy
+        array = np.asarray(_Span(self, kind.str))
+        return array if self.dtype.is_number else array.view(kind)
 
     def __getitem__(self, index: int) -> Any:
         return self.numpy()[index]

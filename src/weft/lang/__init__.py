@@ -8,6 +8,7 @@ from weft.lang.accept import Accepted, Mismatch
 from weft.lang.arith import no_contraction
 from weft.lang.comptime import Comptime, unroll
 from weft.lang.decorators import Func, Kernel, func, kernel
+from weft.lang.inline_array import InlineArray
 from weft.lang.intrinsics import current_target, inline_asm, llvm_intrinsic
 from weft.lang.lanes import iota
 from weft.lang.pointer import AddressSpace, Pointer
@@ -42,6 +43,7 @@ __all__ = [
     "Float32",
     "Float64",
     "Func",
+    "InlineArray",
     "Int",
     "Int8",
     "Int16",

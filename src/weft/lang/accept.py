@@ -11,9 +11,9 @@ from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
 from weft.lang.any_lanes import closed
-from weft.lang.elements import memory_element, placed
+from weft.lang.elements import ElementType, element_type
 from weft.lang.fold import has_lanes
-from weft.lang.number import Number, number_class
+from weft.lang.number import Number, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
 from weft.lang.promote import promote
@@ -26,6 +26,7 @@ __all__ = [
     "Adopt",
     "Mismatch",
     "accept",
+    "accept_as",
     "as_it_is",
     "element_dtype",
     "note_mismatch",
@@ -80,7 +81,7 @@ def accept(parameter: Parameter, value: Any, adopt: Adopt = _as_given) -> Accept
     if parameter.comptime:
         _check_comptime(parameter.annotation, as_it_is(value))
         return StaticSpec(as_it_is(value)), []
-    return _accept(parameter.annotation, value, adopt)
+    return accept_as(parameter.annotation, value, adopt)
 
 
 def as_it_is(value: Any) -> Any:
@@ -115,7 +116,12 @@ def _check_comptime(annotation: Any, value: Any) -> None:
     raise Mismatch(_describe(value), f"{a_(name)} known at compile time", hint)
 
 
-def _accept(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted:
+def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted:
+    """The spec and machine values of ``value`` for what is annotated so.
+
+    Raises:
+        Mismatch: it is none.
+    """
     if annotation is MISSING:
         raise Mismatch(
             _describe(value),
@@ -226,17 +232,16 @@ def _lanes(cls: type[Number], value: Any) -> tuple[Any, ...]:
 def element_dtype(annotation: Any) -> DType | None:
     """The element type that ``Pointer[T]`` or ``LayoutTensor[T]`` names; None where it names none."""
     args = cast("tuple[Any, ...]", annotation) if isinstance(annotation, tuple) else get_args(annotation)
-    if not args:
+    try:
+        return element_type(args[0]) if args else None
+    except TypeError:
         return None
-    dtype = getattr(args[0], "dtype", None)
-    return dtype if isinstance(dtype, DType) else None
 
 
 def _check_element(annotation: Any) -> None:
     """Refuse ``Pointer[float]``: what is no element type of weft's."""
     args = get_args(annotation)
-    known = args and (element_dtype(annotation) is not None or memory_element(args[0]))
-    if args and not known and not isinstance(args[0], TypeVar) and args[0] is not Any:
+    if args and element_dtype(annotation) is None and not isinstance(args[0], TypeVar) and args[0] is not Any:
         shown = describe_annotation(args[0])
         wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(args[0], "Float32")
         problem = f"is annotated with `Pointer[{shown}]`, but `{shown}` is no type of elements"
@@ -245,12 +250,11 @@ def _check_element(annotation: Any) -> None:
 
 def _accept_pointer(annotation: Any, value: Any) -> Accepted:
     _check_element(annotation)
-    args = get_args(annotation)
-    if args and memory_element(args[0]):
-        return _accept_elements(args[0], value)
     wanted = element_dtype(annotation)
+    if wanted is not None and not wanted.is_number:
+        return _accept_elements(cast("ElementType", wanted), value)
     found = getattr(value, "dtype", None)
-    allowed = f"a buffer of {number_class(wanted).__name__}" if wanted is not None else "a buffer"
+    allowed = f"a buffer of {type_name(wanted)}" if wanted is not None else "a buffer"
     if hasattr(value, "layout"):
         views = f"`{VALUE}.storage`" if type(value).__name__ == "Tensor" else "the buffer that it views"
         raise Mismatch(_describe(value), allowed, f"pass {views}, or annotate LayoutTensor[...]")
@@ -264,31 +268,33 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
             hint = "pass an array on the CPU: np.array(values, np.float32); elsewhere copy it into a buffer"
         raise Mismatch(_describe(value), allowed, hint)
     if wanted is not None and found is not wanted:
-        other = number_class(found).__name__
+        other = type_name(found)
         raise Mismatch(
             f"a buffer of {other}", allowed, f"create it with that type, or annotate Pointer[{other}]"
         )
     return PointerSpec(found, AddressSpace.GLOBAL), [value]
 
 
-def _accept_elements(element: Any, value: Any) -> Accepted:
+def _accept_elements(element: ElementType, value: Any) -> Accepted:
     """Memory of structs, pointers or functions: its bytes, or C's structs of the same layout."""
-    part, name = placed(element), describe_annotation(element)
+    part, name = element.laid, element.name
     kind = getattr(value, "dtype", None)
+    if hasattr(value, "address") and kind is element:
+        return PointerSpec(element, AddressSpace.GLOBAL), [value]
     if not hasattr(value, "address") or kind is not DType.uint8:
         hint = (
             f"pass its bytes: a buffer of UInt8, {part.size} for each; or a ctypes or NumPy array of structs"
         )
         raise Mismatch(_describe(value), f"memory of {name}", hint)
     laid = c_layout(getattr(value, "owner", None))
-    mine = {n: (at, inner.size) for n, (at, inner) in part.fields.items()}
+    mine = {n: (at, inner.itemsize) for n, (at, inner) in part.fields.items()}
     if laid is not None and laid != (part.size, mine):
         wrong = [n for n in {**laid[1], **mine} if laid[1].get(n) != mine.get(n)]
         found = f"memory of structs that differ from it in {', '.join(wrong) or 'their size'}"
         raise Mismatch(found, f"memory of {name}", "declare both alike: the same names, types and order")
     if value.nbytes % part.size:
         raise Mismatch(f"{value.nbytes} bytes", f"memory of {name}, {part.size} bytes each")
-    return PointerSpec(DType.uint8, AddressSpace.GLOBAL, element), [value]
+    return PointerSpec(element, AddressSpace.GLOBAL), [value]
 
 
 def c_layout(owner: Any) -> tuple[int, dict[str, tuple[int, int]]] | None:
@@ -318,7 +324,7 @@ def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
             found = f"a {cls.__name__} whose field .{name} was deleted"
             raise Mismatch(found, f"a whole {cls.__name__}", hint)
         try:
-            spec, more = _accept(annotation, getattr(value, name), adopt)
+            spec, more = accept_as(annotation, getattr(value, name), adopt)
         except Mismatch as wrong:
             raise Mismatch(f"{wrong.found} in its field .{name}", wrong.allowed, wrong.hint) from None
         specs.append((name, spec))
@@ -339,9 +345,7 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             return NumberSpec(cls.dtype, cls.lanes)
         if issubclass(cls, Pointer):
             _check_element(annotation)
-            dtype, args = element_dtype(annotation), get_args(annotation)
-            if args and memory_element(args[0]):
-                return PointerSpec(DType.uint8, AddressSpace.GLOBAL, args[0])
+            dtype = element_dtype(annotation)
             if dtype is None:
                 raise Mismatch("a Pointer without element type", "Pointer[T]", "write e.g. Pointer[Float32]")
             return PointerSpec(dtype, AddressSpace.GLOBAL)
@@ -350,4 +354,4 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             return hook(get_args(annotation), given)
         if is_struct(cls):
             return StructSpec(cls, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(cls).items()))
-    return _accept(annotation, given)[0]
+    return accept_as(annotation, given)[0]

@@ -7,8 +7,9 @@ from weft.compiler.ir.types import I8, pointer
 from weft.diagnostics import refuse
 from weft.dtype import DType
 from weft.lang.elaboration import Elaboration, current
+from weft.lang.elements import memory_type
 from weft.lang.machine import dynamic_shared
-from weft.lang.pointer import AddressSpace, Pointer, memory_type
+from weft.lang.pointer import AddressSpace, Pointer, pointer_at
 from weft.targets import Target
 
 __all__ = ["check_shared_memory", "dynamic_shared_memory", "local_memory", "shared_memory"]
@@ -33,15 +34,21 @@ def local_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
             f"one may have {limit} bytes",
             hint="pass a buffer, and give every thread a part of it",
         )
-    attrs = {"elem_type": memory_type(dtype), "count": count, "alignment": alignment}
-    return Pointer(b.prologue("llvm.alloca", kind, attrs), dtype, AddressSpace.LOCAL)
+    attrs = {"elem_type": memory_type(dtype), "count": _units(dtype, count), "alignment": alignment}
+    return pointer_at(b.prologue("llvm.alloca", kind, attrs), dtype, AddressSpace.LOCAL, count)
+
+
+def _units(dtype: DType, count: int) -> int:
+    """How many of ``memory_type`` so many elements are."""
+    return count if dtype.is_number else count * dtype.itemsize
 
 
 def shared_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
     """Memory of the block for ``count`` elements; if that is too much, the kernel is refused in the end."""
     b, space = current(), AddressSpace.SHARED
     size = count * dtype.itemsize
-    made = _named(b, Global("shared", space, memory_type(dtype), count, alignment), dtype)
+    memory = Global("shared", space, memory_type(dtype), _units(dtype, count), alignment)
+    made = _named(b, memory, dtype, count)
     b.elaborator.take_shared_memory(f"{count} elements of {dtype} are", size)
     return made
 
@@ -73,7 +80,7 @@ def dynamic_shared_memory(dtype: DType, alignment: int) -> Pointer[object]:
     )
 
 
-def _named(b: Elaboration, memory: Global, dtype: DType) -> Pointer[object]:
+def _named(b: Elaboration, memory: Global, dtype: DType, count: int | None = None) -> Pointer[object]:
     """A pointer to memory of the module."""
     op = b.elaborator.refer(b.emit("llvm.mlir.addressof", (), (pointer(memory.space),)), memory)
-    return Pointer(op.result, dtype, memory.space)
+    return pointer_at(op.result, dtype, memory.space, count)

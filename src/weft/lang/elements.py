@@ -1,121 +1,211 @@
-"""What memory holds besides numbers: structs, pointers and functions, each part where C puts it."""
+"""What memory holds besides numbers: structs, arrays, vectors, pointers, each part where C puts it."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, get_origin
+from typing import TYPE_CHECKING, Any, cast, get_origin
 
 from weft.compiler.ir.core import Value
-from weft.compiler.ir.types import I8, I64, of_dtype
+from weft.compiler.ir.types import I8, I64, Type, of_dtype
 from weft.diagnostics import STORED, a_, refuse
-from weft.dtype import DType, as_dtype
+from weft.dtype import DType
 from weft.lang import arith
+from weft.lang.any_lanes import is_open
 from weft.lang.elaboration import Elaboration
-from weft.lang.number import number_class, to_type
+from weft.lang.number import Number, number_class, to_type
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, build_each, spec_of
 from weft.lang.structs import StructSpec, is_struct, struct_fields
 from weft.record import record
 
+if TYPE_CHECKING:
+    import numpy as np
+
 __all__ = [
-    "Placed",
-    "element_of",
+    "ElementType",
+    "element_type",
     "load_element",
-    "memory_element",
+    "memory_type",
     "moved",
-    "placed",
     "same_elements",
     "store_element",
 ]
 
 
 @record
-class Placed:
-    """What lies in memory: its size and alignment in bytes, and of a struct the fields with their offsets."""
+class Laid:
+    """How something lies in memory: its value's spec, size and alignment in bytes, and its parts."""
 
     spec: Spec
     size: int
     alignment: int
-    fields: Mapping[str, tuple[int, Placed]]
+    fields: Mapping[str, tuple[int, DType]]
+    """Of a struct the fields, with their offsets."""
+    items: tuple[DType, int] | None = None
+    """Of an array or a vector the type and the number of what it has."""
 
-    def field(self, name: str) -> tuple[int, Placed]:
+
+class ElementType(DType):
+    """An element type that is no number: a struct, an array, a vector, a pointer or a function."""
+
+    __slots__ = ("_laid", "annotation")
+    annotation: Any
+    """How the type is written."""
+    _laid: Laid | None
+
+    def __init__(self, annotation: Any) -> None:
+        from weft.lang.signature import describe_annotation
+
+        super().__init__(describe_annotation(annotation), "element", 0)
+        object.__setattr__(self, "annotation", annotation)
+        object.__setattr__(self, "_laid", None)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __reduce__(self) -> Any:
+        return element_type, (self.annotation,)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def laid(self) -> Laid:
+        """Where the parts lie; not before it is asked, since a struct may hold pointers to its like.
+
+        Raises:
+            CompileError: a field of a struct has no place in memory.
+        """
+        found = self._laid
+        if found is None:
+            found = _lay(self.annotation)
+            object.__setattr__(self, "_laid", found)
+        return found
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes that one element takes in memory, and from which the next is away."""
+        return self.laid.size
+
+    @property
+    def alignment(self) -> int:
+        """What addresses of elements are multiples of, in bytes."""
+        return self.laid.alignment
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """NumPy's type of such elements; pointers and functions are addresses there."""
+        import numpy as np
+
+        laid = self.laid
+        if laid.items is not None:
+            inner = laid.items[0].numpy  # arrays of arrays are arrays of two dimensions
+            return np.dtype((inner.base, (laid.items[1], *inner.shape)))
+        if not isinstance(laid.spec, StructSpec):
+            return np.dtype("uint64")
+        parts = list(laid.fields.values())
+        described = {
+            "names": list(laid.fields),
+            "formats": [part.numpy for _, part in parts],
+            "offsets": [offset for offset, _ in parts],
+            "itemsize": laid.size,
+        }
+        return np.dtype(cast("Any", described))
+
+    def field(self, name: str) -> tuple[int, DType]:
         """A field's offset, and what lies there."""
-        found = self.fields.get(name)
-        if found is not None:
-            return found
-        known = ", ".join(self.fields) or "no fields"
-        message = f"{self.spec.describe()} has no field `{name}`"
+        fields = self.laid.fields
+        if name in fields:
+            return fields[name]
+        known = ", ".join(fields) or "no fields"
+        message = f"{self} has no field `{name}`"
         refuse("unknown-attribute", message, notes=(f"it has {known}",), hint="declare it in the @struct")
 
 
-def memory_element(annotation: Any) -> bool:
-    """Whether memory can hold what is annotated so, and it is no number: a struct, a pointer, a function."""
-    return is_struct(annotation) or hasattr(get_origin(annotation), "__weft_in_memory__")
-
-
-def element_of(to: Any) -> tuple[DType, Any]:
-    """The type of elements, and the annotation of those that are no numbers, whose bytes the type then is.
+def element_type(of: object) -> DType:
+    """The type of elements that are annotated so: of a number its format.
 
     Raises:
-        TypeError: it is neither.
+        TypeError: memory holds no such elements.
     """
-    return (DType.uint8, to) if memory_element(to) else (as_dtype(to), None)
+    annotation: Any = of
+    if isinstance(annotation, DType):
+        return annotation
+    if isinstance(of, type) and issubclass(of, Number) and of.lanes == 1:
+        return of.dtype
+    origin: Any = get_origin(annotation) or annotation
+    if not isinstance(origin, type) or not hasattr(origin, "__weft_element__"):
+        raise TypeError(f"{annotation!r} is not an element type")
+    return _element_type(annotation)
 
 
-@functools.cache
-def placed(annotation: Any) -> Placed:
-    """Where what is annotated so has its parts.
+_element_type = functools.cache(ElementType)
 
-    Raises:
-        CompileError: a field of a struct has no place in memory.
-    """
-    if not is_struct(annotation):
-        from weft.lang.accept import Mismatch, spec_of_annotation
 
-        try:
-            return _placed(spec_of_annotation(annotation))
-        except Mismatch as wrong:
-            refuse("element", f"{wrong.found} has no place in memory", hint=wrong.hint)
-    fields: dict[str, tuple[int, Placed]] = {}
-    specs: list[tuple[str, Spec]] = []
-    end, alignment = 0, 1
-    for name, inner in struct_fields(annotation).items():
-        part = _field(annotation, name, inner)
-        at = -(-end // part.alignment) * part.alignment
+def _lay(annotation: Any) -> Laid:
+    from weft.lang.accept import Mismatch, spec_of_annotation
+
+    if is_struct(annotation):
+        return _lay_struct(annotation)
+    try:
+        spec = spec_of_annotation(annotation)
+    except Mismatch as wrong:
+        refuse("element", f"{wrong.found} has no place in memory", hint=wrong.hint)
+    if isinstance(spec, NumberSpec):
+        size = spec.dtype.itemsize * spec.lanes
+        return Laid(spec, size, size, {}, (spec.dtype, spec.lanes))
+    counted: tuple[Any, int] | None = getattr(annotation, "__weft_items__", None)
+    if counted is None:
+        return Laid(spec, 8, 8, {})
+    item = element_type(counted[0])
+    return Laid(spec, item.itemsize * counted[1], item.alignment, {}, (item, counted[1]))
+
+
+def _lay_struct(cls: type[Any]) -> Laid:
+    fields: dict[str, tuple[int, DType]] = {}
+    pack, alignment = cls.__weft_pack__ or 1 << 30, cls.__weft_align__
+    end = 0
+    for name, inner in struct_fields(cls).items():
+        part = _field(cls, name, inner)
+        step = min(part.alignment, pack)
+        at = -(-end // step) * step
         fields[name] = at, part
-        specs.append((name, part.spec))
-        end, alignment = at + part.size, max(alignment, part.alignment)
-    size = -(-end // alignment) * alignment
-    return Placed(StructSpec(annotation, tuple(specs)), size, alignment, fields)
+        end, alignment = at + part.itemsize, max(alignment, step)
+    specs = [(name, _spec(part)) for name, (_, part) in fields.items()]
+    return Laid(StructSpec(cls, tuple(specs)), -(-end // alignment) * alignment, alignment, fields)
 
 
-def _field(owner: type[Any], name: str, annotation: Any) -> Placed:
-    number = isinstance(getattr(annotation, "dtype", None), DType) and not hasattr(
-        annotation, "weft_any_lanes"
-    )
-    if number or memory_element(annotation):
-        return placed(annotation)
+def _spec(dtype: DType) -> Spec:
+    return dtype.laid.spec if isinstance(dtype, ElementType) else NumberSpec(dtype)
+
+
+def _field(owner: type[Any], name: str, annotation: Any) -> DType:
+    if not is_open(annotation):
+        try:
+            return element_type(annotation)
+        except TypeError:
+            pass
     from weft.lang.signature import describe_annotation
 
     refuse(
         "element",
         f"{owner.__name__}.{name} is {a_(describe_annotation(annotation))}, which has no place in memory",
-        hint="fields in memory are numbers, SIMD values, pointers, functions and structs of these",
+        hint="fields in memory are numbers, SIMD values, arrays, pointers, functions and structs of these",
     )
 
 
-def _placed(spec: Spec) -> Placed:
-    size = 8
-    if isinstance(spec, NumberSpec):
-        size = spec.dtype.itemsize * spec.lanes
-    return Placed(spec, size, size, {})
+def memory_type(dtype: DType, lanes: int = 1) -> Type:
+    """The type of elements in memory: Bool takes a byte there, and what is no number is bytes."""
+    if dtype.kind in ("bool", "element"):
+        return of_dtype(DType.uint8, lanes)
+    return of_dtype(dtype, lanes)
 
 
 def same_elements(one: Spec, other: Spec) -> bool:
     """Whether both are pointers to elements of one kind, in whatever address spaces."""
-    if not isinstance(one, PointerSpec) or not isinstance(other, PointerSpec):
-        return False
-    return (one.dtype, one.element) == (other.dtype, other.element)
+    return isinstance(one, PointerSpec) and isinstance(other, PointerSpec) and one.dtype is other.dtype
 
 
 def moved(b: Elaboration, at: Value, offset: int) -> Value:
@@ -125,49 +215,79 @@ def moved(b: Elaboration, at: Value, offset: int) -> Value:
     return b.value("llvm.getelementptr", (at, b.constant(offset, I64)), at.type, {"elem_type": I8})
 
 
-def load_element(b: Elaboration, at: Value, part: Placed) -> Any:
-    """What lies at an address."""
-    spec = part.spec
-    if isinstance(spec, StructSpec):
-        values = [load_element(b, moved(b, at, offset), inner) for offset, inner in part.fields.values()]
-        made: Any = object.__new__(spec.cls)
-        for name, value in zip(part.fields, values, strict=True):
-            object.__setattr__(made, name, value)
-        return made
+def aligned(alignment: int, offset: int) -> int:
+    """To what an address is aligned that lies so many bytes behind one of an alignment."""
+    both = alignment | offset
+    return both & -both
+
+
+def load_element(b: Elaboration, at: Value, dtype: DType, alignment: int) -> Any:
+    """What lies at an address of an alignment."""
+    spec = _spec(dtype)
+    if isinstance(dtype, ElementType):
+        laid = dtype.laid
+        if isinstance(spec, StructSpec):
+            parts = [
+                load_element(b, moved(b, at, offset), part, aligned(alignment, offset))
+                for offset, part in laid.fields.values()
+            ]
+            made: Any = object.__new__(spec.cls)
+            for name, value in zip(laid.fields, parts, strict=True):
+                object.__setattr__(made, name, value)
+            return made
+        if laid.items is not None and not isinstance(spec, NumberSpec):
+            item, count = laid.items
+            offsets = [n * item.itemsize for n in range(count)]
+            return dtype.annotation.of(
+                [load_element(b, moved(b, at, o), item, aligned(alignment, o)) for o in offsets]
+            )
     (leaf,) = spec.leaves()
-    boolean = leaf.dtype is DType.bool
+    boolean = leaf.dtype is DType.bool and not leaf.pointer
     kind = of_dtype(DType.uint8, leaf.type.lanes) if boolean else leaf.type
-    attrs = {"alignment": part.alignment, "invariant": False, "volatile": False}
+    attrs = {"alignment": min(dtype.alignment, alignment), "invariant": False, "volatile": False}
     value = b.value("llvm.load", (at,), kind, attrs)
     if boolean:
         value = arith.cast(b, value, DType.uint8, DType.bool)
     return build_each([spec], [value])[0]
 
 
-def store_element(b: Elaboration, at: Value, part: Placed, value: Any) -> None:
-    """Put a value at an address."""
-    spec = part.spec
+def store_element(b: Elaboration, at: Value, dtype: DType, alignment: int, value: Any) -> None:
+    """Put a value at an address of an alignment."""
+    spec = _spec(dtype)
     if isinstance(spec, NumberSpec):
         data = to_type(value, number_class(spec.dtype, spec.lanes), b)
         if spec.dtype is DType.bool:
             data = arith.cast(b, data, DType.bool, DType.uint8)
-    elif isinstance(spec, StructSpec) and type(value) is spec.cls:
-        for name, (offset, inner) in part.fields.items():
-            store_element(b, moved(b, at, offset), inner, getattr(value, name))
-        return
     else:
+        assert isinstance(dtype, ElementType)
+        laid, annotation = dtype.laid, dtype.annotation
+        if isinstance(spec, StructSpec) and type(value) is spec.cls:
+            for name, (offset, part) in laid.fields.items():
+                held = getattr(value, name)
+                store_element(b, moved(b, at, offset), part, aligned(alignment, offset), held)
+            return
+        if laid.items is not None:
+            item, size = laid.items[0], laid.items[0].itemsize
+            for n, held in enumerate(annotation.given(value)):
+                store_element(b, moved(b, at, n * size), item, aligned(alignment, n * size), held)
+            return
         found = spec_of(value)
         if found != spec:
-            space = same_elements(found, spec)
-            wanted, has = (
-                a_(spec.describe()),
-                "one of another address space" if space else a_(found.describe()),
-            )
-            refuse(
-                "element",
-                f"{wanted} is stored here, not {has}",
-                hint="give it by .address_space_cast(AddressSpace.GLOBAL)" if space else f"store {wanted}",
-                part=STORED,
-            )
+            _refuse_store(spec, found)
         (data,) = value.__weft_leaves__()
-    b.emit("llvm.store", (at, data), (), {"alignment": part.alignment, "volatile": False})
+    attrs = {"alignment": min(dtype.alignment, alignment), "volatile": False}
+    b.emit("llvm.store", (at, data), (), attrs)
+
+
+def _refuse_store(spec: Spec, found: Spec) -> None:
+    space = same_elements(found, spec)
+    wanted, has = (
+        a_(spec.describe()),
+        "one of another address space" if space else a_(found.describe()),
+    )
+    refuse(
+        "element",
+        f"{wanted} is stored here, not {has}",
+        hint="give it by .address_space_cast(AddressSpace.GLOBAL)" if space else f"store {wanted}",
+        part=STORED,
+    )

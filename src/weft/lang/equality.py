@@ -9,7 +9,7 @@ from weft.lang.elaboration import maybe_current
 from weft.lang.fold import has_lanes
 from weft.lang.number import Number
 
-__all__ = ["compare_fields"]
+__all__ = ["compare_fields", "equal_values"]
 
 
 def compare_fields(cls: type[Any], fields: tuple[str, ...]) -> None:
@@ -24,7 +24,7 @@ def compare_fields(cls: type[Any], fields: tuple[str, ...]) -> None:
             return NotImplemented
         found: Any = True
         for name in fields:
-            found = _equal(getattr(self, name), getattr(other, name), f"{cls.__name__}.{name}") & found
+            found = equal_values(getattr(self, name), getattr(other, name), f"{cls.__name__}.{name}") & found
         return found if maybe_current() is not None else bool(found)
 
     def unequal(self: Any, other: object) -> Any:
@@ -42,14 +42,16 @@ def compare_fields(cls: type[Any], fields: tuple[str, ...]) -> None:
         setattr(cls, "__ne__", unequal)  # noqa: B010
 
 
-def _equal(a: Any, c: Any, what: str) -> Any:
+def equal_values(a: Any, c: Any, what: str) -> Any:
     """Whether two values of a field are equal: a bool, or a Bool."""
     kind = cast("type[Any]", type(a))
+    if hasattr(kind, "__weft_items__") and type(c) is kind:
+        a, c, kind = tuple(a), tuple(c), tuple
     if kind is tuple and type(c) is tuple:
         items, others = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", c)
         same: Any = len(items) == len(others)
         for one, other in zip(items, others, strict=False):
-            same = _equal(one, other, what) & same
+            same = equal_values(one, other, what) & same
         return same
     if (
         hasattr(kind, "__weft_leaves__")

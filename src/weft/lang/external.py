@@ -14,7 +14,7 @@ from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.decorators import Func
 from weft.lang.elaboration import Elaboration, current
-from weft.lang.elements import same_elements
+from weft.lang.elements import element_type, same_elements
 from weft.lang.intrinsics import Feature, current_target
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace
@@ -221,7 +221,7 @@ class FunctionPointer(Generic[P, R]):
     """
 
     __slots__ = ("spec", "value")
-    __weft_in_memory__ = True
+    __weft_element__ = staticmethod(element_type)
 
     def __init__(self, value: Value, spec: FunctionSpec) -> None:
         self.value = value

@@ -85,7 +85,7 @@ def steps(stride: Any, width: int) -> Any:
 
 
 def _numbers_only(p: Any) -> None:
-    if p.element is not None:
+    if not p.dtype.is_number:
         kind = p.__weft_spec__().describe()
         refuse("element", f"an access of {kind} has no lanes", hint="write p[i], for each element")
 

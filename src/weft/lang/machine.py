@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.compiler.ir.types import I64, pointer
 from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current, maybe_current
-from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.pointer import AddressSpace, Pointer, pointer_at
 from weft.lang.scalars import Int, UInt8
 
 __all__ = [
@@ -68,4 +68,4 @@ def block_barrier() -> None:
 def dynamic_shared() -> Pointer[UInt8]:
     """The shared memory whose size the launch gives."""
     space = AddressSpace.SHARED
-    return Pointer(current().value("gpu.dynamic_shared_memory", (), pointer(space)), UInt8, space)
+    return pointer_at(current().value("gpu.dynamic_shared_memory", (), pointer(space)), UInt8.dtype, space)

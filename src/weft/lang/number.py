@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         def __weft_address__(self) -> Value: ...
 
 
-__all__ = ["Number", "NumberLike", "number_class", "to_type", "value_of"]
+__all__ = ["Number", "NumberLike", "number_class", "to_type", "type_name", "value_of"]
 
 N = TypeVar("N", bound="Number")
 _BITWISE = frozenset("&|^")
@@ -59,9 +59,26 @@ def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
             message = f"a SIMD value has a power of two as its number of lanes, not {lanes}"
             refuse("simd", message, hint="take more lanes, and leave some of them unused")
         name = f"SIMD[{CLASSES[dtype.name, 1].__name__}, {lanes}]"
-        found = type(name, (Number,), {"dtype": dtype, "lanes": lanes, "__slots__": ()})
+        members = {
+            "dtype": dtype,
+            "lanes": lanes,
+            "__slots__": (),
+            "__weft_element__": staticmethod(_lanes_type),
+        }
+        found = type(name, (Number,), members)
         CLASSES[dtype.name, lanes] = found
     return found
+
+
+def type_name(dtype: DType) -> str:
+    """How a message names elements: as their class is named."""
+    return number_class(dtype).__name__ if dtype.is_number else dtype.name
+
+
+def _lanes_type(annotation: Any) -> DType:
+    from weft.lang.elements import element_type
+
+    return element_type(annotation)
 
 
 class Number(Lanes):

@@ -2,70 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from weft.compiler.ir.core import Value
-from weft.compiler.ir.types import I64, AddressSpace, Type, of_dtype, pointer
-from weft.diagnostics import INDEX, OBJECT, refuse
+from weft.compiler.ir.types import I64, AddressSpace, pointer
+from weft.diagnostics import VALUE, refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current
-from weft.lang.elements import element_of, load_element, moved, placed, store_element
+from weft.lang.elements import element_type, memory_type
 from weft.lang.hints import kind_of
-from weft.lang.number import Number, NumberLike, number_class, to_type, value_of
-from weft.lang.python_number import python_number
+from weft.lang.number import Number, NumberLike, number_class, to_type
+from weft.lang.places import Place, check_index, index_value, stepped
 from weft.lang.spec import PointerSpec, Spec
 
 if TYPE_CHECKING:
     from weft.lang.decorators import MemoryLike
 
-__all__ = ["AddressSpace", "Pointer", "index_value", "memory_type"]
+__all__ = ["AddressSpace", "Pointer", "pointer_at"]
 
 T = TypeVar("T")
 N = TypeVar("N")
-
-
-def memory_type(dtype: DType, lanes: int = 1) -> Type:
-    """The type of elements in memory: Bool takes a byte there."""
-    if dtype.kind == "bool":
-        return of_dtype(DType.uint8, lanes)
-    return of_dtype(dtype, lanes)
-
-
-_LEAST, _GREATEST = DType.int64.least, DType.int64.greatest
-
-
-def index_value(index: object, b: Elaboration) -> Value:
-    """An index as a 64-bit IR value."""
-    if isinstance(index, int):
-        if not _LEAST <= index <= _GREATEST:
-            refuse("literal", f"the index {index} does not fit Int", hint="count elements", part=index)
-        return b.constant(index, I64)
-    if isinstance(index, Number) and index.dtype.is_integer and index.lanes == 1:
-        value = value_of(index, b)
-        if value.type is I64:
-            return value
-        return arith.cast(b, value, index.dtype, DType.int64)
-    if (known := python_number(index)) is not index:
-        return index_value(known, b)
-    found = INDEX if hasattr(index, "x") and hasattr(index, "y") else kind_of(index)
-    refuse("index", f"an index must be an integer, not {found}", hint=_hint(index), part=INDEX)
-
-
-def _hint(index: object) -> str:
-    if isinstance(index, Number):
-        if index.lanes > 1:
-            return "index lane by lane, or load neighbours: p.load(i, width=4)"
-        return f"convert it: Int({INDEX})" if index.dtype.is_float else "write 1 if it holds and 0 if not"
-    if isinstance(index, float):
-        return f"write {int(index)}" if index == index else "write an integer"
-    if isinstance(index, slice):
-        return f"a pointer knows no ends: loop, or load neighbours by {OBJECT}.load(i, width=4)"
-    if isinstance(index, tuple):
-        return "a pointer has one index: write row * width + column, or take a LayoutTensor"
-    if hasattr(index, "x") and hasattr(index, "y"):
-        return f"write {INDEX}.x"
-    return "write an integer"
 
 
 def _power_of_two(what: str, value: object) -> None:
@@ -86,7 +43,8 @@ class Pointer(Generic[T]):
     No bound is checked.
 
     The elements of ``Pointer[S]`` for a ``@struct`` S lie as C lays out such a struct: ``p[i].x`` reads,
-    ``p[i].x = v`` writes that field, ``p[i] = S(...)`` all. ``Int(p)`` is the address.
+    ``p[i].x = v`` writes that field, ``p[i] = S(...)`` all; ``q = p[i]`` is a copy. ``Pointer(to=p[i].x)`` is
+    the address of that field. ``Int(p)`` is the address as a number.
 
     Example:
         >>> from weft import Float32, Int, Pointer, kernel
@@ -106,30 +64,24 @@ class Pointer(Generic[T]):
         HostBuffer([6.0, 22.0])
     """
 
-    __slots__ = ("_count", "dtype", "element", "space", "value")
-    __weft_in_memory__ = True
+    __slots__ = ("__weft_count__", "dtype", "space", "value")
+    __weft_element__ = staticmethod(element_type)
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
         def __set__(self, instance: object, value: Pointer[T] | MemoryLike, /) -> None: ...
 
-    def __init__(
-        self,
-        value: Value,
-        dtype: DTypeLike,
-        space: int = AddressSpace.GENERIC,
-        *,
-        count: int | None = None,
-        element: Any = None,
-    ) -> None:
-        self.value = value
-        self.dtype = as_dtype(dtype)
-        self.space = space
-        self.element = element  # the annotation of what is no number: a struct, a pointer, a function
-        self._count = count  # how many elements there are from here on, where that is known
+    def __init__(self, *, to: T) -> None:
+        refuse(
+            "address",
+            f"`{VALUE}` is a value, which has no address",
+            notes=("elements of memory and fields of them have one: Pointer(to=p[i].x)",),
+            hint="put it into memory: stack_allocation(T, 1)",
+            part=VALUE,
+        )
 
     def __weft_spec__(self) -> Spec:
-        return PointerSpec(self.dtype, self.space, self.element)
+        return PointerSpec(self.dtype, self.space)
 
     def __weft_leaves__(self) -> list[Value]:
         return [self.value]
@@ -148,8 +100,7 @@ class Pointer(Generic[T]):
         if isinstance(elements, Pointer):
             hint = "move a pointer by a number of elements, or add the elements: p[i] + q[i]"
             refuse("operand", "`+` cannot combine a Pointer with a Pointer", hint=hint)
-        b = current()
-        return Pointer(self._at(elements, b), self.dtype, self.space, element=self.element)
+        return pointer_at(self._at(elements, current()), self.dtype, self.space)
 
     def __sub__(self, elements: NumberLike) -> Pointer[T]:
         if isinstance(elements, Pointer):
@@ -170,31 +121,17 @@ class Pointer(Generic[T]):
         return current().value("llvm.ptrtoint", (self.value,), I64)
 
     def _at(self, index: object, b: Elaboration) -> Value:
-        at, size = index_value(index, b), 1 if self.element is None else placed(self.element).size
-        if size != 1:
-            at = b.value("arith.muli", (at, b.constant(size, I64)), I64)
-        attrs = {"elem_type": memory_type(self.dtype)}
-        return b.value("llvm.getelementptr", (self.value, at), self.value.type, attrs)
+        return stepped(b, self.value, index, self.dtype)
 
-    def _plain(self, what: str, *given: object) -> None:
+    def _plain(self, *given: object) -> None:
         """Refuse options of an access that only numbers have."""
         if any(given):
-            refuse(
-                "element", f"{what} of {self.__weft_spec__().describe()} has no options", hint="write p[i]"
-            )
+            shown = self.__weft_spec__().describe()
+            refuse("element", f"an access of {shown} has no options", hint="write p[i]")
 
-    def _check(self, index: object, lanes: int) -> None:
-        """Refuse an index known at compile time that lies outside of memory of a known size."""
-        first = index.value if isinstance(index, Number) else python_number(index)
-        if self._count is None or not isinstance(first, int) or 0 <= first <= self._count - lanes:
-            return
-        reach = f"index {first} is" if lanes == 1 else f"{lanes} elements from index {first} on are"
-        hint = f"use an index from 0 to {self._count - lanes}" if lanes <= self._count else "take fewer lanes"
-        refuse(
-            "bounds",
-            f"{reach} outside of this memory, which has {self._count} elements",
-            hint=f"{hint}, or guard the access by a condition known at compile time",
-        )
+    def __weft_place__(self, index: object) -> Place:
+        check_index(index, 1, self.__weft_count__)
+        return Place(self._at(index, current()), self.dtype, self.space, self.dtype.alignment)
 
     def __getitem__(self, index: NumberLike) -> T:
         return self.load(index)
@@ -245,10 +182,10 @@ class Pointer(Generic[T]):
             options = {"alignment": alignment, "invariant": invariant, "volatile": volatile}
             return masked_load(self, index, width, mask, default, **options)
         b = current()
-        self._check(index, width)
-        if self.element is not None:
-            self._plain("an access", width != 1, alignment, invariant, volatile)
-            return load_element(b, self._at(index, b), placed(self.element))
+        if not self.dtype.is_number:
+            self._plain(width != 1, alignment, invariant, volatile)
+            return self.__weft_place__(index).load()
+        check_index(index, width, self.__weft_count__)
         kind = memory_type(self.dtype, width)
         attrs = {
             "alignment": alignment or self.dtype.itemsize,
@@ -287,11 +224,11 @@ class Pointer(Generic[T]):
             return
         b = current()
         lanes = value.lanes if isinstance(value, Number) else 1
-        self._check(index, lanes)
-        if self.element is not None:
-            self._plain("an access", alignment, volatile)
-            store_element(b, self._at(index, b), placed(self.element), value)
+        if not self.dtype.is_number:
+            self._plain(alignment, volatile)
+            self.__weft_place__(index).store(value)
             return
+        check_index(index, lanes, self.__weft_count__)
         data = to_type(value, number_class(self.dtype, lanes), b)
         if self.dtype.kind == "bool":
             data = arith.cast(b, data, DType.bool, DType.uint8)
@@ -332,21 +269,12 @@ class Pointer(Generic[T]):
 
         self.scatter(steps(stride, value.lanes if isinstance(value, Number) else 1), value)
 
-    def __weft_put__(self, index: NumberLike, path: tuple[str, ...], value: object) -> None:
-        """``p[index].a.b = value``: that field alone is written."""
-        b, at, part = current(), self._at(index, current()), placed(self.element)
-        for name in path:
-            offset, part = part.field(name)
-            at = moved(b, at, offset)
-        store_element(b, at, part, value)
-
     @staticmethod
     def from_address(address: NumberLike, to: type[N]) -> Pointer[N]:
         """The memory at an address, of elements of ``to``: a number type, a struct, ``Pointer[...]``."""
         b = current()
-        dtype, element = element_of(to)
         value = b.value("llvm.inttoptr", (index_value(address, b),), pointer(AddressSpace.GLOBAL))
-        return Pointer(value, dtype, AddressSpace.GLOBAL, element=element)
+        return pointer_at(value, as_dtype(cast(Any, to)), AddressSpace.GLOBAL)
 
     @overload
     def bitcast(self, to: type[N]) -> Pointer[N]: ...
@@ -356,8 +284,7 @@ class Pointer(Generic[T]):
 
     def bitcast(self, to: Any) -> Pointer[Any]:
         """The same address, of elements of another type: a number type, a struct, ``Pointer[...]``."""
-        dtype, element = element_of(to)
-        return Pointer(self.value, dtype, self.space, element=element)
+        return pointer_at(self.value, as_dtype(to), self.space)
 
     def address_space_cast(self, space: AddressSpace) -> Pointer[T]:
         """The same memory addressed through another space (generic, mostly); not checked."""
@@ -369,9 +296,12 @@ class Pointer(Generic[T]):
         b = current()
         if space not in b.target.spaces:
             refuse("address-space", f"{b.target.name} has no memory of AddressSpace.{space.name}")
-        return Pointer(
-            b.value("llvm.addrspacecast", (self.value,), pointer(space)),
-            self.dtype,
-            space,
-            element=self.element,
-        )
+        value = b.value("llvm.addrspacecast", (self.value,), pointer(space))
+        return pointer_at(value, self.dtype, space, self.__weft_count__)
+
+
+def pointer_at(value: Value, dtype: DType, space: int, count: int | None = None) -> Pointer[Any]:
+    """The pointer of these parts; ``count``: how many elements there are, where that is known."""
+    made = cast("Pointer[Any]", object.__new__(Pointer))
+    made.value, made.dtype, made.space, made.__weft_count__ = value, dtype, space, count
+    return made

@@ -54,7 +54,7 @@ def as_annotation(annotation: Any) -> Any:
         return annotation
     from weft.lang.number import number_class
 
-    return number_class(dtype)
+    return number_class(dtype) if dtype.is_number else cast("Any", dtype).annotation
 
 
 def bind(

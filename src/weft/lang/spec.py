@@ -14,7 +14,7 @@ from weft.compiler.ir.types import Type, of_dtype, pointer
 from weft.diagnostics import refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
-from weft.lang.number import Number, number_class, value_of
+from weft.lang.number import Number, number_class, type_name, value_of
 from weft.lang.text import RunTimeText
 from weft.lang.told_apart import told_apart
 from weft.lang.weak import Closed
@@ -112,15 +112,10 @@ class NumberSpec:
 
 @record
 class PointerSpec:
-    """An address of elements of one class in one address space.
-
-    ``element`` is their annotation where they are no numbers but structs, pointers or functions; ``dtype``
-    then is a byte's.
-    """
+    """An address of elements of one type in one address space."""
 
     dtype: DType
     space: int
-    element: Any = None
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
@@ -128,18 +123,13 @@ class PointerSpec:
 
     def build(self, leaves: Sequence[Value]) -> Any:
         """The value, from its leaves."""
-        from weft.lang.pointer import Pointer
+        from weft.lang.pointer import pointer_at
 
-        made: Pointer[Any] = Pointer(leaves[0], self.dtype, self.space, element=self.element)
-        return made
+        return pointer_at(leaves[0], self.dtype, self.space)
 
     def describe(self) -> str:
         """How a message names it."""
-        if self.element is not None:
-            from weft.lang.signature import describe_annotation
-
-            return f"Pointer[{describe_annotation(self.element)}]"
-        return f"Pointer[{number_class(self.dtype).__name__}]"
+        return f"Pointer[{type_name(self.dtype)}]"
 
 
 @record

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform
+from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform, overload
 
 from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of
 from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse
+from weft.dtype import DType
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
 from weft.lang.elaboration import current, maybe_current
@@ -18,7 +19,7 @@ from weft.lang.signature import as_annotation, describe_annotation
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.record import record
 
-__all__ = ["StructSpec", "is_struct", "lost_field", "replace_field", "struct", "struct_fields"]
+__all__ = ["StructSpec", "converted", "is_struct", "lost_field", "replace_field", "struct", "struct_fields"]
 
 T = TypeVar("T")
 _KEEP = frozenset(
@@ -103,13 +104,13 @@ def _is_number_class(annotation: object) -> TypeGuard[type[Number]]:
 def _convert(self: object) -> None:
     for name, annotation in struct_fields(type(self)).items():
         value = getattr(self, name)
-        made = _converted(type(self), name, annotation, value)
+        made = converted(type(self), name, annotation, value)
         if made is not value:
             object.__setattr__(self, name, made)
 
 
-def _converted(owner: type[Any], name: str, annotation: Any, value: Any) -> Any:
-    """A value as a field of this annotation holds it."""
+def converted(owner: type[Any], name: str, annotation: Any, value: Any) -> Any:
+    """A value as a field of this annotation, or an element of an array, holds it."""
     if _is_number_class(annotation):
         cls = closed(annotation, value)
         if type(value) is cls or cls is Number:
@@ -119,6 +120,8 @@ def _converted(owner: type[Any], name: str, annotation: Any, value: Any) -> Any:
         wanted = describe_annotation(annotation)
         message = f"{owner.__name__}.{name} is {a_(wanted)}, not {a_(type(value).__name__)}"
         refuse("field-type", message, hint=f"make one: {wanted}(...)", part=VALUE)
+    if hasattr(annotation, "__weft_items__") and not isinstance(value, annotation):
+        return annotation.of(annotation.given(value))
     return value
 
 
@@ -197,17 +200,49 @@ def _assign(self: object, name: str, value: Any) -> None:
     fields = struct_fields(type(self))
     if name not in fields:
         _check_field(self, name)
-    object.__setattr__(self, name, _converted(type(self), name, fields[name], value))
+    object.__setattr__(self, name, converted(type(self), name, fields[name], value))
+
+
+def _element_type(annotation: Any) -> DType:
+    from weft.lang.elements import element_type
+
+    return element_type(annotation)
+
+
+class _NumPyType:
+    """What ``np.dtype(S)`` asks of a class."""
+
+    def __get__(self, _: object, cls: type[Any]) -> Any:
+        return _element_type(cls).numpy
+
+
+@overload
+@dataclass_transform()
+def struct(cls: type[T], /) -> type[T]: ...
+
+
+@overload
+@dataclass_transform()
+def struct(*, pack: int = ..., align: int = ...) -> Callable[[type[T]], type[T]]: ...
 
 
 @dataclass_transform()
-def struct(cls: type[T]) -> type[T]:
+def struct(cls: type[T] | None = None, /, *, pack: int = 0, align: int = 1) -> Any:
     """Make a class with annotated fields a struct.
 
     Instances are values: passing or assigning copies, and ``p.x = 1`` in a kernel changes the local
     variable ``p`` only. Methods and operators compile like ``weft.func``. Fields are numbers,
-    SIMD values, pointers, other structs; any other object is known at compile time. ``==`` compares
+    SIMD values, arrays, pointers, other structs; any other object is known at compile time. ``==`` compares
     field by field, unless the class defines it.
+
+    In memory the fields lie as C puts them. ``np.dtype(Particle)`` is NumPy's type of such memory (NumPy 2.4;
+    ``as_dtype(Particle).numpy`` with any).
+
+    Args:
+        cls: the class.
+        pack: in memory, no field is aligned to more bytes than these: 1 leaves no gaps, as NumPy's
+            structured types and ``_pack_ = 1`` of ctypes.
+        align: in memory, the struct is aligned to these bytes at least: 16 lets it be read at once.
 
     Example:
         >>> from weft import Float32, struct
@@ -223,8 +258,22 @@ def struct(cls: type[T]) -> type[T]:
         >>> Vec2(1.0, 2.0) == Vec2(1.0, 2.0)
         True
     """
-    import dataclasses
     import sys
+
+    scope = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+    for name, value in (("pack", pack or 1), ("align", align)):
+        if type(value) is not int or value < 1 or value & (value - 1):
+            refuse("alignment", f"{name}={value!r} is not a power of two", hint=f"write {name}=4, say")
+
+    def make(cls: type[T]) -> type[T]:
+        return _made(cls, scope, pack, align)
+
+    return make if cls is None else make(cls)
+
+
+def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]:
+    """The class as a struct."""
+    import dataclasses
 
     if not isinstance(cls, type):  # pyright: ignore[reportUnnecessaryIsInstance]
         what = "a function" if callable(cls) else a_(type(cls).__name__)
@@ -244,7 +293,10 @@ def struct(cls: type[T]) -> type[T]:
     compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))
     made.__setattr__ = _assign
     made.__weft_struct__ = True
-    made.__weft_locals__ = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+    made.__weft_pack__, made.__weft_align__ = pack, align
+    made.__weft_element__ = staticmethod(_element_type)
+    made.__numpy_dtype__ = _NumPyType()
+    made.__weft_locals__ = scope
     for method in methods.values():  # whose annotations may name the struct, which a function may hold
         method.__dict__["__weft_locals__"] = {**made.__weft_locals__, cls.__name__: made}
     made.__weft_spec__ = _spec

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 
 from weft.compiler.source.definition import Definition
 from weft.dtype import DType
-from weft.lang.number import number_class
+from weft.lang.number import type_name
 from weft.lang.problems import Problems
 from weft.lang.signature import argument_key, parameters
 from weft.lang.spec import Spec
@@ -30,11 +30,11 @@ def _clashes(fn: Definition, specs: Mapping[str, Spec]) -> Iterator[tuple[str, s
         dtype = getattr(specs.get(name), "dtype", None)
         if not isinstance(dtype, DType):
             continue
-        shown = number_class(dtype).__name__
+        shown = type_name(dtype)
         allowed = [getattr(c, "dtype", None) for c in variable.__constraints__]
         first, wanted = met.setdefault(variable, (name, dtype))
         if wanted is not dtype:
-            yield name, shown, f"is {number_class(wanted).__name__} by `{first}`"
+            yield name, shown, f"is {type_name(wanted)} by `{first}`"
         elif allowed and dtype not in allowed:
             yield name, shown, f"is one of {', '.join(c.__name__ for c in variable.__constraints__)}"
 

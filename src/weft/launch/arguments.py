@@ -251,7 +251,7 @@ def _pointer_taker(p: Parameter, dtype: DType, general: Taker) -> Taker:
     def take_pointer(context: BaseContext, value: Any, values: list[Any], memory: list[Any]) -> Spec:
         if type(value) is not DeviceBuffer:
             value = adopt(context, p.annotation, value)
-            if type(value) not in _FOREIGN:
+            if type(value) not in _FOREIGN or not dtype.is_number:
                 return general(context, value, values, memory)
         elif value.key is not context.buffer_key(dtype):
             return general(context, value, values, memory)

@@ -28,8 +28,6 @@ def _element_hint(like: object, size: object) -> str:
     """What to write instead of ``like`` as the type of ``size`` elements."""
     if isinstance(like, int) and isinstance(size, (type, str)):
         return "write the element type first, then the number of elements"
-    if hasattr(like, "__weft_struct__"):
-        return "make a buffer for each field, and a struct of pointers to them if need be"
     return dtype_hint(like)
 
 

@@ -24,6 +24,7 @@ class HostBuffer(Buffer[T]):
     iterate, print. ``np.asarray(host)`` is the same memory; the view stays valid after
     ``close``. An element reads as a NumPy scalar of its type, so it keeps its precision.
 
+    The elements of a struct are NumPy's records: ``host[i]["x"]``, ``host.numpy()["x"]``.
     NumPy has no bfloat16. There an element reads as a Python float, a slice as a float32 copy, and
     ``np.asarray`` gives the bits as uint16.
     """
@@ -36,8 +37,9 @@ class HostBuffer(Buffer[T]):
         """The elements as a NumPy array over the same memory, one-dimensional and writable."""
         import numpy as np
 
-        name = "uint16" if self.dtype.kind == "bfloat" else self.dtype.name
-        return np.asarray(_View(self.allocation, self._address, self._size, np.dtype(name).str))
+        kind = self.dtype.numpy
+        array = np.asarray(_View(self.allocation, self._address, self._size, kind.str))
+        return array if self.dtype.is_number else array.view(kind)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         array = self.numpy()

@@ -29,6 +29,8 @@ def format_value(dtype: DType, value: float, spec: str = "") -> str:
     """One value as Python would write it, or format it where a specification is given."""
     if spec:
         return _specified(dtype, value, spec)
+    if not dtype.is_number:
+        return str(value)
     if dtype.kind == "bool":
         return str(bool(value))
     if not dtype.is_float:

@@ -7,16 +7,21 @@ import sys
 from itertools import pairwise
 from types import CodeType, FrameType, TracebackType
 
-from weft.compiler.frontend import pybuiltins
+from weft.compiler.frontend import access, pybuiltins
 from weft.compiler.frontend.room import has_room
 from weft.compiler.frontend.stage import DEEPER, is_staged
 from weft.diagnostics import CompileError, Diagnostic, Location, WeftError, frame_location, is_internal
+from weft.lang import places
 from weft.record import replace
 
 __all__ = ["located", "located_here"]
 
 _LONGEST = 8
 """A longer chain of calls is cut in the middle, as recursion makes them endless."""
+
+
+_RIGHT_THERE = (pybuiltins.__file__, access.__file__, places.__file__)
+"""Where builtins, indices and attributes of staged code are: what Python raises there is the user's."""
 
 
 def _frames(tb: TracebackType | None) -> list[TracebackType]:
@@ -100,9 +105,9 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
     if not isinstance(error, WeftError):
         deepest = frames[-1].tb_frame if frames else None
         if deepest is not None and (
-            deepest.f_code.co_filename == pybuiltins.__file__ or deepest.f_code.co_name == "__getattr__"
+            deepest.f_code.co_filename in _RIGHT_THERE or deepest.f_code.co_name == "__getattr__"
         ):
-            deepest = frame  # a builtin is called right there, an attribute asked for
+            deepest = frame
         inside = (
             deepest is not None and is_internal(deepest.f_code.co_filename) and not is_staged(deepest.f_code)
         )
@@ -113,7 +118,8 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
         chain = (f"{error.within} was called from {place.file}:{place.line}", *chain)
     known: bool | None = None
     if error.asked is not None and users:
-        known = frames[frames.index(users[-1]) + 1].tb_frame is error.asked
+        called = (f.tb_frame for f in frames[frames.index(users[-1]) + 1 :])
+        known = next(f for f in called if f.f_code.co_filename not in _RIGHT_THERE) is error.asked
     out: list[Diagnostic] = []
     for diagnostic in error.diagnostics:
         if not diagnostic.labels:

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple, cast
 from weft.compiler.frontend.closures import written
 from weft.compiler.frontend.liveness import stored_names
 from weft.compiler.frontend.named import note_named
-from weft.compiler.frontend.stage_expressions import BUILTINS, Expressions
+from weft.compiler.frontend.stage_expressions import BUILTINS
+from weft.compiler.frontend.stage_places import Places, is_deep
 from weft.compiler.frontend.syntax import check_syntax
 from weft.compiler.frontend.tree import (
     B,
@@ -68,7 +69,7 @@ class Staged(NamedTuple):
         return ast.unparse(self.tree)
 
 
-class _Stager(Expressions):
+class _Stager(Places):
     def whole(self, function: ast.FunctionDef, name: str) -> ast.FunctionDef:
         """The staged function, under another name; its first parameter is the builder."""
         parameters = arguments_of(function)
@@ -172,24 +173,12 @@ class _Stager(Expressions):
                 inner = item.value if isinstance(item, ast.Starred) else item
                 out.extend(self.store(inner, var(name), like))
             return out
+        if is_deep(target):
+            new = self.temp("v")
+            before, parts = self.steps(target)
+            put = place(b_call("put", *parts, var(new)), like)
+            return [place(ast.Assign([var(new, True)], value), like), *before, place(ast.Expr(put), like)]
         if isinstance(target, ast.Attribute):
-            held, path = target.value, [target.attr]
-            while isinstance(held, ast.Attribute):
-                held, path = held.value, [held.attr, *path]
-            if isinstance(held, ast.Subscript):  # memory, or a list known at compile time
-                items, index = self.temp("o"), self.temp("i")
-                before = [
-                    place(ast.Assign([var(name, True)], self.visit(part)), part)
-                    for name, part in ((items, held.value), (index, held.slice))
-                ]
-                item = place(ast.Subscript(var(items), var(index), ast.Load()), held)
-                names = tuple_of([ast.Constant(name) for name in path])
-                new = self.temp("v")
-                before.append(place(ast.Assign([var(new, True)], value), like))
-                put = place(b_call("put_field", var(items), var(index), names, var(new)), like)
-                made = place(b_call("with_field", item, names, var(new)), like)
-                store = place(ast.Assign([_as_store(item)], made), held)
-                return [*before, place(ast.If(ast.UnaryOp(ast.Not(), put), [store], []), held)]
             held = target.value
             arguments: list[ast.expr] = [self.visit(_as_load(held)), ast.Constant(target.attr)]
             if target in self.lost:
@@ -226,6 +215,13 @@ class _Stager(Expressions):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         target, out = node.target, list[ast.stmt]()
+        if is_deep(target):
+            out, parts = self.steps(target)
+            at = var(self.temp("p"))
+            out.append(place(ast.Assign([_as_store(at)], b_call("along", *parts)), target))
+            now = place(b_call("read", at), target)
+            value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
+            return [*out, place(ast.Expr(b_call("put", *parts, value, at)), node)]
         if isinstance(target, ast.Subscript):  # evaluate object and index once
             held, index = self.temp("o"), self.temp("i")
             out.append(place(ast.Assign([var(held, True)], self.visit(target.value)), target))

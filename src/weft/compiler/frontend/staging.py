@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
+from weft.compiler.frontend.access import Access
 from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.logic import Logic, truth
@@ -17,7 +18,6 @@ from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.any_lanes import closed
 from weft.lang.comptime import unroll
 from weft.lang.number import Number, to_type
-from weft.lang.pointer import Pointer
 from weft.lang.printing import assertion, text_of, text_pieces
 from weft.lang.python_number import python_number
 from weft.lang.returned import returned
@@ -44,7 +44,7 @@ class _Loop:
         self.jump = ""
 
 
-class Staging(Logic):
+class Staging(Logic, Access):
     """What ``b`` is in staged code."""
 
     UNDEFINED = UNDEFINED
@@ -149,20 +149,6 @@ class Staging(Logic):
         """``held.name = value`` as a new value of ``held``."""
         return replace_field(held, name, value)
 
-    def put_field(self, items: Any, index: Any, path: tuple[str, ...], value: Any) -> bool:
-        """``items[index].a.b = value`` where that is memory, of which that field alone is written."""
-        if not isinstance(items, Pointer) or items.element is None:
-            return False
-        items.__weft_put__(index, path, value)
-        return True
-
-    def with_field(self, held: Any, path: tuple[str, ...], value: Any) -> Any:
-        """``held`` with its field ``path`` replaced."""
-        name, *rest = path
-        if rest:
-            value = self.with_field(getattr(held, name), tuple(rest), value)
-        return replace_field(held, name, value)
-
     def lost_field(self, held: Any, name: str, parameter: str, function: str) -> None:
         """``held.name = ...`` where ``held`` is a copy that is not used again."""
         lost_field(held, name, parameter, function)
@@ -201,7 +187,7 @@ class Staging(Logic):
             yield from self._counted(items)
             check(containers, "loop")
             return
-        if isinstance(items, Number) or is_composite(items):
+        if isinstance(items, Number) or (is_composite(items) and getattr(items, "__iter__", None) is None):
             refuse(
                 "iteration",
                 f"a loop cannot run over {a_(type(items).__name__)}",

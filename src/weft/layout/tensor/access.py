@@ -9,7 +9,7 @@ from math import gcd
 from typing import Any
 
 from weft.diagnostics import refuse
-from weft.lang.number import Number, number_class
+from weft.lang.number import Number, number_class, type_name
 from weft.lang.pointer import Pointer
 from weft.lang.promote import fits
 from weft.lang.scalars import Int
@@ -155,7 +155,7 @@ def write(pointer: Pointer[Any], offset: Any, element: Element | None, alignment
         if isinstance(value, Number) and value.lanes != 1:
             refuse(
                 "lanes",
-                f"an element is one {number_class(pointer.dtype).__name__}, not {type(value).__name__}",
+                f"an element is one {type_name(pointer.dtype)}, not {type(value).__name__}",
                 "use .store(i, ..., value=v), or .vectorize[...]()",
             )
         pointer.store(offset, value)

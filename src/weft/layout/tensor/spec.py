@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.dtype import DType
-from weft.lang.number import number_class
+from weft.lang.number import type_name
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec
 from weft.layout.algebra.int_tuple import IntTuple, flatten, unflatten
 from weft.layout.algebra.layout import Layout
@@ -60,7 +60,7 @@ class TensorSpec:
         """How a message names it."""
         shown = _layout(self.key, iter(lambda: _Unknown(), None))
         masked = "" if self.bounds is None else "masked "
-        return f"{masked}{self.cls.__name__}[{number_class(self.dtype).__name__}] {shown}"
+        return f"{masked}{self.cls.__name__}[{type_name(self.dtype)}] {shown}"
 
 
 class _Unknown:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
-from weft.lang.accept import Accepted, Mismatch
+from weft.lang.accept import Accepted, Mismatch, element_dtype
 from weft.lang.hints import kind_of
-from weft.lang.number import NumberLike, number_class
+from weft.lang.number import NumberLike, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.spec import Spec, StaticSpec, leaves_of
 from weft.layout.algebra.int_tuple import map_leaves, product
@@ -152,8 +152,8 @@ class LayoutTensor(Generic[T]):
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
-        wanted = _element_type(args)
-        allowed = "a LayoutTensor" if wanted is None else f"a LayoutTensor of {number_class(wanted).__name__}"
+        wanted = element_dtype(args)
+        allowed = "a LayoutTensor" if wanted is None else f"a LayoutTensor of {type_name(wanted)}"
         convert = getattr(value, "to_layout_tensor", None)
         if not isinstance(value, LayoutTensor) and convert is not None:
             value = convert()
@@ -172,7 +172,7 @@ class LayoutTensor(Generic[T]):
             raise Mismatch(found, allowed, hint)
         tensor = cast("LayoutTensor[Any]", value)
         if wanted is not None and tensor.dtype is not wanted:
-            found = number_class(tensor.dtype).__name__
+            found = type_name(tensor.dtype)
             raise Mismatch(f"a LayoutTensor of {found}", allowed, f"annotate LayoutTensor[{found}]")
         if tensor._accepted is None:
             storage, layout = tensor.storage, tensor.layout
@@ -188,7 +188,7 @@ class LayoutTensor(Generic[T]):
             raise Mismatch(
                 "no layout", "a LayoutTensor or its Layout", "say which, e.g. Layout.row_major(480, 640)"
             )
-        dtype = _element_type(args) or getattr(given, "dtype", None)
+        dtype = element_dtype(args) or getattr(given, "dtype", None)
         if not isinstance(dtype, DType):
             raise Mismatch("no element type", "LayoutTensor[T]", "write e.g. LayoutTensor[Float32]")
         return TensorSpec(LayoutTensor, dtype, AddressSpace.GLOBAL, _ALIGNED, layout.key())
@@ -326,6 +326,13 @@ class LayoutTensor(Generic[T]):
         else:
             host_memory(self.storage, "writing an element")[offset] = value
 
+    def __weft_place__(self, index: Any) -> Any:
+        """The place of an element in memory; None where it is none, but a vector or a part, say."""
+        parts = _parts(index)
+        if self._pointer is None or self.element is not None or is_slice(parts):
+            return None
+        return self.ptr.__weft_place__(self.place_in(self.layout, parts)[0])
+
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
         kept, start, origin, bounds = sliced(self.layout, self.shape, parts, host=self._pointer is None)
         offset, alignment = self.place_in(origin, start)
@@ -437,8 +444,3 @@ class LayoutTensor(Generic[T]):
 
 def _parts(index: Any) -> tuple[Any, ...]:
     return cast("tuple[Any, ...]", index) if type(index) is tuple else (index,)
-
-
-def _element_type(args: tuple[Any, ...]) -> DType | None:
-    dtype = getattr(args[0], "dtype", args[0]) if args else None
-    return dtype if isinstance(dtype, DType) else None

@@ -1,0 +1,84 @@
+"""Places in staged functions: ``p[i].a[k]`` is read, written and addressed where it lies in memory.
+
+Of what is no memory, such as a list known at compile time, these expressions mean what they do in Python.
+What Python raises here is said of the user's expression.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.lang.places import Place
+from weft.lang.pointer import Pointer
+from weft.lang.structs import replace_field
+
+__all__ = ["Access"]
+
+
+class Access:
+    """A builder with places."""
+
+    def item(self, held: Any, index: Any) -> Any:
+        """``held[index]``, of memory not read yet."""
+        if type(held) is Place:
+            return held.item(index)
+        place_of = getattr(held, "__weft_place__", None)
+        place = None if place_of is None else place_of(index)
+        return held[index] if place is None else place
+
+    def attribute(self, held: Any, name: str) -> Any:
+        """``held.name``, of memory not read yet."""
+        return held.attribute(name) if type(held) is Place else getattr(held, name)
+
+    def read(self, held: Any) -> Any:
+        """The value of what may be a place."""
+        return held.load() if type(held) is Place else held
+
+    def along(self, held: Any, index: Any, steps: tuple[Any, ...]) -> Any:
+        """``held[index].a[k]``, not read yet; an index among the steps is in a tuple."""
+        held = self.item(held, index)
+        for step in steps:
+            held = self.attribute(held, step) if isinstance(step, str) else self.item(held, step[0])
+        return held
+
+    def put(self, items: Any, index: Any, steps: tuple[Any, ...], value: Any, at: Any = None) -> None:
+        """``items[index].a[k] = value``: of memory, that alone is written; ``at`` is its place if known."""
+        place = at if type(at) is Place else self._target(items, index, steps)
+        if place is not None:
+            place.store(value)
+            return
+        held = items[index]
+        changed = self._changed(held, steps, value)
+        if changed is not held:
+            items[index] = changed
+
+    def to(self, made: Any, held: Any) -> Any:
+        """``Pointer(to=p[i].a)``: where that is; of another function the value."""
+        if type(held) is Place and (getattr(made, "__origin__", made) is Pointer):
+            return held.pointer()
+        return made(to=self.read(held))
+
+    def _target(self, items: Any, index: Any, steps: tuple[Any, ...]) -> Place | None:
+        """The place in memory that is to be written; None where it is a list's, say."""
+        held = self.item(items, index)
+        for step in steps:
+            if type(held) is not Place:
+                return None
+            held = held.field(step) if isinstance(step, str) else held.item(step[0])
+        return held if type(held) is Place else None
+
+    def _changed(self, held: Any, steps: tuple[Any, ...], value: Any) -> Any:
+        """What ``held`` becomes where a part of it is set: itself, or another struct."""
+        step, *rest = steps
+        if not isinstance(step, str):
+            if rest:
+                self.put(held, step[0], tuple(rest), value)
+            else:
+                held[step[0]] = value
+            return held
+        if rest:
+            inner = getattr(held, step)
+            value = self._changed(inner, tuple(rest), value)
+            if value is inner:
+                return held
+        return replace_field(held, step, value)

@@ -1,0 +1,87 @@
+"""Staging of ``p[i].a[k]``: of memory, that alone is read, written or asked for its address."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from weft.compiler.frontend.stage_expressions import Expressions
+from weft.compiler.frontend.tree import b_call, place, tuple_of, var
+
+__all__ = ["Places", "is_deep"]
+
+
+class Places(Expressions):
+    """Stages expressions, of which some name places."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        to = [keyword.value for keyword in node.keywords if keyword.arg == "to"]
+        if to and len(node.keywords) == 1 and not node.args and _is_indexed(to[0]) and not _is_sliced(to[0]):
+            return place(b_call("to", self.visit(node.func), self.held(to[0])), node)
+        return super().visit_Call(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        return self._read(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        return self._read(node)
+
+    def _read(self, node: Any) -> ast.expr:
+        """``p[i].a``, ``p[i].a[k]``: what lies there, and nothing beside it."""
+        if isinstance(node.ctx, ast.Load) and _is_indexed(node.value) and not _is_sliced(node):
+            return place(b_call("read", self.held(node)), node)
+        self.generic_visit(node)
+        return node
+
+    def held(self, node: Any) -> ast.expr:
+        """The staged place that ``p[i].a`` or ``p[i]`` names."""
+        if not _is_indexed(node) or _is_sliced(node):
+            return self.visit(node)
+        held = self.held(node.value)
+        if isinstance(node, ast.Attribute):
+            return place(b_call("attribute", held, ast.Constant(node.attr)), node)
+        return place(b_call("item", held, self.visit(node.slice)), node)
+
+    def steps(self, target: Any) -> tuple[list[ast.stmt], list[ast.expr]]:
+        """Of ``p[i].a[k]`` as a target: what evaluates ``p``, ``i`` and ``k`` once; these, then the rest."""
+        steps: list[Any] = [target]
+        while _is_indexed(steps[0].value):
+            steps.insert(0, steps[0].value)
+        before: list[ast.stmt] = []
+
+        def held(stem: str, part: ast.expr) -> ast.Name:
+            name = self.temp(stem)
+            before.append(place(ast.Assign([var(name, True)], self.visit(part)), part))
+            return var(name)
+
+        first, *rest = steps
+        parts: list[ast.expr] = [held("o", first.value), held("i", first.slice)]
+        path = [
+            ast.Constant(step.attr) if isinstance(step, ast.Attribute) else tuple_of([held("i", step.slice)])
+            for step in rest
+        ]
+        return before, [*parts, tuple_of(path)]
+
+
+def _is_indexed(node: ast.expr) -> bool:
+    """Whether it is ``p[i]``, or leads on from there by attributes."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Subscript)
+
+
+def _is_sliced(node: ast.expr) -> bool:
+    """Whether an index on the way to it is a slice, which names a part and no place."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if any(isinstance(part, ast.Slice) for part in parts):
+                return True
+        node = node.value
+    return False
+
+
+def is_deep(target: ast.expr) -> bool:
+    """Whether a target leads on from ``p[i]``."""
+    deep = isinstance(target, (ast.Attribute, ast.Subscript)) and _is_indexed(target.value)
+    return deep and not _is_sliced(target)

@@ -1,0 +1,227 @@
+"""Arrays of a fixed length as values: what a struct holds in a row."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from weft.compiler.ir.core import Value
+from weft.diagnostics import VALUE, a_, refuse
+from weft.lang.elaboration import maybe_current
+from weft.lang.elements import element_type
+from weft.lang.number import Number, NumberLike
+from weft.lang.pointer import Pointer
+from weft.lang.python_number import python_number
+from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
+from weft.lang.structs import converted
+from weft.record import record
+
+__all__ = ["ArraySpec", "InlineArray"]
+
+MOST_ITEMS = 1024
+"""More would be as many loads and stores, written out, where such a value is copied."""
+
+
+@record
+class ArraySpec:
+    """An array: its class and the spec of each item."""
+
+    cls: type[InlineArray]
+    items: tuple[Spec, ...]
+
+    def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
+        return [
+            Leaf(f"[{n}]{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
+            for n, item in enumerate(self.items)
+            for leaf in item.leaves()
+        ]
+
+    def build(self, leaves: Sequence[Value]) -> Any:
+        """The value, from its leaves."""
+        return self.cls.of(build_each(self.items, leaves))
+
+    def describe(self) -> str:
+        """How a message names it."""
+        return self.cls.__name__
+
+
+class InlineArray:
+    """``InlineArray[T, n]``: ``n`` elements of ``T`` in a row, as C has ``T name[n]`` in a struct.
+
+    ``T`` is a number, a SIMD value, a pointer, a struct, or another such array. In memory an element is read
+    and written alone, by any index: ``p[i].name[k] += 1``. As a value it is copied as a whole and does not
+    change; made from ``n`` values, from ``fill=`` for all, or from a sequence.
+
+    Example:
+        >>> from weft import Float32, Int, Pointer, func, struct
+        >>> @struct
+        ... class Polynomial:
+        ...     degree: Int
+        ...     factors: InlineArray[Float32, 4]
+        ...
+        ...     def at(self, x: Float32) -> Float32:
+        ...         found = Float32(0.0)
+        ...         for k in range(self.degree + 1):
+        ...             found = found * x + self.factors[self.degree - k]
+        ...         return found
+        >>> @func
+        ... def value(p: Polynomial, x: Float32) -> Float32:
+        ...     return p.at(x)
+        >>> value(Polynomial(2, InlineArray[Float32, 4](1.0, 0.0, 3.0, 0.0)), 2.0)
+        13.0
+    """
+
+    __slots__ = ("_items",)
+    __weft_items__: ClassVar[tuple[Any, int]]
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        """The class of so many elements of a type."""
+        parts: Any = item
+        of, count = parts if type(item) is tuple and len(parts) == 2 else (parts, 0)
+        count = int(count) if isinstance(count, Number) else python_number(count)
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_ITEMS:
+            message = (
+                f"InlineArray takes a type and a number of elements from 1 to {MOST_ITEMS}, not {item!r}"
+            )
+            refuse("inline-array", message, hint="write InlineArray[Float32, 4], say")
+        return _array_class(of, count)
+
+    def __init__(self, *items: Any, fill: Any = None) -> None:
+        of, count = self._kind()
+        if fill is not None and not items:
+            items = (fill,) * count
+        if len(items) != count:
+            name = type(self).__name__
+            hint = f"give {count}, or one for all: {name}(fill=...)"
+            refuse("inline-array", f"{name} has {count} elements, not {len(items)}", hint=hint)
+        self._items = tuple([converted(type(self), f"[{n}]", of, item) for n, item in enumerate(items)])
+
+    @classmethod
+    def _kind(cls) -> tuple[Any, int]:
+        kind: tuple[Any, int] | None = getattr(cls, "__weft_items__", None)
+        if kind is None:
+            hint = "write InlineArray[Float32, 4](...), say"
+            refuse("inline-array", "InlineArray needs its type and number of elements", hint=hint)
+        return kind
+
+    @classmethod
+    def of(cls, items: Iterable[Any]) -> Any:
+        """The array of these values, unchecked."""
+        made = object.__new__(cls)
+        made._items = tuple(items)
+        return made
+
+    @classmethod
+    def given(cls, value: Any) -> Sequence[Any]:
+        """The items of a value that such an array is set to: of another, or of a sequence of as many."""
+        if not isinstance(value, cls):
+            if isinstance(value, (Number, str)) or not hasattr(value, "__len__"):
+                message = f"{a_(cls.__name__)} is stored here, not {a_(type(value).__name__)}"
+                refuse("inline-array", message, hint=f"make one: {cls.__name__}(...)", part=VALUE)
+            value = cls(*value)
+        return value._items
+
+    def __weft_spec__(self) -> Spec:
+        return ArraySpec(type(self), tuple([spec_of(item) for item in self._items]))
+
+    def __weft_leaves__(self) -> list[Value]:
+        return [leaf for item in self._items for leaf in leaves_of(item)]
+
+    def __weft_parts__(self) -> list[Any]:
+        return list(self._items)
+
+    @classmethod
+    def __weft_spec_of_annotation__(cls, args: tuple[Any, ...], given: Any) -> Spec:
+        from weft.lang.accept import spec_of_annotation
+
+        of, count = cls._kind()
+        return ArraySpec(cls, (spec_of_annotation(of),) * count)
+
+    @classmethod
+    def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> tuple[Spec, list[Any]]:
+        from weft.lang.accept import Mismatch, accept_as
+
+        of, count = cls._kind()
+        if isinstance(value, (str, bytes, Number)) or not hasattr(value, "__len__"):
+            raise Mismatch(a_(type(value).__name__), a_(cls.__name__), f"pass {count} values: a list, say")
+        if len(value) != count:
+            raise Mismatch(f"{len(value)} values", a_(cls.__name__))
+        found = [accept_as(of, item) for item in value]
+        return ArraySpec(cls, tuple([spec for spec, _ in found])), [v for _, more in found for v in more]
+
+    __weft_element__ = staticmethod(element_type)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items)
+
+    def __getitem__(self, index: NumberLike) -> Any:
+        """An element; by an index known only at run time, from memory into which all are put."""
+        known = index.value if isinstance(index, Number) else python_number(index)
+        if isinstance(known, int):
+            return self._items[_inside(known, len(self._items))]
+        if maybe_current() is None:
+            return self._items[int(known)]
+        return self._spilt()[index]
+
+    def _spilt(self) -> Pointer[Any]:
+        from weft.lang.allocate import local_memory
+
+        dtype = element_type(self._kind()[0])
+        memory = local_memory(dtype, len(self._items), max(16, dtype.alignment))
+        for n, item in enumerate(self._items):
+            memory.store(n, item)
+        return memory
+
+    def __setitem__(self, index: NumberLike, value: Any) -> None:
+        refuse(
+            "inline-array",
+            "an InlineArray is a value, whose elements do not change",
+            notes=("in memory they do: `p[i].field[k] = x`",),
+            hint="hold it in memory: stack_allocation(T, n), or of a struct stack_allocation(S, 1)",
+        )
+
+    def __eq__(self, other: object) -> Any:
+        from weft.lang.equality import equal_values
+
+        if type(other) is not type(self):
+            return NotImplemented
+        return equal_values(self, other, type(self).__name__)
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self._items))})"
+
+
+def _inside(index: int, count: int) -> int:
+    """An index, if it is one of ``count``."""
+    if 0 <= index < count:
+        return index
+    message = f"index {index} is outside of this array, which has {count} elements"
+    if maybe_current() is None:
+        raise IndexError(message)
+    hint = f"use an index from 0 to {count - 1}"
+    refuse("bounds", message, hint=f"{hint}, or guard the access by a condition known at compile time")
+
+
+@functools.cache
+def _array_class(of: Any, count: int) -> type[InlineArray]:
+    from weft.lang.signature import describe_annotation
+
+    try:
+        element_type(of)
+    except TypeError:
+        shown = describe_annotation(of)
+        hint = {"float": "write Float32 or Float64", "int": "write Int, or Int32", "bool": "write Bool"}
+        refuse(
+            "inline-array",
+            f"InlineArray takes what memory can hold, not {shown}",
+            hint=hint.get(shown, "write InlineArray[Float32, 4], say"),
+        )
+    name = f"InlineArray[{describe_annotation(of)}, {count}]"
+    return type(name, (InlineArray,), {"__slots__": (), "__weft_items__": (of, count)})
