@@ -14,9 +14,12 @@ from weft.diagnostics import CompileError, a_, caller_location
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
+from weft.lang.generic import substitute, unify
 from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, Parameter, bind, parameters
 from weft.lang.spec import Spec, StaticSpec
+from weft.lang.type_variables import check_types, type_of
+from weft.record import replace
 from weft.targets import Target, find_target
 
 __all__ = ["Info", "compile_info"]
@@ -124,22 +127,15 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
     problems = Problems()
     specs: dict[str, Spec] = {}
     waiting = list(types)
-    for p in parameters(kernel.definition):
-        if p.comptime:
-            value = {**kernel.bound, **named}.get(p.name, p.default)
-            if value is not MISSING:
-                specs[p.name] = StaticSpec(value)
-            continue
-        given = named.get(p.name, MISSING)
+
+    def take(p: Parameter, given: Any) -> None:
         try:
-            if given is MISSING and waiting and _is_open(p):
-                given = waiting.pop(0)
-            specs[p.name] = _spec(p, given)
+            specs[p.name] = StaticSpec(given) if p.comptime else spec_of_annotation(p.annotation, given)
         except Mismatch as found:
             specs[p.name] = StaticSpec(None)
             if found.annotation and p.annotation is not MISSING:
                 note_mismatch(problems, fn, p, found, None)
-                continue
+                return
             message = f"the type of `{p.name}` is not known: found {found.found}, allowed is {found.allowed}"
             if given is MISSING:
                 message = f"compiling {fn.name} without a launch needs to know the type of `{p.name}`"
@@ -147,10 +143,36 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
             if p.annotation is not MISSING and found.hint:
                 hint = found.hint.replace("e.g. Layout", f"e.g. {p.name}=Layout")
             problems.add("open-type", message, hint)
+
+    def note(message: str, hint: str, name: str = "") -> None:
+        problems.add("open-type", message, hint, at=name if name in named else None)
+
+    params = parameters(fn)
+    values = {**kernel.bound, **named}
+    meanings = {p.name: values[p.name] for p in params if p.variable and p.name in values}
+    late: list[Parameter] = []
+    for p in params:
+        given = values.get(p.name, p.default if p.comptime else MISSING)
+        now = replace(p, annotation=substitute(p.annotation, meanings))
+        if given is MISSING and not p.comptime and _is_open(now):
+            if not waiting:
+                late.append(p)  # it may be known by others
+                continue
+            given = waiting.pop(0)
+        if not p.variable and not (p.comptime and given is MISSING):
+            take(now, given)
+            for variable, meant in unify(p.annotation, type_of(specs[p.name])):
+                meanings.setdefault(variable.__name__, meant)
+    for p in late:
+        take(replace(p, annotation=substitute(p.annotation, meanings)), MISSING)
+    if not problems:
+        check_types(fn.name, params, meanings, note)
+    specs.update({name: StaticSpec(meant) for name, meant in meanings.items()})
     if waiting:
         open_count = len(types) - len(waiting)
         message = f"{len(types)} types were given, but the annotations of {fn.name} leave {open_count} open"
         problems.add("open-type", message, "leave out the rest", at=1 + open_count)
+    specs = {p.name: specs[p.name] for p in params if p.name in specs}
     unbound = {n: v for n, v in {**dict.fromkeys(specs), **named}.items() if n not in kernel.bound}
     problems.found += bind(fn, (), unbound, kernel.bound, ("emission_kind", "target", "over"))[1].found
     if problems:
@@ -164,9 +186,3 @@ def _is_open(p: Parameter) -> bool:
     except Mismatch:
         return True
     return False
-
-
-def _spec(p: Parameter, given: Any) -> Spec:
-    if p.annotation is MISSING and given is not MISSING:
-        return spec_of_annotation(given)
-    return spec_of_annotation(p.annotation, given)

@@ -42,13 +42,14 @@ def test_one_variable_is_one_type() -> None:
         assert (y[0], z[0], first(x, y)) == (7, 7, 14)
     a, c = np.ones(1, np.float32), np.ones(1, np.int32)
     for given, name in [((a, c, a), "y"), ((a, a, c), "z"), ((c, a, c), "y")]:
-        with pytest.raises(LaunchError, match=rf"argument `{name}` of copied has elements of .*, but `T` is"):
+        with pytest.raises(
+            LaunchError, match=rf"argument `{name}` of copied takes .*, not .*: `T` is .* by `x`"
+        ):
             launch(copied, *given, grid_dim=1, block_dim=1)
     with pytest.raises(
-        LaunchError, match="argument `y` of first has elements of Int32, but `T` is Float32 by `x`"
+        LaunchError,
+        match=r"argument `y` of first takes Pointer\[Float32\], not Pointer\[Int32\]: `T` is Float32 by `x`",
     ):
         first(a, c)
-    with pytest.raises(
-        LaunchError, match="argument `x` of constrained has elements of Int32, but `U` is one of"
-    ):
+    with pytest.raises(LaunchError, match="`U` of constrained is one of Float32, Float64, not Int32"):
         launch(constrained, c, grid_dim=1, block_dim=1)

@@ -9,7 +9,7 @@ from typing import Any, get_origin
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.read import Unreadable, reader_of
-from weft.lang.accept import Mismatch, element_dtype
+from weft.lang.accept import Mismatch, element_dtype, is_open
 from weft.lang.number import type_name
 from weft.lang.pointer import Pointer
 from weft.layout import Layout, LayoutTensor
@@ -20,6 +20,8 @@ from weft.runtime.context import BaseContext
 @cache
 def _takes(annotation: Any) -> tuple[bool, DType | None, str] | None:
     """Whether a parameter takes a LayoutTensor, of which type, in words; None where it takes no memory."""
+    if is_open(annotation):
+        return True, None, "a tensor or array"
     origin: Any = get_origin(annotation) or annotation
     if not isinstance(origin, type) or not issubclass(origin, (Pointer, LayoutTensor)):
         return None
@@ -46,6 +48,8 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
     if takes is None:
         return value
     as_tensor, wanted, allowed = takes
+    if read is None and is_open(annotation) and _is_buffer(value):
+        return value
     if read is None:
         return _as_one(value) if as_tensor else _as_memory(value)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any, TypeVar, cast, get_args, get_origin
+from typing import Any, cast, get_args, get_origin
 
 from weft.abi.formats import wrap
 from weft.compiler.source.definition import MISSING, Definition, Parameter
@@ -13,12 +13,13 @@ from weft.dtype import DType
 from weft.lang.any_lanes import closed
 from weft.lang.elements import ElementType, element_type
 from weft.lang.fold import has_lanes
-from weft.lang.number import Number, number_class, type_name
+from weft.lang.generic import has_variables, is_open_number
+from weft.lang.number import CLASSES, Number, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
 from weft.lang.promote import promote
 from weft.lang.signature import describe_annotation
-from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
+from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
 
 __all__ = [
@@ -28,7 +29,10 @@ __all__ = [
     "accept",
     "accept_as",
     "as_it_is",
+    "decides",
     "element_dtype",
+    "is_open",
+    "literal_type",
     "note_mismatch",
     "spec_of_annotation",
 ]
@@ -116,19 +120,62 @@ def _check_comptime(annotation: Any, value: Any) -> None:
     raise Mismatch(_describe(value), f"{a_(name)} known at compile time", hint)
 
 
+def is_open(annotation: Any) -> bool:
+    """Whether the value alone decides what a parameter is: no annotation, ``Any``, a type variable."""
+    return annotation is MISSING or annotation is Any or is_open_number(annotation)
+
+
+def decides(annotation: Any) -> bool:
+    """Whether an annotation says which machine type a parameter has."""
+    origin: Any = get_origin(annotation) or annotation
+    if not isinstance(origin, type):
+        return False
+    cls: type[Any] = origin
+    return issubclass(cls, (Number, Pointer)) or hasattr(cls, "__weft_accept__") or is_struct(cls)
+
+
+_PYTHON: dict[type, DType] = {bool: DType.bool, int: DType.int64, float: DType.float64}
+
+
+def literal_type(value: Any) -> DType | None:
+    """What a number of Python or NumPy is where nothing says another type; None of any other value."""
+    kind = cast("type[Any]", type(value))
+    if kind in _PYTHON:
+        return _PYTHON[kind]
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        cls = CLASSES.get((getattr(getattr(value, "dtype", None), "name", ""), 1))
+        return None if cls is None else cls.dtype
+    return None
+
+
+def _accept_any(value: Any, adopt: Adopt) -> Accepted:
+    """A value decides by itself what it is."""
+    kind = cast("type[Any]", type(value))
+    if kind is tuple:
+        found = [_accept_any(item, adopt) for item in value]
+        return TupleSpec(tuple(spec for spec, _ in found)), [v for _, leaves in found for v in leaves]
+    dtype = literal_type(value)
+    if dtype is not None:
+        return accept_as(number_class(dtype), value)
+    if isinstance(value, Number) or is_struct(kind) or hasattr(kind, "__weft_accept__"):
+        return accept_as(kind, value, adopt)
+    value = adopt(MISSING, value)
+    kind = cast("type[Any]", type(value))
+    if hasattr(kind, "__weft_accept__"):
+        return accept_as(kind, value)
+    if hasattr(value, "address") and isinstance(getattr(value, "dtype", None), DType):
+        return accept_as(Pointer, value)
+    return StaticSpec(as_it_is(value)), []
+
+
 def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted:
     """The spec and machine values of ``value`` for what is annotated so.
 
     Raises:
         Mismatch: it is none.
     """
-    if annotation is MISSING:
-        raise Mismatch(
-            _describe(value),
-            "nothing",
-            "annotate it, with Int, Float32 or Pointer[Float32] for example",
-            "has no annotation, and a kernel's parameters need one",
-        )
+    if is_open(annotation):
+        return _accept_any(value, adopt)
     value = adopt(annotation, value)
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):
@@ -241,7 +288,7 @@ def element_dtype(annotation: Any) -> DType | None:
 def _check_element(annotation: Any) -> None:
     """Refuse ``Pointer[float]``: what is no element type of weft's."""
     args = get_args(annotation)
-    if args and element_dtype(annotation) is None and not isinstance(args[0], TypeVar) and args[0] is not Any:
+    if args and element_dtype(annotation) is None and not has_variables(args[0]) and args[0] is not Any:
         shown = describe_annotation(args[0])
         wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(args[0], "Float32")
         problem = f"is annotated with `Pointer[{shown}]`, but `{shown}` is no type of elements"
@@ -316,6 +363,7 @@ def c_layout(owner: Any) -> tuple[int, dict[str, tuple[int, int]]] | None:
 def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
     if not isinstance(value, cls):
         raise Mismatch(_describe(value), f"a {cls.__name__}")
+    cls = cast("type[Any]", type(value))  # which says what the types of a generic one are
     specs: list[tuple[str, Spec]] = []
     values: list[Any] = []
     for name, annotation in struct_fields(cls).items():
@@ -338,6 +386,10 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
     Raises:
         Mismatch: the annotation does not say enough.
     """
+    if is_open(annotation):
+        if given is MISSING or is_open(given):
+            raise Mismatch("no type", "a type")
+        return spec_of_annotation(given)
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):
         cls: Any = origin
@@ -345,8 +397,8 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             return NumberSpec(cls.dtype, cls.lanes)
         if issubclass(cls, Pointer):
             _check_element(annotation)
-            dtype = element_dtype(annotation)
-            if dtype is None:
+            dtype = element_dtype(annotation) or element_dtype(given) or getattr(given, "dtype", None)
+            if not isinstance(dtype, DType):
                 raise Mismatch("a Pointer without element type", "Pointer[T]", "write e.g. Pointer[Float32]")
             return PointerSpec(dtype, AddressSpace.GLOBAL)
         hook: Callable[[Any, Any], Spec] | None = getattr(cls, "__weft_spec_of_annotation__", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
@@ -99,6 +99,15 @@ class Compiled:
         """
         above().forget(self.definition)
 
+    def _bracketed(self, item: Any) -> dict[str, Any] | None:
+        """What stands in brackets, by the names of what is open; None where there are too many."""
+        from weft.lang.signature import parameters
+
+        given = cast("tuple[Any, ...]", item) if type(item) is tuple else (item,)
+        known = [p for p in parameters(self.definition) if p.comptime and p.name not in self.bound]
+        names = [p.name for p in sorted(known, key=lambda p: not p.variable)]
+        return dict(zip(names, given, strict=False)) if len(given) <= len(names) else None
+
     def __weft_parts__(self) -> list[Any]:
         return [self.definition, dict(sorted(self.bound.items()))]
 
@@ -130,9 +139,10 @@ class Kernel(Compiled, Generic[P]):
             "or make it a @func",
         )
 
-    if not TYPE_CHECKING:
-
-        def __getitem__(self, item: object) -> None:
+    def __getitem__(self, item: Any) -> Kernel[P]:
+        """The kernel with type variables and compile-time parameters given, in their order."""
+        values = self._bracketed(item)
+        if values is None:
             name = self.__name__
             refuse(
                 "kernel-call",
@@ -140,6 +150,7 @@ class Kernel(Compiled, Generic[P]):
                 hint=f"launch it with ctx.enqueue_function({name}, ..., grid_dim=..., block_dim=...), "
                 f"with compile-time parameters by name there or in {name}.bind(...)",
             )
+        return self.bind(**values)
 
     def bind(self, **values: Any) -> Kernel[P]:
         """The kernel with compile-time parameters given, as in ``downsample.bind(factor=2)``.
@@ -177,6 +188,14 @@ class Func(Compiled, Generic[P, R]):
         if builder is not None:
             return builder.elaborator.call(self, args, kwargs)
         return above().call(self, args, kwargs)
+
+    def __getitem__(self, item: Any) -> Func[P, R]:
+        """The function with type variables and compile-time parameters given, in their order."""
+        values = self._bracketed(item)
+        if values is None:
+            message = f"{self.__name__} has no compile-time parameters left for all that is in the brackets"
+            refuse("argument-count", message, hint="leave out the rest")
+        return self.bind(**values)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self.__call__, instance)

@@ -13,6 +13,7 @@ from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.any_lanes import is_open
 from weft.lang.elaboration import Elaboration
+from weft.lang.generic import has_variables
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, build_each, spec_of
 from weft.lang.structs import StructSpec, is_struct, struct_fields
@@ -136,7 +137,7 @@ def element_type(of: object) -> DType:
     if isinstance(of, type) and issubclass(of, Number) and of.lanes == 1:
         return of.dtype
     origin: Any = get_origin(annotation) or annotation
-    if not isinstance(origin, type) or not hasattr(origin, "__weft_element__"):
+    if not isinstance(origin, type) or not hasattr(origin, "__weft_element__") or has_variables(annotation):
         raise TypeError(f"{annotation!r} is not an element type")
     return _element_type(annotation)
 

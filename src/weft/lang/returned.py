@@ -9,13 +9,13 @@ from weft.diagnostics import VALUE, CompileError, a_, refuse
 from weft.lang.accept import element_dtype
 from weft.lang.any_lanes import closed
 from weft.lang.elaboration import current
+from weft.lang.generic import describe_annotation
 from weft.lang.number import Number, to_type
 from weft.lang.promote import fits
 from weft.lang.remembered import remembered
-from weft.lang.signature import as_annotation, describe_annotation
 from weft.lang.spec import spec_of
 
-__all__ = ["ends_without", "result_annotation", "returned"]
+__all__ = ["ends_without", "is_one", "result_annotation", "returned"]
 
 
 @remembered
@@ -55,7 +55,6 @@ def returned(name: str, annotation: Any, value: Any) -> Any:
 
     Python's own ``int`` and ``float`` name no width, and so convert nothing.
     """
-    annotation = as_annotation(annotation)
     kind: Any = get_origin(annotation) or annotation
     if kind is None or kind is type(None):
         if value is not None:
@@ -70,7 +69,7 @@ def returned(name: str, annotation: Any, value: Any) -> Any:
             instead = "one of them" if type(value) is tuple else "a number"
             _refuse(name, a_(kind.__name__), value, f"return {instead}, or annotate what it is")
         return _number(kind, value) if issubclass(kind, Number) else value
-    if not _is_one(kind, annotation, value):
+    if not is_one(annotation, value):
         shown = describe_annotation(annotation)
         _refuse(name, a_(shown), value, f"return {a_(shown)}, or annotate what it is")
     return value
@@ -100,8 +99,11 @@ def _tuple(name: str, annotation: Any, value: Any) -> Any:
     return tuple(returned(name, item, v) for item, v in zip(items, found, strict=True))
 
 
-def _is_one(kind: type[Any], annotation: Any, value: Any) -> bool:
-    """Whether a value is of a class: a struct, a pointer or tensor to the elements that are named."""
+def is_one(annotation: Any, value: Any) -> bool:
+    """Whether a value is what an annotation says of structs, pointers and tensors: of which elements too."""
+    kind: Any = get_origin(annotation) or annotation
+    if not isinstance(kind, type) or not hasattr(kind, "__weft_leaves__"):
+        return True
     wanted = element_dtype(annotation)
     dtype = getattr(value, "dtype", wanted)
     return isinstance(value, kind) and (wanted is None or dtype is wanted)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from types import GenericAlias
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from weft.diagnostics import refuse
 from weft.dtype import DType, as_dtype
@@ -162,6 +163,8 @@ else:
         def __class_getitem__(cls, item):
             """The class of a number of lanes: a power of two; ``...`` in an annotation for any."""
             dtype, lanes = item if isinstance(item, tuple) and len(item) == 2 else (item, 1)
+            if isinstance(dtype, TypeVar) or isinstance(lanes, TypeVar):
+                return GenericAlias(cls, (dtype, lanes))
             is_open, lanes = lanes is ..., 1 if lanes is ... else lanes
             if isinstance(lanes, Number):
                 lanes = int(lanes)
@@ -186,3 +189,8 @@ else:
                     hint=hint.get(shown, "write SIMD[Float32, 4], say"),
                 )
             return any_lanes(kind) if is_open else number_class(kind, lanes)
+
+        @staticmethod
+        def __weft_arguments__(found):
+            number = isinstance(found, type) and issubclass(found, Number)
+            return (number_class(found.dtype), found.lanes) if number else ()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast, get_args, get_origin
+from typing import Any
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import nearest
-from weft.dtype import DType, dtype_elsewhere
 from weft.lang.comptime import comptime_type
+from weft.lang.generic import describe_annotation, substitute
 from weft.lang.problems import Problems
 from weft.lang.remembered import remembered
 from weft.record import replace
@@ -18,7 +18,9 @@ __all__ = [
     "Parameter",
     "argument_key",
     "bind",
+    "describe_annotation",
     "describe_parameters",
+    "is_generic",
     "parameters",
 ]
 
@@ -34,27 +36,18 @@ def parameters(fn: Definition) -> tuple[Parameter, ...]:
 
 
 def _told(p: Parameter) -> Parameter:
-    if p.annotation is MISSING:
+    if p.annotation is MISSING or p.variable:
         return p
     inner = comptime_type(p.annotation)
     if inner is not None:
         return replace(p, annotation=inner, comptime=True)
-    known = as_annotation(p.annotation)
+    known = substitute(p.annotation, {})
     return p if known is p.annotation else replace(p, annotation=known)
 
 
-def as_annotation(annotation: Any) -> Any:
-    """An annotation with weft's classes for a ``DType`` and for element types of other libraries."""
-    origin, args = get_origin(annotation), get_args(annotation)
-    if isinstance(origin, type) and origin.__module__.partition(".")[0] == "weft":
-        known = tuple([as_annotation(arg) for arg in args])
-        return annotation if known == args else cast("Any", origin)[known]
-    dtype = annotation if isinstance(annotation, DType) else dtype_elsewhere(annotation)
-    if dtype is None:
-        return annotation
-    from weft.lang.number import number_class
-
-    return number_class(dtype) if dtype.is_number else cast("Any", dtype).annotation
+def is_generic(params: Iterable[Parameter]) -> bool:
+    """Whether there are type variables among parameters."""
+    return any(p.variable for p in params)
 
 
 def bind(
@@ -80,7 +73,7 @@ def bind(
     if len(args) > len(positional):
         takes = f"{len(positional)} positional argument{'s' * (len(positional) != 1)}"
         extra = len(args) - len(positional)
-        named = [p.name for p in params if p.keyword_only]
+        named = [p.name for p in params if p.keyword_only and not p.variable]
         hint = (
             f"give {named[0]}= by name" if named else "leave it out" if extra == 1 else "leave out the rest"
         )
@@ -102,7 +95,11 @@ def bind(
             problem("argument-name", message, "leave one of them out", name)
         else:
             values[name] = value
-    missing = [p for p in params if p.name not in values and p.default is MISSING and p.name not in meant]
+    missing = [
+        p
+        for p in params
+        if p.name not in values and p.default is MISSING and p.name not in meant and not p.variable
+    ]
     for p in missing:
         if p.comptime:
             problem(
@@ -130,29 +127,17 @@ def argument_key(fn: Definition, name: str, count: int, named: Mapping[str, Any]
 
 
 def describe_parameters(fn: Definition) -> str:
-    """The parameters in parentheses, as their author would write them."""
+    """The parameters in parentheses, as their author would write them, after type variables in brackets."""
     words: list[str] = []
+    types = [p.name for p in parameters(fn) if p.variable]
     for p in parameters(fn):
+        if p.variable:
+            continue
         if p.keyword_only and "*" not in words:
             words.append("*")
         kind = "" if p.annotation is MISSING else f": {describe_annotation(p.annotation)}"
         words.append(
             p.name + (kind if not p.comptime else f": Comptime[{describe_annotation(p.annotation)}]")
         )
-    return f"({', '.join(words)})"
-
-
-def describe_annotation(annotation: Any) -> str:
-    """An annotation as its author would write it."""
-    if isinstance(annotation, type):
-        return annotation.__name__
-    text = str(annotation)
-    for prefix in (
-        "weft.lang.scalars.",
-        "weft.lang.pointer.",
-        "weft.layout.tensor.tensor.",
-        "weft.lang.",
-        "typing.",
-    ):
-        text = text.replace(prefix, "")
-    return text
+    brackets = f"[{', '.join(types)}]" if types else ""
+    return f"{brackets}({', '.join(words)})"

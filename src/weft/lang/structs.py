@@ -14,8 +14,9 @@ from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
 from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
+from weft.lang.generic import describe_annotation, substitute
+from weft.lang.generic_struct import make_generic
 from weft.lang.number import Number, to_type
-from weft.lang.signature import as_annotation, describe_annotation
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.record import record
 
@@ -70,7 +71,8 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
         import sys
 
         module = sys.modules.get(cls.__module__)
-        scope = {**(vars(module) if module else {}), **cls.__weft_locals__, cls.__name__: cls}
+        types: dict[str, Any] = cls.__weft_types__
+        scope = {**(vars(module) if module else {}), **cls.__weft_locals__, **types}
         found = {}
         for field in dataclasses.fields(cls):
             annotation: Any = field.type
@@ -84,7 +86,7 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
                         f"the type `{field.type}` of {cls.__name__}.{field.name} does not evaluate: {error}",
                         hint=f"did you mean `{guess}`?" if guess else "define or import what it names",
                     )
-            found[field.name] = as_annotation(annotation)
+            found[field.name] = substitute(annotation, types)
         cls.__weft_fields__ = found
     return found
 
@@ -279,11 +281,14 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
         what = "a function" if callable(cls) else a_(type(cls).__name__)
         refuse("decorator", f"@struct goes on a class, not on {what}", hint="write @func for a function")
     methods: dict[str, Callable[..., Any]] = {}
+    functions: list[FunctionType] = []
     for name, item in list(vars(cls).items()):
         if name not in _KEEP and isinstance(item, FunctionType):
             methods[name] = item
+            functions.append(item)
         elif isinstance(item, staticmethod) and not isinstance(item.__func__, Compiled):
-            compiled: Func[..., Any] = Func(definition_of(cast("Callable[..., Any]", item.__func__)), {})
+            functions.append(cast("FunctionType", item.__func__))
+            compiled: Func[..., Any] = Func(definition_of(functions[-1]), {})
             setattr(cls, name, staticmethod(compiled))
     _check_annotations(cls)
     setattr(cls, "__post_init__", _convert)  # noqa: B010  (before dataclass, whose __init__ calls it)
@@ -296,9 +301,14 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     made.__weft_pack__, made.__weft_align__ = pack, align
     made.__weft_element__ = staticmethod(_element_type)
     made.__numpy_dtype__ = _NumPyType()
-    made.__weft_locals__ = scope
-    for method in methods.values():  # whose annotations may name the struct, which a function may hold
-        method.__dict__["__weft_locals__"] = {**made.__weft_locals__, cls.__name__: made}
+    made.__weft_locals__ = {**scope, cls.__name__: made}
+    variables: tuple[Any, ...] = getattr(made, "__parameters__", ())
+    made.__weft_types__ = {v.__name__: v for v in variables}
+    for method in functions:  # whose annotations may name the struct, which a function may hold
+        method.__dict__["__weft_locals__"] = made.__weft_locals__
+        method.__dict__["__weft_variables__"] = variables
+    if variables:
+        make_generic(made)
     made.__weft_spec__ = _spec
     made.__weft_leaves__ = _leaves
     return made

@@ -1,60 +1,188 @@
-"""One ``T`` means one type: parameters that share a TypeVar take buffers and tensors of one element type."""
+"""One ``T`` means one type: what type variables stand for, found out of the arguments."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import GenericAlias
+from typing import Any, Protocol, TypeVar, cast, get_origin
 
-from weft.compiler.source.definition import Definition
-from weft.dtype import DType
-from weft.lang.number import type_name
-from weft.lang.problems import Problems
-from weft.lang.signature import argument_key, parameters
-from weft.lang.spec import Spec
+from weft.compiler.source.definition import Parameter
+from weft.diagnostics import a_
+from weft.dtype import DType, as_dtype
+from weft.lang.elaboration import maybe_current
+from weft.lang.generic import describe_annotation, is_open_number, substitute, unify, written
+from weft.lang.number import Number, number_class
+from weft.lang.promote import promote
+from weft.lang.python_number import python_number
+from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
+from weft.lang.weak import assumed_type
+from weft.record import replace
 
-__all__ = ["agree", "note_clashes"]
-
-
-@functools.lru_cache(maxsize=4096)
-def _variables(fn: Definition) -> tuple[tuple[str, TypeVar], ...]:
-    """The parameters whose element type is a TypeVar."""
-    found = [(p.name, get_args(p.annotation)[:1]) for p in parameters(fn) if not p.comptime]
-    return tuple([(name, args[0]) for name, args in found if args and isinstance(args[0], TypeVar)])
+__all__ = ["assumed", "check_types", "refused", "settle", "type_of"]
 
 
-def _clashes(fn: Definition, specs: Mapping[str, Spec]) -> Iterator[tuple[str, str, str]]:
-    """Each parameter that takes another type than its TypeVar allows, what that is, and why."""
-    met: dict[TypeVar, tuple[str, DType]] = {}
-    for name, variable in _variables(fn):
-        dtype = getattr(specs.get(name), "dtype", None)
-        if not isinstance(dtype, DType):
+class Note(Protocol):
+    """Says what is wrong with a parameter's argument; of no name, with the call."""
+
+    def __call__(self, message: str, hint: str, name: str = "") -> None: ...
+
+
+Take = Callable[[Parameter, Any], Spec | None]
+"""The spec of an argument, for a parameter that may have variables in its annotation; None: it is refused."""
+
+
+def assumed(value: Any) -> DType | None:
+    """The type of a number that takes the type that it meets, where nothing says one; of others None.
+
+    NumPy's scalars are such numbers in compiled code, and keep their type on the host.
+    """
+    if isinstance(value, Number):
+        return None if value.weak is None else value.dtype
+    number = python_number(value)
+    if not isinstance(number, (bool, int, float)):
+        return None
+    own = number is not value and maybe_current() is None
+    return as_dtype(str(value.dtype)) if own else assumed_type(number)
+
+
+def type_of(spec: Spec) -> Any:
+    """The annotation that says what a value is."""
+    if isinstance(spec, NumberSpec):
+        return number_class(spec.dtype, spec.lanes)
+    if isinstance(spec, TupleSpec):
+        return GenericAlias(tuple, tuple(map(type_of, spec.items)))
+    if isinstance(spec, StaticSpec):
+        kind = cast("type[Any]", type(spec.value))
+        return GenericAlias(type, spec.value) if isinstance(spec.value, type) else kind
+    dtype = getattr(spec, "dtype", None)
+    if isinstance(spec, PointerSpec):
+        from weft.lang.pointer import Pointer
+
+        return GenericAlias(Pointer, written(spec.dtype))
+    cls: Any = getattr(spec, "cls", type(spec))
+    return GenericAlias(cls, written(dtype)) if isinstance(dtype, DType) else cls
+
+
+def settle(
+    function: str,
+    params: Sequence[Parameter],
+    given: Mapping[str, Any],
+    take: Take,
+    literal: Callable[[Any], DType | None],
+    note: Note,
+) -> dict[str, Any]:
+    """Take the arguments of a generic function; what its type variables stand for.
+
+    Numbers that take the type that they meet are taken last, so that others say first what ``T`` is.
+
+    Args:
+        function: its name.
+        params: its parameters.
+        given: the arguments by name, type variables among them.
+        take: takes one argument.
+        literal: of such a number its type where nothing else says one, else None.
+        note: says what is wrong.
+    """
+    types = {p.name: substitute(given[p.name], {}) for p in params if p.variable and p.name in given}
+    said, met = dict(types), dict.fromkeys(types, "")
+    waiting: list[Parameter] = []
+    for p in params:
+        if p.variable or p.name not in given:
             continue
-        shown = type_name(dtype)
-        allowed = [getattr(c, "dtype", None) for c in variable.__constraints__]
-        first, wanted = met.setdefault(variable, (name, dtype))
-        if wanted is not dtype:
-            yield name, shown, f"is {type_name(wanted)} by `{first}`"
-        elif allowed and dtype not in allowed:
-            yield name, shown, f"is one of {', '.join(c.__name__ for c in variable.__constraints__)}"
+        p = replace(p, annotation=substitute(p.annotation, said))
+        if is_open_number(p.annotation) and not p.comptime and literal(given[p.name]) is not None:
+            waiting.append(p)
+            continue
+        spec = take(p, given[p.name])
+        if spec is None:
+            continue
+        found = type_of(spec)
+        for variable, meant in unify(p.annotation, found):
+            name = variable.__name__
+            first = met.setdefault(name, p.name)
+            if types.setdefault(name, meant) != meant:
+                wanted = describe_annotation(substitute(p.annotation, types))
+                note(
+                    f"argument `{p.name}` of {function} takes {wanted}, not {describe_annotation(found)}: "
+                    f"`{name}` is {describe_annotation(types[name])} by `{first}`",
+                    "pass one type for all, or name another TypeVar where they may differ",
+                    p.name,
+                )
+    for p in [p for p in waiting if isinstance(p.annotation, TypeVar)]:
+        name = p.annotation.__name__
+        if met.setdefault(name, p.name) in {one.name for one in waiting}:  # it is where all of these meet
+            kind = cast("DType", literal(given[p.name]))
+            now: DType = types[name].dtype if name in types else kind
+            types[name] = number_class(promote(now, kind) or kind)
+    for p in waiting:
+        take(replace(p, annotation=substitute(p.annotation, types)), given[p.name])
+    check_types(function, params, types, note, met)
+    return types
 
 
-def agree(fn: Definition, specs: Mapping[str, Spec]) -> bool:
-    """Whether every TypeVar means one type that it may mean."""
-    return not _variables(fn) or next(_clashes(fn, specs), None) is None
-
-
-def note_clashes(
-    problems: Problems,
-    fn: Definition,
-    specs: Mapping[str, Spec],
-    count: int,
-    named: Mapping[str, Any],
+def check_types(
+    function: str,
+    params: Iterable[Parameter],
+    types: Mapping[str, Any],
+    note: Note,
+    met: Mapping[str, str] | None = None,
 ) -> None:
-    """Say which arguments have other types than their TypeVars; ``count`` are given by position."""
-    variables = dict(_variables(fn))
-    for name, shown, why in _clashes(fn, specs):
-        variable = variables[name].__name__
-        message = f"argument `{name}` of {fn.name} has elements of {shown}, but `{variable}` {why}"
-        hint = "pass one type for all, or name another TypeVar where they may differ"
-        problems.add("argument-type", message, hint, at=argument_key(fn, name, count, named))
+    """Whether all type variables are known, and may be what they are; ``met`` says which argument said so."""
+    for p in params:
+        if not p.variable:
+            continue
+        if p.name not in types:
+            example = 4 if p.annotation.__bound__ is int else "Float32"
+            message = f"no argument of {function} says what `{p.name}` is"
+            note(message, f"give it: {function}[{example}], or {p.name}={example} by name")
+            continue
+        wrong = refused(p.annotation, types[p.name])
+        if wrong:
+            meant = types[p.name]
+            shown = (
+                describe_annotation(meant) if isinstance(meant, type) or get_origin(meant) else repr(meant)
+            )
+            at = (met or {}).get(p.name, "") or p.name
+            note(f"`{p.name}` of {function} is {wrong[0]}, not {shown}", wrong[1], at)
+
+
+def refused(variable: TypeVar, meant: Any) -> tuple[str, str] | None:
+    """What a variable may mean, where it may not mean this, and what to write."""
+    allowed = [substitute(c, {}) for c in variable.__constraints__]
+    if allowed:
+        shown = ", ".join(map(describe_annotation, allowed))
+        return None if meant in allowed else (f"one of {shown}", "convert the argument to one of them")
+    bound: Any = variable.__bound__
+    if bound is None or bound is object:
+        return None
+    kind: Any = get_origin(meant) or meant
+    if getattr(bound, "_is_protocol", False):
+        return _lacks(bound, kind)
+    if not isinstance(bound, type):
+        return None
+    if not isinstance(kind, type):
+        return None if isinstance(kind, bound) else (a_(bound.__name__), "give it such a value")
+    if issubclass(kind, bound):
+        return None
+    if bound in (int, float) and issubclass(kind, Number):
+        types = "Integer" if bound is int else "Floating"
+        return f"{a_(bound.__name__)} known at compile time", f"bind it to {types}, if it is to be a type"
+    return a_(bound.__name__), f"pass what is {a_(bound.__name__)}, or leave the bound out"
+
+
+def _lacks(protocol: type[Any], kind: Any) -> tuple[str, str] | None:
+    """Whether a class has what a protocol asks for."""
+    wanted = {
+        name
+        for cls in protocol.__mro__
+        if getattr(cls, "_is_protocol", False) and cls is not Protocol
+        for name in (*vars(cls), *vars(cls).get("__annotations__", ()))
+        if callable(vars(cls).get(name)) or name in vars(cls).get("__annotations__", ())
+    }
+    ignored = ("__init__", "__subclasshook__", "__class_getitem__", "__hash__")
+    fields: Any = getattr(kind, "__dataclass_fields__", {})
+    missing = [n for n in sorted(wanted.difference(ignored)) if not hasattr(kind, n) and n not in fields]
+    if not missing or not isinstance(kind, type):
+        return None
+    names = " and ".join(f"`{name}`" for name in missing)
+    return f"a {protocol.__name__}, which has {names}", f"give {kind.__name__} a method {names}"

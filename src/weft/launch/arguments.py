@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, cast, get_origin
 
 from weft.abi.artifact import Signature
@@ -16,16 +17,16 @@ from weft.diagnostics import LaunchError, caller_location
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
-from weft.lang.accept import Mismatch, accept, element_dtype, note_mismatch
+from weft.lang.accept import Mismatch, accept, element_dtype, literal_type, note_mismatch
 from weft.lang.decorators import Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.remembered import remembered
-from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
-from weft.lang.spec import NumberSpec, PointerSpec, Spec
-from weft.lang.type_variables import agree, note_clashes
+from weft.lang.signature import MISSING, Parameter, argument_key, bind, is_generic, parameters
+from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
+from weft.lang.type_variables import settle
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
@@ -73,7 +74,10 @@ class _Form:
 
     def __init__(self, fn: Definition, sources: Mapping[str, Any]) -> None:
         self.steps: list[tuple[str, str, Any, Taker]] = []
+        self.generic = is_generic(parameters(fn))
         for p in parameters(fn):
+            if p.name not in sources:  # a type variable
+                continue
             source = sources[p.name]
             kind, key = source if isinstance(source, _Source) else ("default", source)
             self.steps.append((p.name, kind, key, _taker(p)))
@@ -121,6 +125,7 @@ def _take(
     specs: dict[str, Spec] = {}
     values: list[Any] = []
     memory: list[Any] = []
+    given: dict[str, Any] = {}
     try:
         for name, kind, key, taker in form.steps:
             if kind == "args":
@@ -129,10 +134,70 @@ def _take(
                 value = named[key]
             else:
                 value = kernel.bound[key] if kind == "bound" else key
-            specs[name] = taker(context, value, values, memory)
+            if form.generic:
+                given[name] = value
+            else:
+                specs[name] = taker(context, value, values, memory)
+        if form.generic:
+            problems = Problems()
+            taken = gather(kernel.definition, given, partial(_taken, context), problems, lambda _: None)
+            return None if problems else taken._replace(form=form)
     except (Mismatch, LaunchError):
         return None
-    return Taken(specs, values, memory, form) if agree(kernel.definition, specs) else None
+    return Taken(specs, values, memory, form)
+
+
+def _taken(context: BaseContext, p: Parameter, value: Any, values: list[Any], memory: list[Any]) -> Spec:
+    return _taker(p)(context, value, values, memory)
+
+
+def gather(
+    fn: Definition,
+    given: Mapping[str, Any],
+    taker: Callable[[Parameter, Any, list[Any], list[Any]], Spec],
+    problems: Problems,
+    key: Callable[[str], int | str | None],
+) -> Taken:
+    """Arguments as far as they are right, and what is wrong.
+
+    Args:
+        fn: whose they are.
+        given: they, by name.
+        taker: adds one to the machine values and the memory; raises Mismatch or LaunchError.
+        problems: what is wrong.
+        key: how a parameter was given.
+    """
+    specs: dict[str, Spec] = {}
+    each: dict[str, tuple[list[Any], list[Any]]] = {}
+
+    def take(p: Parameter, value: Any) -> Spec | None:
+        values: list[Any] = []
+        memory: list[Any] = []
+        try:
+            specs[p.name] = taker(p, value, values, memory)
+        except Mismatch as found:
+            note_mismatch(problems, fn, p, found, key(p.name))
+        except LaunchError as error:  # a closed buffer, or one of another context
+            problems.extend(error.diagnostics, key(p.name))
+        else:
+            each[p.name] = values, memory
+        return specs.get(p.name)
+
+    def note(message: str, hint: str, name: str = "") -> None:
+        problems.add("argument-type", message, hint, at=key(name))
+
+    params = parameters(fn)
+    if is_generic(params):
+        types = settle(fn.name, params, given, take, literal_type, note)
+        specs.update({name: StaticSpec(meant) for name, meant in types.items()})
+    else:
+        for p in params:
+            if p.name in given:
+                take(p, given[p.name])
+    order = [p.name for p in params if p.name in specs]
+    parts = [each[name] for name in order if name in each]
+    flat = [[item for part in parts for item in part[n]] for n in (0, 1)]
+    return Taken({name: specs[name] for name in order}, *flat)
 
 
 def is_current(
@@ -161,20 +226,12 @@ def examine(
 ) -> tuple[Taken, Problems]:
     """What a launch gives its kernel, as far as it is right, and all that is wrong."""
     given, problems = bind(kernel.definition, args, named, kernel.bound, OPTIONS)
-    taken = Taken({}, [], [])
-    specs: dict[str, Spec] = {}
-    for p in parameters(kernel.definition):
-        if p.name not in given:
-            continue
-        at = argument_key(kernel.definition, p.name, len(args), named)
-        try:
-            specs[p.name] = _taker(p)(context, given[p.name], taken.values, taken.memory)
-        except Mismatch as found:
-            note_mismatch(problems, kernel.definition, p, found, at)
-        except LaunchError as error:  # a closed buffer, or one of another context
-            problems.extend(error.diagnostics, at)
-    note_clashes(problems, kernel.definition, specs, len(args), named)
-    return taken._replace(specs=specs), problems
+    fn = kernel.definition
+
+    def key(name: str) -> int | str | None:
+        return argument_key(fn, name, len(args), named)
+
+    return gather(fn, given, partial(_taken, context), problems, key), problems
 
 
 def check_writes(

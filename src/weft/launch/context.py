@@ -29,6 +29,7 @@ from weft.foreign.order import Ordered
 from weft.lang import captured, remembered
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
+from weft.lang.generic import substitute
 from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
@@ -251,7 +252,7 @@ class DeviceContext(BaseContext):
                 specs[p.name] = accept(p, value)[0]
                 continue
             try:
-                specs[p.name] = spec_of_annotation(p.annotation)
+                specs[p.name] = spec_of_annotation(substitute(p.annotation, bound.bound))
             except Mismatch as found:
                 if not found.annotation:
                     return CompiledKernel(self, bound)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_origin
+from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import Artifact
 from weft.abi.formats import pack, unpack, wrap
@@ -26,16 +26,15 @@ from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray
 from weft.lang import Comptime, Kernel, Pointer, UInt8
-from weft.lang.accept import Mismatch, accept, as_it_is, note_mismatch
+from weft.lang.accept import Mismatch, accept, as_it_is, decides
 from weft.lang.decorators import Func
 from weft.lang.elaboration import current
-from weft.lang.number import CLASSES, Number, number_class
+from weft.lang.number import number_class
 from weft.lang.pointer import AddressSpace
 from weft.lang.problems import Problems
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
-from weft.lang.structs import is_struct
-from weft.lang.type_variables import note_clashes
+from weft.launch.arguments import gather
 from weft.launch.variants import Variants
 from weft.record import replace
 from weft.runtime.buffers import DeviceBuffer
@@ -190,28 +189,23 @@ def host_call(
     values, problems = bind(func.definition, args, kwargs, func.bound)
     positional = [p.name for p in parameters(func.definition) if not p.keyword_only]
     given = {*positional[: len(args)], *kwargs}
-    specs: dict[str, Spec] = {}
-    machine: list[Any] = []
-    for p in parameters(func.definition):
-        if p.name not in values:
-            continue
-        try:
-            if p.name not in given and not p.comptime and not _decides(p.annotation):
-                specs[p.name] = StaticSpec(as_it_is(values[p.name]))
-                continue
-            spec, leaves = _accept(ctx, p, values[p.name])
-        except Mismatch as found:
-            at = argument_key(func.definition, p.name, len(args), kwargs)
-            note_mismatch(problems, func.definition, p, found, at)
-            continue
-        specs[p.name] = spec
-        for leaf, value in zip(spec.leaves(), leaves, strict=True):
-            machine.append(_address(value, p.name, problems) if leaf.pointer else value)
-    note_clashes(problems, func.definition, specs, len(args), kwargs)
+
+    def taker(p: Parameter, value: Any, machine: list[Any], _: list[Any]) -> Spec:
+        if p.name not in given and not p.comptime and not decides(p.annotation):
+            return StaticSpec(as_it_is(value))
+        spec, leaves = _accept(ctx, p, value)
+        for leaf, item in zip(spec.leaves(), leaves, strict=True):
+            machine.append(_address(item, p.name, problems) if leaf.pointer else item)
+        return spec
+
+    def key(name: str) -> int | str | None:
+        return argument_key(func.definition, name, len(args), kwargs)
+
+    taken = gather(func.definition, values, taker, problems, key)
     if problems:
         raise LaunchError(problems.placed(caller_location(), len(args)))
-    call = _compiled(ctx, func, specs)
-    memory = call.pack(machine)
+    call = _compiled(ctx, func, taken.specs)
+    memory = call.pack(taken.values)
     assert call.function is not None
     ctx.keep((memory, args, kwargs))  # where Ctrl-C ends the wait, the call still runs
     ctx.stream.launch(
@@ -222,7 +216,7 @@ def host_call(
     return call.unpack(memory)
 
 
-def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec]) -> _Call:
+def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: Mapping[str, Spec]) -> _Call:
     key = (func.definition, ctx.target, tuple(specs.items()))
 
     def make() -> _Call:
@@ -241,52 +235,14 @@ def _compiled(ctx: DeviceContext, func: Func[..., Any], specs: dict[str, Spec]) 
     return (_calls.find(key) or _calls.make(key, specs.values(), make))[1]
 
 
-def _decides(annotation: Any) -> bool:
-    """Whether an annotation says which machine type a parameter has."""
-    origin: Any = get_origin(annotation) or annotation
-    if annotation is MISSING or not isinstance(origin, type):
-        return False
-    cls: type[Any] = origin
-    return issubclass(cls, (Number, Pointer)) or hasattr(cls, "__weft_accept__") or is_struct(cls)
-
-
 def _accept(ctx: DeviceContext, p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
-    if p.comptime or not _decides(p.annotation):
-        return accept(p, value) if p.comptime else _accept_any(p, value)
+    if not p.comptime and not decides(p.annotation):
+        p = replace(p, annotation=MISSING)  # of @funcs, whatever it says, the value decides
     found = accept(p, value, lambda annotation, item: adopt(ctx, annotation, item))
     for item in found[1]:
         if isinstance(item, ForeignArray) and item.read_only:  # it may write: nobody has looked
             raise Mismatch(f"a read-only {item.made_by}", "memory that may be written", item.read_only)
     return found
-
-
-def _accept_any(p: Parameter, value: Any) -> tuple[Spec, list[Any]]:
-    """A value decides by itself what it is."""
-    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
-    if kind is tuple:
-        items: tuple[Any, ...] = value
-        found = [_accept_any(p, item) for item in items]
-        return TupleSpec(tuple(spec for spec, _ in found)), [v for _, leaves in found for v in leaves]
-    wanted: Any = None
-    if isinstance(value, Number) or is_struct(kind):
-        wanted = kind
-    elif kind in _PYTHON:
-        wanted = number_class(_PYTHON[kind])
-    elif getattr(value, "shape", None) == () and hasattr(value, "item"):
-        name = getattr(getattr(value, "dtype", None), "name", "")
-        wanted = CLASSES.get((name, 1))
-    elif hasattr(value, "address") and isinstance(getattr(value, "dtype", None), DType):
-        wanted = Pointer
-    if wanted is None:
-        return StaticSpec(as_it_is(value)), []
-    return accept(_annotated(p, wanted), value)
-
-
-_PYTHON: dict[type, DType] = {bool: DType.bool, int: DType.int64, float: DType.float64}
-
-
-def _annotated(p: Parameter, annotation: Any) -> Parameter:
-    return Parameter(p.name, annotation, False, p.keyword_only, p.default)
 
 
 def _address(value: Any, name: str, problems: Problems) -> int:

@@ -25,13 +25,15 @@ from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import building, current
 from weft.lang.external import check_callback, filled
+from weft.lang.generic import describe_annotation, substitute
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace
 from weft.lang.python_number import python_number
-from weft.lang.returned import result_annotation
-from weft.lang.signature import argument_key, bind, parameters
-from weft.lang.spec import NumberSpec, Spec, lanes_of, leaves_of, spec_of
+from weft.lang.returned import is_one, result_annotation
+from weft.lang.signature import Parameter, argument_key, bind, is_generic, parameters
+from weft.lang.spec import NumberSpec, Spec, StaticSpec, lanes_of, leaves_of, spec_of
+from weft.lang.type_variables import assumed, settle, type_of
 from weft.record import replace
 from weft.targets import Target
 
@@ -189,19 +191,32 @@ class Elaborator:
             raise CompileError(problems.placed(caller_location(), len(args)))
         b = current()
         values = values if inner is None else given(inner, values)
-        order: list[tuple[str, Spec]] = []
-        leaves: list[Value] = []
-        for p in parameters(fn):
+        specs: dict[str, Spec] = {}
+        taken: dict[str, list[Value]] = {}
+
+        def take(p: Parameter, value: Any) -> Spec | None:
             try:
-                value = _argument(p.name, p.annotation, p.comptime, values[p.name], fn.name)
+                value = _argument(p.name, p.annotation, p.comptime, value, fn.name)
             except CompileError as error:
                 problems.extend(error.diagnostics, argument_key(fn, p.name, len(args), kwargs))
-                continue
-            spec = spec_of(value)
-            order.append((p.name, spec))
-            leaves.extend(leaves_of(value))
+                return None
+            specs[p.name], taken[p.name] = spec_of(value), leaves_of(value)
+            return specs[p.name]
+
+        def note(message: str, hint: str, name: str = "") -> None:
+            problems.add("argument-type", message, hint, at=argument_key(fn, name, len(args), kwargs))
+
+        params = parameters(fn)
+        if is_generic(params):
+            types = settle(fn.name, params, values, take, assumed, note)
+            specs.update({name: StaticSpec(meant) for name, meant in types.items()})
+        else:
+            for p in params:
+                take(p, values[p.name])
         if problems:
             raise CompileError(problems.placed(caller_location(), len(args)))
+        order = [(p.name, specs[p.name]) for p in params]
+        leaves = [leaf for p in params for leaf in taken.get(p.name, ())]
         if inner is not None:
             for name, value in zip(inner.captures, inner.captured(), strict=True):
                 order.append((f"{fn.name}.{name}", spec_of(value)))
@@ -259,7 +274,9 @@ class Elaborator:
             f = Function(fn.name, [], inline=True)
             run = stage(fn, False).run if inner is None else entry(inner)
             held = [] if inner is None else inner.containers()
-            made = self.done[key] = self._run(fn, order, f, run, result_annotation(fn), untyped)
+            types = {n: s.value for n, s in order if isinstance(s, StaticSpec)}
+            result = substitute(result_annotation(fn), types)
+            made = self.done[key] = self._run(fn, order, f, run, result, untyped)
             check(held, "call")
         except BaseException:
             del self.done[key]
@@ -377,4 +394,8 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
                 if isinstance(value, (Number, int, float))
                 else f"pass {a_(annotation.__name__)}",
             )
+    elif annotation is not MISSING and not is_one(annotation, value):
+        shown, found = describe_annotation(annotation), describe_annotation(type_of(spec_of(value)))
+        message = f"`{name}` of {function} is {a_(shown)}, not {a_(found)}"
+        refuse("argument-type", message, hint=f"pass {a_(shown)}")
     return value

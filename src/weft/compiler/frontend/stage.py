@@ -70,9 +70,8 @@ class Staged(NamedTuple):
 
 
 class _Stager(Places):
-    def whole(self, function: ast.FunctionDef, name: str) -> ast.FunctionDef:
+    def whole(self, function: ast.FunctionDef, name: str, parameters: Sequence[str]) -> ast.FunctionDef:
         """The staged function, under another name; its first parameter is the builder."""
-        parameters = arguments_of(function)
         body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
         undefined = sorted((self.carried & stored_names(body)).difference(parameters))
         staged: list[ast.stmt] = self.block(body)
@@ -95,7 +94,7 @@ class _Stager(Places):
         result = b_attribute("MISSING") if node.returns is None else self._annotation(node.returns)
         decorators = [self.visit(d) for d in node.decorator_list]
         inner = _Stager(node, self.builtins, False, self)
-        staged = inner.whole(node, name)
+        staged = inner.whole(node, name, arguments_of(node))
         self.functions[name] = node
         made: ast.expr = b_call("nested", var(name), tuple_of(parameters), result)
         for decorator in reversed(decorators):
@@ -366,7 +365,7 @@ def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) ->
         raise CompileError(problems)
     note_named(nodes)
     stager = _Stager(tree, builtins.difference(scope.cells), kernel)
-    inner = stager.whole(tree, INNER)
+    inner = stager.whole(tree, INNER, fn.names())
     fill_places(inner, inner)
     try:
         code = compiled(inner, fn.file, fn.qualname, tuple(scope.cells))

@@ -37,6 +37,8 @@ class Parameter:
     """Whether its value is known at compile time; ``Comptime[int]`` says so too, see ``parameters``."""
     keyword_only: bool = False
     default: Any = MISSING
+    variable: bool = False
+    """Whether it is a type variable, its annotation: what the arguments do not say is given by its name."""
 
 
 @record

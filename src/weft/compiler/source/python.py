@@ -6,9 +6,9 @@ import marshal
 import re
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
 from weft.compiler.source.written import keep_text
@@ -72,9 +72,41 @@ class PythonFunction(Definition):
         return find_function(self._function)
 
     def names(self) -> tuple[str, ...]:
-        """The names of its parameters."""
+        """The names of its parameters, then of its type variables."""
+        return *self._named(), *self.variables()
+
+    def _named(self) -> tuple[str, ...]:
         code = self._function.__code__
         return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    def variables(self) -> dict[str, Any]:
+        """Its type variables by name: its own, those in annotations, those of the class that it stands in."""
+        fn = self._function
+        own, outer = getattr(fn, "__type_params__", ()), fn.__dict__.get("__weft_variables__", ())
+        found = {v.__name__: v for v in own if isinstance(v, TypeVar)}
+        for annotation in fn.__annotations__.values():
+            found.update(self._variables_in(annotation))
+        return {**found, **{v.__name__: v for v in outer}}
+
+    def _variables_in(self, annotation: Any) -> Iterator[tuple[str, Any]]:
+        if isinstance(annotation, TypeVar):
+            yield annotation.__name__, annotation
+        elif isinstance(annotation, str):
+            for name in re.findall(r"\w+", annotation):
+                value = self._meaning(name)
+                if isinstance(value, TypeVar):
+                    yield name, value
+        else:
+            for part in get_args(annotation):
+                yield from self._variables_in(part)
+
+    def _meaning(self, name: str) -> Any:
+        """What a name in an annotation means; MISSING where that is not known yet."""
+        fn = self._function
+        for space in (fn.__dict__.get("__weft_locals__", {}), self.scope.captured()):
+            if name in space:
+                return space[name]
+        return fn.__globals__.get(name, MISSING)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Its parameters, their annotations evaluated."""
@@ -95,15 +127,17 @@ class PythonFunction(Definition):
             **dict(zip(code.co_varnames[count - len(defaults) : count], defaults, strict=True)),
             **(fn.__kwdefaults__ or {}),
         }
-        return tuple(
+        named = [
             Parameter(
                 name,
                 self._evaluated(fn.__annotations__.get(name, MISSING), f"`{name}`", name),
                 keyword_only=n >= count,
                 default=given.get(name, MISSING),
             )
-            for n, name in enumerate(self.names())
-        )
+            for n, name in enumerate(self._named())
+        ]
+        types = [Parameter(name, v, True, True, variable=True) for name, v in self.variables().items()]
+        return *named, *types
 
     def result(self) -> Any:
         """The annotation of its result, evaluated."""
@@ -122,7 +156,7 @@ class PythonFunction(Definition):
         if not isinstance(annotation, str):
             return annotation
         fn = self._function
-        scope = {**fn.__dict__.get("__weft_locals__", {}), **self.scope.captured()}
+        scope = {**fn.__dict__.get("__weft_locals__", {}), **self.variables(), **self.scope.captured()}
         try:
             return eval(annotation, fn.__globals__, scope)
         except Exception as error:

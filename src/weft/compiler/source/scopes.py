@@ -48,6 +48,8 @@ def in_scopes(node: ast.FunctionDef, qualname: str, free: Sequence[str], nested:
             tree = ast.copy_location(ast.ClassDef(name, [], [], [tree], [], **no_type_parameters()), node)
     if nested and _LOCALS not in outside:
         tree = _function("outside", free, tree)  # it is called global there, or has type parameters
+        name = outside[0] if outside else node.name
+        tree.body.insert(0, ast.copy_location(ast.Global([name]), node))
     return ast.Module([tree], [])
 
 

@@ -15,10 +15,12 @@ from weft.foreign.arrays import ForeignArray
 from weft.foreign.dlpack import code_of
 from weft.foreign.exchange import exchange_of, has_interface
 from weft.foreign.read import reader_of
+from weft.lang.accept import is_open
 from weft.lang.decorators import Func, Kernel
+from weft.lang.generic import variables_of
 from weft.lang.number import Number
 from weft.lang.reads import Reads
-from weft.lang.signature import parameters
+from weft.lang.signature import Parameter, parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, machine_leaves
 from weft.lang.structs import StructSpec
 from weft.launch.arguments import OPTIONS
@@ -70,16 +72,20 @@ def ask_all(
     for p in parameters(made.kernel):
         slots[p.name] = total
         total += len(machine_leaves(made.specs[p.name]))
+    decide = _deciding(parameters(made.kernel))
     asks = Asks()
     exchange: Exchange | None = None
     positional = list(zip(slots, args[1:], strict=False))
     given = {*dict(positional), *(name for name in named if name not in OPTIONS)}
     bound = getattr(args[0], "kernel", args[0]).bound
-    if not all(p.name in given or _stays(bound.get(p.name, p.default)) for p in parameters(made.kernel)):
-        return None  # what the call does not show may be closed or changed by the next time
+    for p in parameters(made.kernel):
+        if p.name not in given and not p.variable and not _stays(bound.get(p.name, p.default)):
+            return None  # what the call does not show may be closed or changed by the next time
     for n, (name, value) in enumerate([*positional, *named.items()]):
         if n < len(positional) or name not in OPTIONS:
             spec = made.specs[name]
+            if name in decide and isinstance(value, float):  # an int would be of another type
+                return None
             if made.guest and isinstance(spec, (PointerSpec, TensorSpec)):
                 found = _ask_array(asks, spec, value, slots[name], info)
                 if found is None or exchange not in (None, found):
@@ -101,6 +107,13 @@ def ask_all(
         elif not _ask_the_same(asks, value):
             return None
     return asks, exchange
+
+
+def _deciding(params: Sequence[Parameter]) -> set[str]:
+    """The parameters whose values alone say which number they are: 1 another than 1.0."""
+    memory = {name for p in params if not is_open(p.annotation) for name in variables_of(p.annotation)}
+    taking = [p for p in params if is_open(p.annotation) and not p.variable]
+    return {p.name for p in taking if memory.isdisjoint(variables_of(p.annotation))}
 
 
 def _is_int(value: Any) -> bool:

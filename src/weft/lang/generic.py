@@ -1,0 +1,92 @@
+"""Annotations with type variables: what they say of a type, and what they become where these are known."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
+
+from weft.dtype import DType, dtype_elsewhere
+from weft.lang.number import number_class
+
+__all__ = ["describe_annotation", "has_variables", "substitute", "unify"]
+
+
+def written(dtype: DType) -> Any:
+    """How a type of elements is written."""
+    return number_class(dtype) if dtype.is_number else cast("Any", dtype).annotation
+
+
+def substitute(annotation: Any, types: Mapping[str, Any]) -> Any:
+    """An annotation with types in place of variables, by their names.
+
+    A DType in it, and another library's type of elements, is the number type that it means.
+    """
+    if isinstance(annotation, TypeVar):
+        return types.get(annotation.__name__, annotation)
+    dtype = annotation if isinstance(annotation, DType) else dtype_elsewhere(annotation)
+    if dtype is not None:
+        return written(dtype)
+    origin: Any = get_origin(annotation)
+    args = get_args(annotation)
+    if origin is Literal or not args:
+        return annotation
+    made = tuple([substitute(arg, types) for arg in args])
+    if all(one is other for one, other in zip(made, args, strict=True)):
+        return annotation
+    if origin is Annotated:
+        return Annotated[made]
+    if origin is UnionType:
+        return functools.reduce(lambda one, other: one | other, made)
+    return origin[made[0] if len(made) == 1 else made]
+
+
+def variables_of(annotation: Any) -> Iterator[str]:
+    """The names of the type variables in an annotation."""
+    if isinstance(annotation, TypeVar):
+        yield annotation.__name__
+    for part in get_args(annotation):
+        yield from variables_of(part)
+
+
+def has_variables(annotation: Any) -> bool:
+    """Whether there is a type variable in an annotation."""
+    return any(variables_of(annotation))
+
+
+def is_open_number(annotation: Any) -> bool:
+    """Whether it is a type variable, or a ``SIMD`` with one."""
+    return isinstance(annotation, TypeVar) or (
+        getattr(get_origin(annotation), "__name__", "") == "SIMD" and has_variables(annotation)
+    )
+
+
+def unify(annotation: Any, found: Any) -> Iterator[tuple[TypeVar, Any]]:
+    """What each variable of an annotation is where the whole is the type ``found``.
+
+    A class says by ``__weft_arguments__`` with which arguments a type is one of its own.
+    """
+    if isinstance(annotation, TypeVar):
+        yield annotation, found
+        return
+    origin, wanted = get_origin(annotation), get_args(annotation)
+    arguments = getattr(origin, "__weft_arguments__", None)
+    if arguments is not None:
+        args = arguments(found)
+    else:
+        args = get_args(found) if get_origin(found) is origin else ()
+    for one, other in zip(wanted, args or (), strict=False):
+        yield from unify(one, other)
+
+
+def describe_annotation(annotation: Any) -> str:
+    """An annotation as its author would write it."""
+    if isinstance(annotation, TypeVar):
+        return annotation.__name__
+    origin, args = get_origin(annotation), get_args(annotation)
+    if isinstance(origin, type) and args and not any(isinstance(arg, list) for arg in args):
+        return f"{origin.__name__}[{', '.join(map(describe_annotation, args))}]"
+    if isinstance(annotation, type):
+        return annotation.__name__
+    return "..." if annotation is ... else str(annotation).replace("typing.", "")

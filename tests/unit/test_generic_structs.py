@@ -1,0 +1,143 @@
+"""Structs over types and sizes, against the same written by hand."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeVar, assert_type
+
+import numpy as np
+import pytest
+
+from weft import (
+    SIMD,
+    CompileError,
+    Float32,
+    Float64,
+    Int,
+    Int32,
+    LaunchError,
+    Pointer,
+    func,
+    kernel,
+    struct,
+    unroll,
+)
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+
+T = TypeVar("T", Float32, Float64, Int32, Int)
+N = TypeVar("N", bound=int)
+
+
+@struct
+class Vec(Generic[T]):
+    x: T
+    y: T
+
+    def dot(self, other: Vec[T]) -> T:
+        return type(self.x)(0) + self.x * other.x + self.y * other.y
+
+    def __add__(self, other: Vec[T]) -> Vec[T]:
+        return Vec(self.x + other.x, self.y + other.y)
+
+    @staticmethod
+    def unit() -> Vec[T]:
+        of: Any = T
+        return Vec(of(1), of(0))
+
+
+@struct
+class Ring(Generic[T, N]):
+    """``N`` numbers of ``T``."""
+
+    items: SIMD[T, N]
+
+    def size(self) -> Int:
+        n: Any = N
+        return n
+
+    def total(self) -> T:
+        total: Any = 0
+        items: Any = self.items
+        for i in unroll(range(self.size())):
+            total += items[i]
+        return total
+
+
+@struct
+class Pair(Generic[T, N]):
+    first: Vec[T]
+    ring: Ring[T, N]
+
+
+@func
+def longest(a: Vec[T], c: Vec[T]) -> Vec[T]:
+    return a if a.dot(a) > c.dot(c) else c
+
+
+@kernel
+def folded(x: Pointer[Float64], pair: Pair[Float64, Literal[4]]):
+    i = global_idx.x
+    at = longest(Vec(x[i], Float64(2)), Vec[Float64].unit()) + pair.first
+    x[i] = at.dot(pair.first) + pair.ring.total() * pair.ring.size()
+
+
+def expected(x: Any, first: tuple[float, float], ring: list[float]) -> Any:
+    out = x.copy()
+    for i, v in enumerate(x):
+        a, c = (v, 2.0), (1.0, 0.0)
+        ax, ay = a if v * v + 4.0 > 1.0 else c
+        ax, ay = ax + first[0], ay + first[1]
+        out[i] = ax * first[0] + ay * first[1] + sum(ring) * len(ring)
+    return out
+
+
+def test_a_kernel_takes_a_generic_struct() -> None:
+    ctx = DeviceContext(api="cpu")
+    x = np.arange(8.0)
+    made: Any = SIMD[Float64, 4]
+    sized: Any = Pair[Float64, Literal[4]]
+    pair = sized(
+        Vec[Float64](Float64(0.5), Float64(3)), Ring[Float64, Literal[4]](made((1.0, 2.0, 3.0, 5.5)))
+    )
+    wanted = expected(x, (0.5, 3.0), [1.0, 2.0, 3.0, 5.5])
+    ctx.enqueue_function(folded, x, pair, over=8)
+    ctx.synchronize()
+    np.testing.assert_array_equal(x, wanted)
+
+
+def test_fields_say_the_type() -> None:
+    of: Any = Vec
+    assert type(of(1, 2)) is of[Int]
+    assert type(of(1, 2.5)) is of[Float32]
+    assert type(of(np.float64(1), np.float64(2))) is of[Float64]
+    assert type(of(x=Float64(1.0), y=2)) is of[Float64]
+    assert repr(of(Float64(1.0), 2)) == "Vec[Float64](x=Float64(1.0), y=Float64(2.0))"
+    assert isinstance(of(1, 2), Vec)
+    assert Vec[Int].unit() == of(1, 0)
+    assert of(1, 0) != Vec(Int32(1), Int32(0))
+    lanes: Any = SIMD[Float64, 4]
+    sized: Any = Ring
+    ring = sized(lanes(2.5))
+    assert (ring.total(), ring.size(), type(ring)) == (10.0, 4, sized[Float64, 4])
+    assert sized[Float64, 4] is sized[Float64, Literal[4]]
+    assert_type(Vec(Float64(1), Float64(2)), Vec[Float64])
+    assert_type(Vec(Float64(1), Float64(2)).dot(Vec[Float64].unit()), Float64)
+
+
+def test_methods_compute_in_their_type() -> None:
+    large = 2**24 + 1
+    assert Vec(Float64(large), Float64(0)).dot(Vec[Float64].unit()) == large
+    assert Vec(Int32(2**30), Int32(0)).dot(Vec(Int32(4), Int32(1))) == 0
+    assert longest(Vec(Float64(3), Float64(0)), Vec(Float64(0), Float64(4))) == Vec(Float64(0), Float64(4))
+
+
+def test_one_class_for_one_type() -> None:
+    of: Any = Vec
+    assert of[Float32] is of[Float32]
+    assert of[Float32] is not of[Float64]
+    with pytest.raises(LaunchError, match=r"`other` of dot takes a Vec\[Float32\], not a Vec\[Int\]"):
+        of(Float32(1), Float32(2)).dot(of(1, 2))
+    with pytest.raises(CompileError, match=r"Vec\[...\] takes 1 of types and sizes, but 2 are given"):
+        of[Float32, 2]
+    with pytest.raises(CompileError, match="`T` of Vec is one of Float32, Float64, Int32, Int, not str"):
+        of[str]
