@@ -56,13 +56,13 @@ def _check(cls: Any, given: tuple[Any, ...]) -> None:
     names = ", ".join(v.__name__ for v in variables)
     if len(given) != len(variables):
         message = f"{cls.__name__}[...] takes {len(variables)} of types and sizes, but {len(given)} are given"
-        refuse("struct-arguments", message, hint=f"write {cls.__name__}[{names}]")
+        refuse("argument-count", message, hint=f"write {cls.__name__}[{names}]")
     for variable, meant in zip(variables, given, strict=True):
         wrong = None if has_variables(meant) else refused(variable, meant)
         if wrong is not None:
             found = describe_annotation(meant)
             message = f"`{variable.__name__}` of {cls.__name__} is {wrong[0]}, not {found}"
-            refuse("struct-arguments", message, hint=wrong[1])
+            refuse("argument-type", message, hint=wrong[1])
 
 
 def _specialised(cls: Any, given: tuple[Any, ...]) -> type[Any]:
