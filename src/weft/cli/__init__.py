@@ -18,9 +18,6 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command.
 
-    Args:
-        argv: the words after ``weft``; by default those that the process was started with.
-
     Returns:
         the exit status: 0, or 1 after an error that is described on standard error.
     """

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import mmap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from weft.config import settings
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.lang.number import type_name
+from weft.runtime.host_buffer import array_over
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -173,11 +174,7 @@ class HostArray(ForeignArray):
 
     def numpy(self) -> npt.NDArray[Any]:
         """The elements that the memory spans, one-dimensional, over the same memory."""
-        import numpy as np
-
-        kind = self.dtype.numpy
-        array = np.asarray(_Span(self, kind.str))
-        return array if self.dtype.is_number else array.view(kind)
+        return array_over(self, self.address, self.size, self.dtype, read_only=bool(self.read_only))
 
     def __getitem__(self, index: int) -> Any:
         return self.numpy()[index]
@@ -188,25 +185,13 @@ class HostArray(ForeignArray):
         self.numpy()[index] = value
 
 
-class _Span:
-    def __init__(self, memory: HostArray, typestr: str) -> None:
-        self.memory = memory
-        self.__array_interface__ = {
-            "shape": (memory.size,),
-            "typestr": typestr,
-            "data": (memory.address, bool(memory.read_only)),
-            "version": 3,
-        }
-
-
-class Advice:
+class Advice(NamedTuple):
     """What the user of a library writes instead of what weft refuses."""
 
-    def __init__(self, contiguous: str, convert: str, to_host: str, to_device: str) -> None:
-        self.contiguous = contiguous
-        self.convert = convert
-        self.to_host = to_host
-        self.to_device = to_device
+    contiguous: str
+    convert: str
+    to_host: str
+    to_device: str
 
 
 def _compact(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> tuple[tuple[int, ...], int]:

@@ -35,13 +35,7 @@ class _Api(ctypes.Structure):
 
 
 def exchange_of(value: object, array: ForeignArray, info: DeviceInfo) -> Exchange | None:
-    """How native code reads objects of a value's type that are where this array is; None where it cannot.
-
-    Args:
-        value: the library's object.
-        array: the same as weft has read it.
-        info: the device that it is on.
-    """
+    """How native code reads objects of a value's type that are where this array is; None where it cannot."""
     functions = _functions(type(value))
     if functions is None or array.hold or array.api is None or array.device_id is None:
         return None
@@ -52,10 +46,6 @@ def has_interface(value: object, array: ForeignArray) -> bool:
     """Whether native code can read such objects by their CUDA array interface, with ``data.device_id``.
 
     So it is with CuPy's arrays. The interface tells the stream, but keeps no memory: the library must itself.
-
-    Args:
-        value: the library's object.
-        array: the same as weft has read it.
     """
     device = getattr(getattr(value, "data", None), "device_id", None)
     reads = hasattr(type(value), "__cuda_array_interface__") and isinstance(device, int)

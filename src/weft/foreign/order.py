@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from weft.foreign.arrays import ForeignArray
 from weft.runtime.context import BaseContext
 from weft.runtime.driver import Stream
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 
 class Ordered:
@@ -66,9 +62,7 @@ class Ordered:
             stream.follow(guest)
         return stream
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
             return
         for guest in self._guests:

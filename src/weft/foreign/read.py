@@ -325,11 +325,11 @@ def _read_dlpack(value: Any) -> ForeignArray:
     kind_of = cast("type[Any]", type(value))
     jax = _is_of(kind_of, "jax", "jaxlib")
     made_by = "JAX array" if jax else type(value).__name__
-    kind, _ = value.__dlpack_device__()
-    on_host = kind in (dlpack.CPU, dlpack.CUDA_HOST)
-    if not on_host and kind not in (dlpack.CUDA, dlpack.CUDA_MANAGED):
+    where, _ = value.__dlpack_device__()
+    on_host = where in (dlpack.CPU, dlpack.CUDA_HOST)
+    if not on_host and where not in (dlpack.CUDA, dlpack.CUDA_MANAGED):
         hint = "copy it to the host, or to an NVIDIA GPU, with its own library"
-        raise Unreadable(f"a {made_by} on a device of DLPack's kind {int(kind)}", hint)
+        raise Unreadable(f"a {made_by} on a device of DLPack's kind {int(where)}", hint)
     stream = None if on_host else LEGACY
     try:
         try:
@@ -345,18 +345,8 @@ def _read_dlpack(value: Any) -> ForeignArray:
     advice = _JAX if jax else _PLAIN
     constant = found.read_only or _is_of(kind_of, "pyarrow")
     read_only = _CONSTANT if jax else _COPY if constant else ""
-    if on_host:
-        return HostArray(
-            capsule,
-            found.address,
-            found.element,
-            found.shape,
-            found.strides,
-            made_by=made_by,
-            advice=advice,
-            read_only=read_only,
-        )
-    return ForeignArray(
+    kind = HostArray if on_host else ForeignArray
+    return kind(
         capsule,
         found.address,
         found.element,
@@ -364,7 +354,7 @@ def _read_dlpack(value: Any) -> ForeignArray:
         found.strides,
         made_by=made_by,
         advice=advice,
-        api="cuda",
+        api=None if on_host else "cuda",
         device_id=found.device[1],
         stream=stream,
         read_only=read_only,

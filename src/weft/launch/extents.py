@@ -23,11 +23,7 @@ _ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared":
 
 
 class Extents:
-    """What launches on one device may say of their grids and blocks.
-
-    Args:
-        info: the device.
-    """
+    """What launches on one device may say of their grids and blocks."""
 
     def __init__(self, info: DeviceInfo) -> None:
         self._info = info

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 from weft.diagnostics import LaunchError, a_
@@ -123,9 +122,7 @@ class Buffer(Generic[T]):
         self.allocation  # noqa: B018
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def sub_buffer(self, offset: int, size: int) -> Self:
@@ -281,9 +278,7 @@ class MappedBuffer(Generic[T]):
         self._host = host
         return host
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         host, self._host = self._host, None
         if host is None:
             return

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
+from weft.record import record
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.crossing import End, copy_across
 from weft.runtime.driver import Copy, CopyKind
@@ -26,42 +27,24 @@ else:
 
 
 _POSITION = {"dst": 0, "src": 1}
-_KINDS: dict[tuple[str, str], CopyKind] = {
-    ("d", "d"): "d2d",
-    ("d", "h"): "d2h",
-    ("h", "d"): "h2d",
-    ("h", "h"): "h2h",
-}
 _NAMES: dict[np.dtype[Any], str] = {}
 """Names of NumPy's types, which it puts together anew each time."""
 
 
+@record(frozen=False, eq=False)
 class _End:
     """One end of a copy."""
 
-    __slots__ = ("address", "buffer", "dtype", "itemsize", "letter", "own", "owner", "size")
-
-    def __init__(
-        self,
-        address: int,
-        size: int,
-        dtype: str,
-        itemsize: int,
-        letter: str,
-        owner: npt.NDArray[Any] | None = None,
-        buffer: Buffer[Any] | None = None,
-        own: bool = False,
-    ) -> None:
-        self.address = address
-        self.size = size
-        self.dtype = dtype
-        self.itemsize = itemsize
-        self.letter = letter
-        self.owner = owner
-        """The array, which owns ordinary host memory."""
-        self.buffer = buffer
-        self.own = own
-        """Whether it is a buffer that this context uses as its own."""
+    address: int
+    size: int
+    dtype: str
+    itemsize: int
+    letter: str
+    owner: npt.NDArray[Any] | None = None
+    """The array, which owns ordinary host memory."""
+    buffer: Buffer[Any] | None = None
+    own: bool = False
+    """Whether it is a buffer that this context uses as its own."""
 
     @property
     def shown(self) -> str:
@@ -143,7 +126,7 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
     if nbytes and foreign:
         copy_across(context, stream, target.across(), source.across(), nbytes)
     elif nbytes:
-        kind = _KINDS[source.letter, target.letter]
+        kind = cast("CopyKind", f"{source.letter}2{target.letter}")
         stream.copy(Copy(kind, target.address, source.address, nbytes, target.owner, source.owner))
 
 

@@ -44,13 +44,6 @@ class End(NamedTuple):
 def copy_across(context: BaseContext, stream: Stream, dst: End, src: End, nbytes: int) -> None:
     """Queue a copy with one end of this context, on a stream of it, and one of another context.
 
-    Args:
-        context: The context that queues it.
-        stream: The stream that it is queued on.
-        dst: Where to.
-        src: Where from.
-        nbytes: How much, at least 1.
-
     Raises:
         LaunchError: a capture of the CPU cannot hold it.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from weft.diagnostics import LaunchError
@@ -103,9 +102,7 @@ class GraphCapture:
         self._recording = self._context.begin_capture(self._graph)
         return self._graph
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         recording, self._recording = self._recording, None
         if recording is None or self._context.recording is not recording:
             return  # the context was closed meanwhile

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
 
 from weft.abi.formats import bfloat16_bits, from_bfloat16, unpack
 from weft.diagnostics import LaunchError
-from weft.runtime.allocation import Allocation
+from weft.dtype import DType
 from weft.runtime.buffers import Buffer
 from weft.runtime.printing import format_sequence
 
@@ -35,11 +35,7 @@ class HostBuffer(Buffer[T]):
 
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as a NumPy array over the same memory, one-dimensional and writable."""
-        import numpy as np
-
-        kind = self.dtype.numpy
-        array = np.asarray(_View(self.allocation, self._address, self._size, kind.str))
-        return array if self.dtype.is_number else array.view(kind)
+        return array_over(self.allocation, self._address, self._size, self.dtype)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         array = self.numpy()
@@ -116,11 +112,17 @@ class HostBuffer(Buffer[T]):
 class _View:
     """Memory as NumPy imports it; the array keeps this object, and so the memory."""
 
-    def __init__(self, allocation: Allocation, address: int, size: int, typestr: str) -> None:
-        self.allocation = allocation
-        self.__array_interface__ = {
-            "shape": (size,),
-            "typestr": typestr,
-            "data": (address, False),
-            "version": 3,
-        }
+    def __init__(self, owner: object, **interface: object) -> None:
+        self.owner = owner
+        self.__array_interface__ = {"version": 3, **interface}
+
+
+def array_over(
+    owner: object, address: int, size: int, dtype: DType, *, read_only: bool = False
+) -> npt.NDArray[Any]:
+    """Host memory as a NumPy array of one dimension that keeps its owner; bfloat16 as its bits."""
+    import numpy as np
+
+    kind = dtype.numpy
+    array = np.asarray(_View(owner, shape=(size,), typestr=kind.str, data=(address, read_only)))
+    return array if dtype.is_number else array.view(kind)

@@ -62,7 +62,7 @@ class Builder:
         """One of two values."""
         return self.value("arith.select", (condition, yes, no), yes.type)
 
-    def element(self, base: Value, index: Value, kind: Type) -> Value:
+    def at(self, base: Value, index: Value, kind: Type) -> Value:
         """The address of one of many."""
         return self.value("llvm.getelementptr", (base, index), base.type, {"elem_type": kind})
 

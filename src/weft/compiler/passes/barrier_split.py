@@ -373,7 +373,7 @@ class _Segment(Rewriter):
         index = self.thread()
         if count != 1:
             index = b.arith("muli", index, b.constant(count, I64))
-        return b.element(array, index, kind)
+        return b.at(array, index, kind)
 
     def set_alive(self, flag: int) -> None:
         """Note whether the thread takes part in what follows."""

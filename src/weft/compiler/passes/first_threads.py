@@ -27,12 +27,7 @@ _NONE: frozenset[tuple[Value, int]] = frozenset()
 
 
 def differs(v: Value, same: Callable[[Value], bool]) -> bool:
-    """Whether the first threads along x are certain to have different values.
-
-    Args:
-        v: The value, a flag or an integer.
-        same: Whether all threads have the same of a value.
-    """
+    """Whether the first threads along x are certain to have different values."""
     found = [_Thread(n, same).value(v) for n in range(_THREADS)]
     first = found[0]
     return first is not None and any(

@@ -24,12 +24,7 @@ def find_barrier(region: Region) -> Op | None:
 
 
 class Decisions:
-    """The control flow around the barriers of a kernel.
-
-    Args:
-        kernel: The kernel.
-        functions: All functions of the module, by their names.
-    """
+    """The control flow around the barriers of a kernel."""
 
     def __init__(self, kernel: Function, functions: Mapping[str, Function]) -> None:
         self.kernel = kernel

@@ -183,7 +183,7 @@ class Rewriter:
 
     def shared(self, offset: Value) -> Value:
         """The address at a byte offset in the block's shared memory."""
-        return self.b.element(self.context.shared, offset, I8)
+        return self.b.at(self.context.shared, offset, I8)
 
 
 def add_context_parameters(f: Function, frame: Frame) -> Function:

@@ -62,7 +62,7 @@ class _Entry:
         """The address of a field of the launch record, or of its n-th element."""
         b, (offset, size) = self.b, place_of(LaunchBlock, name)
         place = (self.launch, b.constant(offset + n * size, I64))
-        return b.element(*place, I8)
+        return b.at(*place, I8)
 
     def field(self, name: str, n: int = 0) -> Value:
         """The same field, widened to 64 bits."""
@@ -129,7 +129,7 @@ class _Entry:
     def parameter(self, n: int, a: Value) -> Value:
         """The kernel's n-th machine argument, from its slot of 8 bytes."""
         b = self.b
-        at = b.element(self.args, b.constant(n, I64), I64)
+        at = b.at(self.args, b.constant(n, I64), I64)
         attrs = {"alignment": 8, "invariant": False, "volatile": False}
         if a.type is I1:
             byte = b.value("llvm.load", (at,), I8, attrs)

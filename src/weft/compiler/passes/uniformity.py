@@ -31,12 +31,7 @@ class _Given:
 
 
 class Uniformity:
-    """The analysis of one function, whose arguments are the same for all threads.
-
-    Args:
-        function: The function.
-        functions: All functions of the module, by their names.
-    """
+    """The analysis of one function, whose arguments are the same for all threads."""
 
     def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
         self._functions = functions

@@ -5,7 +5,17 @@ Source: CuTe's layout algebra (NVIDIA CUTLASS, ``media/docs/cpp/cute/02_layout_a
 
 from __future__ import annotations
 
-from weft.layout.algebra.divisions import Tiler, as_layout, coalesce, complement, composition, first_modes
+from collections.abc import Iterable
+
+from weft.layout.algebra.divisions import (
+    Tiler,
+    as_layout,
+    by_mode,
+    coalesce,
+    complement,
+    composition,
+    first_modes,
+)
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.values import mul
 
@@ -28,12 +38,7 @@ def logical_divide(layout: Layout, tiler: Tiler) -> Layout:
     (((4, 4), (8, 4)):((32, 128), (1, 8)))
     """
     if isinstance(tiler, tuple):
-        modes = first_modes(layout, len(tiler))
-        parts = (
-            mode if part is None else logical_divide(mode, part)
-            for mode, part in zip(modes, tiler, strict=True)
-        )
-        return make_layout(*parts, *list(layout)[len(tiler) :])
+        return by_mode(logical_divide, layout, tiler)
     tile = as_layout(tiler)
     return composition(layout, make_layout(tile, complement(tile, layout.size())))
 
@@ -81,12 +86,7 @@ def logical_product(layout: Layout, tiler: Tiler) -> Layout:
     (((2, 2), (2, 3)):((4, 1), (2, 8)))
     """
     if isinstance(tiler, tuple):
-        modes = first_modes(layout, len(tiler))
-        parts = (
-            mode if part is None else logical_product(mode, part)
-            for mode, part in zip(modes, tiler, strict=True)
-        )
-        return make_layout(*parts, *list(layout)[len(tiler) :])
+        return by_mode(logical_product, layout, tiler)
     copies = as_layout(tiler)
     room = complement(layout, mul(layout.size(), copies.cosize()))
     return make_layout(layout, composition(room, copies))
@@ -98,8 +98,7 @@ def blocked_product(tile: Layout, grid: Layout) -> Layout:
     >>> blocked_product(Layout.row_major(2, 5), Layout.col_major(3, 4))
     ((6, (5, 4)):(5, (1, 30)))
     """
-    tiles, grids = _product_modes(tile, grid)
-    return _by_mode(*(make_layout(a, b) for a, b in zip(tiles, grids, strict=True)))
+    return make_layout(*(coalesce(make_layout(a, b)) for a, b in _product_modes(tile, grid)))
 
 
 def raked_product(tile: Layout, grid: Layout) -> Layout:
@@ -108,18 +107,12 @@ def raked_product(tile: Layout, grid: Layout) -> Layout:
     >>> raked_product(Layout.row_major(2, 5), Layout.col_major(3, 4))
     (((3, 2), (4, 5)):((10, 5), (30, 1)))
     """
-    tiles, grids = _product_modes(tile, grid)
-    return _by_mode(*(make_layout(b, a) for a, b in zip(tiles, grids, strict=True)))
+    return make_layout(*(coalesce(make_layout(b, a)) for a, b in _product_modes(tile, grid)))
 
 
-def _product_modes(tile: Layout, grid: Layout) -> tuple[Layout, Layout]:
-    """The two modes of ``tile * grid``, each with as many modes as the wider one had."""
+def _product_modes(tile: Layout, grid: Layout) -> Iterable[tuple[Layout, Layout]]:
+    """The modes of the tile and of the grid in ``tile * grid``, as many as the wider one had."""
     count = max(tile.rank, grid.rank)
     unit = Layout(1, 0)
     tile, grid = (make_layout(*part, *[unit] * (count - part.rank)) for part in (tile, grid))
-    both = logical_product(tile, grid)
-    return both[0], both[1]
-
-
-def _by_mode(*modes: Layout) -> Layout:
-    return make_layout(*map(coalesce, modes))
+    return zip(*logical_product(tile, grid), strict=True)

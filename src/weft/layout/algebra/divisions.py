@@ -10,6 +10,7 @@ Source: CuTe's layout algebra (NVIDIA CUTLASS, ``media/docs/cpp/cute/02_layout_a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from weft.diagnostics import refuse
@@ -79,14 +80,18 @@ def composition(layout: Layout, tiler: Tiler) -> Layout:
     ((3, (4, 2)):(59, (13, 1)))
     """
     if isinstance(tiler, tuple):
-        parts = first_modes(layout, len(tiler))
-        chosen = (
-            part if selector is None else composition(part, selector)
-            for part, selector in zip(parts, tiler, strict=True)
-        )
-        return make_layout(*chosen, *list(layout)[len(tiler) :])
+        return by_mode(composition, layout, tiler)
     selector = as_layout(tiler)
     return _Composition(layout, selector).of(selector)
+
+
+def by_mode(
+    function: Callable[[Layout, Tiler], Layout], layout: Layout, tiler: tuple[Tiler | None, ...]
+) -> Layout:
+    """What a function gives for each mode and its tiler; modes without one stay as they are."""
+    modes = first_modes(layout, len(tiler))
+    made = (m if part is None else function(m, part) for m, part in zip(modes, tiler, strict=True))
+    return make_layout(*made, *list(layout)[len(tiler) :])
 
 
 class _Composition:

@@ -153,10 +153,7 @@ def suffix_product(shape: IntTuple, init: Scalar = 1) -> IntTuple:
     >>> suffix_product((2, (3, 4)))
     (12, (4, 1))
     """
-    strides: list[Scalar] = []
-    for extent in reversed(flatten(shape)):
-        strides.append(init)
-        init = mul(init, extent)
+    strides = flatten(prefix_product(flatten(shape)[::-1], init))
     return unflatten(reversed(strides), shape)
 
 

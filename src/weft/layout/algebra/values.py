@@ -80,30 +80,18 @@ def mul(a: Scalar, b: Scalar) -> Scalar:
 
 def floordiv(a: Scalar, b: Scalar) -> Scalar:
     """``a // b``, nothing emitted where ``b`` is a static 1 or ``a`` a static 0."""
-    if is_static(b):
-        if b == 1:
-            return a
-        if b == 0:
-            refuse(
-                "layout", "a layout was divided by an extent of 0", "extents that divide must be at least 1"
-            )
-    if is_static(a) and a == 0:
-        return 0
-    return a // b
+    return a if _is_one(b) else 0 if is_static(a) and a == 0 else a // b
 
 
 def mod(a: Scalar, b: Scalar) -> Scalar:
     """``a % b``, nothing emitted where ``b`` is a static 1 or ``a`` a static 0."""
-    if is_static(b):
-        if b == 1:
-            return 0
-        if b == 0:
-            refuse(
-                "layout", "a layout was divided by an extent of 0", "extents that divide must be at least 1"
-            )
-    if is_static(a) and a == 0:
-        return 0
-    return a % b
+    return 0 if _is_one(b) or (is_static(a) and a == 0) else a % b
+
+
+def _is_one(divisor: Scalar) -> bool:
+    if is_static(divisor) and divisor == 0:
+        refuse("layout", "a layout was divided by an extent of 0", "extents that divide must be at least 1")
+    return is_static(divisor) and divisor == 1
 
 
 def ceildiv(a: Scalar, b: Scalar) -> Scalar:

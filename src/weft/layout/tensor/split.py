@@ -36,13 +36,15 @@ def _cut(tile: Layout, inside: tuple[Scalar, ...]) -> tuple[Layout, tuple[Scalar
     return make_layout(*kept), None if whole else inside
 
 
-class Tiling(Generic[T]):
-    """``tensor.tile``."""
-
+class _Splitting(Generic[T]):
     __slots__ = ("_tensor",)
 
     def __init__(self, tensor: LayoutTensor[T]) -> None:
         self._tensor = tensor
+
+
+class Tiling(_Splitting[T]):
+    """``tensor.tile``."""
 
     def __getitem__(self, sizes: Sizes) -> Callable[..., LayoutTensor[T]]:
         tensor = self._tensor
@@ -61,13 +63,8 @@ class Tiling(Generic[T]):
         return at
 
 
-class Vectorizing(Generic[T]):
+class Vectorizing(_Splitting[T]):
     """``tensor.vectorize``."""
-
-    __slots__ = ("_tensor",)
-
-    def __init__(self, tensor: LayoutTensor[T]) -> None:
-        self._tensor = tensor
 
     def __getitem__(self, sizes: Sizes) -> Callable[..., LayoutTensor[T]]:
         tensor = self._tensor
@@ -90,13 +87,8 @@ class Vectorizing(Generic[T]):
         return vectors
 
 
-class Distributing(Generic[T]):
+class Distributing(_Splitting[T]):
     """``tensor.distribute``."""
-
-    __slots__ = ("_tensor",)
-
-    def __init__(self, tensor: LayoutTensor[T]) -> None:
-        self._tensor = tensor
 
     def __getitem__(self, threads: Layout) -> Callable[[NumberLike], LayoutTensor[T]]:
         tensor = self._tensor

@@ -51,11 +51,7 @@ _pointed_at: list[LoadedCode] = []
 
 
 class CpuDriver:
-    """The driver of the API ``cpu``, which has one device.
-
-    Args:
-        load_object: Puts an object file into memory; the compiler's side provides it.
-    """
+    """The driver of the API ``cpu``, which has one device."""
 
     api = "cpu"
 
@@ -111,7 +107,12 @@ class CpuDevice:
             self._blocks.pop(address, None)
             return
         self._leaving[address] = self._blocks[address].nbytes
-        release = _Release(self._give_back, address, len(busy))
+        arrived, last = itertools.count(1), len(busy)
+
+        def release() -> None:
+            if next(arrived) == last:
+                self._give_back(address)
+
         for lane in busy:
             lane.post(release)
 
@@ -124,9 +125,8 @@ class CpuDevice:
 
     def hold(self, owner: object) -> None:
         """Keep an object until all work queued so far has ended."""
-        hold = _Hold(owner)
         for lane in busy_lanes():
-            lane.post(hold)
+            lane.post(lambda held=owner: held)
 
     def can_access(self, peer: Device) -> bool:
         """Whether that is the CPU too."""
@@ -267,30 +267,6 @@ class CpuStream:
     def close(self) -> None:
         """Take no more work."""
         self._lane.close()
-
-
-class _Hold:
-    """Keeps an object while it is queued."""
-
-    def __init__(self, owner: object) -> None:
-        self._owner = owner
-
-    def __call__(self) -> None:
-        """Nothing."""
-
-
-class _Release:
-    """Frees a block when as many streams as were busy have come to it."""
-
-    def __init__(self, give_back: Callable[[int], None], address: int, count: int) -> None:
-        self._give_back = give_back
-        self._address = address
-        self._last = count - 1
-        self._arrived = itertools.count()
-
-    def __call__(self) -> None:
-        if next(self._arrived) == self._last:
-            self._give_back(self._address)
 
 
 class _Block:

@@ -50,13 +50,7 @@ class Queue:
 
 
 class Primary:
-    """A GPU's primary context. Calls go through it, so that a fault is noticed in one place.
-
-    Args:
-        cuda: The driver.
-        ordinal: The GPU's number.
-        info: What the GPU is.
-    """
+    """A GPU's primary context. Calls go through it, so that a fault is noticed in one place."""
 
     def __init__(self, cuda: Cuda, ordinal: int, info: DeviceInfo) -> None:
         self.cuda = cuda

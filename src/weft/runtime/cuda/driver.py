@@ -26,9 +26,6 @@ _NO_DEVICE = 100
 class CudaDriver:
     """The driver of the API ``cuda``.
 
-    Args:
-        binding: The module with the functions of the driver API, ``cuda.bindings.driver``.
-
     Raises:
         DriverMissing: the driver does not start, or is too old.
     """

@@ -48,11 +48,7 @@ class CudaFailure(Exception):
 
 
 class Cuda:
-    """The binding, called and checked: ``cuda(cuda.cu.cuMemAlloc, 256)`` gives what the call gives.
-
-    Args:
-        binding: The module that has the driver's functions.
-    """
+    """The binding, called and checked: ``cuda(cuda.cu.cuMemAlloc, 256)`` gives what the call gives."""
 
     __slots__ = ("count", "cu", "pid", "version")
 

@@ -116,12 +116,7 @@ class _CaptureStream(CudaStream):
 
 
 class CudaCapture:
-    """Work being captured.
-
-    Args:
-        primary: The context.
-        stream: The stream whose work is captured first; its native launches go by Python meanwhile.
-    """
+    """Work being captured."""
 
     def __init__(self, primary: Primary, stream: CudaStream) -> None:
         self._primary = primary

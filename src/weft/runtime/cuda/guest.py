@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 class GuestStream(CudaStream):
-    """Another library's stream, which stays that library's.
-
-    Args:
-        primary: The GPU's context, in which the other library made it.
-        handle: The driver's handle.
-        owner: What keeps the stream alive.
-    """
+    """Another library's stream, which stays that library's."""
 
     def __init__(self, primary: Primary, handle: int, owner: object) -> None:
         self._primary = primary
