@@ -2,7 +2,8 @@
 
 The blocks of a page share one namespace and stand in one real file at the lines that they have on
 the page, so that source can be found and an error names the page's line. A block marked ``output``
-is what the page has printed since the one before it. ``console`` and ``text`` blocks are not run.
+is what the page has printed since the one before it. ``console`` and ``text`` blocks are not run. A
+picture that a page saves is the one of that name that the page shows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ import types
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
+
+from doctests_in_docs import fenced
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -64,6 +69,18 @@ def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         elif language == "output":
             assert printed.getvalue().splitlines() == body, f"{page}:{start}"
             printed = io.StringIO()
+    for made in tmp_path.glob("*.png"):
+        with Image.open(made) as new, Image.open(ROOT / "docs" / "assets" / made.name) as shown:
+            difference = np.abs(np.asarray(new, np.int16) - np.asarray(shown.convert("L"), np.int16))
+        assert difference.mean() < 4, "the page shows another picture"  # stored with few colours
+
+
+def test_examples_of_docstrings_are_code() -> None:
+    fence = "`" * 3
+    text = f"What it does.\n\n    >>> f(1)\n    2\n\n{fence}\n>>> no\n{fence}\n>>> g()"
+    first = f"    {fence}pycon\n    >>> f(1)\n    2\n    {fence}\n"
+    told = f"What it does.\n\n{first}\n{fence}\n>>> no\n{fence}\n{fence}pycon\n>>> g()\n{fence}"
+    assert fenced(text.split("\n")) == told.split("\n")
 
 
 def test_blocks_are_found() -> None:
