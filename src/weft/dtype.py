@@ -113,6 +113,9 @@ class DType:
             return 1 << _DIGITS[self.name]
         return (1 << self.bits - self.is_signed) - 1
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_dtype, (self.name,)  # there is one of each
+
     def __repr__(self) -> str:
         return f"DType.{self.name}"
 

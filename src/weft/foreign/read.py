@@ -51,7 +51,7 @@ def _find(kind: type, value: object) -> Reader | None:
         return _read_cuda_array_interface
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         return _read_dlpack
-    with contextlib.suppress(TypeError, ValueError, BufferError):
+    with contextlib.suppress(*_NOT_SHARED):
         memoryview(cast("Any", value)).release()
         return _through_numpy(kind, memoryview)
     if hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
@@ -170,7 +170,7 @@ def _through_numpy(kind: type, share: Callable[[Any], Any] | None = None) -> Rea
         try:
             array = np.asarray(value if share is None else share(value))
             same = share is not None or _address(np.asarray(value)) == _address(array)
-        except (TypeError, ValueError, BufferError, RuntimeError) as error:
+        except _NOT_SHARED as error:
             text = str(error).partition("\n")[0]
             raise Unreadable(f"{a_(made_by)} of which NumPy makes no array ({text})", "convert it") from None
         found = _of_numpy(array)
@@ -291,6 +291,8 @@ _JAX = Advice(
 )
 _COPY = "pass a copy made with its own library"
 _CONSTANT = "write to a weft.Tensor, and share that: jax.dlpack.from_dlpack(tensor)"
+_NOT_SHARED = (BufferError, RuntimeError, TypeError, ValueError)
+_ARROW = "pass x.to_numpy(zero_copy_only=False).copy(), and take the results from that"
 _TYPES = {"c": "complex", "b": "bool", "i": "int", "u": "uint", "f": "float"}
 
 
@@ -321,11 +323,19 @@ def _read_cuda_array_interface(value: Any) -> ForeignArray:
     )
 
 
+def _unshared(made_by: str, error: Exception) -> Unreadable:
+    text = str(error).partition("\n")[0]
+    return Unreadable(f"{a_(made_by)} that does not share its memory ({text})", "copy it first")
+
+
 def _read_dlpack(value: Any) -> ForeignArray:
     kind_of = cast("type[Any]", type(value))
     jax = _is_of(kind_of, "jax", "jaxlib")
     made_by = "JAX array" if jax else type(value).__name__
-    where, _ = value.__dlpack_device__()
+    try:
+        where, _ = value.__dlpack_device__()
+    except _NOT_SHARED as error:
+        raise _unshared(made_by, error) from error
     on_host = where in (dlpack.CPU, dlpack.CUDA_HOST)
     if not on_host and where not in (dlpack.CUDA, dlpack.CUDA_MANAGED):
         hint = "copy it to the host, or to an NVIDIA GPU, with its own library"
@@ -336,15 +346,13 @@ def _read_dlpack(value: Any) -> ForeignArray:
             capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
         except TypeError:
             capsule = value.__dlpack__(stream=stream)
-    except (BufferError, RuntimeError, ValueError) as error:
-        text = str(error).partition("\n")[0]
-        raise Unreadable(f"a {made_by} that does not share its memory ({text})", "copy it first") from error
+    except _NOT_SHARED as error:
+        raise _unshared(made_by, error) from error
     found = dlpack.read_capsule(capsule)
     if isinstance(found.element, str):
         raise Unreadable(f"a {made_by} of {found.element}", "weft has no such element type; convert it")
     advice = _JAX if jax else _PLAIN
-    constant = found.read_only or _is_of(kind_of, "pyarrow")
-    read_only = _CONSTANT if jax else _COPY if constant else ""
+    read_only = _CONSTANT if jax else _ARROW if _is_of(kind_of, "pyarrow") else _COPY * found.read_only
     kind = HostArray if on_host else ForeignArray
     return kind(
         capsule,

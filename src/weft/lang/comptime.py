@@ -11,6 +11,9 @@ T = TypeVar("T")
 
 
 class _ComptimeMarker:
+    def __reduce__(self) -> str:
+        return "_MARKER"
+
     def __repr__(self) -> str:
         return "Comptime"
 

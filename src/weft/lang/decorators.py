@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
@@ -116,6 +116,21 @@ class Compiled:
 
     def __hash__(self) -> int:
         return hash((self.definition, tuple(sorted(self.bound))))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from weft.compiler.source.pickled import by_name, find, sent
+
+        definition = self.definition
+        if by_name(definition.module, definition.qualname, self):
+            return find, (definition.module, definition.qualname)
+        definition.body()  # whose source must be known
+        return type(self), (definition, {name: sent(value) for name, value in self.bound.items()})
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     def __repr__(self) -> str:
         values = "".join(f", {k}={v!r}" for k, v in self.bound.items())

@@ -81,6 +81,15 @@ def _lanes_type(annotation: Any) -> DType:
     return element_type(annotation)
 
 
+def __getattr__(name: str) -> type[Number]:
+    """``SIMD[Float32, 4]`` by its name, for pickles."""
+    kind, _, lanes = name.removeprefix("SIMD[").removesuffix("]").partition(", ")
+    for one in [*CLASSES.values()] if lanes.isdecimal() else ():
+        if one.lanes == 1 and one.__name__ == kind:
+            return number_class(one.dtype, int(lanes))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 class Number(Lanes):
     """One or more lanes of one number format.
 

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform, overload
 
 from weft.compiler.ir.core import Value
-from weft.compiler.source.python import definition_of
+from weft.compiler.source.python import definition_of, named_in
 from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse
 from weft.dtype import DType
 from weft.lang.any_lanes import closed, is_open
@@ -301,7 +301,8 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     made.__weft_pack__, made.__weft_align__ = pack, align
     made.__weft_element__ = staticmethod(_element_type)
     made.__numpy_dtype__ = _NumPyType()
-    made.__weft_locals__ = {**scope, cls.__name__: made}
+    annotations = [a for each in (cls, *functions) for a in each.__annotations__.values()]
+    made.__weft_locals__ = {**named_in(annotations, scope), cls.__name__: made}
     variables: tuple[Any, ...] = getattr(made, "__parameters__", ())
     made.__weft_types__ = {v.__name__: v for v in variables}
     for method in functions:  # whose annotations may name the struct, which a function may hold

@@ -45,6 +45,7 @@ from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
 from weft.runtime.dim import Dim
 from weft.runtime.driver import Function, Launch, Stream
+from weft.runtime.here import Here
 from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
 
@@ -110,12 +111,14 @@ class _Loaded:
         return self.packer.pack(*values)
 
 
-class CompiledKernel:
+class CompiledKernel(Here):
     """A kernel made ready for one context by ``DeviceContext.compile_function``.
 
     Launch it with ``ctx.enqueue_function``; where its parameter types are not all known from their
     annotations, the first launch with given types compiles it for them.
     """
+
+    instead = "send the kernel itself, `compiled.kernel`, and compile it there"
 
     def __init__(self, context: DeviceContext, kernel: Kernel[...]) -> None:
         self.context = context

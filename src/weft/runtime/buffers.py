@@ -8,6 +8,7 @@ from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.runtime.allocation import Allocation
 from weft.runtime.dim import as_index
+from weft.runtime.here import Here
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -26,7 +27,7 @@ class MakesTensor(Protocol[R_co]):
         ...
 
 
-class Buffer(Generic[T]):
+class Buffer(Here, Generic[T]):
     """What device and host buffers have in common. Contexts make them.
 
     A buffer keeps its memory, its context and its device alive. Several buffers may share memory
@@ -34,6 +35,10 @@ class Buffer(Generic[T]):
     """
 
     __slots__ = ("__weakref__", "_address", "_allocation", "_key", "_size", "context", "dtype")
+
+    instead = (
+        "send its elements: `np.array(host)` of a HostBuffer, or of `with buffer.map_to_host() as host:`"
+    )
 
     space: ClassVar[Literal["device", "host"]]
     """Where the memory is."""

@@ -16,6 +16,7 @@ from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer
 from weft.runtime.dim import as_index
 from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
+from weft.runtime.here import Here
 from weft.runtime.host_buffer import HostBuffer
 from weft.runtime.peers import PeerAccess
 from weft.runtime.streams import DeviceEvent, DeviceStream
@@ -37,7 +38,7 @@ class _Keeping(threading.local):
         self.owners: list[object] = []
 
 
-class BaseContext(PeerAccess):
+class BaseContext(Here, PeerAccess):
     """One device, opened, with a stream on which work runs in order and beside the host.
 
     Args:
@@ -58,6 +59,7 @@ class BaseContext(PeerAccess):
         HostBuffer([0.0, 1.0, 2.0, 3.0])
     """
 
+    instead = "make one in each process: `DeviceContext()`"
     load_object: ClassVar[LoadObject] = staticmethod(drivers.no_loader)
     """How object files become code in memory; the class that can launch provides it."""
 

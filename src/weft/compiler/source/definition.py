@@ -19,6 +19,9 @@ __all__ = ["MISSING", "Definition", "Parameter", "Scope"]
 
 
 class _Missing:
+    def __reduce__(self) -> str:
+        return "MISSING"
+
     def __repr__(self) -> str:
         return "<no value>"
 

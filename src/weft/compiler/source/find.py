@@ -29,16 +29,29 @@ def find_function(fn: _Function) -> ast.FunctionDef:
     Raises:
         CompileError: there is no source (code from ``exec``), or it has changed since ``fn`` was defined.
     """
+    return _found(fn)[0]
+
+
+def text_of(fn: _Function) -> str:
+    """The text that has the definition.
+
+    Raises:
+        CompileError: as for ``find_function``.
+    """
+    return _found(fn)[1]
+
+
+def _found(fn: _Function) -> tuple[ast.FunctionDef, str]:
     linecache.checkcache(fn.__code__.co_filename)  # messages quote from there
     known = False
     kept = [*filter(None, map(_decoded, texts_kept(fn)))]
-    found: ast.FunctionDef | None = None
+    found: tuple[ast.FunctionDef, str] | None = None
     for text in kept:
         known = True
         node = _matching(text, fn)
-        if found is not None and node is not None and ast.dump(node) != ast.dump(found):
+        if found is not None and node is not None and ast.dump(node) != ast.dump(found[0]):
             raise _changed(fn)  # in what leaves no trace in code, such as the annotation of a local
-        found = found or node
+        found = found or (None if node is None else (node, text))
         if found is not None and not fn.__code__.co_flags & NESTED:
             return found
     if found is not None:
@@ -48,9 +61,9 @@ def find_function(fn: _Function) -> ast.FunctionDef:
         if text and text not in kept:
             known = True
             kept.append(text)
-            found = _matching(text, fn)
-            if found is not None:
-                return found
+            node = _matching(text, fn)
+            if node is not None:
+                return node, text
     raise _changed(fn) if known else _missing(fn)
 
 

@@ -6,7 +6,7 @@ import marshal
 import re
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
 
@@ -175,6 +175,16 @@ class PythonFunction(Definition):
 
         return named(self._function.__code__)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from weft.compiler.source.pickled import reduced
+
+        return reduced(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from weft.compiler.source.pickled import fill
+
+        fill(self, state)
+
     def digest(self) -> bytes:
         """Its code, as bytes."""
         return marshal.dumps(self._function.__code__)
@@ -234,5 +244,10 @@ def keep_locals(fn: Callable[..., Any], depth: int) -> None:
         return
     if function.__code__.co_flags & _FUTURE_ANNOTATIONS or sys.version_info < (3, 14):
         texts = [text for text in function.__annotations__.values() if isinstance(text, str)]
-        names = set(re.findall(r"\w+", " ".join(texts)))
-        function.__dict__["__weft_locals__"] = {n: v for n, v in frame.f_locals.items() if n in names}
+        function.__dict__["__weft_locals__"] = named_in(texts, frame.f_locals)
+
+
+def named_in(annotations: Iterable[Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+    """What annotations name of a scope."""
+    names = set(re.findall(r"\w+", " ".join(map(str, annotations))))
+    return {name: value for name, value in scope.items() if name in names}

@@ -6,6 +6,7 @@ by then, and so must weft: a decorated function keeps the text that stood there 
 
 from __future__ import annotations
 
+import linecache
 import os
 import time
 import weakref
@@ -45,6 +46,14 @@ def keep_text(fn: Callable[..., Any]) -> None:
         _kept[fn] = found[1][0]
     except (OSError, ValueError):
         return  # no file, as in a notebook
+
+
+def give_text(fn: Callable[..., Any], text: str) -> None:
+    """Say what the file of a function of another process holds; messages quote from that."""
+    file = fn.__code__.co_filename
+    _kept[fn] = text.encode()
+    if not linecache.getlines(file):
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
 
 
 def texts_kept(fn: Callable[..., Any]) -> list[bytes]:
