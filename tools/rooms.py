@@ -15,12 +15,8 @@ PICTURE = ROOT / "docs" / "assets" / "rooms.svg"
 NESTED = {"compiler", "launch", "runtime"}
 COLORS = {"compiler": "#dbe9f6", "launch": "#e3f1dd", "runtime": "#f6e8d5", "": "#f3e3ef", "base": "#ececec"}
 FACADE = "weft.*, gpu.host, cli"
-ALONE = {
-    "dtype": "dtype, config",
-    "config": "dtype, config",
-    "memory": "memory, atomic",
-    "atomic": "memory, atomic",
-}
+BASE, MEMORY = "dtype, config, record", "memory, atomic, ffi"
+ALONE = {**dict.fromkeys(BASE.split(", "), BASE), **dict.fromkeys(MEMORY.split(", "), MEMORY)}
 WIDTH, HEIGHT, GAP = 132, 46, 14
 
 
@@ -110,7 +106,7 @@ def drawn() -> str:
         for k, room in enumerate(level):
             x, y = left + k * (WIDTH + GAP), GAP + n * (HEIGHT + GAP)
             middle = x + WIDTH / 2
-            base = room in ("abi", "diagnostics", "targets", "dtype, config")
+            base = room in ("abi", "diagnostics", "targets", BASE)
             color = COLORS["base"] if base else COLORS.get(room.split("/")[0], COLORS[""])
             out.append(
                 f'<rect x="{x:g}" y="{y}" width="{WIDTH}" height="{HEIGHT}" fill="{color}" stroke="#888"/>'

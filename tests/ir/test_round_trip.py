@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.ir.sample_modules import MODULES
 from tests.ir.test_ptxas import CASES, Case
-from tests.ir.test_verifier import MODULES
 
 from weft.compiler.ir.core import Attribute, Function, Global, Loc, Module, Op, OpSpec, Region, Value
 from weft.compiler.ir.digest import module_bytes

@@ -1,0 +1,120 @@
+"""Modules that together have every operation: as kernels are elaborated, and as the passes leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.ir.test_stages import KERNELS
+
+from weft import Float32, Float64, Int, Int32, Pointer, UInt32, UInt64, func, kernel, math
+from weft.atomic import Atomic, fence
+from weft.compiler.ir.core import Module
+from weft.compiler.passes.pipeline import run_passes
+from weft.compiler.pipeline import elaborate_kernel
+from weft.ffi import external_call, function_pointer
+from weft.gpu import barrier, global_idx, grid_dim, thread_idx
+from weft.lang.accept import spec_of_annotation
+from weft.lang.intrinsics import inline_asm, llvm_intrinsic
+from weft.lang.signature import parameters
+from weft.lang.spec import Spec, StaticSpec
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
+from weft.targets import find_target
+
+
+@func
+def pair(x: Float32, n: Int) -> tuple[Float32, Int]:
+    if n > 3:
+        return x, n
+    return x + 1.0, n - 1
+
+
+@kernel
+def much(x: Pointer[Float32], counts: Pointer[Int32], n: Int):
+    tile = stack_allocation(Float32, 64, address_space=AddressSpace.SHARED)
+    own = stack_allocation(Float32, 8)
+    tile[thread_idx.x] = x[global_idx.x] * 2.0
+    barrier()
+    acc = 0.0
+    for i in range(n):
+        if i > 5:
+            break
+        own[i % 8] = tile[i] % 3.0
+        acc += own[i % 8]
+    while acc > 10.0 and n < 100:
+        acc = acc / 2.0
+        if acc < 0.0:
+            continue
+        n += Int(acc)
+    four = x.load(4 * global_idx.x, width=4)
+    mixed = (four > 1.0).select(four.shuffle(3, 2, 1, 0), -four)
+    Atomic.fetch_add(counts, 1)
+    Atomic.compare_exchange(counts, 1, 2, ordering="acq_rel")
+    Atomic.store(counts, Atomic.load(counts, ordering="acquire"), ordering="release")
+    fence("seq_cst")
+    first, second = pair(mixed[0], n)
+    bits = llvm_intrinsic("llvm.ctpop.i64", Int, second, effects="none")
+    assert first > 0.0, f"first is {first}"
+    print("here", bits, acc)
+    x[0] = first + Float32(bits) + mixed.reduce_add() + Float32(dynamic_shared_memory(Int32, 16)[0])
+
+
+@kernel
+def rest(x: Pointer[Int32], n: Int, unsigned: UInt32, wide: Float64):
+    large = stack_allocation(Float32, 100_000)
+    large[n % 100_000] = Float32(wide)
+    barrier()
+    i = Int(x[grid_dim.x]) // n
+    if i > 0:
+        x[0] = Int32(i) + Int32(Float64(unsigned) * wide) + Int32(large[i])
+        x.store(1, x.load(4, width=4).insert(n % 4, 7))
+        return
+    else:
+        return
+
+
+@kernel
+def functions(x: Pointer[Float32], counts: Pointer[UInt32]):
+    y = math.fma(math.sqrt(x[0]), abs(x[1]), math.copysign(x[2], x[3]))
+    y = math.min(math.floor(y), math.ceil(y)) + math.max(math.trunc(y), math.round(y))
+    counts[0] = UInt32(y) + UInt32(Int32(y))
+
+
+@kernel
+def machine(x: Pointer[Int]):
+    x[0] = inline_asm("mov.u64 $0, %clock64;", Int, constraints="=l")
+
+
+@func
+def ascending(a: Pointer[Int32], b: Pointer[Int32]) -> Int32:
+    return a[0] - b[0]
+
+
+@kernel
+def calls_of_c(x: Pointer[Int32], n: UInt64):
+    external_call["qsort", None](x, n, n, function_pointer(ascending))
+    Pointer.from_address(Int(x), Int32)[1] = external_call["abs", Int32](x[0])
+
+
+def _modules() -> Iterator[tuple[str, Module]]:
+    both, gpu = ("sm_90", "x86-64"), ("sm_90",)
+    kernels: list[tuple[Any, dict[str, object], tuple[str, ...]]]
+    own: list[Any] = [much, rest, functions]
+    kernels = [
+        *((k, c, both) for k, c in KERNELS),
+        *((k, {}, both) for k in own),
+        (machine, {}, gpu),
+        (calls_of_c, {}, ("x86-64",)),
+    ]
+    for made, comptime, targets in kernels:
+        specs: dict[str, Spec] = {
+            p.name: StaticSpec(comptime[p.name]) if p.comptime else spec_of_annotation(p.annotation)
+            for p in parameters(made.definition)
+        }
+        for target in targets:
+            module = elaborate_kernel(made, specs, target).module
+            yield f"{made.__name__}-{target}", module
+            yield f"{made.__name__}-{target}-passed", run_passes(module, find_target(target))
+
+
+MODULES = dict(_modules())
