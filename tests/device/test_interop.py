@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import BFloat16, Float32, Int, LaunchError, Pointer, Tensor, config, kernel
+from weft import BFloat16, Float32, Int, LaunchError, PerformanceWarning, Pointer, Tensor, config, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.interop import as_tensor, torch_op
@@ -163,9 +163,13 @@ def test_torch_natively(ctx: DeviceContext, torch: Any, monkeypatch: pytest.Monk
             ctx.enqueue_function(add_one, base, base.numel(), grid_dim=16, block_dim=256)
         assert np.array_equal(base.cpu().numpy(), expected + 80)
         assert counted[0] - before <= 3
-    for wrong in (base.double(), base.view(64, 64).T, base[::2], torch._neg_view(base), base.cpu()):
+    for wrong in (base.double(), base.view(64, 64).T, base[::2], torch._neg_view(base)):
         with pytest.raises(LaunchError):
             ctx.enqueue_function(add_one, wrong, 64, grid_dim=16, block_dim=256)
+    on_host = torch.zeros(64)
+    with pytest.warns(PerformanceWarning, match="copies"):
+        ctx.enqueue_function(add_one, on_host, 64, grid_dim=16, block_dim=256)
+    assert on_host.tolist() == [1.0] * 64
     ctx.close()
     with pytest.raises(LaunchError, match="closed"):
         ctx.enqueue_function(add_one, base, base.numel(), grid_dim=16, block_dim=256)

@@ -121,7 +121,7 @@ def test_as_in_python(
         {"typestr": "<c16"},
         {"typestr": "<V2"},
         {"typestr": b"<f4"},
-        {"mask": object()},
+        {"mask": ()},
         {"stream": None},
         {"strides": (12, 3)},
         {"strides": (12,)},
