@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.fuzz.expressions import condition, expression, record, vector
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
-from tests.fuzz.leaves import narrower, weak
+from tests.fuzz.leaves import literal, narrower, weak
 from tests.fuzz.scope import Function, Record, Scope
 from tests.fuzz.stores import atomic, local, pointer, store
 
@@ -215,7 +215,22 @@ def _define(s: Scope, indent: str) -> list[str]:
     return [*lines, *changed, called]
 
 
+def _search(s: Scope, indent: str) -> list[str]:
+    """What a loop finds, or what there is behind it."""
+    kind, i, name = s.kind(), s.fresh("i"), s.fresh("v")
+    bound = expression(s, INT, 1)
+    s.fixed.append((i, INT))
+    test, found = condition(s, 2), expression(s, kind, 1)
+    s.fixed.pop()
+    lines = [f"{indent}for {i} in range({bound} & 7):", f"{indent}    if {test}:"]
+    lines += [f"{indent}        {name} = {found}", f"{indent}        break", f"{indent}else:"]
+    lines.append(f"{indent}    {name} = {expression(s, kind, 1)}")
+    s.names.append((name, kind))
+    return lines
+
+
 _SIMPLE = {
+    "search": _search,
     "define": _define,
     "new": _new,
     "old": _old,
@@ -238,7 +253,7 @@ _SIMPLE = {
 
 def statement(s: Scope, indent: str, depth: int, loop: Loop | None) -> tuple[list[str], bool]:
     """Lines, and whether nothing may follow."""
-    form = s.pick("simple simple simple simple simple if if for for while unroll jump return".split())
+    form = s.pick("simple simple simple simple simple if if match for for while unroll jump return".split())
     inner = indent + "    "
     if form == "jump" and loop is not None:
         word = s.pick(["break", "continue"])
@@ -252,9 +267,13 @@ def statement(s: Scope, indent: str, depth: int, loop: Loop | None) -> tuple[lis
         return simple(s, indent), False
     if form == "if":
         return _if(s, indent, depth, None if loop is not None and loop.unrolled else loop), False
-    if form == "while":
-        return _while(s, indent, depth), False
-    return (_unroll if form == "unroll" else _for)(s, indent, depth), False
+    if form == "match":
+        return _match(s, indent, depth, None if loop is not None and loop.unrolled else loop), False
+    lines = {"while": _while, "unroll": _unroll, "for": _for}[form](s, indent, depth)
+    if s.chance(4) and not any(line.startswith(f"{indent}while True:") for line in lines):
+        outer = None if loop is not None and loop.unrolled else loop
+        lines += [f"{indent}else:", *block(s, inner, depth - 1, outer)]
+    return lines, False
 
 
 def returned(s: Scope) -> str:
@@ -277,6 +296,56 @@ def _if(s: Scope, indent: str, depth: int, loop: Loop | None) -> list[str]:
     if s.chance(2):
         out += [f"{indent}else:", *block(s, inner, depth - 1, loop)]
     return out
+
+
+def _match(s: Scope, indent: str, depth: int, loop: Loop | None) -> list[str]:
+    """Cases of numbers, of tuples of them, or of structs."""
+    inner = indent + "    "
+    records = [(n, r) for n, r in s.records if all(isinstance(k, Kind) for _, k in r.fields)]
+    if records and s.chance(2):
+        name, kind = s.pick(records)
+        parts = kind.places(name)
+        out, form = [f"{indent}match {name}:"], kind.name + "({})"
+        named = [place.rpartition(".")[2] + "=" for place, _ in parts]
+    else:
+        kinds = [s.kind() for _ in range(s.number(1, 3))]
+        parts = [(expression(s, k, 1), k) for k in kinds]
+        named, form = [""] * len(parts), s.pick(["({},)", "[{},]"]) if len(parts) > 1 else "{}"
+        out = [f"{indent}match {form.format(', '.join(text for text, _ in parts))}:"]
+    for _ in range(s.number(1, 3)):
+        mark, texts, bound = s.mark(), list[str](), set[str]()
+        for name, (_, kind) in zip(named, parts, strict=True):
+            texts.append(name + _pattern(s, kind, bound))
+        pattern = form.format(", ".join(texts))
+        if not bound and pattern != "_" and s.chance(4):
+            others = [name + _pattern(s, k, None) for name, (_, k) in zip(named, parts, strict=True)]
+            pattern += " | " + form.format(", ".join(others))
+        guard = f" if {condition(s)}" if s.chance(3) or "".join(texts).isidentifier() else ""
+        out += [f"{inner}case {pattern}{guard}:", *block(s, inner + "    ", depth - 1, loop)]
+        s.back(mark)
+    if s.chance(2):
+        out += [f"{inner}case _:", *block(s, inner + "    ", depth - 1, loop)]
+    return out
+
+
+def _pattern(s: Scope, kind: Kind, bound: set[str] | None) -> str:
+    """A pattern of a number; what it captures is added to ``bound``, unless it must capture nothing."""
+    if kind is BOOL:
+        return "_"
+    form = s.pick(["literal", "literal", "or", "any", "new", "old"])
+    if form == "literal" or (form in ("new", "old") and bound is None):
+        return literal(s, kind)
+    if form == "or":
+        return f"({literal(s, kind)} | {literal(s, kind)})"
+    if form == "any" or bound is None:
+        return "_"
+    known = [n for n, k in s.names if k is kind and n not in bound]
+    if form == "old" and known:
+        bound.add(name := s.pick(known))
+        return name
+    bound.add(name := s.fresh("v"))
+    s.fixed.append((name, kind))
+    return name
 
 
 def _while(s: Scope, indent: str, depth: int) -> list[str]:

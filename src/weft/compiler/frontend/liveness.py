@@ -37,6 +37,10 @@ def _targets(node: ast.stmt) -> list[ast.expr]:
         return [node.target]
     if isinstance(node, ast.FunctionDef):
         return [ast.Name(node.name, ast.Store())]
+    if isinstance(node, ast.Delete):
+        return [target for target in node.targets if isinstance(target, ast.Name)]
+    if isinstance(node, ast.With):
+        return [item.optional_vars for item in node.items if item.optional_vars is not None]
     return []
 
 
@@ -90,9 +94,10 @@ def _jumps(body: Sequence[ast.stmt], known: dict[ast.stmt, frozenset[type[ast.st
     for node in body:
         if isinstance(node, (ast.Break, ast.Continue)):
             out.add(type(node))
-        elif isinstance(node, ast.If):
+        elif isinstance(node, (ast.If, ast.With)):
             if node not in known:
-                known[node] = frozenset(_jumps(node.body, known) | _jumps(node.orelse, known))
+                orelse = node.orelse if isinstance(node, ast.If) else ()
+                known[node] = frozenset(_jumps(node.body, known) | _jumps(orelse, known))
             out |= known[node]
     return out
 
@@ -142,6 +147,12 @@ class Liveness:
             return self._if(node, live, brk, cont)
         if isinstance(node, _LOOPS):
             return self._loop(node, live)
+        if isinstance(node, ast.With):
+            stores: set[str] = set()
+            for target in _targets(node):
+                _stores(target, stores)
+            live = self._block(node.body, live, brk, cont) - stores
+            return live.union(*[self._loads(item) for item in node.items])
         return self._simple(node, live)
 
     def _simple(self, node: ast.stmt, live: _Names) -> _Names:

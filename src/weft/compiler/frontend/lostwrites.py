@@ -111,6 +111,8 @@ class _LostWrites:
             test = _reads(node.test)
             forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
             return self._loop(node, test if forever else live | test, live)
+        if isinstance(node, ast.With):
+            return self.block(node.body, live, brk, cont).union(*map(_reads, node.items))
         return self._simple(node, live)
 
     def _loop(self, node: ast.For | ast.While, head: _Paths, live: _Paths) -> _Paths:

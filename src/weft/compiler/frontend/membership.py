@@ -13,7 +13,7 @@ from weft.lang.spec import is_composite
 if TYPE_CHECKING:
     from weft.compiler.frontend.logic import Logic
 
-__all__ = ["contains"]
+__all__ = ["contains", "equal"]
 
 _CONTAINERS: tuple[Any, ...] = (tuple, list, set, frozenset, dict, KeysView, ValuesView, range)
 
@@ -36,7 +36,7 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
             )
         found: Any = False
         for member in members:
-            found = b.either(found, lambda member=member: _equal(b, value, member))
+            found = b.either(found, lambda member=member: equal(b, value, member))
         return found
     if isinstance(items, Number):
         same = f"{RIGHT} == {LEFT}"
@@ -63,13 +63,13 @@ def _late(value: Any) -> bool:
     return isinstance(value, Number) or is_composite(value)
 
 
-def _equal(b: Logic, a: Any, c: Any) -> Any:
+def equal(b: Logic, a: Any, c: Any) -> Any:
     """``a == c`` as a bool or a Bool, of tuples item by item."""
     if type(a) is tuple and type(c) is tuple:
         items, others = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", c)
         same: Any = len(items) == len(others)
         for one, other in zip(items, others, strict=False):
-            same = b.both(same, lambda one=one, other=other: _equal(b, one, other))
+            same = b.both(same, lambda one=one, other=other: equal(b, one, other))
         return same
     return b.truth(a == c)
 

@@ -87,6 +87,15 @@ class Builtins(FunctionState):
             best = closer.select(a, c) if isinstance(closer, Number) else (a if closer else c)
         return best
 
+    def py_isinstance(self, value: Any, kinds: Any) -> bool:
+        """``isinstance``: a number is what its type is, and of the class of Python's that it stands for."""
+        if isinstance(value, kinds):
+            return True
+        if not isinstance(value, Number) or value.lanes != 1:
+            return False
+        plain = bool if value.dtype is DType.bool else float if value.dtype.is_float else int
+        return isinstance(plain(), kinds)
+
     def py_len(self, value: Any) -> Any:
         """``len``: compile-time, and of a SIMD value its lanes."""
         if not isinstance(value, Number) and not _has_length(value):

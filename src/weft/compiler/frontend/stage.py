@@ -21,6 +21,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple, cast
 
 from weft.compiler.frontend.closures import written
+from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.liveness import stored_names
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.stage_expressions import BUILTINS
@@ -139,7 +140,7 @@ class _Stager(Places):
                 break
             if (
                 n + 1 < len(body)
-                and isinstance(statement, (ast.If, ast.For, ast.While))
+                and isinstance(statement, (ast.If, ast.For, ast.While, ast.With))
                 and _leaves(statement)
             ):
                 rest = self.block(body[n + 1 :])
@@ -307,6 +308,31 @@ class _Stager(Places):
         value = self.visit(node.value) if node.value is not None else ast.Constant(None)
         return place(ast.Expr(b_call("return_", value)), node)
 
+    def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for target in node.targets:
+            if isinstance(target, ast.Name) and target.id in self.carried:
+                gone = b_call("deleted", var(target.id), ast.Constant(target.id))
+                out.append(place(ast.Assign([var(target.id, True)], gone), node))
+            elif isinstance(target, ast.Subscript):
+                gone = b_call("delete_item", self.visit(target.value), self.visit(target.slice))
+                out.append(place(ast.Expr(gone), node))
+            else:
+                out.append(place(ast.Delete([self.visit(target)]), node))
+        return out
+
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        leaves, body = ast.Constant(_leaves(node)), list[ast.stmt]()
+        for item in node.items:
+            if item.optional_vars is not None:
+                held = self.temp("v")
+                body += self.store(item.optional_vars, var(held), item.optional_vars)
+                item.optional_vars = var(held, True)
+            manager = b_call("context", self.visit(item.context_expr), leaves)
+            item.context_expr = place(manager, item.context_expr)
+        node.body = [*body, *self.block(node.body)]
+        return [node]
+
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         message = (
             self.later(self.visit, node.msg) if node.msg is not None else ast.Constant(ast.unparse(node.test))
@@ -363,6 +389,8 @@ def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) ->
     problems = check_syntax(nodes, fn, kernel)
     if problems:
         raise CompileError(problems)
+    if desugar(tree.body, nodes):
+        nodes = walk(tree)
     note_named(nodes)
     stager = _Stager(tree, builtins.difference(scope.cells), kernel)
     inner = stager.whole(tree, INNER, fn.names())

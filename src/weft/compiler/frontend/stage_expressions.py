@@ -38,6 +38,7 @@ BUILTINS = frozenset(
         "int",
         "float",
         "bool",
+        "isinstance",
         "any",
         "all",
         "round",

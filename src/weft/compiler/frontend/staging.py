@@ -9,7 +9,9 @@ from typing import Any, cast
 from weft.compiler.frontend.access import Access
 from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check
+from weft.compiler.frontend.contexts import Context
 from weft.compiler.frontend.logic import Logic, truth
+from weft.compiler.frontend.matching import fits
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
 from weft.compiler.ir.core import Region, Value
@@ -30,14 +32,16 @@ __all__ = ["Staging"]
 
 
 class _Loop:
-    __slots__ = ("exits", "jump", "scope", "static")
+    __slots__ = ("breaks", "ends", "jump", "scope", "static")
 
     def __init__(self, static: bool, scope: int) -> None:
         self.static = static
         self.scope = scope
         self.jump = ""
-        self.exits: list[dict[Var, bool]] = []
-        """Which variables are set where it ends."""
+        self.ends: list[dict[Var, bool]] = []
+        """Which variables are set where its condition ends it."""
+        self.breaks: list[dict[Var, bool]] = []
+        """Likewise, where ``break`` does."""
 
     def again(self) -> None:
         """Begin an iteration of an unrolled loop."""
@@ -153,6 +157,45 @@ class Staging(Logic, Access):
         """``held.name = ...`` where ``held`` is a copy that is not used again."""
         lost_field(held, name, parameter, function)
 
+    def matched(self, value: Any, pattern: Any, count: int) -> tuple[Any, ...]:
+        """Whether a value fits a pattern, and the ``count`` values that the pattern captures."""
+        test, captured = fits(self, value, pattern)
+        return (test, *(captured.get(n, UNDEFINED) for n in range(count)))
+
+    def deleted(self, old: Any, name: str) -> Any:
+        """``del name`` of a variable that may be carried."""
+        self.ld(old, name)
+        if type(old) is not Var:
+            return UNDEFINED
+        if any(
+            not loop.static and self.scopes.index(old.scope) < self.scopes.index(loop.scope)
+            for loop in self.loops
+        ):
+            refuse(
+                "undefined",
+                f"`{name}` is assigned outside of this loop, and deleted in it",
+                hint="leave it out",
+            )
+        if old not in self.open_vars:
+            self.open_vars.append(old)
+        old.defined = False
+        return old
+
+    def delete_item(self, items: Any, index: Any) -> None:
+        """``del items[index]``."""
+        if is_composite(items) or not hasattr(cast("type[Any]", type(items)), "__delitem__"):
+            hint = "leave it out" if is_composite(items) else "make another without it"
+            refuse(
+                "operand",
+                f"`del` takes items out of a list or dict, not of {a_(type(items).__name__)}",
+                hint=hint,
+            )
+        del items[index]
+
+    def context(self, manager: Any, leaves: bool) -> Context:
+        """What ``with`` enters; ``leaves`` says that its body may be left before its end."""
+        return Context(self, manager, leaves)
+
     # -- branches and loops -------------------------------------------------------------------
     def branches(self, condition: Any) -> Iterator[bool]:
         """Yields True for the code of ``if`` and False for ``else``: both, or the known one."""
@@ -222,6 +265,7 @@ class Staging(Logic, Access):
         if loop.jump:
             self.live = was_live
         self.loops.pop()
+        self.breaks = None
 
     def _counted(self, items: Range) -> Iterator[Number]:
         bounds, index_of = items.bounds(self)
@@ -230,7 +274,7 @@ class Staging(Logic, Access):
         body = Region([index])
         index.owner = body
         loop = _Loop(False, 0)
-        loop.exits.append(self._set())
+        loop.ends.append(self._set())
         self.loops.append(loop)
         before = self._enter(body)
         loop.scope = self.scopes[-1]
@@ -253,7 +297,7 @@ class Staging(Logic, Access):
         self._leave(before)
         loop = _Loop(False, 0)
         if known is not True:
-            loop.exits.append(self._set())
+            loop.ends.append(self._set())
         self.loops.append(loop)
         before = self._enter(body)
         loop.scope = self.scopes[-1]
@@ -263,10 +307,8 @@ class Staging(Logic, Access):
         self.loops.pop()
         self.loc = place
         self.emit("weft.while", (), (), {}, (condition, body))
-        if loop.exits:
-            self._after(loop)
-        else:
-            self.live = False
+        self._after(loop)
+        self.live = self.live and bool(loop.ends or loop.breaks)
 
     def _set(self) -> dict[Var, bool]:
         """Which variables are set here."""
@@ -274,8 +316,17 @@ class Staging(Logic, Access):
 
     def _after(self, loop: _Loop) -> None:
         """Behind a loop a variable is set that is so wherever the loop may end."""
+        self.breaks = loop.breaks
         for var in self.open_vars:
-            var.defined = all(ended.get(var, False) for ended in loop.exits)
+            var.defined = all(ended.get(var, False) for ended in (*loop.ends, *loop.breaks))
+
+    def left(self) -> None:
+        """Behind a loop with ``else``, where ``break`` has left it."""
+        if self.breaks is None:
+            return
+        for var in self.open_vars:
+            var.defined |= all(ended.get(var, False) for ended in self.breaks)
+        self.live = self.live and bool(self.breaks)
 
     def _jump(self, kind: str) -> None:
         if not self.live:
@@ -292,7 +343,7 @@ class Staging(Logic, Access):
             self.live = False
             return
         if kind == "break":
-            loop.exits.append(self._set())
+            loop.breaks.append(self._set())
         self.emit(f"weft.{kind}")
 
     def break_(self) -> None:

@@ -29,6 +29,8 @@ class FunctionState(Elaboration):
         """Those around the one at hand."""
         self.scope_count = 0
         self.loops: list[Any] = []
+        self.breaks: list[dict[Var, bool]] | None = None
+        """Which variables are set at each ``break`` of the loop that has just ended; None if unrolled."""
         self.containers = Containers()
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []

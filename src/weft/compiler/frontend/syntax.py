@@ -42,14 +42,10 @@ REJECTED: dict[type[ast.AST], Rejected] = {
         "write `assert condition, message`: the host hears of the first failure",
         "compiled code neither raises nor catches exceptions",
     ),
-    ast.With: Rejected(
-        "`with`", "write what it does before and after", "there are no context managers in compiled code"
-    ),
     ast.Yield: _SUSPEND,
     ast.YieldFrom: _SUSPEND,
     ast.AsyncFunctionDef: Rejected("an async function", _OUTSIDE),
     ast.ClassDef: Rejected("a class defined in a function", "define it outside with @struct"),
-    ast.Delete: Rejected("`del`", "leave it out", "variables end with the function"),
     ast.Global: Rejected(
         "`global`", "pass a pointer and write through it", "globals are compile-time constants"
     ),
@@ -58,7 +54,6 @@ REJECTED: dict[type[ast.AST], Rejected] = {
     ),
     ast.Import: _IMPORT,
     ast.ImportFrom: _IMPORT,
-    ast.Match: Rejected("`match`", "write `if`, `elif`, `else`"),
 }
 if sys.version_info >= (3, 12):
     REJECTED[ast.TypeAlias] = Rejected("`type`", "define the alias outside")
@@ -128,13 +123,9 @@ class _Checker:
         elif isinstance(node, ast.Expr) and _is_idle(node.value):
             text = ast.unparse(node.value)
             self.problem(node.value, "no-effect", f"`{text}` is computed and not used", _instead(node.value))
-        elif isinstance(node, (ast.For, ast.While)) and node.orelse:
-            self.problem(
-                node.orelse[0],
-                "unsupported-syntax",
-                "`else` of a loop cannot be compiled",
-                "set a flag before `break` and test it after the loop",
-            )
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Del):
+            message = f"`del {ast.unparse(node)}` cannot be compiled"
+            self.problem(node, "unsupported-syntax", message, "leave it out: a struct keeps its fields")
 
 
 def _is_idle(node: ast.expr) -> bool:

@@ -357,6 +357,9 @@ def translated(
     if found is not None:
         return found
     kind = type(error).__name__
+    if isinstance(error, AssertionError) and str(error).startswith("Expected code to be unreachable"):
+        hint = "match what is left before, or write `assert False, message` for what happens at run time"
+        return Diagnostic("unreachable", "`assert_never` can be reached here", (), (), (hint,)), None
     if isinstance(error, RecursionError):
         name = helper or "this call"
         hint = "end it by a condition known at compile time, or write a loop"
