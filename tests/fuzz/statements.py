@@ -319,7 +319,7 @@ def _match(s: Scope, indent: str, depth: int, loop: Loop | None) -> list[str]:
         pattern = form.format(", ".join(texts))
         if not bound and pattern != "_" and s.chance(4):
             others = [name + _pattern(s, k, None) for name, (_, k) in zip(named, parts, strict=True)]
-            pattern += " | " + form.format(", ".join(others))
+            pattern += " | " + form.format(", ".join(others)) if others != ["_"] else ""
         guard = f" if {condition(s)}" if s.chance(3) or "".join(texts).isidentifier() else ""
         out += [f"{inner}case {pattern}{guard}:", *block(s, inner + "    ", depth - 1, loop)]
         s.back(mark)

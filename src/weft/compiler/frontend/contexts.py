@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics import VALUE, a_, refuse
 
@@ -16,7 +16,7 @@ class Context:
     """A manager within compiled code: it is entered and left once, while the code between is made."""
 
     def __init__(self, b: Logic, manager: Any, leaves: bool) -> None:
-        kind: Any = type(manager)
+        kind = cast("type[Any]", type(manager))
         if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
             refuse(
                 "context",
@@ -38,7 +38,7 @@ class Context:
         if error[0] is None and self.leaves and (before is not self.b.region or count != len(before.ops)):
             refuse(
                 "context",
-                "what ends this `with` does something at run time, which `return`, `break` and `continue` pass by",
+                "this `with` does something at run time at its end, which a `return` or `break` in it passes by",
                 hint="leave it at its end only",
             )
         if error[0] is not None and swallows:
