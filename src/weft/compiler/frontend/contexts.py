@@ -38,7 +38,7 @@ class Context:
         if error[0] is None and self.leaves and (before is not self.b.region or count != len(before.ops)):
             refuse(
                 "context",
-                "this `with` does something at run time at its end, which a `return` or `break` in it passes by",
+                "this `with` ends with something at run time, which a `return` or `break` in it passes by",
                 hint="leave it at its end only",
             )
         if error[0] is not None and swallows:
