@@ -80,6 +80,10 @@ class DType:
         """Whether elements are numbers, not structs, say."""
         return self.kind != "element"
 
+    def taken(self, value: object) -> object:
+        """A value as NumPy takes it for an element; several values in a list, each so."""
+        return value
+
     @property
     def is_float(self) -> bool:
         """Whether the format is a floating-point one (bfloat16 included)."""

@@ -2,11 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from weft.diagnostics import refuse
+from weft.dtype import as_dtype
 from weft.lang.elaboration import maybe_current
+from weft.lang.elements import ElementType
 from weft.runtime.drivers import DRIVERS, device_count, find_driver
 from weft.targets import Feature
 
-__all__ = ["has_accelerator", "has_nvidia_gpu_accelerator", "is_cpu", "is_gpu", "is_nvidia_gpu"]
+__all__ = [
+    "align_of",
+    "has_accelerator",
+    "has_nvidia_gpu_accelerator",
+    "is_cpu",
+    "is_gpu",
+    "is_nvidia_gpu",
+    "offset_of",
+    "size_of",
+]
+
+
+def size_of(dtype: Any) -> int:
+    """Bytes from an element in memory to the next: of a number, a SIMD value, a struct, a pointer.
+
+    Example:
+        >>> from weft import Float32, Float64, Int8, struct
+        >>> @struct
+        ... class Mass:
+        ...     kind: Int8
+        ...     value: Float64
+        >>> size_of(Mass), align_of(Mass), offset_of(Mass, "value"), size_of(Float32)
+        (16, 8, 8, 4)
+    """
+    return as_dtype(dtype).itemsize
+
+
+def align_of(dtype: Any) -> int:
+    """What addresses of elements in memory are multiples of, in bytes."""
+    return as_dtype(dtype).alignment
+
+
+def offset_of(cls: type[Any], field: str) -> int:
+    """Bytes from the beginning of a struct in memory to one of its fields.
+
+    Raises:
+        CompileError: it has no such field.
+    """
+    dtype = as_dtype(cls)
+    if not isinstance(dtype, ElementType) or not dtype.laid.fields:
+        refuse("element", f"{dtype} has no fields", hint="give a @struct")
+    return dtype.field(field)[0]
 
 
 def has_accelerator() -> bool:

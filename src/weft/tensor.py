@@ -176,6 +176,13 @@ class Tensor(Generic[T]):
         import numpy as np
 
         found = np.asarray(array)
+        if found.dtype.names is not None:
+            raise LaunchError.here(
+                "buffer-dtype",
+                "the array has structs, and nothing says which of the program's they are",
+                "make it of the struct, and copy: `t = Tensor(S, shape)`, then `t[:] = array` on the CPU, "
+                "`ctx.enqueue_copy(dst=t.storage, src=array)` elsewhere",
+            )
         source = np.ascontiguousarray(found)
         made: Tensor[Any] = Tensor(found.dtype.name, found.shape, device)
         context = made.device.context
@@ -315,7 +322,7 @@ class Tensor(Generic[T]):
         storage = self.storage
         if isinstance(storage, _HostStorage):
             storage.wait()
-            return storage.numpy().reshape(self.shape)
+            return self._shaped(storage.numpy())
         import numpy as np
 
         context = storage.context
@@ -324,7 +331,11 @@ class Tensor(Generic[T]):
         made = np.empty(self.size, self.dtype.numpy)
         context.enqueue_copy(dst=made, src=storage)
         context.synchronize()
-        return made.reshape(self.shape)
+        return self._shaped(made)
+
+    def _shaped(self, flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Elements as NumPy has them, by the extents; of vectors with one for the lanes."""
+        return flat.reshape((*self.shape, *flat.shape[1:]))
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         array = self.numpy()
@@ -360,9 +371,11 @@ class Tensor(Generic[T]):
         if (
             self.device.context.info.dlpack != dlpack.CUDA
             or not isinstance(storage, _DeviceStorage)
-            or self.dtype.kind == "bfloat"
+            or self.dtype.kind in ("bfloat", "element")
         ):
-            raise AttributeError("only a Tensor of a GPU, not of bfloat16, has __cuda_array_interface__")
+            raise AttributeError(
+                "only a Tensor of a GPU, of numbers that NumPy has, has __cuda_array_interface__"
+            )
         storage.hand_over(_LEGACY_STREAM)
         return {
             "shape": self.shape,
@@ -378,7 +391,7 @@ class Tensor(Generic[T]):
         return self._elements("reading elements")[index]
 
     def __setitem__(self, index: Index, value: object) -> None:
-        self._elements("writing elements")[index] = value
+        self._elements("writing elements")[index] = cast("Any", self.dtype.taken(value))
 
     def __len__(self) -> int:
         if not self.shape:

@@ -19,7 +19,9 @@ from weft import (
     Int8,
     Int16,
     Int32,
+    LaunchError,
     Pointer,
+    Tensor,
     UInt8,
     func,
     kernel,
@@ -31,6 +33,7 @@ from weft.gpu import barrier, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, stack_allocation
+from weft.sys import align_of, offset_of, size_of
 
 
 @struct
@@ -88,6 +91,10 @@ def test_layout_is_that_of_c_and_numpy() -> None:
     assert [made.fields[n][1] for n in ("tag", "weights", "lanes", "tags")] == [0, 4, 32, 48]
     assert [made[n] for n in PART.names] == [PART[n] for n in PART.names]
     assert (made.itemsize, ctypes.sizeof(CTag)) == (96, TAG.itemsize)
+    assert (size_of(Part), align_of(Part), offset_of(Part, "tags")) == (96, 16, 48)
+    assert [size_of(each) for each in (Bool, Float32, Pointer[Part], Tag)] == [1, 4, 8, 4]
+    with pytest.raises(CompileError, match="Part has no field `tage`"):
+        offset_of(Part, "tage")
 
 
 @kernel
@@ -335,3 +342,118 @@ def test_what_names_a_place_is_evaluated_once(device: DeviceContext) -> None:
     with buffer.map_to_host() as host, out.map_to_host() as counts:
         assert host.numpy()["weights"].tolist() == [[0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
         assert counts[:].tolist() == [2, 3]
+
+
+@struct
+class Vec2:
+    x: Float32
+    y: Float32
+
+
+@struct
+class Body:
+    id: Int8
+    position: Vec2
+    counts: InlineArray[Int32, 3]
+
+
+class CVec2(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_float), ("y", ctypes.c_float)]
+
+
+class CBody(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int8), ("position", CVec2), ("counts", ctypes.c_int32 * 3)]
+
+
+@kernel
+def move(bodies: Pointer[Body], grid: LayoutTensor[Body], points: Pointer[Vec2], by: Float32):
+    bodies[1].position.x += by
+    grid[1, 2].counts[2] = grid[0, 0].counts[0] + 7
+    points[1].y = bodies[0].position.x
+
+
+def test_records_rows_bytes_and_ctypes_are_arguments() -> None:
+    ctx = DeviceContext(api="cpu")
+    records = np.zeros(3, numpy_of(Body))
+    records["position"]["x"] = [4.0, 5.0, 6.0]
+    grid = np.zeros((2, 5), numpy_of(Body))
+    grid["counts"][0, 1] = 3
+    rows = np.zeros((3, 2), np.float32)
+    ctx.enqueue_function(move, records, grid[:, 1:], rows, 0.5, grid_dim=1, block_dim=1)
+    ctx.synchronize()
+    assert records["position"]["x"].tolist() == [4.0, 5.5, 6.0]
+    assert grid["counts"][1, 3].tolist() == [0, 0, 10]
+    assert rows.tolist() == [[0, 0], [0, 4], [0, 0]]
+    held, points = (CBody * 2)(), (CVec2 * 2)()
+    ctx.enqueue_function(move, records.view(np.uint8), grid[:, 1:], points, 0.5, grid_dim=1, block_dim=1)
+    ctx.enqueue_function(move, held, grid[:, 1:], rows, 2.0, grid_dim=1, block_dim=1)
+    ctx.synchronize()
+    assert records["position"]["x"][1] == 6.0
+    assert (points[1].y, held[1].position.x) == (4.0, 2.0)
+
+
+def described(**changed: Any) -> Any:
+    parts: dict[str, Any] = {"id": "i1", "position": [("x", "<f4"), ("y", "<f4")], "counts": ("<i4", 3)}
+    return list({**parts, **changed}.items())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (np.dtype(described()), "`position` lies at byte 1, in Body at 4.*align=True"),
+        (
+            np.dtype(described(counts="(4,)<i4"), align=True),
+            "`counts` is 4 times int32, in Body 3 times int32",
+        ),
+        (
+            np.dtype(described(position="<f8"), align=True),
+            "`position` is float64, in Body a struct of 8 bytes",
+        ),
+        (np.dtype(described(counts="(3,)<f4"), align=True), "`counts` is 3 times float32"),
+        (np.dtype(described(counts="(3,)>i4"), align=True), "`counts` is 3 times foreign 32"),
+        (np.dtype(described(more="i1"), align=True), "it has a field `more`, unlike Body"),
+        (np.dtype(described(position=[("x", "<f4"), ("z", "<f4")]), align=True), "no field `position.y`"),
+    ],
+)
+def test_another_layout_is_refused(wrong: Any, text: str) -> None:
+    ctx, array = DeviceContext(api="cpu"), np.zeros(3, wrong)
+    grid, rows = np.zeros((2, 4), numpy_of(Body)), np.zeros((3, 2), np.float32)
+    with pytest.raises(LaunchError, match=f"(?s){text}"):
+        ctx.enqueue_function(move, array, grid, rows, 0.5, grid_dim=1, block_dim=1)
+    with pytest.raises(LaunchError, match=f"(?s){text}"):
+        ctx.enqueue_copy(dst=ctx.enqueue_create_buffer(Body, 3), src=array)
+
+
+def test_copies_fills_and_tensors_of_structs(device: DeviceContext) -> None:
+    records = np.zeros(6, numpy_of(Body))
+    records["counts"] = np.arange(18).reshape(6, 3)
+    buffer, other = device.enqueue_create_buffer(Body, 6), device.enqueue_create_buffer(Body, 6)
+    device.enqueue_copy(dst=buffer, src=records)
+    device.enqueue_copy(dst=other, src=buffer)
+    back = np.zeros_like(records)
+    device.enqueue_copy(dst=back, src=other)
+    device.synchronize()
+    assert shown(back) == shown(records)
+    one = Body(Int8(3), Vec2(1.5, -2.0), InlineArray[Int32, 3](4, 5, 6))
+    other.enqueue_fill(one)
+    packed = device.enqueue_create_buffer(Packed, 3)
+    packed.enqueue_fill((1, 2.0, (3, 4), 5))
+    with other.map_to_host() as host, packed.map_to_host() as few:
+        filled = np.full(6, np.array((3, (1.5, -2.0), (4, 5, 6)), numpy_of(Body)))
+        assert shown(host.numpy()) == shown(filled)
+        assert few.numpy().tolist() == [(1, 2.0, (3, 4), 5)] * 3
+        host[1] = Body(Int8(9), Vec2(0.0, 0.0), InlineArray[Int32, 3](fill=1))
+        host[2:4] = [one, (1, (2, 3), (4, 5, 6))]
+        assert host.numpy()["id"].tolist() == [3, 9, 3, 1, 3, 3]
+        assert "Body" in repr(other)
+    tensor = Tensor(Body, (2, 3), device)
+    device.enqueue_copy(dst=tensor.storage, src=records)
+    assert shown(tensor.numpy()) == shown(records.reshape(2, 3))
+    four: Any = SIMD[Float32, 4]
+    vectors = Tensor(four, (2, 2), device)
+    device.enqueue_copy(dst=vectors.storage, src=np.arange(16, dtype=np.float32).reshape(2, 2, 4))
+    assert vectors.numpy()[1, 0].tolist() == [8, 9, 10, 11]
+    with pytest.raises(LaunchError, match="nothing says which of the program's they are"):
+        Tensor.from_numpy(records)
+    with pytest.raises(LaunchError, match=r"src is a DeviceBuffer of 6 Body"):
+        device.enqueue_copy(dst=device.enqueue_create_buffer(Vec2, 6), src=buffer)

@@ -8,10 +8,13 @@ from typing import Any, get_origin
 
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
+from weft.foreign.elements import as_bytes, as_elements
 from weft.foreign.read import Unreadable, reader_of
 from weft.lang.accept import Mismatch, element_dtype, is_open
+from weft.lang.elements import ElementType
 from weft.lang.number import type_name
 from weft.lang.pointer import Pointer
+from weft.lang.records import ForeignStruct
 from weft.layout import Layout, LayoutTensor
 from weft.runtime.buffers import Buffer
 from weft.runtime.context import BaseContext
@@ -56,11 +59,17 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
         array = read(value)
     except Unreadable as found:
         raise Mismatch(found.found, allowed, found.hint) from None
-    if wanted is not None and wanted.is_number and array.dtype is not wanted:
+    if isinstance(wanted, ElementType):
+        array = as_elements(array, wanted, allowed)
+    elif isinstance(array.dtype, ForeignStruct) and wanted in (None, DType.uint8):
+        array = as_bytes(array)
+    elif wanted is not None and array.dtype is not wanted:
         other = type_name(array.dtype)
         convert = array.advice.convert.format(name=wanted.name)
         hint = f"pass {convert}" if "(" in convert else convert
         kind = "LayoutTensor" if as_tensor else "Pointer"
+        if isinstance(array.dtype, ForeignStruct):
+            raise Mismatch(array.describe(), allowed, f"annotate {kind}[S], where S is a @struct like these")
         raise Mismatch(array.describe(), allowed, f"{hint}, or annotate {kind}[{other}]")
     wrong = array.misplaced(context)
     if wrong is not None:

@@ -144,14 +144,20 @@ class ForeignArray:
             )
         return True
 
+    def of(self, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> ForeignArray:
+        """The memory from its beginning, as other elements."""
+        made = object.__new__(type(self))
+        for name in ForeignArray.__slots__:
+            setattr(made, name, getattr(self, name))
+        made.dtype, made.shape = dtype, shape
+        made.strides, made.size = _compact(shape, strides)
+        made.nbytes = made.size * dtype.itemsize
+        return made
+
     def sub_buffer(self, offset: int, size: int) -> ForeignArray:
         """A part of the memory."""
-        part = object.__new__(type(self))
-        for name in ForeignArray.__slots__:
-            setattr(part, name, getattr(self, name))
+        part = self.of(self.dtype, (size,), (1,))
         part.address = self.address + offset * self.dtype.itemsize
-        part.size, part.shape, part.strides = size, (size,), (1,)
-        part.nbytes = size * self.dtype.itemsize
         return part
 
     def __repr__(self) -> str:
@@ -182,7 +188,7 @@ class HostArray(ForeignArray):
     def __setitem__(self, index: int, value: Any) -> None:
         if self.read_only:
             raise LaunchError.here("array-readonly", f"the {self.made_by} is read-only", self.read_only)
-        self.numpy()[index] = value
+        self.numpy()[index] = self.dtype.taken(value)
 
 
 class Advice(NamedTuple):

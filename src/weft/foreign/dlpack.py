@@ -140,6 +140,8 @@ def make_capsule(
     owner: object, address: int, dtype: DType, shape: tuple[int, ...], device: tuple[int, int]
 ) -> Any:
     """A capsule of row-major memory; ``owner`` keeps the memory until the capsule's taker is done."""
+    if not dtype.is_number:
+        raise BufferError(f"DLPack knows numbers alone, and no {dtype}")
     rank = len(shape)
     strides = [1] * rank
     for n in range(rank - 2, -1, -1):

@@ -11,6 +11,7 @@ from weft.diagnostics import a_
 from weft.dtype import DType, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.arrays import Advice, ForeignArray, HostArray
+from weft.lang.records import ForeignStruct, number_of
 
 Reader = Callable[[Any], ForeignArray]
 
@@ -189,10 +190,10 @@ def _address(array: Any) -> int:
 
 
 def _of_numpy(array: Any) -> ForeignArray:
-    if array.dtype.names is not None:  # structs, of which a Pointer to such takes the bytes
-        size, step = array.nbytes, 1 if array.flags.c_contiguous else 2
-        return _bytes_of(array, _address(array), size, "NumPy array of structs", array.flags.writeable, step)
-    dtype = _numpy_element(array, "NumPy array")
+    if array.dtype.names is not None:
+        dtype: DType = ForeignStruct(array.dtype, array.dtype.itemsize)
+    else:
+        dtype = _numpy_element(array, "NumPy array")
     strides = _in_elements(array.strides, dtype, "NumPy array", _NUMPY)
     return HostArray(
         array,
@@ -210,19 +211,17 @@ def _ctypes() -> Reader:
     import ctypes
 
     def read(value: Any) -> ForeignArray:
-        return _bytes_of(value, ctypes.addressof(value), ctypes.sizeof(value), type(value).__name__)
+        kind: Any = value.__class__
+        made_by, extents = kind.__name__, list[int]()
+        while hasattr(kind, "_length_"):
+            extents.append(kind._length_)
+            kind = kind._type_
+        name, size = number_of(kind), ctypes.sizeof(kind)
+        dtype = as_dtype(name) if name else DType.uint8 if size == 1 else ForeignStruct(kind, size)
+        shape = tuple(extents or [1])
+        return HostArray(value, ctypes.addressof(value), dtype, shape, None, made_by=made_by, advice=_NUMPY)
 
     return read
-
-
-def _bytes_of(
-    owner: object, address: int, size: int, made_by: str, writes: bool = True, step: int = 1
-) -> HostArray:
-    """Memory of C's structs, as bytes."""
-    only = "" if writes else "pass a copy"
-    return HostArray(
-        owner, address, DType.uint8, (size,), (step,), made_by=made_by, advice=_NUMPY, read_only=only
-    )
 
 
 def _cupy() -> Reader:

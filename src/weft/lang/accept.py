@@ -323,41 +323,14 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
 
 
 def _accept_elements(element: ElementType, value: Any) -> Accepted:
-    """Memory of structs, pointers or functions: its bytes, or C's structs of the same layout."""
-    part, name = element.laid, element.name
-    kind = getattr(value, "dtype", None)
-    if hasattr(value, "address") and kind is element:
-        return PointerSpec(element, AddressSpace.GLOBAL), [value]
-    if not hasattr(value, "address") or kind is not DType.uint8:
-        hint = (
-            f"pass its bytes: a buffer of UInt8, {part.size} for each; or a ctypes or NumPy array of structs"
-        )
+    """Memory of structs, pointers or functions, or their bytes."""
+    name, kind = element.name, getattr(value, "dtype", None)
+    if not hasattr(value, "address") or kind not in (element, DType.uint8):
+        hint = f"create one: ctx.enqueue_create_buffer({name}, n), or pass a NumPy array of np.dtype({name})"
         raise Mismatch(_describe(value), f"memory of {name}", hint)
-    laid = c_layout(getattr(value, "owner", None))
-    mine = {n: (at, inner.itemsize) for n, (at, inner) in part.fields.items()}
-    if laid is not None and laid != (part.size, mine):
-        wrong = [n for n in {**laid[1], **mine} if laid[1].get(n) != mine.get(n)]
-        found = f"memory of structs that differ from it in {', '.join(wrong) or 'their size'}"
-        raise Mismatch(found, f"memory of {name}", "declare both alike: the same names, types and order")
-    if value.nbytes % part.size:
-        raise Mismatch(f"{value.nbytes} bytes", f"memory of {name}, {part.size} bytes each")
+    if value.nbytes % element.itemsize:
+        raise Mismatch(f"{value.nbytes} bytes", f"memory of {name}, {element.itemsize} bytes each")
     return PointerSpec(element, AddressSpace.GLOBAL), [value]
-
-
-def c_layout(owner: Any) -> tuple[int, dict[str, tuple[int, int]]] | None:
-    """Size, and offset and size of each field, of the structs of ctypes or NumPy in some memory."""
-    dtype: Any = getattr(owner, "dtype", None)
-    if getattr(dtype, "names", None):
-        return dtype.itemsize, {n: (f[1], f[0].itemsize) for n, f in dtype.fields.items()}
-    kind = cast("Any", type(owner))
-    while not hasattr(kind, "_fields_") and isinstance(getattr(kind, "_type_", None), type):
-        kind = kind._type_  # of an array of them
-    if not hasattr(kind, "_fields_"):
-        return None
-    import ctypes
-
-    parts = {name: getattr(kind, name) for name, *_ in kind._fields_}
-    return ctypes.sizeof(kind), {name: (part.offset, part.size) for name, part in parts.items()}
 
 
 def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:

@@ -115,6 +115,18 @@ class ElementType(DType):
         }
         return np.dtype(cast("Any", described))
 
+    def taken(self, value: Any) -> Any:
+        """A value as NumPy takes it for an element; several values in a list, each so."""
+        if isinstance(value, list):
+            return [self.taken(each) for each in cast("list[Any]", value)]
+        return _as_numpy(value)
+
+    def counted(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, str, str]:
+        """How many of these a contiguous array has; of others, in what they differ and what to do."""
+        from weft.lang.records import counted
+
+        return counted(self, dtype, shape)
+
     def field(self, name: str) -> tuple[int, DType]:
         """A field's offset, and what lies there."""
         fields = self.laid.fields
@@ -123,6 +135,21 @@ class ElementType(DType):
         known = ", ".join(fields) or "no fields"
         message = f"{self} has no field `{name}`"
         refuse("unknown-attribute", message, notes=(f"it has {known}",), hint="declare it in the @struct")
+
+
+def _as_numpy(value: Any) -> Any:
+    """A struct as a tuple of its fields, a vector or an array as a list."""
+    kind: Any = value.__class__
+    if is_struct(kind):
+        return tuple([_as_numpy(getattr(value, name)) for name in struct_fields(kind)])
+    if hasattr(kind, "__weft_items__"):
+        return [_as_numpy(item) for item in value]
+    if not issubclass(kind, Number):
+        return value
+    known: Any = value.value
+    if isinstance(known, tuple):
+        return list(cast("tuple[Any, ...]", known))
+    return known if value.lanes == 1 else [known] * value.lanes
 
 
 def element_type(of: object) -> DType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
+from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, cast, overload
 
 from weft.abi.formats import pack
 from weft.diagnostics import DeviceError, LaunchError, a_
@@ -29,6 +29,17 @@ def _element_hint(like: object, size: object) -> str:
     if isinstance(like, int) and isinstance(size, (type, str)):
         return "write the element type first, then the number of elements"
     return dtype_hint(like)
+
+
+def _pattern(dtype: DType, value: object) -> bytes:
+    """The bytes of one element."""
+    if dtype.is_number:
+        return pack(dtype, value)
+    import numpy as np
+
+    made = np.zeros((), dtype.numpy)
+    made[...] = cast("Any", dtype.taken(value))
+    return made.tobytes()
 
 
 class _Keeping(threading.local):
@@ -295,8 +306,8 @@ class BaseContext(Here, PeerAccess):
         """
         address = own_buffer(self, buffer)
         try:
-            pattern = pack(buffer.dtype, value)
-        except (TypeError, OverflowError) as error:
+            pattern = _pattern(buffer.dtype, value)
+        except (TypeError, ValueError, OverflowError) as error:
             raise LaunchError.here(
                 "fill-value",
                 f"a buffer of {buffer.dtype} cannot be filled with {value!r}: {error}",

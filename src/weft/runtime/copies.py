@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
-from weft.record import record
+from weft.record import record, replace
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.crossing import End, copy_across
 from weft.runtime.driver import Copy, CopyKind
@@ -37,7 +37,8 @@ class _End:
 
     address: int
     size: int
-    dtype: str
+    dtype: str | DType
+    """A number's by its name, in which ours and NumPy's agree."""
     itemsize: int
     letter: str
     owner: npt.NDArray[Any] | None = None
@@ -89,13 +90,7 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
     """
     target, source = _end(context, dst, "dst"), _end(context, src, "src")
     if target.dtype != source.dtype and {target.dtype, source.dtype} != {"bfloat16", "uint16"}:
-        raise LaunchError.here(
-            "copy-dtype",
-            f"a copy converts nothing: dst is {target.shown}, src is {source.shown}",
-            f"give the source as {target.dtype}: `array.astype(np.{target.dtype})`"
-            if source.owner is not None and target.dtype != "bfloat16"
-            else f"make both of {source.dtype}",
-        )
+        target, source = _as_elements(target, source)
     if target.size != source.size:
         longer, size = ("dst", source.size) if target.size > source.size else ("src", target.size)
         raise LaunchError.here(
@@ -130,6 +125,26 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
         stream.copy(Copy(kind, target.address, source.address, nbytes, target.owner, source.owner))
 
 
+def _as_elements(target: _End, source: _End) -> tuple[_End, _End]:
+    """Ends of different types, where one is an array that has what the other calls a struct.
+
+    Raises:
+        LaunchError: they are of different types.
+    """
+    message = f"a copy converts nothing: dst is {target.shown}, src is {source.shown}"
+    for end, array in ((target, source), (source, target)):
+        if isinstance(end.dtype, DType) and array.owner is not None:
+            element = cast("Any", end.dtype)
+            size, why, hint = element.counted(array.owner.dtype, array.owner.shape)
+            if why:
+                raise LaunchError.here("copy-dtype", f"{message}: {why}", hint)
+            alike = replace(array, size=size, dtype=end.dtype, itemsize=end.itemsize)
+            return (end, alike) if array is source else (alike, end)
+    convert = source.owner is not None and target.dtype != "bfloat16"
+    hint = f"give the source as {target.dtype}: `array.astype(np.{target.dtype})`"
+    raise LaunchError.here("copy-dtype", message, hint if convert else f"make both of {source.dtype}")
+
+
 def _end(context: BaseContext, end: object, name: str) -> _End:
     if isinstance(end, Buffer):
         buffer = cast("Buffer[Any]", end)
@@ -137,7 +152,8 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
         own, address = buffer.lend(context), buffer.address
         context.note_use(buffer)
         dtype: DType = buffer.dtype
-        return _End(address, len(buffer), dtype.name, dtype.itemsize, letter, None, buffer, own)
+        kind = dtype.name if dtype.is_number else dtype
+        return _End(address, len(buffer), kind, dtype.itemsize, letter, None, buffer, own)
     if not hasattr(end, "__array_interface__"):
         if end is None:
             raise LaunchError.here(

@@ -84,7 +84,7 @@ class HostBuffer(Buffer[T]):
         if isinstance(value, Iterable) and not isinstance(value, Sized):
             value = list(cast("Iterable[object]", value))
         if self.dtype.kind != "bfloat":
-            return value
+            return self.dtype.taken(value)
         import numpy as np
 
         if isinstance(value, HostBuffer):

@@ -29,7 +29,7 @@ _STAGED = 16 << 20
 """Ordinary memory goes to the GPU through pinned pieces of this size."""
 _NOT_SUPPORTED = 801
 _ROWS = 1 << 14
-"""Elements of 8 bytes that a fill writes in two halves before it copies what it has."""
+"""Elements of 8 bytes and more that a fill writes word by word before it copies what it has."""
 
 
 class CudaStream:
@@ -145,13 +145,14 @@ class CudaStream:
         elif len(pattern) == 4:
             call(cu.cuMemsetD32Async, address, value, count, self.handle)
         else:
-            low, high = value & 0xFFFFFFFF, value >> 32
-            done = min(count, _ROWS)
-            call(cu.cuMemsetD2D32Async, address, 8, low, 1, done, self.handle)
-            call(cu.cuMemsetD2D32Async, address + 4, 8, high, 1, done, self.handle)
+            size, unit = len(pattern), 1 if len(pattern) % 4 else 4
+            write, done = (cu.cuMemsetD2D8Async if unit == 1 else cu.cuMemsetD2D32Async), min(count, _ROWS)
+            for at in range(0, size, unit):
+                part = int.from_bytes(pattern[at : at + unit], "little")
+                call(write, address + at, size, part, 1, done, self.handle)
             while done < count:
                 more = min(done, count - done)
-                call(cu.cuMemcpyAsync, address + 8 * done, address, 8 * more, self.handle)
+                call(cu.cuMemcpyAsync, address + size * done, address, size * more, self.handle)
                 done += more
 
     def launch(self, launch: Launch) -> None:
