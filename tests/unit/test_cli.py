@@ -17,7 +17,7 @@ from weft.cli import main
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 KERNELS = """
-from weft import Comptime, Float32, Int, Pointer, kernel
+from weft import Comptime, Float32, Int, Pointer, func, kernel
 from weft.gpu import global_idx
 from weft.layout import LayoutTensor
 
@@ -30,7 +30,26 @@ def scale(x: Pointer[Float32], n: Int, by: Float32):
 def shrink(image: LayoutTensor[Float32], out: LayoutTensor[Float32], *, factor: Comptime[int]):
     out[global_idx.y, global_idx.x] = image[global_idx.y * factor, global_idx.x * factor]
 
+@func
+def half(x: Float32) -> Float32:
+    return x * 0.5
+
+def make(by):
+    @kernel
+    def made(x: Pointer[Float32]):
+        x[global_idx.x] *= by
+    return made
+
+@kernel
+def add(x: Pointer[Float32], a):
+    x[global_idx.x] += half(a)
+
 TWO = 2
+twice = make(2.0)
+table = {"three": make(3.0)}
+
+class Named:
+    four = make(4.0)
 
 if __name__ == "__main__":
     raise SystemExit("inspecting must not run this")
@@ -87,7 +106,7 @@ def test_run_shows_diagnostics_without_traceback(weft: Run, tmp_path: Path) -> N
     done = weft("run", "program.py")
     assert done.returncode == 1
     assert "error[argument-" in done.stderr
-    assert "program.py:19:" in done.stderr
+    assert re.search(r"program\.py:\d+:", done.stderr)
     assert "Traceback" not in done.stderr
     assert "__main__.py" not in done.stderr
 
@@ -141,6 +160,62 @@ def test_inspect_kinds(
     assert expected in capfdbinary.readouterr().out.decode()
 
 
+@pytest.mark.parametrize("made", ["twice", "table['three']", "Named.four", "make(2.0)", "make(by=TWO)"])
+def test_inspect_kernels_that_a_function_makes(
+    here: Path, capfdbinary: pytest.CaptureFixture[bytes], made: str
+) -> None:
+    assert main(["inspect", f"kernels.py:{made}", "--emit", "ptx", "--target", "sm_90"]) == 0
+    assert ".entry made(" in capfdbinary.readouterr().out.decode()
+
+
+def test_inspect_with_a_type(here: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    words = ["inspect", "kernels.py:add", "--emit", "ir", "--type", "a=Float32"]
+    assert main(words) == 0
+    assert b"%a: f32" in capfdbinary.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["run", "inspect"])
+def test_what_is_no_python(here: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    (here / "README.md").write_text("# Kernels\nthis is *not* Python\n", encoding="utf-8")
+    assert main([command, "README.md"]) == 1
+    assert capsys.readouterr().err == (
+        "error[no-python]: README.md is not Python: SyntaxError: invalid syntax\n"
+        f" --> {here / 'README.md'}:2:9\n"
+        "  |\n2 | this is *not* Python\n  |         ^\n  |\n  = help: give it a file of Python\n"
+    )
+    (here / "bytes.py").write_bytes(b"\0\xff")
+    assert main([command, "bytes.py"]) == 1
+    assert "bytes.py is not Python" in capsys.readouterr().err
+
+
+def test_inspecting_what_fails_shows_its_own_frames(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("def f():\n    1 / 0\n\nf()\n", encoding="utf-8")
+    done = weft("inspect", "program.py")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "ZeroDivisionError: division by zero"
+    assert done.stderr.count('File "') == 2
+
+
+TESTS = """
+import numpy as np
+from weft.gpu.host import DeviceContext
+from kernels import scale
+
+def test_launch():
+    DeviceContext(api="cpu").enqueue_function(scale, np.zeros(3), 3, 2.0, over=3)
+"""
+
+
+def test_pytest_shows_frames_of_the_test_alone(here: Path) -> None:
+    (here / "test_kernels.py").write_text(TESTS, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "test_kernels.py"]
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=here).stdout
+    assert '>       DeviceContext(api="cpu").enqueue_function(scale, np.zeros(3), 3, 2.0, over=3)' in shown
+    assert "E       weft.LaunchError: error[argument-type]: argument `x` of scale takes" in shown
+    assert "test_kernels.py:7: LaunchError" in shown
+    assert "context.py" not in shown
+
+
 def test_inspect_object_to_a_file(here: Path) -> None:
     words = ["inspect", "kernels.py:scale", "--emit", "object", "--target", "aarch64", "--over", "1"]
     assert main([*words, "-o", "scale.o"]) == 0
@@ -159,20 +234,42 @@ def test_inspect_lists_kernels(here: Path, capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == (
         "scale(x: Pointer[Float32], n: Int, by: Float32)\n"
         "shrink(image: LayoutTensor[Float32], out: LayoutTensor[Float32], *, factor: Comptime[int])\n"
+        "add(x: Pointer[Float32], a)\n"
+        "twice(x: Pointer[Float32])\n"
+        "table['three'](x: Pointer[Float32])\n"
+        "Named.four(x: Pointer[Float32])\n"
     )
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["kernels.py:scal"], ["has no kernel 'scal'", "did you mean 'scale'?", "it has scale, shrink"]),
-        (["kernels.py:scale", "--emit", "amd"], ["there is no emission kind 'amd'", "did you mean 'asm'?"]),
+        (
+            ["kernels.py:scal"],
+            ["has no kernel 'scal'", "did you mean 'scale'?", "it has scale, shrink, add, twice"],
+        ),
+        (
+            ["kernels.py:scale", "--emit", "amd"],
+            ["--emit amd is no form of a kernel", "did you mean --emit asm?"],
+        ),
         (["kernels.py:scale", "--target", "sm90"], ["there is no target 'sm90'", "did you mean 'sm_90'?"]),
         (["kernels.py:scale", "--emit", "object", "--target", "sm_90"], ["use the emission kind 'asm'"]),
         (["kernels.py:scale", "--param", "by"], ["--param by names no parameter", "--param factor=2"]),
         (["kernels.py:scale", "--param", "b=2"], ["scale has no parameter `b`"]),
         (["kernels.py:scale", "--layout", "x=a,b"], ["'a,b' is not a list of extents"]),
         (["kernels.py:shrink"], ["`image`", "`out`", "compile-time value for `factor`", "3 errors"]),
+        (["kernels.py:shrink"], ["write --layout image=480,640, say", "write --param factor=2, say"]),
+        (
+            ["kernels.py:scale", "--emit", "ptx", "--target", "x86-64"],
+            ["the target is x86-64", "--target sm_90"],
+        ),
+        (["kernels.py:scale", "--emit", "sass"], ["--emit ptx -o kernel.ptx; then CUDA's ptxas"]),
+        (["kernels.py:add"], ["type of `a`", "write --type 'a=Pointer[Float32]', say"]),
+        (["kernels.py:add", "--type", "a=Flote32"], ["--type a=Flote32: 'Flote32' is no type"]),
+        (["kernels.py:make"], ["make in kernels.py is a function, not a kernel", "kernels.py:'make(...)'"]),
+        (["kernels.py:half"], ["half is a @func: it becomes code within the kernels that call it"]),
+        (["kernels.py:TWO"], ["TWO in kernels.py is an int, not a kernel"]),
+        (["kernels.py:scale", "-o", "no/such/folder"], ["cannot write no/such/folder: No such file"]),
         (["missing.py:scale"], ["cannot read missing.py"]),
     ],
     ids=lambda value: " ".join(value) if value[0].endswith(("py", "scale", "scal", "shrink")) else "",

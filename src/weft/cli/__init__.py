@@ -58,8 +58,9 @@ def _command(words: argparse.Namespace) -> int:
         return run(words.file, words.args)
     if words.command == "inspect":
         from weft.cli.inspect import inspect
+        from weft.cli.program import guarded
 
-        return inspect(words)
+        return guarded(lambda: inspect(words))
     from weft.cli.devices import devices
 
     return devices()
@@ -88,13 +89,23 @@ def _parser() -> argparse.ArgumentParser:
 
     inspect = commands.add_parser("inspect", help="show what a kernel is compiled to")
     inspect.add_argument(
-        "kernel", metavar="FILE[:KERNEL]", help="without KERNEL, the file's kernels are listed"
+        "kernel",
+        metavar="FILE[:KERNEL]",
+        help="a kernel's name, or a call that makes one; without it the file's kernels are listed",
     )
-    inspect.add_argument("--emit", default="asm", metavar="KIND", help="ir, llvm, llvm-opt, asm or object")
+    kinds = "ir, llvm, llvm-opt, asm (on NVIDIA also as ptx) or object"
+    inspect.add_argument("--emit", default="asm", metavar="KIND", help=kinds)
     inspect.add_argument("--target", metavar="NAME", help="such as sm_90; by default this machine's device")
-    inspect.add_argument("--over", type=int, default=0, metavar="N", help="for a launch over N extents")
+    extents: dict[str, Any] = {"type": int, "default": 0, "choices": (1, 2, 3)}
+    inspect.add_argument("--over", **extents, metavar="N", help="for a launch over N extents, of 1 to 3")
     more: dict[str, Any] = {"action": "append", "default": []}
     inspect.add_argument("--param", **more, metavar="NAME=VALUE", help="a compile-time parameter")
+    inspect.add_argument(
+        "--type",
+        **more,
+        metavar="NAME=TYPE",
+        help="the type of a parameter that leaves it open: x=Pointer[Int]",
+    )
     inspect.add_argument(
         "--layout", **more, metavar="NAME=EXTENTS", help="a tensor's row-major layout: image=512,512,3"
     )

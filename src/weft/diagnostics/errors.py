@@ -30,6 +30,7 @@ class WeftError(Exception):
         self.diagnostics = tuple(diagnostics)
         super().__init__(self.diagnostics)
         hook.install(WeftError)
+        hook.hide_frames()
 
     @classmethod
     def at(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import cast
 
 from weft.diagnostics.location import is_internal
@@ -33,6 +33,18 @@ def install(errors: type[BaseException]) -> None:
             previous(kind, error, error.__traceback__)
 
     sys.excepthook = hook
+
+
+def hide_frames() -> None:
+    """Have pytest leave out the frames of weft's that the error passes which is being made."""
+    if "_pytest" not in sys.modules:
+        return
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        names = frame.f_globals
+        if names.get("__name__", "").partition(".")[0] == "weft":
+            names["__tracebackhide__"] = True
+        frame = frame.f_back
 
 
 def formatted(error: BaseException) -> list[str]:
