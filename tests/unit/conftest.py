@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from driver_played import CupyArray, Gpu, Stream
+from weft.launch.native.code import native_code
 from weft.runtime import drivers
 from weft.runtime.cuda.context import Primary
 from weft.runtime.cuda.driver import CudaDriver
@@ -17,6 +18,7 @@ from weft.runtime.cuda.driver import CudaDriver
 
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
+    native_code()  # which contexts do not wait for
     made = Gpu()
     address = ctypes.cast(made.native, ctypes.c_void_p).value or 0
     driver = CudaDriver(made)

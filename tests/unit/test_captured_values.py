@@ -24,9 +24,9 @@ from weft.compile import compile_info
 from weft.diagnostics import LaunchError
 from weft.gpu.host import DeviceContext
 from weft.lang.reads import Reads
-from weft.launch.native.install import AFTER
+from weft.launch.context import AFTER
+from weft.launch.native.objects import supported
 from weft.launch.variants import Variants
-from weft.runtime.stub_entries import supported
 
 HEAD = """
 import dataclasses, enum, functools, math, types

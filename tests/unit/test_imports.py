@@ -51,15 +51,16 @@ ROOMS: dict[str, set[str] | None] = {
     "compiler.pipeline": SOURCE
     | {"compiler.support"}
     | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"},
+    "compiler.exported": SOURCE | {"lang", "compiler.frontend", "compiler.llvm", "compiler.support"},
     "compiler.cache": SOURCE
     | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"}
-    | {"compiler.pipeline", "compiler.started"},
+    | {"compiler.exported", "compiler.pipeline", "compiler.started"},
     "runtime": BOTTOM | {"config", "targets"},
     "benchmark": BOTTOM | {"runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
     "foreign": BOTTOM | {"config", "lang", "layout", "runtime"},
     "launch": set(),
-    "launch.native": NATIVE | {"compiler.cache", "compiler.llvm", "launch.context"},
+    "launch.native": NATIVE | {"compiler.cache", "compiler.llvm", "memory"},
     "launch.arguments": BOTTOM | {"compiler.source", "foreign", "lang", "runtime"},
     "launch.extents": BOTTOM | {"lang", "launch.ranges", "runtime"},
     "launch.variants": {"compiler.source", "lang"},
@@ -211,7 +212,7 @@ TAKEN_APART = {
 WATCHES_PYTHON = {
     "lang/captured.py",
     "lang/reads.py",
-    "launch/native/reads.py",
+    "launch/native/objects.py",
     "runtime/cpu/native.py",
     "compiler/frontend/closures.py",
 }

@@ -14,10 +14,10 @@ from weft import Comptime, Float32, Int32, Pointer, kernel
 from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import global_idx, thread_idx
 from weft.gpu.host import DeviceContext
-from weft.launch.native.install import AFTER
+from weft.launch.context import AFTER
+from weft.launch.native.objects import supported
 from weft.layout import LayoutTensor
 from weft.runtime.host_event import HostEvent
-from weft.runtime.stub_entries import supported
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 

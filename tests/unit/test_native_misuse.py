@@ -13,8 +13,8 @@ from driver_played import CupyArray, Gpu
 from weft import Comptime, Float32, Int32, LaunchError, Pointer, Tensor, kernel, struct
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.launch.native.objects import supported
 from weft.layout import Layout, LayoutTensor
-from weft.runtime.stub_entries import supported
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 

@@ -26,8 +26,8 @@ from weft import (
 )
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext, Dim
+from weft.launch.native.objects import supported
 from weft.layout import Layout, LayoutTensor
-from weft.runtime.stub_entries import supported
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 

@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 from weft.foreign import read
 from weft.foreign.dlpack import code_of
-from weft.launch.native.code import interface_code
-from weft.runtime.stub_entries import supported
+from weft.launch.native.code import native_code
+from weft.launch.native.launcher import Launcher
+from weft.launch.native.objects import supported
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 
 
 class Tensor(ctypes.Structure):
-    """DLPack's, and the stream."""
+    """DLPack's, the stream, and what the reader uses."""
 
     _fields_ = (
         ("data", ctypes.c_int64),
@@ -34,6 +35,8 @@ class Tensor(ctypes.Structure):
         ("strides", ctypes.POINTER(ctypes.c_int64)),
         ("byte_offset", ctypes.c_int64),
         ("stream", ctypes.c_int64),
+        ("table", ctypes.c_void_p),
+        ("room", ctypes.c_int64 * 32),
     )
 
 
@@ -63,8 +66,9 @@ def interface(**changes: Any) -> dict[str, Any]:
 
 def native(value: object) -> Tensor | None:
     """What the native reader makes of an object; None where it leaves it to Python."""
-    reader = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(interface_code()[0])
-    tensor = Tensor(byte_offset=-1)
+    reader = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p)(native_code().interface)
+    launcher = Launcher((0, None), (0, 0), print, print)
+    tensor = Tensor(byte_offset=-1, table=ctypes.addressof(launcher.table))
     try:
         status = reader(value, ctypes.addressof(tensor))
     except Exception:  # which the stub clears

@@ -12,13 +12,29 @@ import sys
 from typing import Any
 
 from weft.foreign.arrays import ForeignArray
+from weft.record import record
 from weft.runtime.driver import DeviceInfo
-from weft.runtime.stub_entries import Exchange
 
 _NAME = b"dlpack_exchange_api"
 _MAJOR = 1
 _REFUSES = {"torch": ("is_neg",)}
 """By library: methods that say that the memory is not what the array means."""
+
+
+@record
+class Exchange:
+    """How native code reads another library's arrays: two functions like those of DLPack's exchange API."""
+
+    read: int
+    """The address of ``dltensor_from_py_object_no_sync``, or of what else fills in a ``DLTensor``."""
+    stream_of: int
+    """The address of ``current_work_stream``; 0 where ``read`` tells each array's stream."""
+    device: int
+    """The arrays' device: its kind in 32 bits, its number above."""
+    refuses: tuple[str, ...] = ()
+    """Methods that must return False of an array: what its memory alone does not show."""
+    stream: int = 0
+    """The stream that ``read`` must tell."""
 
 
 class _Api(ctypes.Structure):

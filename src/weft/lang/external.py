@@ -22,7 +22,16 @@ from weft.lang.signature import describe_annotation, parameters
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, spec_of
 from weft.record import record
 
-__all__ = ["FunctionPointer", "FunctionSpec", "check_callback", "external_call", "filled", "function_pointer"]
+__all__ = [
+    "FunctionPointer",
+    "FunctionSpec",
+    "callback_order",
+    "check_callback",
+    "check_result",
+    "external_call",
+    "filled",
+    "function_pointer",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -345,6 +354,18 @@ def function_pointer(function: Func[P, R]) -> FunctionPointer[P, R]:
             part=VALUE,
         )
     _check_target("function_pointer makes what functions of the process call")
+    b, order = current(), callback_order(function)
+    b.elaborator.note_use("function_pointer")
+    value, result = b.elaborator.callback(function, order)
+    return FunctionPointer(value, FunctionSpec(tuple([spec for _, spec in order]), result))
+
+
+def callback_order(function: Func[..., Any]) -> list[tuple[str, Spec]]:
+    """The parameters of a function that C calls, with what they are.
+
+    Raises:
+        CompileError: one is none that C has.
+    """
     name = function.__name__
     order: list[tuple[str, Spec]] = []
     for p in parameters(function.definition):
@@ -356,17 +377,17 @@ def function_pointer(function: Func[P, R]) -> FunctionPointer[P, R]:
                 hint="annotate it with a number type or Pointer[...]",
             )
         order.append((p.name, _result_spec(p.annotation, f"C for `{p.name}` of {name}")))
-    b = current()
-    b.elaborator.note_use("function_pointer")
-    value, result = b.elaborator.callback(function, order)
+    return order
+
+
+def check_result(name: str, result: Spec) -> None:
+    """Refuse what a function returns that C calls, unless C has it."""
     if result.leaves() and not _is_plain(result) and not isinstance(result, (PointerSpec, FunctionSpec)):
         refuse(
             "c-function",
             f"{name} returns {a_(result.describe())}, which C cannot take",
             hint="return a number",
         )
-    spec = FunctionSpec(tuple([spec for _, spec in order]), result)
-    return FunctionPointer(value, spec)
 
 
 def check_callback(name: str, function: Function) -> None:

@@ -36,22 +36,23 @@ from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
 from weft.launch.arguments import Taken, check_writes, examine, is_current, take
 from weft.launch.extents import Extents, Placement
-from weft.launch.native.asks import Launched
-from weft.launch.native.install import AFTER, install
 from weft.launch.ranges import describe_over
 from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
+from weft.record import record
 from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
 from weft.runtime.dim import Dim
 from weft.runtime.driver import Function, Launch, Stream
 from weft.runtime.here import Here
-from weft.runtime.native_launch import Launcher
 from weft.runtime.streams import DeviceStream
 
 if TYPE_CHECKING:
     from weft.foreign.host_copies import HostCopies
+    from weft.launch.native.launcher import Launcher
 
+AFTER = 8
+"""Launches by Python before native ones are prepared, and between two looks whether they can be."""
 _CODES = {
     "bool": "?7x",
     "int8": "b7x",
@@ -109,6 +110,24 @@ class _Loaded:
             for n in self._bfloats:
                 values[n] = bits_of(DType.bfloat16, values[n])
         return self.packer.pack(*values)
+
+
+@record
+class Launched:
+    """A launch that Python has made."""
+
+    kernel: Definition
+    specs: Mapping[str, Spec]
+    launch: Launch
+    stream: Stream
+    repeatable: bool
+    """Whether the types of the arguments and the extents alone have decided what was launched, and where."""
+    apart: bool
+    """Whether it was compiled for buffers that share no memory."""
+    guest: bool
+    """Whether the stream is that of other libraries' arrays."""
+    reads: Reads
+    """What the compiled code read of the program."""
 
 
 class CompiledKernel(Here):
@@ -318,7 +337,7 @@ class DeviceContext(BaseContext):
             **named,
         )
         self._launches += self.recording is None
-        if self._launches == AFTER:
+        if self._launches % AFTER == 0:
             self._go_native()
 
     def enqueue_by_python(
@@ -444,7 +463,9 @@ class DeviceContext(BaseContext):
     def _go_native(self) -> None:
         """From now on launches that are made again are made without Python."""
         ours = type(self).enqueue_function is DeviceContext.enqueue_function  # or a subclass wants to see all
-        if self._native is None and self.recording is None and ours:
+        if self._native is None and self.recording is None and ours and self.stream.native is not None:
+            from weft.launch.native.install import install
+
             self._native = install(self)
             if self._native is not None:
                 self.__dict__["enqueue_function"] = self._native.make_builtin()
@@ -532,7 +553,7 @@ def forget(function: Definition) -> None:
     remembered.forget(function)
     for context in list(_contexts):
         if context._native is not None:  # pyright: ignore[reportPrivateUsage]
-            context._native.drop(lambda known: id(known.function) in gone)  # pyright: ignore[reportPrivateUsage]
+            context._native.drop(lambda launch: id(launch.function) in gone)  # pyright: ignore[reportPrivateUsage]
 
 
 _contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from weft.abi.artifact import Artifact, KernelInfo, LoadedCode
-
-if TYPE_CHECKING:
-    from weft.runtime.native_launch import Launcher
 
 CopyKind = Literal["h2d", "d2h", "d2d", "h2h"]
 """The direction of a copy between host (h) and device (d)."""
@@ -193,6 +190,26 @@ class Stream(Protocol):
         ...
 
 
+class NativeLauncher(Protocol):
+    """Native code that launches to streams of a context, as its driver sees it."""
+
+    def take_used(self, stream: int) -> list[KernelInfo]:
+        """What was launched on a stream since the last call."""
+        ...
+
+    def forget(self, stream: int) -> None:
+        """From now on all launches on a stream go to Python; those of its own stand for all."""
+        ...
+
+    def pause(self) -> None:
+        """Until ``resume`` all launches go to Python."""
+        ...
+
+    def resume(self) -> None:
+        """Undo ``pause``."""
+        ...
+
+
 class NativeStream(Protocol):
     """A stream to which native code launches, by C functions of its driver."""
 
@@ -201,24 +218,22 @@ class NativeStream(Protocol):
         """The driver's handle."""
         ...
 
-    @property
-    def elsewhere(self) -> tuple[int, ...]:
-        """Statuses of these functions for a thread that must be brought into the device's context first."""
-        ...
-
     def launch_addresses(self) -> tuple[int, int]:
         """The addresses of the driver's functions for a launch and for one with attributes, 0 for none."""
         ...
 
     def launch_failed(self, status: int) -> None:
-        """Raise the error for a status that these have returned."""
+        """Raise the error for a status that these have returned.
+
+        It returns for those of a thread that must be brought into the device's context first.
+        """
         ...
 
     def handles(self, launch: Launch) -> tuple[int, Any]:
         """The handle of the launch's function, and the driver's configuration where it has attributes."""
         ...
 
-    def add_launcher(self, launcher: Launcher) -> None:
+    def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""
         ...
 

@@ -19,15 +19,13 @@ from typing import Any, cast
 
 from weft.abi.artifact import Artifact
 from weft.compiler.cache.disk import load, store
-from weft.compiler.cache.tools import toolchain
+from weft.compiler.cache.tools import toolchain, whole
 from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.ir.digest import module_bytes
 from weft.compiler.pipeline import Compilation, Instance, elaborate_kernels
-from weft.lang.decorators import Kernel
+from weft.lang.decorators import Func, Kernel
 from weft.lang.spec import Spec
 from weft.targets import Target, find_target
-
-__all__ = ["cached", "compile_kernel", "compile_kernels", "kept", "key_of", "prepare"]
 
 _new = ""
 """The key of this program, while nothing of it is known to have been compiled before."""
@@ -105,13 +103,29 @@ def kept(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
     return _kept(hashlib.sha256(marshal.dumps(tuple(key), 2)).hexdigest(), make)
 
 
-def cached(text: str, target: Target, compile: Callable[[], bytes]) -> bytes:
-    """What ``compile`` makes of a text for a target, or made of it in another process."""
-    return _kept(_key(target, text), compile)
+def kept_object(functions: Callable[[], Sequence[Func[..., Any]]], *, compile: bool = True) -> bytes | None:
+    """The object, for this machine, of functions that are part of weft, as others call them.
+
+    It is found by weft's own sources: what is in the cache is not even elaborated. Where it is not, there is
+    None unless it is to be compiled.
+    """
+    target = find_target("native")
+
+    def make() -> bytes:
+        from weft.compiler.exported import exported
+        from weft.compiler.llvm.emit import emit
+
+        return emit(exported(functions(), target), target, "object").data
+
+    key = _key(target, f"{functions.__module__}.{functions.__qualname__}", support=None)
+    if not compile:
+        return None if key is None else load(key)
+    return _kept(key, make)
 
 
-def _key(target: Target, *parts: str | bytes, support: bool = False) -> str | None:
-    tools = toolchain(support)
+def _key(target: Target, *parts: str | bytes, support: bool | None = False) -> str | None:
+    """``support``: whether functions written in weft are part of it; None where these are all of it."""
+    tools = whole() if support is None else toolchain(support)
     if tools is None:
         return None
     machine: tuple[str, ...] = ()

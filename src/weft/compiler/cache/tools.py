@@ -36,16 +36,26 @@ SUPPORT = ("compiler/frontend", "compiler/source", "compiler/support.py", "lang"
 
 
 @functools.cache
+def whole() -> str | None:
+    """A digest of all of weft, as ``toolchain`` is of a part."""
+    return _digest(tuple(os.listdir(Path(__file__).parents[2])))
+
+
+@functools.cache
 def toolchain(support: bool) -> str | None:
     """A digest of all that makes code of IR; None where its files were written since weft was loaded.
 
     It is that of the files' contents, which are read once and known again by what else a file has.
     ``support`` says whether a module is given functions beside its IR.
     """
+    return _digest(TOOLS + SUPPORT * support)
+
+
+def _digest(names: tuple[str, ...]) -> str | None:
     package = Path(__file__).parents[2]
     stamps: list[tuple[str, int, int, int, int]] = []
     try:
-        for path, status in _sources(str(package), TOOLS + SUPPORT * support):
+        for path, status in _sources(str(package), names):
             times = status.st_mtime_ns, status.st_ctime_ns
             if max(times[os.name == "posix" :]) > STARTED - _COARSE:
                 return None

@@ -24,7 +24,7 @@ from weft.lang.any_lanes import closed
 from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import building, current
-from weft.lang.external import check_callback, filled
+from weft.lang.external import check_callback, check_result, filled
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
@@ -232,7 +232,14 @@ class Elaborator:
         return made.result.build(op.results)
 
     def callback(self, func: Func[..., Any], order: list[tuple[str, Spec]]) -> tuple[Value, Spec]:
-        """The address of a function as C calls it, and what it returns.
+        """The address of a function as C calls it, and what it returns."""
+        made, result = self.called_by_c(func, order)
+        b = current()
+        op = self.refer(b.emit("func.constant", (), (pointer(AddressSpace.GENERIC),)), made)
+        return b.value("llvm.ptrtoint", (op.result,), I64), result
+
+    def called_by_c(self, func: Func[..., Any], order: list[tuple[str, Spec]]) -> tuple[Draft, Spec]:
+        """A function as C calls it, and what it returns.
 
         Integers of fewer than 32 bits are returned as C's functions do, in a register that they fill.
         """
@@ -249,9 +256,8 @@ class Elaborator:
             check_callback(fn.name, draft.function)
         called = next(what for _, what in made.refers if isinstance(what, Draft))
         assert called.result is not None
-        b = current()
-        op = self.refer(b.emit("func.constant", (), (pointer(AddressSpace.GENERIC),)), made)
-        return b.value("llvm.ptrtoint", (op.result,), I64), called.result
+        check_result(fn.name, called.result)
+        return made, called.result
 
     def _elaborated(
         self, fn: Definition, order: list[tuple[str, Spec]], untyped: DType, inner: Closure | None = None

@@ -80,6 +80,8 @@ class Lowering:
         numbers = target.spaces.items()
         self.spaces = {int(space): f"addrspace({number})" if number else "" for space, number in numbers}
         self.support: Support = no_support
+        self.exports: Mapping[str, str] = {}
+        """Functions that others call, each with its symbol."""
         self.debug = DebugInfo(module) if debug else None
         self.declared: dict[str, str] = {}
         self.strings: dict[bytes, str] = {}
@@ -98,7 +100,8 @@ class Lowering:
         """The module's text."""
         bodies: list[str] = []
         for function in self.module.functions:
-            bodies.append(self.function(function))
+            symbol = self.exports.get(function.name, "")
+            bodies.append(self.function(function, "define dso_local" if symbol else "", symbol))
         if not self.target.converts_halves:
             self.convert_halves("\n".join(bodies))
         head = [f"source_filename = {string_text(self.module.name.encode(errors='replace'))}"]

@@ -1,171 +1,143 @@
-"""The part of the launch stub that reads arrays of other libraries, as LLVM IR.
+"""The part of the launch stub that reads arrays of other libraries.
 
 DLPack's exchange API gives a function that fills in a ``DLTensor`` of an object, which stays the
-object's: https://dmlc.github.io/dlpack/latest/python_spec.html. What a site expects of it is a struct
-of ``runtime/stub_entries.py``.
+object's: https://dmlc.github.io/dlpack/latest/python_spec.html. ``weft_read_interface`` is such a function
+for arrays with the CUDA array interface, version 3, that say which device they are on, as CuPy's do:
+https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
 """
 
 from __future__ import annotations
 
-__all__ = ["ARRAYS"]
+from weft.lang.decorators import func
+from weft.lang.external import external_call
+from weft.lang.pointer import Pointer
+from weft.lang.scalars import Bool, Int, Int32, UInt8, UInt32
+from weft.launch.native import tables
+from weft.launch.native.tables import Array, Expected, Table
+from weft.memory import stack_allocation
 
-ARRAYS = """
-%Array = type { ptr, i64, i32, i32, ptr, ptr, i64, i64 }  ; DLTensor, and the stream where its reader tells it
-%Expected = type { i64, i64, i64, i64, i64, [0 x i64] }
+_CUDA = 2
+"""DLPack's number of the kind of devices."""
 
-declare void @PyErr_Clear()
-declare ptr @PyErr_Occurred()
-declare i32 @PyErr_ExceptionMatches(ptr)
-declare void @PyErr_SetInterrupt()
-@PyExc_KeyboardInterrupt = external global i8
 
-; Let an error go, since Python will meet it again; but not that the user wants to stop.
-define void @weft_clear() nounwind {
-entry:
-  %error = call ptr @PyErr_Occurred()
-  %any = icmp ne ptr %error, null
-  br i1 %any, label %which, label %done
-which:
-  %stop = call i32 @PyErr_ExceptionMatches(ptr @PyExc_KeyboardInterrupt)
-  call void @PyErr_Clear()
-  %stops = icmp ne i32 %stop, 0
-  br i1 %stops, label %again, label %done
-again:
-  call void @PyErr_SetInterrupt()
-  br label %done
-done:
-  ret void
-}
-declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
-@_Py_FalseStruct = external global i8
+@func
+def clear(table: Pointer[Table]):
+    """Let an error go, since Python will meet it again; but not that the user wants to stop."""
+    if external_call["PyErr_Occurred", Int]() != 0:
+        stop = external_call["PyErr_ExceptionMatches", Int32](table[0].interrupt)
+        external_call["PyErr_Clear", None]()
+        if stop != 0:
+            external_call["PyErr_SetInterrupt", None]()
 
-; Whether an array is where, of the type and of the layout that a site expects; its address and end.
-define i1 @weft_array(ptr %arg, ptr %read, ptr %expected, i64 %odd, ptr %address, ptr %end) nounwind {
-entry:
-  %array = alloca %Array, align 16
-  %its_streamp = getelementptr %Expected, ptr %expected, i64 0, i32 4
-  %its_stream = load i64, ptr %its_streamp
-  %streamp = getelementptr %Array, ptr %array, i64 0, i32 7
-  store i64 %its_stream, ptr %streamp
-  %rc = call i32 %read(ptr %arg, ptr %array)
-  %read_it = icmp eq i32 %rc, 0
-  br i1 %read_it, label %known, label %clear
-clear:
-  call void @weft_clear()
-  br label %no
-known:
-  %devicep = getelementptr %Array, ptr %array, i64 0, i32 1
-  %device = load i64, ptr %devicep
-  %its_device = load i64, ptr %expected
-  %here0 = icmp eq i64 %device, %its_device
-  %stream = load i64, ptr %streamp
-  %in_order = icmp eq i64 %stream, %its_stream
-  %here = and i1 %here0, %in_order
-  %typep = getelementptr %Array, ptr %array, i64 0, i32 3
-  %type = load i32, ptr %typep
-  %its_typep = getelementptr %Expected, ptr %expected, i64 0, i32 1
-  %its_type = load i64, ptr %its_typep
-  %type64 = zext i32 %type to i64
-  %same = icmp eq i64 %type64, %its_type
-  %rankp = getelementptr %Array, ptr %array, i64 0, i32 2
-  %rank32 = load i32, ptr %rankp
-  %rank = sext i32 %rank32 to i64
-  %its_rankp = getelementptr %Expected, ptr %expected, i64 0, i32 2
-  %its_rank = load i64, ptr %its_rankp
-  %any = icmp slt i64 %its_rank, 0
-  %equal = icmp eq i64 %rank, %its_rank
-  %ranked = or i1 %any, %equal
-  %data = load i64, ptr %array
-  %offsetp = getelementptr %Array, ptr %array, i64 0, i32 6
-  %offset = load i64, ptr %offsetp
-  %begin = add i64 %data, %offset
-  %bits = and i64 %begin, %odd
-  %aligned = icmp eq i64 %bits, 0
-  %ok0 = and i1 %here, %same
-  %ok1 = and i1 %ranked, %aligned
-  %ok = and i1 %ok0, %ok1
-  br i1 %ok, label %layout, label %no
-layout:
-  %shapep = getelementptr %Array, ptr %array, i64 0, i32 4
-  %shape = load ptr, ptr %shapep
-  %stridesp = getelementptr %Array, ptr %array, i64 0, i32 5
-  %strides = load ptr, ptr %stridesp
-  %dense = icmp eq ptr %strides, null
-  br label %loop
-loop:
-  %left = phi i64 [ %rank, %layout ], [ %n, %next ]
-  %step0 = phi i64 [ 1, %layout ], [ %step1, %next ]
-  %span = phi i64 [ 1, %layout ], [ %span1, %next ]
-  %empty = phi i1 [ false, %layout ], [ %empty1, %next ]
-  %apart = phi i1 [ false, %layout ], [ %apart1, %next ]
-  %more = icmp sgt i64 %left, 0
-  br i1 %more, label %axis, label %done
-axis:
-  %n = sub i64 %left, 1
-  %extentp = getelementptr i64, ptr %shape, i64 %n
-  %extent = load i64, ptr %extentp
-  br i1 %dense, label %stepped, label %strided
-strided:
-  %stridep = getelementptr i64, ptr %strides, i64 %n
-  %stride0 = load i64, ptr %stridep
-  br label %stepped
-stepped:
-  %stride = phi i64 [ %step0, %axis ], [ %stride0, %strided ]
-  %wide = icmp sgt i64 %extent, 1
-  %step = select i1 %wide, i64 %stride, i64 %step0
-  %step1 = mul i64 %step, %extent
-  %last = sub i64 %extent, 1
-  %reach = mul i64 %last, %step
-  %span1 = add i64 %span, %reach
-  %none = icmp eq i64 %extent, 0
-  %empty1 = or i1 %empty, %none
-  %jump = icmp ne i64 %step, %step0
-  %apart1 = or i1 %apart, %jump
-  br i1 %any, label %next, label %exact
-exact:
-  %n2 = add i64 %n, %rank
-  %its_extentp = getelementptr %Expected, ptr %expected, i64 0, i32 5, i64 %n
-  %its_extent = load i64, ptr %its_extentp
-  %its_stridep = getelementptr %Expected, ptr %expected, i64 0, i32 5, i64 %n2
-  %its_stride = load i64, ptr %its_stridep
-  %as_long = icmp eq i64 %extent, %its_extent
-  %as_far = icmp eq i64 %step, %its_stride
-  %as = and i1 %as_long, %as_far
-  br i1 %as, label %next, label %no
-next:
-  br label %loop
-done:
-  %full = xor i1 %empty, true
-  %loose0 = and i1 %any, %apart
-  %loose = and i1 %loose0, %full
-  br i1 %loose, label %no, label %yes
-yes:
-  %sizep = getelementptr %Expected, ptr %expected, i64 0, i32 3
-  %size = load i64, ptr %sizep
-  %bytes = mul i64 %span, %size
-  %length = select i1 %empty, i64 0, i64 %bytes
-  %stop = add i64 %begin, %length
-  store i64 %begin, ptr %address
-  store i64 %stop, ptr %end
-  ret i1 true
-no:
-  ret i1 false
-}
 
-; Whether a method without arguments returns False.
-define i1 @weft_false(ptr %arg, ptr %name) nounwind {
-entry:
-  %args = alloca ptr
-  store ptr %arg, ptr %args
-  %result = call ptr @PyObject_VectorcallMethod(ptr %name, ptr %args, i64 1, ptr null)
-  %raised = icmp eq ptr %result, null
-  br i1 %raised, label %clear, label %returned
-clear:
-  call void @weft_clear()
-  ret i1 false
-returned:
-  call void @Py_DecRef(ptr %result)
-  %is = icmp eq ptr %result, @_Py_FalseStruct
-  ret i1 %is
-}
-"""
+@func
+def read_array(table: Pointer[Table], given: Int, expected: Pointer[Expected]):
+    """Begin and end of an array; an end before the begin where it is not what is expected."""
+    array, want = stack_allocation(Int, tables.ROOM).bitcast(Array), expected[0]
+    array[0].stream, array[0].table = want.stream, table
+    if want.read(given, array) != 0:
+        clear(table)
+        return Int(0), Int(-1)
+    got = array[0]
+    begin, rank = got.data + got.offset, Int(got.rank)
+    good = got.device == want.device and got.stream == want.stream and Int(got.element) == want.element
+    if not good or (want.rank >= 0 and want.rank != rank):
+        return Int(0), Int(-1)
+    shape, step, reach, axis = (expected + 1).bitcast(Int), Int(1), Int(1), rank
+    dense, empty = Bool(True), Bool(False)
+    while axis > 0:
+        axis -= 1
+        extent, stride = got.shape[axis], step
+        if extent > 1 and Int(got.strides) != 0:
+            stride = got.strides[axis]
+        if want.rank >= 0 and (extent != shape[axis] or stride != shape[rank + axis]):
+            return Int(0), Int(-1)
+        dense, empty = dense and stride == step, empty or extent == 0
+        reach += (extent - 1) * stride
+        step = stride * extent
+    if empty:
+        return begin, begin
+    if want.rank < 0 and not dense:
+        return Int(0), Int(-1)
+    return begin, begin + reach * want.size
+
+
+@func
+def weft_read_interface(given: Int, array: Pointer[Array]):
+    """Fill in what an array's interface says; 0, or -1 where Python is to, maybe with an error set."""
+    names, status = array[0].table[0].interface, Int32(-1)
+    interface = external_call["PyObject_GetAttr", Int](given, names[0])
+    if interface != 0:
+        if _has_device(given, names, array) and _described(interface, names, array):
+            status = 0
+        external_call["Py_DecRef", None](interface)
+        if external_call["PyErr_Occurred", Int]() != 0:
+            status = -1
+    return status
+
+
+@func
+def _has_device(given: Int, names: Pointer[Int], array: Pointer[Array]):
+    ordinal, owner = Int(0), external_call["PyObject_GetAttr", Int](given, names[1])
+    if owner != 0:
+        ordinal = external_call["PyObject_GetAttr", Int](owner, names[2])
+        external_call["Py_DecRef", None](owner)
+    if ordinal != 0:
+        array[0].device = _CUDA | _integer(ordinal) << 32
+        external_call["Py_DecRef", None](ordinal)
+    return ordinal != 0
+
+
+@func
+def _described(interface: Int, names: Pointer[Int], array: Pointer[Array]):
+    none, false = array[0].table[0].none, array[0].table[0].false
+    data, stream, shape = _item(interface, names[1]), _item(interface, names[3]), _item(interface, names[4])
+    steps, typestr, mask = _item(interface, names[5]), _item(interface, names[6]), _item(interface, names[7])
+    if data == 0 or stream == 0 or shape == 0 or typestr == 0 or (mask != 0 and mask != none):
+        return False
+    size, rank = _element(typestr, array), external_call["PyTuple_Size", Int](shape)
+    if size == 0 or rank < 0 or rank > tables.MOST_AXES:
+        return False
+    extents = (array + 1).bitcast(Int)
+    strides, dense = extents + tables.MOST_AXES, steps == 0 or steps == none
+    for n in range(rank):
+        extents[n] = _integer(external_call["PyTuple_GetItem", Int](shape, n))
+        if not dense:
+            item = external_call["PyTuple_GetItem", Int](steps, n)
+            if item == 0 or _integer(item) % size != 0:
+                return False
+            strides[n] = _integer(item) // size
+    address = external_call["PyTuple_GetItem", Int](data, Int(0))
+    if address == 0 or external_call["PyTuple_GetItem", Int](data, Int(1)) != false:
+        return False
+    array[0].data, array[0].offset, array[0].stream = _integer(address), 0, _integer(stream)
+    array[0].rank, array[0].shape = rank.cast(Int32), extents
+    array[0].strides = Pointer.from_address(0 if dense else Int(strides), Int)
+    return True
+
+
+@func
+def _item(interface: Int, name: Int):
+    return external_call["PyDict_GetItem", Int](interface, name)
+
+
+@func
+def _integer(value: Int):
+    return external_call["PyLong_AsLongLong", Int](value)
+
+
+@func
+def _element(typestr: Int, array: Pointer[Array]):
+    """Note the type of the elements; their bytes, 0 where it is none of C's numbers."""
+    length = stack_allocation(Int, 1)
+    text = external_call["PyUnicode_AsUTF8AndSize", Pointer[UInt8]](typestr, length)
+    if Int(text) == 0 or length[0] != 3:
+        return Int(0)
+    order, kind, size, code = text[0], text[1], Int(text[2]) - ord("0"), Int(-1)
+    for n, letter in ((0, "i"), (1, "u"), (2, "f"), (6, "b")):
+        if kind == ord(letter):
+            code = n
+    if (order != ord("<") and order != ord("|")) or size < 1 or size > 8 or code < 0:
+        return Int(0)
+    array[0].element = (code | size << 11 | 1 << 16).cast(UInt32)
+    return size

@@ -2,65 +2,189 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from enum import Enum
 from types import FunctionType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from weft.compiler.source.definition import Definition
 from weft.dtype import DType
-from weft.foreign.arrays import ForeignArray
 from weft.foreign.dlpack import code_of
-from weft.foreign.exchange import exchange_of, has_interface
+from weft.foreign.exchange import Exchange, exchange_of, has_interface
 from weft.foreign.read import reader_of
 from weft.lang.accept import is_open
 from weft.lang.decorators import Func, Kernel
 from weft.lang.generic import variables_of
 from weft.lang.number import Number
-from weft.lang.reads import Reads
 from weft.lang.signature import Parameter, parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, machine_leaves
 from weft.lang.structs import StructSpec
 from weft.launch.arguments import OPTIONS
-from weft.launch.native.code import interface_code
+from weft.launch.native.code import native_code
+from weft.launch.native.objects import known_offsets, offset
+from weft.launch.native.tables import ARGUMENTS, AS_DOUBLE, AS_SINGLE, MOST_SLOTS, STAYS, Ask
 from weft.layout import Layout
 from weft.layout.tensor.spec import TensorSpec
 from weft.layout.tensor.tensor import LayoutTensor
-from weft.record import record
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.dim import Dim
-from weft.runtime.driver import DeviceInfo, Launch, Stream
+from weft.runtime.driver import DeviceInfo
 from weft.runtime.streams import DeviceStream
-from weft.runtime.stub_entries import Asks, Exchange
 
-__all__ = ["Launched", "ask_all"]
+if TYPE_CHECKING:
+    from weft.launch.context import Launched
 
 _FIXED = {int, float, bool, str, bytes, type(None), Dim, DType, Func, Kernel, FunctionType}
 """Types of values that stay what they are, so that the same object means the same launch."""
-_NUMPY = {"int32": 4, "int64": 8}
-"""NumPy's integers that the stub reads, and their bytes."""
-_OBJECT = 16
-"""Bytes of an object before its value."""
+_NUMPY = ("int32", "int64")
+"""NumPy's integers that the stub takes."""
 
 
-@record
-class Launched:
-    """A launch that Python has made."""
+class _Never:
+    """A type that nothing has."""
 
-    kernel: Definition
-    specs: Mapping[str, Spec]
-    launch: Launch
-    stream: Stream
-    repeatable: bool
-    """Whether the types of the arguments and the extents alone have decided what was launched, and where."""
-    apart: bool
-    """Whether it was compiled for buffers that share no memory."""
-    guest: bool
-    """Whether the stream is that of other libraries' arrays."""
-    reads: Reads
-    """What the compiled code read of the program."""
+
+class Asks:
+    """The entries of a site under way; each method is for the next argument, or for what it has somewhere."""
+
+    def __init__(self) -> None:
+        self.keep: list[object] = []
+        self.entries: list[list[int]] = []
+        """As ``tables.Entry`` has them."""
+        self.form: list[object] = []
+        """What the entries ask, where they only point at it: equal for two sites that ask the same."""
+        self._way: list[list[int]] = []
+        """The entries that lead from an argument to what is asked."""
+        self._fields = 0
+        """How many of them lead to a struct's field, of which there may be more."""
+        self.known = True
+        """Whether all offsets are known."""
+
+    def _lead(self, kind: Ask, what: object, a: int, b: int = 0) -> None:
+        self.keep.append(what)
+        self._way.append([kind, id(what), 0, a, b, 0, 0])
+        self.known = self.known and a >= 0
+
+    def _end(
+        self,
+        kind: Ask,
+        what: object,
+        seen: object = None,
+        a: int = 0,
+        b: int = 0,
+        c: int = 0,
+        slot: int = 0,
+        means: object = None,
+    ) -> None:
+        """Ask it of an object of the type ``what``, unless that is ``seen``, whose value the block has."""
+        self.keep += what, seen
+        entry = [kind | STAYS * bool(self._fields), id(what), id(seen), a, b, c, ARGUMENTS + slot]
+        self.entries += [*map(list, self._way), entry]
+        self.form += [*map(tuple, self._way), (kind, id(what), means or (a, b), c, slot)]
+        del self._way[self._fields :]
+
+    @contextlib.contextmanager
+    def field(self, value: object, name: str) -> Generator[None]:
+        """For ``with``: what is asked is of the value that a field of a struct has, or of fields of that."""
+        self.keep.append(sys.intern(name))
+        self._lead(Ask.FIELD, type(value), id(self.keep[-1]))
+        self._fields += 1
+        yield
+        self._fields -= 1
+        self._way.pop()
+
+    def end(self) -> None:
+        """What follows is for the next argument."""
+        self.entries[-1][0] &= STAYS - 1
+
+    def identity(self, value: object) -> None:
+        """The same object again."""
+        self._end(Ask.IDENTITY, _Never, value, means=id(value))
+
+    def member(self, value: object, name: str) -> None:
+        """An object of this type with the same member; what follows is still for it."""
+        cls, member = type(value), getattr(value, name)
+        self.keep.append(member)
+        self._lead(Ask.WORD, cls, offset(cls, name), id(member))
+
+    def inside(self, value: object, name: str) -> None:
+        """An object of this type; what follows is for its member."""
+        self._lead(Ask.PART, type(value), offset(type(value), name))
+
+    def buffer(self, value: DeviceBuffer[Any], slot: int, alignment: int = 1) -> bool:
+        """Any open buffer of this type, of the same context and element type; False where this one has none.
+
+        Closed buffers have none, and those whose every use is noted.
+        """
+        self.keep.append(value.key)
+        address = getattr(value, "_address")  # noqa: B009  (the very object)
+        means = id(value.key)
+        self._end(Ask.BUFFER, type(value), None, means, id(address), alignment - 1, slot, means)
+        return value.key is not None
+
+    def array(
+        self,
+        value: object,
+        exchange: Exchange,
+        element: tuple[int, int],
+        slot: int,
+        *,
+        layout: tuple[tuple[int, ...], tuple[int, ...]] | None = None,
+        alignment: int = 1,
+    ) -> None:
+        """Any array of this type on the same device, of an element type (DLPack's code, bits).
+
+        It has this shape and these strides, or is contiguous in row-major order.
+        """
+        for name in exchange.refuses:
+            self.keep.append(name)
+            self._lead(Ask.DENIES, type(value), id(name))
+        code, bits = element
+        rank, sizes = (-1, ()) if layout is None else (len(layout[0]), (*layout[0], *layout[1]))
+        given = exchange.device, code | bits << 8 | 1 << 16, rank, bits // 8, exchange.stream, *sizes
+        words = exchange.read, *given
+        expected = (ctypes.c_int64 * len(words))(*words)
+        self.keep.append(expected)
+        self._end(Ask.ARRAY, type(value), None, 0, ctypes.addressof(expected), alignment - 1, slot, words)
+
+    def integer(self, low: int, high: int, slot: int, like: object = None, way: int = 0) -> None:
+        """Any integer of a type in a range; an int unless it is like another, whose value was launched."""
+        self._end(Ask.INTEGER, int if like is None else type(like), like, low, high, way, slot)
+
+    def floating(self, bits: int, given: type, slot: int, like: object = None) -> None:
+        """Any number of a type for a float of that many bits; of ints those that it holds."""
+        way, dtype = (AS_SINGLE, DType.float32) if bits == 32 else (AS_DOUBLE, DType.float64)
+        if given is int:
+            self.integer(-dtype.greatest, dtype.greatest, slot, like, way)
+        else:
+            self._end(Ask.FLOAT, given, like, 0, 0, way, slot)
+
+    def ints(
+        self, like: int | tuple[int, ...], ranges: Sequence[tuple[int, int]], slots: Iterable[int]
+    ) -> None:
+        """Any int, or ints in a tuple of this type and length, which is not 0, each in its range."""
+        if not isinstance(like, tuple):
+            self.integer(*ranges[0], next(iter(slots)), like)
+            return
+        length, *places = known_offsets().tuple
+        for n, (value, bounds, slot) in enumerate(zip(like, ranges, slots, strict=False)):
+            if n == 0 or self._fields:
+                self._lead(Ask.WORD, type(like), length, len(like))
+            self._lead(Ask.PART, type(like), places[n])
+            self.integer(*bounds, slot, value)
+            self.entries[-1][0] |= STAYS
+        if not self._fields:
+            self.end()
+
+    def equal(self, value: int | tuple[int, ...]) -> bool:
+        """The same int, or ints in a tuple of this type, again; False where the stub has no room for them."""
+        ints = value if isinstance(value, tuple) else (value,)
+        if not 0 < len(ints) < len(known_offsets().tuple) or any(abs(each) >> 63 for each in ints):
+            return False
+        self.ints(value, [(each, each) for each in ints], [MOST_SLOTS] * len(ints))
+        return True
 
 
 def ask_all(
@@ -97,16 +221,12 @@ def ask_all(
                 asks.end()
         elif name in ("grid_dim", "block_dim") and made.launch.attributes is None and _is_int(value):
             most, axis = (info.max_grid_dim, 0) if name == "grid_dim" else (info.max_block_dim, 3)
-            if isinstance(value, tuple):
-                extents = cast("tuple[int, ...]", value)
-                asks.dimensions(type(extents), [(1, most[n]) for n in range(len(extents))], axis)
-            else:
-                asks.dimension(1, most[0], axis)
+            asks.ints(value, [(1, each) for each in most], range(axis - ARGUMENTS, axis))
         elif name == "stream" and isinstance(value, DeviceStream):
             asks.identity(value)
         elif not _ask_the_same(asks, value):
             return None
-    return asks, exchange
+    return (asks, exchange) if asks.known else None
 
 
 def _deciding(params: Sequence[Parameter]) -> set[str]:
@@ -160,19 +280,18 @@ def _ask_array(
     return exchange
 
 
-def _exchange_by_interface(value: Any, array: ForeignArray, info: DeviceInfo) -> Exchange | None:
+def _exchange_by_interface(value: Any, array: Any, info: DeviceInfo) -> Exchange | None:
     """How the stub reads arrays like CuPy's, on the device and stream of this one."""
     if not has_interface(value, array):
         return None
     assert array.device_id is not None
-    return Exchange(interface_code()[0], 0, info.dlpack | array.device_id << 32, stream=array.stream or 0)
+    return Exchange(native_code().interface, 0, info.dlpack | array.device_id << 32, stream=array.stream or 0)
 
 
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     """Add what the stub must ask of an argument, or of what a struct has in its fields; whether it can."""
     if not isinstance(spec, StructSpec):
-        with asks.value():
-            return _ask_value(asks, spec, value, slot)
+        return _ask_value(asks, spec, value, slot)
     if type(value) is not spec.cls or not spec.leaves():
         return False
     for name, inner in spec.fields:
@@ -219,24 +338,15 @@ def _ask_number(asks: Asks, dtype: DType, value: Any, slot: int) -> bool:
         value = value.value
     kind = cast("type[Any]", type(value))
     of_numpy = kind.__name__ if kind.__module__ == "numpy" else ""
-    size = _NUMPY.get(of_numpy)
-    if dtype.is_integer and kind is int:
-        asks.integer(*_range(dtype), slot)
-    elif dtype.is_integer and size is not None and _has_value_behind(value, size):
-        asks.scalar(kind, size, *_range(dtype), slot)
+    if dtype.is_integer and (kind is int or of_numpy in _NUMPY):
+        asks.integer(*_range(dtype), slot, value)
     elif dtype in (DType.float32, DType.float64) and (kind in (int, float) or of_numpy == dtype.name):
-        asks.floating(dtype.bits, kind, slot)
+        asks.floating(dtype.bits, kind, slot, value)
     elif kind is bool:
         asks.identity(value)
     else:
         return False
     return True
-
-
-def _has_value_behind(value: Any, size: int) -> bool:
-    """Whether a NumPy integer has its value where NumPy's ABI says."""
-    found = ctypes.string_at(id(value) + _OBJECT, size)
-    return int.from_bytes(found, sys.byteorder, signed=True) == int(value)
 
 
 def _range(dtype: DType) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Native launches: what joins the compiler's stub, the runtime's tables and a context's kernels.
+"""Native launches: what joins the stub, its tables and a context's kernels.
 
 A context's ``enqueue_function`` begins as the method in Python. After some launches the stub stands
 before it and makes those that it has seen before; see ``launch/native/stub.py``.
@@ -6,42 +6,47 @@ before it and makes those that it has seen before; see ``launch/native/stub.py``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.lang.structs import is_struct, struct_fields
-from weft.launch.native.asks import Launched, ask_all
-from weft.launch.native.code import stub_code
+from weft.launch.native.asks import ask_all
+from weft.launch.native.code import native_code
+from weft.launch.native.launcher import Known, Launcher
+from weft.launch.native.objects import supported
 from weft.launch.native.reads import native_reads
 from weft.runtime.buffers import DeviceBuffer
-from weft.runtime.driver import DeviceInfo
-from weft.runtime.native_launch import Known, Launcher
-from weft.runtime.stub_entries import supported
 
 if TYPE_CHECKING:
     from weft.launch.context import DeviceContext
 
-__all__ = ["AFTER", "install"]
-
-AFTER = 8
-"""Launches by Python before the stub is made, which takes some milliseconds once per process."""
-
 
 def install(context: DeviceContext) -> Launcher | None:
-    """What launches natively for a context; None where nothing can."""
+    """What launches natively for a context; None where nothing can, or while the code is being compiled."""
     native = context.stream.native
-    if native is None or not supported():
+    code = None if native is None or not supported() else native_code(wait=False)
+    if native is None or code is None:
         return None
 
     def slow(*args: Any, **named: Any) -> None:
         names = launcher.names()
         made = context.enqueue_by_python(*args, **named)
         own = all(_is_own(context, value) for value in (*args[1:], *named.values()))
-        if own and made.repeatable and (names or ()) == tuple(named):
-            _learn(context.info, launcher, names, args, named, made)
+        if not (own and made.repeatable and (names or ()) == tuple(named)):
+            return
+        asked = ask_all(context.info, args, named, made)
+        helds, stream = native_reads(made.reads), made.stream.native
+        if asked is None or helds is None or stream is None:
+            return
+        (asks, exchange), (function, config) = asked, stream.handles(made.launch)
+        handles = function, stream.number
+        known = Known(
+            args[0], names, len(args), asks, made.launch, handles, made.apart, exchange, config, helds
+        )
+        launcher.learn(known)
+        stream.add_launcher(launcher)
 
-    code, addresses = stub_code(native.elsewhere), native.launch_addresses()
-    launcher = Launcher(code, addresses, slow, native.launch_failed, native.number)
+    failed = native.launch_failed
+    launcher = Launcher((code.stub, code.keep), native.launch_addresses(), slow, failed, native.number)
     native.add_launcher(launcher)
     return launcher
 
@@ -53,40 +58,3 @@ def _is_own(context: DeviceContext, value: Any) -> bool:
         return all(_is_own(context, getattr(value, name)) for name in struct_fields(kind))
     storage = getattr(value, "storage", value)
     return not isinstance(storage, DeviceBuffer) or storage.context is context
-
-
-def _learn(
-    info: DeviceInfo,
-    launcher: Launcher,
-    names: tuple[str, ...] | None,
-    args: Sequence[Any],
-    named: Mapping[str, Any],
-    made: Launched,
-) -> None:
-    asked = ask_all(info, args, named, made)
-    if asked is None:
-        return
-    asks, exchange = asked
-    launch, native = made.launch, made.stream.native
-    helds = native_reads(made.reads)
-    if helds is None or native is None:
-        return
-    function, config = native.handles(launch)
-    launcher.learn(
-        Known(
-            args[0],
-            names,
-            len(args),
-            asks,
-            launch.arguments,
-            (function, native.number),
-            (*launch.grid, *launch.block),
-            launch.shared_bytes,
-            launch.function,
-            made.apart,
-            exchange,
-            config,
-            helds,
-        )
-    )
-    native.add_launcher(launcher)

@@ -1,39 +1,71 @@
-"""What a compiled kernel has read, as the native stub compares it; see ``launch/native/held.py``."""
+"""What a compiled kernel has read, as the native stub compares it."""
 
 from __future__ import annotations
 
 import ctypes
-import functools
 import sys
-from types import CellType, FunctionType
+from collections.abc import Sequence
 from typing import Any, cast
 
-from weft.lang.reads import NOTHING, Reads, parts_of_function
+from weft.lang.reads import NOTHING, Reads
 from weft.lang.told_apart import is_array
-from weft.runtime.stub_entries import Helds, member_offset
+from weft.launch.native.objects import WORD, known_offsets, offset, word, words
 
-__all__ = ["native_reads"]
 
-_WORD = 8
+class Helds:
+    """All that was read for a launch."""
+
+    def __init__(self) -> None:
+        self.keep: list[object] = []
+        self.entries: list[tuple[int, int, int, int]] = []
+        """As ``tables.Held`` has them."""
+        self.form: list[object] = []
+        """What is compared with what: equal for two that ask the same."""
+
+    def name(self, space: dict[str, Any], name: str, value: object) -> None:
+        """A name stands for an object in a namespace, or for nothing."""
+        expected = 0 if value is NOTHING else id(value)
+        self._add((0, id(space), id(name), expected), expected, space, name, value)
+
+    def items(self, of: dict[Any, Any], items: Sequence[object]) -> None:
+        """A dictionary has these keys, then these values."""
+        ids = [*map(id, items)]
+        expected = words(ids)
+        self._add((~len(of), id(of), 0, ctypes.addressof(expected)), tuple(ids), of, expected, *items)
+
+    def objects(self, owner: object, address: int, *values: object) -> None:
+        """There are these objects, or nothing, at an address in memory of ``owner``."""
+        ids = [0 if value is NOTHING else id(value) for value in values]
+        self.memory(owner, address, bytes(words(ids))[: WORD * len(ids)], *values)
+
+    def memory(self, owner: object, address: int, data: bytes, *keep: object) -> None:
+        """There are these bytes at an address."""
+        held = ctypes.create_string_buffer(data, max(1, len(data)))
+        self._add((len(data), address, 0, ctypes.addressof(held)), data, owner, held, *keep)
+
+    def _add(self, entry: tuple[int, int, int, int], means: object, *keep: object) -> None:
+        self.keep += keep
+        self.entries.append(entry)
+        self.form.append((*entry[:3], means))
 
 
 def native_reads(reads: Reads) -> Helds | None:
     """What the stub must compare; None where it cannot."""
-    if not (_cell_offsets() and _function_offsets()):
-        return None
-    helds = Helds()
+    helds, where = Helds(), known_offsets()
     for space, name, value in reads.names:
         if type(space) is not dict:
             return None
-        helds.name(space, sys.intern(name), None if value is NOTHING else (value,))
+        helds.name(space, sys.intern(name), value)
     for cell, value in reads.cells:
-        for offset in _cell_offsets():
-            helds.pointers(cell, id(cell) + offset, [None if value is NOTHING else (value,)])
+        helds.objects(cell, id(cell) + where.cell, value)
     for of, member, value in reads.slots:
-        helds.pointers(of, id(of) + member_offset(member), [None if value is NOTHING else (value,)])
+        at = offset(member.__objclass__, member.__name__)
+        if at < 0:
+            return None
+        helds.objects(of, id(of) + at, value)
     for fn, parts in reads.functions:
-        for offset, part in zip(_function_offsets(), parts, strict=True):
-            helds.pointers(fn, id(fn) + offset, [None if part is None else (part,)])
+        for at, part in zip(where.function, parts, strict=True):
+            helds.objects(fn, id(fn) + at, NOTHING if part is None else part)
     return helds if all(_add(helds, one.of, one.items) for one in reads.held) else None
 
 
@@ -42,68 +74,26 @@ def _add(helds: Helds, of: Any, items: list[Any] | None) -> bool:
     kind = cast("type[Any]", type(of))
     if kind is dict and items is not None:
         helds.items(of, items)
-        return True
-    if kind is list and items is not None:
-        size, place = _list_offsets()
-        helds.words(of, id(of) + size, [len(items)])
-        helds.words(of, id(of) + place, [ctypes.c_int64.from_address(id(of) + place).value])
-        helds.pointers(of, ctypes.c_int64.from_address(id(of) + place).value, [(item,) for item in items])
-        return True
-    if is_array(of) and of.flags.c_contiguous and not of.dtype.hasobject:
-        return _add_array(helds, of)
-    return False
+    elif kind is list and items is not None:
+        for at in known_offsets().list:
+            helds.memory(of, id(of) + at, ctypes.string_at(id(of) + at, WORD))
+        helds.objects(of, word(id(of) + known_offsets().list[1]), *items)
+    else:
+        return is_array(of) and of.flags.c_contiguous and not of.dtype.hasobject and _add_array(helds, of)
+    return True
 
 
 def _add_array(helds: Helds, of: Any) -> bool:
     """Add the struct of an array, whose form is NumPy's ABI, then what it points at."""
     struct = id(of) + object.__basicsize__
-    address, dims = (ctypes.c_int64.from_address(struct + at).value for at in (0, 2 * _WORD))
-    if address != of.ctypes.data or ctypes.c_int.from_address(struct + _WORD).value != of.ndim:
+    address, dims, dtype = (word(struct + at * WORD) for at in (0, 2, 5))
+    rank = ctypes.c_int.from_address(struct + WORD).value
+    if address != of.ctypes.data or rank != of.ndim or dtype != id(of.dtype):
         return False
-    helds.memory(of, struct, ctypes.string_at(struct, 4 * _WORD))
-    if of.ndim:
-        shape = [ctypes.c_int64.from_address(dims + n * _WORD).value for n in range(of.ndim)]
-        if shape != list(of.shape):
-            return False
-        helds.memory(of, dims, ctypes.string_at(dims, of.ndim * _WORD))
-    dtype = struct + 5 * _WORD
-    if ctypes.c_int64.from_address(dtype).value != id(of.dtype):
+    if [word(dims + n * WORD) for n in range(rank)] != list(of.shape):
         return False
-    helds.pointers(of, dtype, [(of.dtype,)])
+    helds.memory(of, struct, ctypes.string_at(struct, 4 * WORD))
+    helds.memory(of, dims, ctypes.string_at(dims, rank * WORD))
+    helds.objects(of, struct + 5 * WORD, of.dtype)
     helds.memory(of, address, of.tobytes())
     return True
-
-
-@functools.cache
-def _cell_offsets() -> list[int]:
-    """Where a captured variable has its value."""
-    held = object()
-    return _found(CellType(held), [held])
-
-
-@functools.cache
-def _function_offsets() -> list[int]:
-    """Where a function has the parts that can be replaced."""
-
-    def sample(a: int = 1234567, *, c: int = 1234567) -> None:
-        """Stands for all functions."""
-
-    made = FunctionType(sample.__code__, {}, "sample", (1234567,))
-    made.__kwdefaults__ = {"c": 1234567}
-    made.__annotations__ = {"a": int}
-    return _found(made, parts_of_function(made))
-
-
-@functools.cache
-def _list_offsets() -> tuple[int, int]:
-    """Where a list has its length and the address of its items."""
-    return object.__basicsize__, object.__basicsize__ + _WORD
-
-
-def _found(of: Any, parts: Any) -> list[int]:
-    """Where an object has pointers to these; nowhere on a Python whose objects have another form."""
-    size = cast("type[Any]", type(of)).__basicsize__
-    words = [ctypes.c_int64.from_address(id(of) + at).value for at in range(0, size, _WORD)]
-    if not {*map(id, parts)} <= {*words}:
-        return []
-    return [words.index(id(part)) * _WORD for part in parts]

@@ -1,388 +1,254 @@
-"""The launch stub: native code between Python and the driver, the same for all kernels.
+"""The launch stub: what stands between Python and the driver, the same for all kernels, in weft itself.
 
 Python calls it as a builtin in place of ``enqueue_function``. It looks for a launch that the caller
 has made before: the same kernel, keywords and types of arguments. Then it checks the values, packs
-them and calls the driver; anything else goes on to Python. Arrays of other libraries are read through
-DLPack's exchange API, whose functions their types name. What it looks through are the structs of
-``abi/sites.py``, which ``runtime/native_launch.py`` fills.
+them and calls the driver; anything else goes on to Python. What it looks through are the structs of
+``tables.py``, which ``launcher.py`` fills.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from weft.lang.decorators import func
+from weft.lang.external import external_call
+from weft.lang.pointer import Pointer
+from weft.lang.scalars import Float32, Float64, Int, Int32, UInt32
+from weft.launch.native import tables
+from weft.launch.native.arrays import clear, read_array
+from weft.launch.native.tables import Ask, Entry, Expected, Held, Site, Table
+from weft.memory import stack_allocation
 
-from weft.abi.records import Fields, llvm_record
-from weft.abi.sites import BUCKETS, MOST_INTS, MOST_SLOTS, STAYS, Ask, Entry, Held, Site, Table
-from weft.dtype import DType
-from weft.launch.native.arrays import ARRAYS
-from weft.launch.native.held import HELD
-from weft.launch.native.pack import PACK
-
-__all__ = ["ENTRY", "stub_text"]
-
-ENTRY = "weft_enqueue"
-
-_TEXT = """
-{records}
-
-declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
-declare ptr @PyLong_FromLong(i64)
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyObject_CallOneArg(ptr, ptr)
-declare ptr @PyObject_GetAttr(ptr, ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
-declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
-@_Py_NoneStruct = external global i8
-@PyLong_Type = external global i8
-declare i64 @llvm.abs.i64(i64, i1)
-declare void @llvm.memcpy.inline.p0.p0.i64(ptr, ptr, i64, i1)
-
-define i1 @weft_same(ptr %x, ptr %y) nounwind {{
-entry:
-  %x0 = icmp eq ptr %x, null
-  %y0 = icmp eq ptr %y, null
-  %null = or i1 %x0, %y0
-  br i1 %null, label %no, label %sizes
-sizes:
-  %xp = getelementptr i8, ptr %x, i64 {size_offset}
-  %xn = load i64, ptr %xp
-  %yp = getelementptr i8, ptr %y, i64 {size_offset}
-  %yn = load i64, ptr %yp
-  %equal = icmp eq i64 %xn, %yn
-  br i1 %equal, label %loop, label %no
-loop:
-  %i = phi i64 [ 0, %sizes ], [ %i1, %one ]
-  %i1 = add i64 %i, 1
-  %end = icmp eq i64 %i, %xn
-  br i1 %end, label %yes, label %one
-one:
-  %xi = getelementptr i64, ptr %xp, i64 %i1
-  %yi = getelementptr i64, ptr %yp, i64 %i1
-  %xv = load i64, ptr %xi
-  %yv = load i64, ptr %yi
-  %is = icmp eq i64 %xv, %yv
-  br i1 %is, label %loop, label %no
-yes:
-  ret i1 true
-no:
-  ret i1 false
-}}
-
-; The value of an int; where it has more than 64 bits, %overflow is not 0.
-define i64 @weft_int(ptr %o, ptr %overflow) alwaysinline nounwind {{
-entry:
-  %headp = getelementptr i8, ptr %o, i64 16
-  %head = load i64, ptr %headp
-{digits}
-  %few = icmp ule i64 %n, 2
-  br i1 %few, label %short, label %long
-short:
-  %d0p = getelementptr i8, ptr %o, i64 24
-  %d0 = load i32, ptr %d0p
-  %v0 = zext i32 %d0 to i64
-  store i32 0, ptr %overflow
-  %two = icmp eq i64 %n, 2
-  br i1 %two, label %second, label %done
-second:
-  %d1p = getelementptr i8, ptr %o, i64 28
-  %d1 = load i32, ptr %d1p
-  %d1l = zext i32 %d1 to i64
-  %high = shl i64 %d1l, 30
-  %v1 = or i64 %v0, %high
-  br label %done
-done:
-  %magnitude = phi i64 [ %v0, %short ], [ %v1, %second ]
-  %v = mul i64 %magnitude, %sign
-  ret i64 %v
-long:
-  %whole = call i64 @PyLong_AsLongLongAndOverflow(ptr %o, ptr %overflow)
-  ret i64 %whole
-}}
-
-; The value of a float.
-define double @weft_float(ptr %o) alwaysinline nounwind {{
-entry:
-  %p = getelementptr i8, ptr %o, i64 16
-  %v = load double, ptr %p
-  ret double %v
-}}
-
-{arrays}
-{held_code}
-{pack}
-define ptr @weft_enqueue(ptr %self, ptr %args, i64 %count, ptr %names) nounwind {{
-entry:
-  %overflow = alloca i32
-  %tablep = getelementptr i8, ptr %self, i64 {table_offset}
-  %tableo = load ptr, ptr %tablep
-  %tablei = call i64 @weft_int(ptr %tableo, ptr %overflow)
-  %table = inttoptr i64 %tablei to ptr
-  ; while calls are under way, sites that are forgotten stay in memory
-  %insidep = getelementptr %Table, ptr %table, i64 0, i32 {table.inside}
-  %before = load i64, ptr %insidep
-  %more = add i64 %before, 1
-  store i64 %more, ptr %insidep
-  %result = call ptr @weft_find(ptr %table, ptr %args, i64 %count, ptr %names)
-  %after = load i64, ptr %insidep
-  %less = sub i64 %after, 1
-  store i64 %less, ptr %insidep
-  ret ptr %result
-}}
-
-define internal ptr @weft_find(ptr %table, ptr %args, i64 %count, ptr %names) alwaysinline nounwind {{
-entry:
-  %slots = alloca [{most_slots} x i64], align 16
-  %params = alloca [{most_slots} x ptr], align 16
-  %dims = alloca [{most_dims} x i64], align 16  ; behind the extents, ints that need only be the same
-  %owners = alloca [{most_slots} x ptr], align 16
-  %ends = alloca [{most_slots} x i64], align 16
-  %current_stream = alloca ptr
-  %overflow = alloca i32
-  %any = icmp sgt i64 %count, 0
-  br i1 %any, label %find, label %python
-find:
-  %kernel = load ptr, ptr %args
-  %bits = ptrtoint ptr %kernel to i64
-  %shifted = lshr i64 %bits, 4
-  %bucket = urem i64 %shifted, {buckets}
-  %first = getelementptr %Table, ptr %table, i64 0, i32 {table.buckets}, i64 %bucket
-  %changesp = getelementptr %Table, ptr %table, i64 0, i32 {table.changes}
-  %changes = load i64, ptr %changesp
-  br label %next
-next:
-  %from = phi ptr [ %first, %find ], [ %site, %miss ]
-  %site = load ptr, ptr %from
-  %end = icmp eq ptr %site, null
-  br i1 %end, label %python, label %compare
-compare:
-  %kp = getelementptr %Site, ptr %site, i64 0, i32 {site.kernel}
-  %k = load ptr, ptr %kp
-  %namesp = getelementptr %Site, ptr %site, i64 0, i32 {site.names}
-  %ns = load ptr, ptr %namesp
-  %countp = getelementptr %Site, ptr %site, i64 0, i32 {site.count}
-  %cn = load i64, ptr %countp
-  %c0 = icmp eq ptr %k, %kernel
-  %c1 = icmp eq i64 %cn, %count
-  %c2 = and i1 %c0, %c1
-  br i1 %c2, label %keywords, label %miss
-keywords:
-  %c3 = icmp eq ptr %ns, %names
-  br i1 %c3, label %pack, label %tuples
-tuples:
-  %c4 = call i1 @weft_same(ptr %ns, ptr %names)
-  br i1 %c4, label %pack, label %miss
-miss:
-  br label %next
-pack:
-  %constp = getelementptr %Site, ptr %site, i64 0, i32 {site.constants}
-  %const = load ptr, ptr %constp
-  %slotsn = getelementptr %Site, ptr %site, i64 0, i32 {site.slots}
-  %nslots = load i64, ptr %slotsn
-  br label %prepare
-prepare:
-  %j = phi i64 [ 0, %pack ], [ %j1, %put ]
-  %jmore = icmp ult i64 %j, %nslots
-  br i1 %jmore, label %put, label %extents
-put:
-  %cj = getelementptr i64, ptr %const, i64 %j
-  %cv = load i64, ptr %cj
-  %sj = getelementptr i64, ptr %slots, i64 %j
-  store i64 %cv, ptr %sj
-  %pj = getelementptr ptr, ptr %params, i64 %j
-  store ptr %sj, ptr %pj
-  %j1 = add i64 %j, 1
-  br label %prepare
-extents:
-  %dimsp = getelementptr %Site, ptr %site, i64 0, i32 {site.dims}
-  call void @llvm.memcpy.inline.p0.p0.i64(ptr %dims, ptr %dimsp, i64 48, i1 false)
-  %packed = call i64 @weft_pack(ptr %site, ptr %args, ptr %slots, ptr %dims, ptr %overflow, ptr %owners,
-                            ptr %ends)
-  %ok = icmp ne i64 %packed, 0
-  br i1 %ok, label %held, label %miss
-held:
-  %heldp = getelementptr %Site, ptr %site, i64 0, i32 {site.held}
-  %helds = load ptr, ptr %heldp
-  %held_countp = getelementptr %Site, ptr %site, i64 0, i32 {site.held_count}
-  %held_count = load i64, ptr %held_countp
-  %unchanged = call i1 @weft_held(ptr %helds, i64 %held_count)
-  br i1 %unchanged, label %place, label %miss
-place:
-  %stream_ofp = getelementptr %Site, ptr %site, i64 0, i32 {site.stream_of}
-  %stream_of = load ptr, ptr %stream_ofp
-  %own = icmp eq ptr %stream_of, null
-  br i1 %own, label %threads, label %guest
-guest:
-  %devicep = getelementptr %Site, ptr %site, i64 0, i32 {site.device}
-  %device = load i64, ptr %devicep
-  %device_kind = trunc i64 %device to i32
-  %device_high = lshr i64 %device, 32
-  %device_id = trunc i64 %device_high to i32
-  %told = call i32 %stream_of(i32 %device_kind, i32 %device_id, ptr %current_stream)
-  %told_it = icmp eq i32 %told, 0
-  br i1 %told_it, label %compare_streams, label %untold
-untold:
-  call void @weft_clear()
-  br label %python
-compare_streams:
-  %raw = load ptr, ptr %current_stream
-  %default = icmp eq ptr %raw, null
-  %used_stream = select i1 %default, ptr inttoptr (i64 1 to ptr), ptr %raw
-  %its_streamp = getelementptr %Site, ptr %site, i64 0, i32 {site.stream}
-  %its_stream = load ptr, ptr %its_streamp
-  %the_stream = icmp eq ptr %used_stream, %its_stream
-  br i1 %the_stream, label %threads, label %miss
-threads:
-  %bxp = getelementptr i64, ptr %dims, i64 3
-  %bx = load i64, ptr %bxp
-  %byp = getelementptr i64, ptr %dims, i64 4
-  %by = load i64, ptr %byp
-  %bzp = getelementptr i64, ptr %dims, i64 5
-  %bz = load i64, ptr %bzp
-  %bxy = mul i64 %bx, %by
-  %bxyz = mul i64 %bxy, %bz
-  %mostp = getelementptr %Site, ptr %site, i64 0, i32 {site.max_threads}
-  %most = load i64, ptr %mostp
-  %few = icmp ule i64 %bxyz, %most
-  ; reading an array may have run code of Python, which may have closed what the site is for
-  %changes1 = load i64, ptr %changesp
-  %steady = icmp eq i64 %changes, %changes1
-  %still = and i1 %few, %steady
-  br i1 %still, label %launch, label %python
-launch:
-  %gx = load i64, ptr %dims
-  %gyp = getelementptr i64, ptr %dims, i64 1
-  %gy = load i64, ptr %gyp
-  %gzp = getelementptr i64, ptr %dims, i64 2
-  %gz = load i64, ptr %gzp
-  %gx32 = trunc i64 %gx to i32
-  %gy32 = trunc i64 %gy to i32
-  %gz32 = trunc i64 %gz to i32
-  %bx32 = trunc i64 %bx to i32
-  %by32 = trunc i64 %by to i32
-  %bz32 = trunc i64 %bz to i32
-  %usedp = getelementptr %Site, ptr %site, i64 0, i32 {site.used}
-  store i64 1, ptr %usedp
-  %functionp = getelementptr %Site, ptr %site, i64 0, i32 {site.function}
-  %function = load ptr, ptr %functionp
-  %streamp = getelementptr %Site, ptr %site, i64 0, i32 {site.stream}
-  %stream = load ptr, ptr %streamp
-  %sharedp = getelementptr %Site, ptr %site, i64 0, i32 {site.shared}
-  %shared = load i64, ptr %sharedp
-  %shared32 = trunc i64 %shared to i32
-  %configp = getelementptr %Site, ptr %site, i64 0, i32 {site.config}
-  %config = load ptr, ptr %configp
-  %plain = icmp eq ptr %config, null
-  %state = call ptr @PyEval_SaveThread()
-  br i1 %plain, label %simple, label %extended
-extended:
-  %call_exp = getelementptr %Table, ptr %table, i64 0, i32 {table.launch_ex}
-  %call_ex = load ptr, ptr %call_exp
-  %rc1 = call i32 %call_ex(ptr %config, ptr %function, ptr %params, ptr null)
-  br label %launched
-simple:
-  %call = load ptr, ptr %table
-  %rc0 = call i32 %call(ptr %function, i32 %gx32, i32 %gy32, i32 %gz32, i32 %bx32, i32 %by32, i32 %bz32,
-                       i32 %shared32, ptr %stream, ptr %params, ptr null)
-  br label %launched
-launched:
-  %rc = phi i32 [ %rc0, %simple ], [ %rc1, %extended ]
-  call void @PyEval_RestoreThread(ptr %state)
-  %fine = icmp eq i32 %rc, 0
-  br i1 %fine, label %done, label %failed
-done:
-  call void @Py_IncRef(ptr @_Py_NoneStruct)
-  ret ptr @_Py_NoneStruct
-failed:
-  switch i32 %rc, label %raise [ {elsewhere} ]
-raise:
-  %rc64 = sext i32 %rc to i64
-  %number = call ptr @PyLong_FromLong(i64 %rc64)
-  %failp = getelementptr %Table, ptr %table, i64 0, i32 {table.failed}
-  %fail = load ptr, ptr %failp
-  %raised = call ptr @PyObject_CallOneArg(ptr %fail, ptr %number)
-  call void @Py_DecRef(ptr %number)
-  ret ptr %raised
-python:
-  ; kept, since another thread may look for its own keywords by then; both may be null
-  %lastp = getelementptr %Table, ptr %table, i64 0, i32 {table.names}
-  %last = load ptr, ptr %lastp
-  call void @Py_IncRef(ptr %names)
-  store ptr %names, ptr %lastp
-  call void @Py_DecRef(ptr %last)
-  %slowp = getelementptr %Table, ptr %table, i64 0, i32 {table.slow}
-  %slow = load ptr, ptr %slowp
-  %result = call ptr @PyObject_Vectorcall(ptr %slow, ptr %args, i64 %count, ptr %names)
-  ret ptr %result
-}}
-"""
+_PYTHON = -1
+"""Beside the driver's statuses: Python makes the launch."""
 
 
-_RECORDS = (Table, Site, Entry, Held)
-
-# How an int has its number of digits, of 30 bits each, and its sign. Python's C API has no such access.
-_DIGITS = """  %n = lshr i64 %head, 3
-  %kind = and i64 %head, 3
-  %sign = sub i64 1, %kind
-"""
-_DIGITS_3_11 = """  %n = call i64 @llvm.abs.i64(i64 %head, i1 false)
-  %negative = icmp slt i64 %head, 0
-  %some = icmp ne i64 %head, 0
-  %positive = zext i1 %some to i64
-  %sign = select i1 %negative, i64 -1, i64 %positive
-"""
-_UNKNOWN = """  %n = add i64 3, 0
-  %sign = add i64 1, 0
-"""
+@func
+def _word(at: Int):
+    return Pointer.from_address(at, Int)[0]
 
 
-def _digits(version: tuple[int, int]) -> str:
-    if version > (3, 14):
-        return _UNKNOWN
-    return _DIGITS if version >= (3, 12) else _DIGITS_3_11
+@func
+def weft_enqueue(self: Int, args: Pointer[Int], count: Int, names: Int):
+    """A builtin of Python's (``METH_FASTCALL | METH_KEYWORDS``), of which ``self`` is the table."""
+    table = Pointer.from_address(_word(self + tables.MEMORY_AT), Table)
+    table[0].inside += 1
+    result = _enqueue(table, args, count, names)
+    table[0].inside -= 1
+    return result
 
 
-def stub_text(
-    *,
-    version: tuple[int, int],
-    type_offset: int,
-    table_offset: int,
-    address_offset: int,
-    owner_offset: int,
-    elsewhere: Sequence[int],
-) -> str:
-    """The stub as LLVM IR.
+@func
+def _enqueue(table: Pointer[Table], args: Pointer[Int], count: Int, names: Int):
+    status = Int32(_PYTHON)
+    if count > 0:
+        status = _find(table, args, count, names)
+    if status == 0:
+        external_call["Py_IncRef", None](table[0].none)
+        return table[0].none
+    if status != _PYTHON:
+        number = external_call["PyLong_FromLong", Int](Int(status))
+        raised = external_call["PyObject_CallOneArg", Int](table[0].failed, number)
+        external_call["Py_DecRef", None](number)
+        if raised == 0:
+            return raised
+        external_call["Py_DecRef", None](raised)
+    # kept, since another thread may look for its own keywords by then; both may be null
+    last = table[0].names
+    external_call["Py_IncRef", None](names)
+    table[0].names = names
+    external_call["Py_DecRef", None](last)
+    return external_call["PyObject_Vectorcall", Int](table[0].slow, args, count, names)
 
-    Args:
-        version: Python's, which decides on the form of its ints.
-        type_offset: where an object has its type; a tuple has its length and items behind.
-        table_offset: where the builtin's ``self`` has the number that is the table's address.
-        address_offset: where a buffer has its address.
-        owner_offset: where a buffer has the owner of its memory.
-        elsewhere: the driver's statuses with which Python tries again.
-    """
-    facts = {
-        "type_offset": type_offset,
-        "size_offset": type_offset + 8,
-        "table_offset": table_offset,
-        "address_offset": address_offset,
-        "owner_offset": owner_offset,
-        "most_slots": MOST_SLOTS,
-        "most_dims": Site.dims.size // 8 + MOST_INTS,
-        "buckets": BUCKETS,
-        "stays": STAYS,
-        "single": DType.float32.greatest,
-        "double": DType.float64.greatest,
-        "ask": Ask,
-        **{record.__name__.lower(): Fields(record) for record in _RECORDS},
-    }
-    return _TEXT.format(
-        **facts,
-        records="\n".join(map(llvm_record, _RECORDS)),
-        pack=PACK.format(**facts),
-        elsewhere=" ".join(f"i32 {status}, label %python" for status in elsewhere),
-        arrays=ARRAYS,
-        held_code=HELD.format(**facts),
-        digits=_digits(version),
-    )
+
+@func
+def _find(table: Pointer[Table], args: Pointer[Int], count: Int, names: Int) -> Int32:
+    """Find the site of a call, and launch; the driver's status."""
+    slots, kernel = stack_allocation(Int, tables.ARGUMENTS + tables.MOST_SLOTS + 1), args[0]
+    changes = table[0].changes
+    at = table[0].buckets[(kernel >> 4) & (tables.BUCKETS - 1)]
+    while Int(at) != 0:
+        if at[0].kernel == kernel and at[0].count == count and _same_names(at[0].names, names):
+            block = at[0].block
+            for n in range(at[0].slots):
+                slots[n] = block[n]
+            if _pack(table, at, args, slots) and _unchanged(table, at[0].helds, at[0].held_count):
+                stream = _stream(table, at)
+                # reading an array may have run code of Python, which may have closed what the site is for
+                threads = slots[3] * slots[4] * slots[5]
+                if stream == _PYTHON or threads > at[0].max_threads or table[0].changes != changes:
+                    break
+                if stream == at[0].stream:
+                    return _launch(table, at, slots)
+        at = at[0].next
+    return Int32(_PYTHON)
+
+
+@func
+def _same_names(one: Int, other: Int):
+    if one == other or one == 0 or other == 0:
+        return one == other
+    return external_call["PyObject_RichCompareBool", Int32](one, other, Int32(2)) == 1
+
+
+@func
+def _stream(table: Pointer[Table], at: Pointer[Site]):
+    """The stream that a launch must be on: for arrays of another library the one that is current there."""
+    current, device = stack_allocation(Int, 1), at[0].device
+    current[0] = at[0].stream
+    if Int(at[0].stream_of) != 0:
+        if at[0].stream_of(device.cast(Int32), (device >> 32).cast(Int32), current) != 0:
+            clear(table)
+            current[0] = _PYTHON
+        elif current[0] == 0:
+            current[0] = 1
+    return current[0]
+
+
+@func
+def _launch(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int]):
+    params, status = stack_allocation(Int, tables.MOST_SLOTS), Int32(0)
+    for n in range(at[0].slots - tables.ARGUMENTS):
+        params[n] = Int(slots + (tables.ARGUMENTS + n))
+    at[0].used = 1
+    config, function, stream = at[0].config, at[0].function, at[0].stream
+    gx, gy, gz = slots[0].cast(UInt32), slots[1].cast(UInt32), slots[2].cast(UInt32)
+    bx, by, bz = slots[3].cast(UInt32), slots[4].cast(UInt32), slots[5].cast(UInt32)
+    shared, launch, launch_ex = at[0].shared.cast(UInt32), table[0].launch, table[0].launch_ex
+    state = external_call["PyEval_SaveThread", Int]()
+    if config != 0:
+        status = launch_ex(config, function, params, 0)
+    else:
+        status = launch(function, gx, gy, gz, bx, by, bz, shared, stream, params, 0)
+    external_call["PyEval_RestoreThread", None](state)
+    return status
+
+
+@func
+def _pack(table: Pointer[Table], at: Pointer[Site], args: Pointer[Int], slots: Pointer[Int]):
+    """Put the arguments into the slots; whether they are what the site asks."""
+    begins, ends = stack_allocation(Int, tables.MOST_SLOTS), stack_allocation(Int, tables.MOST_SLOTS)
+    place, within, taken = Int(1), Int(0), Int(0)
+    entries, apart, type_at = at[0].entries, at[0].apart, table[0].type_at
+    for n in range(at[0].total):
+        entry = entries[n]
+        kind, given = entry.kind & (tables.STAYS - 1), within
+        if given == 0:
+            given = args[place]
+        within = 0
+        if given != entry.seen:
+            if _word(given + type_at) != entry.what:
+                return False
+            if kind >= Ask.WORD:
+                within = _led(table, entry, kind, given)
+                if within == 0:
+                    return False
+            elif kind >= Ask.BUFFER:
+                begin, end = _memory(table, entry, kind, given, slots)
+                if end < begin or slots[entry.slot] & entry.c != 0:
+                    return False
+                if apart != 0:
+                    for other in range(taken):
+                        if begin < ends[other] and begins[other] < end:
+                            return False
+                    begins[taken] = begin
+                    ends[taken] = end
+                    taken += 1
+            elif not _number(entry, kind, given, slots):
+                return False
+        if within == 0 and entry.kind < tables.STAYS:
+            place += 1
+    return True
+
+
+@func
+def _led(table: Pointer[Table], entry: Entry, kind: Int, given: Int):
+    """The object that the next entry is for; 0 where this one has not what it asks."""
+    found = Int(0)
+    if kind == Ask.WORD:
+        if _word(given + entry.a) == entry.b:
+            found = given
+    elif kind == Ask.PART:
+        found = _word(given + entry.a)
+    elif kind == Ask.FIELD:
+        found = external_call["PyObject_GetAttr", Int](given, entry.a)
+        external_call["Py_DecRef", None](found)  # the struct keeps it
+    else:
+        method = stack_allocation(Int, 1)
+        method[0] = given
+        result = external_call["PyObject_VectorcallMethod", Int](entry.a, method, Int(1), Int(0))
+        external_call["Py_DecRef", None](result)
+        if result == table[0].false:
+            found = given
+    if found == 0:
+        clear(table)
+    return found
+
+
+@func
+def _memory(table: Pointer[Table], entry: Entry, kind: Int, given: Int, slots: Pointer[Int]):
+    """Put an address into its slot; gives a range that others of that memory overlap, -1 long for none."""
+    begin, end = Int(0), Int(-1)
+    if kind == Ask.ARRAY:
+        begin, end = read_array(table, given, Pointer.from_address(entry.b, Expected))
+        slots[entry.slot] = begin
+    elif _word(given + table[0].key_at) == entry.a:
+        address = _word(given + table[0].address_at)
+        if address != entry.b:
+            slots[entry.slot] = _integer(address, stack_allocation(Int32, 1))
+        begin = _word(given + table[0].owner_at)
+        end = begin + 1
+    return begin, end
+
+
+@func
+def _integer(given: Int, overflow: Pointer[Int32]):
+    return external_call["PyLong_AsLongLongAndOverflow", Int](given, overflow)
+
+
+@func
+def _number(entry: Entry, kind: Int, given: Int, slots: Pointer[Int]):
+    if kind == Ask.FLOAT:
+        real = external_call["PyFloat_AsDouble", Float64](given)
+        slots[entry.slot] = real.bitcast(Int)
+        if entry.c == tables.AS_SINGLE:
+            slots[entry.slot] = Int(real.cast(Float32).bitcast(UInt32))
+        return True
+    overflow = stack_allocation(Int32, 1)
+    value = _integer(given, overflow)
+    slots[entry.slot] = value
+    if entry.c == tables.AS_SINGLE:
+        slots[entry.slot] = Int(Float32(value).bitcast(UInt32))
+    elif entry.c == tables.AS_DOUBLE:
+        slots[entry.slot] = Float64(value).bitcast(Int)
+    return overflow[0] == 0 and entry.a <= value and value <= entry.b
+
+
+@func
+def _unchanged(table: Pointer[Table], helds: Pointer[Held], count: Int):
+    """Whether all that the kernel's code has read is what it was."""
+    for n in range(count):
+        held, same = helds[n], False
+        if held.key != 0:
+            value = external_call["PyDict_GetItemWithError", Int](held.of, held.key)
+            same = value == held.expected
+            if value == 0:
+                clear(table)
+        elif held.size >= 0:
+            same = external_call["memcmp", Int32](held.of, held.expected, held.size) == 0
+        else:
+            same = _has_items(held.of, Pointer.from_address(held.expected, Int), ~held.size)
+        if not same:
+            return False
+    return True
+
+
+@func
+def _has_items(dictionary: Int, expected: Pointer[Int], count: Int):
+    """Whether a dictionary has these keys, then these values, in this order."""
+    at = stack_allocation(Int, 3)  # where the dictionary is at, a key and its value
+    at[0] = 0
+    same = external_call["PyDict_Size", Int](dictionary) == count
+    for n in range(count):
+        same = same and external_call["PyDict_Next", Int32](dictionary, at, at + 1, at + 2) != 0
+        if not same or at[1] != expected[n] or at[2] != expected[n + count]:
+            return False
+    return same

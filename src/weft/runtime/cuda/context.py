@@ -17,10 +17,9 @@ from weft.diagnostics import DeviceError, Diagnostic, WeftError
 from weft.runtime.cuda.console import DeviceConsole
 from weft.runtime.cuda.errors import FAULTS, Cuda, CudaFailure, fault_error, lost_error
 from weft.runtime.cuda.memory import Memory
-from weft.runtime.driver import DeviceInfo
+from weft.runtime.driver import DeviceInfo, NativeLauncher
 from weft.runtime.forks import after_fork
 from weft.runtime.last_words import last_words
-from weft.runtime.native_launch import Launcher
 
 _ALREADY_ENABLED, _TOO_MANY_PEERS = 704, 711
 _EXIT_SECONDS = 2.0
@@ -38,7 +37,7 @@ class Queue:
         """The kernels launched since the last synchronisation, by their names."""
         self.failures: list[BaseException] = []
         """What host functions raised since then."""
-        self.launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
+        self.launchers: weakref.WeakSet[NativeLauncher] = weakref.WeakSet()
         """The native code that also launches here."""
 
     def take_launched(self) -> list[KernelInfo]:

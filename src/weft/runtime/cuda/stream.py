@@ -16,10 +16,9 @@ from weft.runtime.cuda.context import Queue
 from weft.runtime.cuda.errors import ELSEWHERE, CudaFailure
 from weft.runtime.cuda.module import CudaFunction
 from weft.runtime.dim import Dim
-from weft.runtime.driver import Copy, Device, Event, Launch, Stream
+from weft.runtime.driver import Copy, Device, Event, Launch, NativeLauncher, Stream
 from weft.runtime.host_event import HostEvent
 from weft.runtime.limits import check_launch
-from weft.runtime.native_launch import Launcher
 from weft.runtime.raised import raised
 
 if TYPE_CHECKING:
@@ -287,11 +286,6 @@ class CudaStream:
         return self
 
     @property
-    def elsewhere(self) -> tuple[int, ...]:
-        """What the driver says where the calling thread is in no context, or in another."""
-        return ELSEWHERE
-
-    @property
     def number(self) -> int:
         """The handle as a number."""
         return int(self.handle)
@@ -301,8 +295,9 @@ class CudaStream:
         return self._primary.launch_addresses()
 
     def launch_failed(self, status: int) -> None:
-        """Raise the error for a status of ``cuLaunchKernel``."""
-        raise self._primary.status_error("cuLaunchKernel", status)
+        """Raise the error for a status of ``cuLaunchKernel``, unless Python's own call may find its way."""
+        if status not in ELSEWHERE:
+            raise self._primary.status_error("cuLaunchKernel", status)
 
     def handles(self, launch: Launch) -> tuple[int, Any]:
         """The handle of the launch's function, and the configuration of one with attributes."""
@@ -310,7 +305,7 @@ class CudaStream:
         config = None if launch.attributes is None else launch_config(self._primary, launch, self.handle)
         return int(launch.function.handle), config
 
-    def add_launcher(self, launcher: Launcher) -> None:
+    def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""
         self._queue.launchers.add(launcher)
 

@@ -1,24 +1,27 @@
 """Launches that were made before, for the native launch stub, which looks through them.
 
-``abi/sites.py`` has the structs, ``launch/native/stub.py`` the code. All objects that a site compares
-with are kept alive, so that no other can have their address.
+``tables.py`` has the structs, ``stub.py`` the code. All objects that a site compares with are kept alive, so
+that no other can have their address.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from weft.abi.artifact import KernelInfo
-from weft.abi.sites import BUCKETS, MOST_SLOTS, Entry, Held, Site, Table
+from weft.foreign.exchange import Exchange
+from weft.lang.c_structs import c_struct
+from weft.launch.native.asks import Asks
+from weft.launch.native.objects import WORD, known_offsets, words
+from weft.launch.native.reads import Helds
+from weft.launch.native.tables import ARGUMENTS, BUCKETS, LOOKED_UP, MOST_SLOTS, Entry, Held, Site, Table
 from weft.record import record
-from weft.runtime.driver import Function
+from weft.runtime.driver import Launch
 from weft.runtime.forks import after_fork
-from weft.runtime.stub_entries import Asks, Exchange, Helds
-
-__all__ = ["Known", "Launcher"]
 
 _SITES = 8
 """Sites of one kernel; a call that has other objects every time must not fill the memory."""
@@ -31,12 +34,8 @@ _ALL = 256
 
 
 class _Method(ctypes.Structure):
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    ]
+    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int)]
+    _fields_ += [("doc", ctypes.c_char_p)]
 
 
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
@@ -54,21 +53,16 @@ class Known:
     """How many positional arguments there are."""
     asks: Asks
     """What the others must be, positional first."""
-    constants: bytes
-    """The argument block, whose slots the arguments overwrite."""
+    launch: Launch
     handles: tuple[int, int]
     """The driver's function and stream."""
-    dims: tuple[int, ...]
-    """Extents of grid and block."""
-    shared: int
-    function: Function
     apart: bool = False
     """Whether no two buffers may share memory."""
     exchange: Exchange | None = None
     """Whose current stream must be that of ``handles``."""
     config: Any = None
-    """The driver's configuration of a launch with attributes; ``dims`` and ``shared`` are in it."""
-    helds: Helds | None = None
+    """The driver's configuration of a launch with attributes, which has the extents in it."""
+    helds: Helds = Helds()
     """What the kernel's code has read of the program, which must be what it was."""
 
     def asks_as(self, other: Known) -> bool:
@@ -76,9 +70,35 @@ class Known:
         same = (self.names, self.count, self.handles) == (other.names, other.count, other.handles)
         return same and self.apart == other.apart and self.asks.form == other.asks.form
 
-    def reads_as(self, other: Known) -> bool:
-        """Whether it was compiled of the same names and values as another."""
-        return (self.helds and self.helds.form) == (other.helds and other.helds.form)
+    def site(self) -> Any:
+        """What the stub looks at."""
+        ex, launch, slots = self.exchange, self.launch, len(self.launch.arguments) // WORD
+        block = words([*launch.grid, *launch.block, *memoryview(launch.arguments).cast("q")])
+        made = c_struct(Site)(
+            next=0,
+            kernel=id(self.kernel),
+            names=0 if self.names is None else id(self.names),
+            count=self.count,
+            total=len(self.asks.entries),
+            held_count=len(self.helds.entries),
+            block=ctypes.addressof(block),
+            slots=ARGUMENTS + slots,
+            apart=self.apart,
+            max_threads=launch.function.max_threads_per_block,
+            function=self.handles[0],
+            stream=self.handles[1],
+            stream_of=0 if ex is None else ex.stream_of,
+            device=0 if ex is None else ex.device,
+            shared=launch.shared_bytes,
+            config=0 if self.config is None else int(self.config.getPtr()),
+        )
+        made.keep = block, _array(Entry, self.asks.entries), _array(Held, self.helds.entries)
+        made.entries, made.helds = map(ctypes.addressof, made.keep[1:])
+        return made
+
+
+def _array(struct: type[Any], records: Sequence[Sequence[int]]) -> Any:
+    return (c_struct(struct) * max(1, len(records)))(*map(tuple, records))
 
 
 class Launcher:
@@ -88,25 +108,9 @@ class Launcher:
         code: The stub's address, and what keeps it there.
         launch: The addresses of the driver's ``cuLaunchKernel`` and ``cuLaunchKernelEx``.
         slow: What takes launches that were not made before.
-        failed: What raises the error for a status of the driver.
+        failed: What raises the error for a status of the driver, unless Python is to try the launch.
         home: The driver's handle of the context's own stream.
     """
-
-    __slots__ = (
-        "__weakref__",
-        "_code",
-        "_failed",
-        "_gone",
-        "_home",
-        "_method",
-        "_missed",
-        "_paused",
-        "_sites",
-        "_slow",
-        "_table",
-        "_used",
-        "table",
-    )
 
     def __init__(
         self,
@@ -116,77 +120,57 @@ class Launcher:
         failed: Callable[[int], object],
         home: int = 0,
     ) -> None:
-        self._code, self._slow, self._failed = code, slow, failed
-        self._table = Table(*launch, id(slow), id(failed))
-        self.table = ctypes.addressof(self._table)
+        looked_up, where = [*map(sys.intern, LOOKED_UP)], known_offsets()
+        interface = words([*map(id, looked_up)])
+        self.table: Any = c_struct(Table)(
+            *launch,
+            id(slow),
+            id(failed),
+            interface=ctypes.addressof(interface),
+            none=id(None),
+            false=id(False),
+            interrupt=id(KeyboardInterrupt),
+            type_at=where.type,
+        )
+        self.table.key_at, self.table.address_at, self.table.owner_at = where.buffer
         self._method = _Method(b"enqueue_function", code[0], _FASTCALL_KEYWORDS, None)
+        self._keep = code, slow, failed, looked_up, interface
         self._home = home
         self._paused = False
-        self._sites: list[tuple[Site, Known]] = []
+        self._sites: list[tuple[Any, Known]] = []
         self._missed: dict[Hashable, int] = {}
         """How many launches of a kernel were not learned, since it has all its sites."""
-        self._gone: list[tuple[Site, Known]] = []
+        self._gone: list[tuple[Any, Known]] = []
         """Forgotten sites, which a call under way may be looking at."""
         self._used: list[Known] = []
         """Forgotten launches that were made since the last synchronisation."""
         _launchers.add(self)
 
     def make_builtin(self) -> Callable[..., None]:
-        """The function to call; it keeps this object alive."""
+        """The function to call, whose ``__self__`` is the table; it keeps this object alive."""
         make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-        return make(ctypes.addressof(self._method), self, None)
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
+        return make(ctypes.addressof(self._method), self.table, self)
 
     def names(self) -> tuple[str, ...] | None:
         """The keywords of the call that came to Python last, of any thread: the very object."""
-        try:
-            return self._table.names
-        except ValueError:  # there were none
-            return None
+        names = self.table.names
+        return ctypes.cast(names, ctypes.py_object).value if names else None
 
     def learn(self, known: Known) -> None:
         """From now on the stub makes such launches."""
-        slots, asks = len(known.constants) // 8, known.asks
-        if self._table.inside <= 1:  # the call that is learned from, which has done with the sites
+        if self.table.inside <= 1:  # the call that is learned from, which has done with the sites
             self._gone.clear()
-        if slots > MOST_SLOTS or not self._make_room(known):
-            return
-        entries = (Entry * max(1, len(asks.entries)))(*asks.entries)
-        block = ctypes.create_string_buffer(known.constants, max(8, len(known.constants)))
-        read = [] if known.helds is None else known.helds.entries
-        helds = (Held * max(1, len(read)))(*read)
-        exchange = known.exchange
-        site = Site(
-            None,
-            id(known.kernel),
-            None if known.names is None else id(known.names),
-            known.count,
-            len(asks.entries),
-            ctypes.addressof(entries),
-            slots,
-            ctypes.addressof(block),
-            *known.handles,
-            known.shared,
-            0,
-            (ctypes.c_int64 * 6)(*known.dims),
-            known.function.max_threads_per_block,
-            known.apart,
-            exchange.stream_of or None if exchange is not None else None,
-            0 if exchange is None else exchange.device,
-            None if known.config is None else int(known.config.getPtr()),
-            ctypes.addressof(helds),
-            len(read),
-        )
-        site.keep = entries, block, helds  # a member of the Python object, not of the struct
-        self._sites.append((site, known))
-        self._link()
+        if len(known.launch.arguments) <= MOST_SLOTS * WORD and self._make_room(known):
+            self._sites.append((known.site(), known))
+            self._link()
 
     def _make_room(self, known: Known) -> bool:
         """Whether there is to be one more site, where need be in place of one without launches."""
         kernel = known.kernel
         alike = [one for one in self._sites if one[1].kernel is kernel]
         asked = [one for one in alike if one[1].asks_as(known)]
-        if any(other.reads_as(known) for _, other in asked):
+        if any(other.helds.form == known.helds.form for _, other in asked):
             return False  # this launch took the way through Python for another reason
         gone = asked[:-_OLDER]  # of code that read other values, which may have changed for good
         if not gone and len(alike) >= _SITES:
@@ -199,35 +183,35 @@ class Launcher:
             gone = [one for one in self._sites if not one[0].used]
             self._missed.clear()
         if gone:
-            left = set(map(id, gone))
-            self._retire(lambda one: id(one) in left)
+            left = {id(known) for _, known in gone}
+            self._retire(lambda known: id(known) in left)
         return True
 
-    def _retire(self, which: Callable[[tuple[Site, Known]], bool]) -> None:
-        """Take sites from the list; calls under way may still look at them."""
+    def _retire(self, which: Callable[[Known], bool], *, counts: bool = True) -> None:
+        """Take sites from the list, which calls under way may still look at; whether their launches count."""
         sites, self._sites = self._sites, []
-        for one in sites:
-            gone = which(one)
-            (self._gone if gone else self._sites).append(one)
-            if gone and one[0].used:
-                self._used.append(one[1])
+        for site, known in sites:
+            gone = which(known)
+            (self._gone if gone else self._sites).append((site, known))
+            if gone and site.used and counts:
+                self._used.append(known)
 
     def take_used(self, stream: int) -> list[KernelInfo]:
         """What was launched on a stream since the last call."""
-        if not self._table.inside:
+        if not self.table.inside:
             self._gone.clear()
-        used = [known.function.kernel for known in self._used if known.handles[1] == stream]
+        sites = [(site, known) for site, known in self._sites if site.used and known.handles[1] == stream]
+        taken = [known for known in self._used if known.handles[1] == stream]
         self._used = [known for known in self._used if known.handles[1] != stream]
-        for site, known in self._sites:
-            if site.used and known.handles[1] == stream:
-                site.used = 0
-                used.append(known.function.kernel)
-        return used
+        for site, _ in sites:
+            site.used = 0
+        return [known.launch.function.kernel for known in (*taken, *(known for _, known in sites))]
 
     def used_streams(self) -> set[int]:
         """The streams on which there were launches that ``take_used`` has not taken."""
-        used = [known for site, known in self._sites if site.used]
-        return {known.handles[1] for known in (*self._used, *used)}
+        return {
+            known.handles[1] for known in (*self._used, *(known for site, known in self._sites if site.used))
+        }
 
     def pause(self) -> None:
         """Until ``resume`` all launches go to Python."""
@@ -241,29 +225,26 @@ class Launcher:
 
     def forget(self, stream: int) -> None:
         """From now on all launches on a stream go to Python; those of its own stand for all."""
-        sites, self._sites = self._sites, []
-        for site, known in sites:
-            gone = stream in (self._home, known.handles[1])
-            (self._gone if gone else self._sites).append((site, known))
+        self._retire(lambda known: stream in (self._home, known.handles[1]), counts=False)
         self._link()
 
-    def drop(self, of: Callable[[Known], bool]) -> None:
+    def drop(self, of: Callable[[Launch], bool]) -> None:
         """Forget the launches of which ``of`` says so."""
-        self._retire(lambda one: of(one[1]))
+        self._retire(lambda known: of(known.launch))
         self._link()
-        if not self._table.inside:
+        if not self.table.inside:
             self._gone.clear()
 
     def _link(self) -> None:
         """Chain the sites; the stub looks at them while it holds the interpreter's lock, as this does."""
-        self._table.changes += 1
-        for bucket in range(BUCKETS):
-            self._table.buckets[bucket] = None
+        self.table.changes += 1
+        buckets = self.table.buckets
+        buckets[:] = [0] * BUCKETS
         # what was compiled for distinct buffers is found first; the other takes what it leaves
         for site, known in () if self._paused else sorted(self._sites, key=lambda one: one[1].apart):
             bucket = id(known.kernel) >> 4 & BUCKETS - 1
-            site.next = self._table.buckets[bucket]
-            self._table.buckets[bucket] = ctypes.addressof(site)
+            site.next = buckets[bucket]
+            buckets[bucket] = ctypes.addressof(site)
 
 
 _launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()
