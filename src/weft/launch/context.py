@@ -35,7 +35,7 @@ from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
 from weft.launch.arguments import Taken, check_writes, examine, is_current, take
-from weft.launch.extents import Extents, Placement
+from weft.launch.extents import Placement, Placements
 from weft.launch.ranges import describe_over
 from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
@@ -183,7 +183,7 @@ class DeviceContext(BaseContext):
     def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
         super().__init__(device_id, api=api)
         self._loaded: Variants[_Loaded] = Variants()
-        self._extents = Extents(self.info)
+        self._extents = Placements(self.info)
         self._launches = 0
         self._guests: dict[int, Stream] = {}
         """The streams of other libraries' arrays that launches went to, by their handles."""

@@ -22,7 +22,7 @@ _ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared":
 """The argument that a refusal of the device is about, by the first word of its code."""
 
 
-class Extents:
+class Placements:
     """What launches on one device may say of their grids and blocks."""
 
     def __init__(self, info: DeviceInfo) -> None:

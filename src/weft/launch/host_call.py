@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from weft.launch.context import DeviceContext
     from weft.runtime.driver import Function
 
-_SLOT = 8
+_WORD = 8
 
 
-class _Place:
+class _Slot:
     """Where one leaf lies in the memory of a call."""
 
     __slots__ = ("leaf", "offset", "size")
@@ -55,18 +55,18 @@ class _Place:
     def __init__(self, leaf: Leaf, offset: int) -> None:
         self.leaf = leaf
         self.offset = offset
-        self.size = _SLOT if leaf.pointer else leaf.dtype.itemsize * leaf.type.lanes
+        self.size = _WORD if leaf.pointer else leaf.dtype.itemsize * leaf.type.lanes
 
     @property
     def end(self) -> int:
         """The next free slot."""
-        return self.offset + -(-self.size // _SLOT) * _SLOT
+        return self.offset + -(-self.size // _WORD) * _WORD
 
 
-def _places(leaves: Sequence[Leaf], start: int = 0) -> list[_Place]:
-    out: list[_Place] = []
+def _slots(leaves: Sequence[Leaf], start: int = 0) -> list[_Slot]:
+    out: list[_Slot] = []
     for leaf in leaves:
-        out.append(_Place(leaf, start))
+        out.append(_Slot(leaf, start))
         start = out[-1].end
     return out
 
@@ -77,9 +77,9 @@ class _Call:
     def __init__(self, func: Func[..., Any], specs: Mapping[str, Spec]) -> None:
         self.func = func
         self.specs = specs
-        self.arguments = _places([leaf for spec in specs.values() for leaf in spec.leaves()])
+        self.arguments = _slots([leaf for spec in specs.values() for leaf in spec.leaves()])
         self.result: Spec = StaticSpec(None)
-        self.results: list[_Place] = []
+        self.results: list[_Slot] = []
         self.function: Function | None = None
 
     @property
@@ -100,18 +100,18 @@ class _Call:
         call = current().elaborator.call
         result: Any = call(Func[..., Any](self.func.definition, {}), (), values, DType.float64)
         self.result = spec_of(result)
-        self.results = _places(self.result.leaves(), self.arguments[-1].end if self.arguments else 0)
+        self.results = _slots(self.result.leaves(), self.arguments[-1].end if self.arguments else 0)
         for place, value in zip(self.results, leaves_of(result), strict=True):
             leaf = place.leaf
             if not leaf.pointer:
                 number = number_class(leaf.dtype, leaf.type.lanes).of(value)
                 (memory + place.offset).bitcast(leaf.dtype).store(0, number)
 
-    def _load(self, memory: Pointer[UInt8], place: _Place) -> Any:
+    def _load(self, memory: Pointer[UInt8], place: _Slot) -> Any:
         leaf = place.leaf
         at = memory + place.offset
         if leaf.pointer:
-            attrs = {"alignment": _SLOT, "invariant": False, "volatile": False}
+            attrs = {"alignment": _WORD, "invariant": False, "volatile": False}
             return current().value("llvm.load", (at.value,), leaf.type, attrs)
         return at.bitcast(leaf.dtype).load(0, width=leaf.type.lanes).value
 
@@ -138,7 +138,7 @@ class _Call:
                 items = value if lanes > 1 else (value,)
                 data = b"".join([pack(leaf.dtype, wrap(leaf.dtype, item)) for item in items])
             block[place.offset : place.offset + len(data)] = data
-        return (ctypes.c_char * max(len(block), _SLOT)).from_buffer_copy(bytes(block) or bytes(_SLOT))
+        return (ctypes.c_char * max(len(block), _WORD)).from_buffer_copy(bytes(block) or bytes(_WORD))
 
     def unpack(self, memory: ctypes.Array[ctypes.c_char]) -> Any:
         """The result from the memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.diagnostics import Diagnostic, Label, Location
+from weft.diagnostics import Diagnostic
 from weft.runtime.dim import EMPTY_HINT, Dim, empty
 from weft.runtime.driver import DeviceInfo
 
@@ -17,7 +17,6 @@ def check_launch(
     *,
     shared_bytes: int = 0,
     kernel_threads: int | None = None,
-    location: Location | None = None,
 ) -> list[Diagnostic]:
     """All that is wrong with a launch; an empty list where nothing is.
 
@@ -28,7 +27,6 @@ def check_launch(
         shared_bytes: Shared memory of a block, declared and dynamic.
         kernel_threads: Threads that a block of this kernel may have, where its registers allow
             fewer than the device does.
-        location: The place that the diagnostics point at.
 
     Example:
         >>> from weft.runtime.driver import DeviceInfo
@@ -38,10 +36,9 @@ def check_launch(
         'block_dim=(1025, 1, 1) has 1025 threads; NVIDIA H200 allows 1024 per block'
     """
     found: list[Diagnostic] = []
-    labels = () if location is None else (Label(location),)
 
     def report(code: str, message: str, *hints: str) -> None:
-        found.append(Diagnostic(code, message, labels, (), hints))
+        found.append(Diagnostic(code, message, hints=hints))
 
     for name, dim in (("grid_dim", grid), ("block_dim", block)):
         if min(dim) < 1:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir import folds, rules
@@ -63,17 +64,27 @@ def _declare(
     SPECS[name] = OpSpec(name, *parts, verify, *flags, sync, fold)
 
 
+_pure = partial(_declare, pure=True)
+_atomic = partial(_declare, types=rules.exchanges, writes=True, sync=rules.atomic_sync)
+_foreign = partial(_declare, lets_go=True, sync=rules.declared_sync)
+"""What only the library knows: it declares the effects (``weft.lang.intrinsics``)."""
+
 # Numbers.
-_declare("arith.constant", "", "data", "value:number", pure=True, verify=rules.constant_fits)
-for _n in "addi subi muli divsi divui remsi remui andi ori xori shli shrsi shrui".split():
-    _declare(f"arith.{_n}", "lhs:int rhs:lhs", "lhs", pure=True)
-for _n in "addf subf mulf divf remf".split():
-    _declare(f"arith.{_n}", "lhs:float rhs:lhs", "lhs", "fastmath?:#arith.fastmath<none|contract>", pure=True)
-_declare("arith.negf", "operand:float", "operand", pure=True)
+_pure("arith.constant", "", "data", "value:number", verify=rules.constant_fits)
+BINARY: dict[str, str] = {}
+"""What LLVM calls an operation on two numbers."""
+_ints = "addi subi muli divsi divui remsi remui andi ori xori shli shrsi shrui".split()
+for _n, _llvm in zip(_ints, "add sub mul sdiv udiv srem urem and or xor shl ashr lshr".split(), strict=True):
+    BINARY[f"arith.{_n}"] = _llvm
+    _pure(f"arith.{_n}", "lhs:int rhs:lhs", "lhs")
+for _n in "add sub mul div rem".split():
+    BINARY[f"arith.{_n}f"] = f"f{_n}"
+    _pure(f"arith.{_n}f", "lhs:float rhs:lhs", "lhs", "fastmath?:#arith.fastmath<none|contract>")
+_pure("arith.negf", "operand:float", "operand")
 _int, _float = f"predicate:{_INT_PREDICATES}", f"predicate:{_FLOAT_PREDICATES}"
-_declare("arith.cmpi", "lhs:int rhs:lhs", "mask", _int, types=rules.compares, pure=True)
-_declare("arith.cmpf", "lhs:float rhs:lhs", "mask", _float, types=rules.compares, pure=True)
-_declare("arith.select", "condition:mask true:any false:true", "true", types=rules.selects, pure=True)
+_pure("arith.cmpi", "lhs:int rhs:lhs", "mask", _int, types=rules.compares)
+_pure("arith.cmpf", "lhs:float rhs:lhs", "mask", _float, types=rules.compares)
+_pure("arith.select", "condition:mask true:any false:true", "true", types=rules.selects)
 CASTS: dict[str, str] = {}
 """What LLVM calls a conversion."""
 for _n, _llvm, _from, _to, _rule in (
@@ -87,9 +98,9 @@ for _n, _llvm, _from, _to, _rule in (
     ("bitcast", "bitcast", "data", "data", rules.reinterprets),
 ):
     CASTS[f"arith.{_n}"] = _llvm
-    _declare(f"arith.{_n}", f"in:{_from}", _to, types=_rule, pure=True)
+    _pure(f"arith.{_n}", f"in:{_from}", _to, types=_rule)
 for _n in ("llvm.intr.fptosi.sat", "llvm.intr.fptoui.sat"):  # arith's leaves open what does not fit
-    _declare(_n, "in:float", "int", types=rules.converts, pure=True)
+    _pure(_n, "in:float", "int", types=rules.converts)
 
 # Functions of floats; of the two zeros -0 is the less.
 _one, _two, _three = "operand:float", "lhs:float rhs:lhs", "a:float b:a c:a"
@@ -108,102 +119,41 @@ for _n, _llvm, _given, _fold in (
     ("math.fma", "fma", _three, folds.fma),
 ):
     FUNCTIONS[_n] = _llvm
-    _declare(_n, _given, _given.partition(":")[0], pure=True, fold=_fold)
+    _pure(_n, _given, _given.partition(":")[0], fold=_fold)
 
 # Lanes.
-_declare("vector.splat", "input:data", "vec", types=rules.splats, pure=True)
-_declare("vector.extractelement", "vector:vec position:index", "data", types=rules.extracts, pure=True)
-_declare(
-    "vector.insertelement", "source:data dest:vec position:index", "dest", types=rules.inserts, pure=True
-)
-_declare(
-    "vector.shuffle",
-    "v1:vec v2:v1",
-    "vec",
-    "mask:ints",
-    types=rules.shuffles,
-    verify=rules.mask_in_range,
-    pure=True,
-)
+_pure("vector.splat", "input:data", "vec", types=rules.splats)
+_pure("vector.extractelement", "vector:vec position:index", "data", types=rules.extracts)
+_pure("vector.insertelement", "source:data dest:vec position:index", "dest", types=rules.inserts)
+_pure("vector.shuffle", "v1:vec v2:v1", "vec", "mask:ints", types=rules.shuffles, verify=rules.mask_in_range)
 
 # Memory. ``llvm.alloca`` has the function's life: of one thread, or of ``count`` elements for each of many.
 _place = "elem_type:type count:count alignment:power"
 _order = f"ordering:{_ORDERINGS} syncscope:str"
 _maybe = f"ordering?:{_ORDERINGS} syncscope?:str"
-_declare("llvm.getelementptr", "base:ptr index:index", "base", "elem_type:type", pure=True)
-_declare("llvm.addrspacecast", "arg:ptr", "ptr", pure=True)
-_declare("llvm.mlir.addressof", "", "ptr", "global_name:symbol", pure=True)
-_declare("llvm.inttoptr", "arg:i64", "ptr", pure=True)
-_declare("llvm.ptrtoint", "arg:ptr", "i64", pure=True, lets_go=True)
-_declare(
-    "llvm.load",
-    "addr:ptr",
-    "any",
-    f"alignment:power invariant:bool volatile:bool {_maybe}",
-    verify=rules.load_orders,
-    derives=False,
-    sync=rules.access_sync,
-)
-_declare(
-    "llvm.store",
-    "addr:ptr value:any",
-    "",
-    f"alignment:power volatile:bool {_maybe}",
-    verify=rules.store_orders,
-    writes=True,
-    sync=rules.access_sync,
-)
+_pure("llvm.getelementptr", "base:ptr index:index", "base", "elem_type:type")
+_pure("llvm.addrspacecast", "arg:ptr", "ptr")
+_pure("llvm.mlir.addressof", "", "ptr", "global_name:symbol")
+_pure("llvm.inttoptr", "arg:i64", "ptr")
+_pure("llvm.ptrtoint", "arg:ptr", "i64", lets_go=True)
+CASTS["llvm.inttoptr"], CASTS["llvm.ptrtoint"] = "inttoptr", "ptrtoint"
+_access = partial(_declare, sync=rules.access_sync)
+_loaded, _stored = (f"alignment:power {more}volatile:bool {_maybe}" for more in ("invariant:bool ", ""))
+_access("llvm.load", "addr:ptr", "any", _loaded, verify=rules.load_orders, derives=False)
+_access("llvm.store", "addr:ptr value:any", "", _stored, verify=rules.store_orders, writes=True)
 _declare("llvm.alloca", "*count", "ptr", _place, types=rules.one_count)
-_declare(
-    "llvm.atomicrmw",
-    "ptr:ptr val:data",
-    "val",
-    f"bin_op:{_UPDATES} {_order}",
-    types=rules.exchanges,
-    writes=True,
-    sync=rules.atomic_sync,
-)
-_declare(
-    "llvm.cmpxchg",
-    "ptr:ptr cmp:data val:cmp",
-    "cmp i1",
-    _order,
-    types=rules.exchanges,
-    writes=True,
-    sync=rules.atomic_sync,
-)
+_atomic("llvm.atomicrmw", "ptr:ptr val:data", "val", f"bin_op:{_UPDATES} {_order}")
+_atomic("llvm.cmpxchg", "ptr:ptr cmp:data val:cmp", "cmp i1", _order)
 _declare("llvm.fence", "", "", _order, verify=rules.fence_orders, sync=rules.atomic_sync)
 
-# What only the library knows: it declares the effects (``weft.lang.intrinsics``).
-_declare(
-    "llvm.call_intrinsic",
-    "*args",
-    "*",
-    f"intrin:name effects:{_EFFECTS}",
-    lets_go=True,
-    sync=rules.declared_sync,
-)
-_declare(
-    "llvm.inline_asm",
-    "*args",
-    "*",
-    f"asm_string:str constraints:str effects:{_EFFECTS}",
-    lets_go=True,
-    sync=rules.declared_sync,
-)
+_foreign("llvm.call_intrinsic", "*args", "*", f"intrin:name effects:{_EFFECTS}")
+_foreign("llvm.inline_asm", "*args", "*", f"asm_string:str constraints:str effects:{_EFFECTS}")
 _declare("func.call", "*args", "*", "callee:symbol")
 
 # Functions of C: one of the process by its name, or the one that the first operand points to; and one of the
 # module as C calls it.
-_declare(
-    "llvm.call",
-    "*args",
-    "*",
-    f"callee?:symbol effects:{_EFFECTS}",
-    lets_go=True,
-    sync=rules.declared_sync,
-)
-_declare("func.constant", "", "ptr", "callee:symbol", pure=True)
+_foreign("llvm.call", "*args", "*", f"callee?:symbol effects:{_EFFECTS}")
+_pure("func.constant", "", "ptr", "callee:symbol")
 
 # Variables and control flow. ``weft.for`` is Python's range; its region's argument is the index.
 _declare("weft.slot", "", "ptr", "elem_type:type name:str")
@@ -237,6 +187,6 @@ _declare("weft.give_memory", "memory:ptr", writes=True)
 
 # Which thread this is, and all of a block meeting; extents of an over= launch.
 for _n in "thread_id block_id block_dim grid_dim over".split():
-    _declare(f"gpu.{_n}", "", "i64", _AXIS, pure=True)
+    _pure(f"gpu.{_n}", "", "i64", _AXIS)
 _declare("gpu.barrier", sync=rules.barrier_sync)
-_declare("gpu.dynamic_shared_memory", "", "ptr", pure=True)
+_pure("gpu.dynamic_shared_memory", "", "ptr")

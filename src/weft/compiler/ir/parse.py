@@ -143,9 +143,7 @@ class _Parser(Reader):
         if self.token.startswith("^"):
             self.next()
             if self.has("("):
-                while not self.has(")"):
-                    if made.args:
-                        self.take(",")
+                for _ in self.each(")"):
                     name = self.next()
                     self.take(":")
                     made.args.append(self.define(name, Value(self.type(), made)))
@@ -181,11 +179,7 @@ class _Parser(Reader):
             self.fail("an operation is wanted, not")
         self.next()
         self.take("(")
-        operands: list[Value] = []
-        while not self.has(")"):
-            if operands:
-                self.take(",")
-            operands.append(self.used())
+        operands = [self.used() for _ in self.each(")")]
         attrs, regions = self.properties(), list[Region]()
         if self.has("("):
             regions.append(self.region())

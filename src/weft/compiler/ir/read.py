@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NoReturn
 
 from weft.abi.formats import from_bits
@@ -68,6 +69,15 @@ class Reader:
         """Whether this token comes, and past it if so."""
         return self.token == token and bool(self.next())
 
+    def each(self, end: str) -> Iterator[None]:
+        """Once for each of what stands up to ``end``, with commas between."""
+        first = True
+        while not self.has(end):
+            if not first:
+                self.take(",")
+            first = False
+            yield
+
     def text_of(self, head: str = '"') -> str:
         """A string, or what follows the head."""
         if not self.token.startswith(head):
@@ -94,12 +104,7 @@ class Reader:
         """Types in parentheses, or one without."""
         if not self.has("("):
             return (self.type(),)
-        found: list[Type] = []
-        while not self.has(")"):
-            if found:
-                self.take(",")
-            found.append(self.type())
-        return tuple(found)
+        return tuple([self.type() for _ in self.each(")")])
 
     def signature(self) -> tuple[tuple[Type, ...], tuple[Type, ...]]:
         """Types of operands, and of results."""
@@ -109,14 +114,9 @@ class Reader:
 
     def attributes(self) -> dict[str, Attribute]:
         """Those in braces; a name alone is true."""
-        found: dict[str, Attribute] = {}
         self.take("{")
-        while not self.has("}"):
-            if found:
-                self.take(",")
-            name = self.text_of()
-            found[name] = self.attribute() if self.has("=") else True
-        return found
+        named = [(self.text_of(), self.attribute() if self.has("=") else True) for _ in self.each("}")]
+        return dict(named)
 
     def attribute(self) -> Attribute:
         """One value."""
@@ -145,12 +145,11 @@ class Reader:
 
     def array(self) -> tuple[int, ...]:
         """What follows ``array``."""
-        found: list[int] = []
         self.take("<", "i64")
-        while not self.has(">"):
-            self.take("," if found else ":")
-            found.append(self.int())
-        return tuple(found)
+        if self.has(">"):
+            return ()
+        self.take(":")
+        return tuple([self.int() for _ in self.each(">")])
 
     def number(self, token: str) -> bool | int | float:
         """What the token is as a number of the type that follows."""

@@ -15,14 +15,8 @@ LOWER: LoweringTable = {
 }
 
 
-def lower_module(
-    module: Module,
-    target: Target,
-    support: Support,
-    *,
-    debug: bool = True,
-) -> str:
-    """The LLVM IR of a verified module, whose prints and assertions have these numbers."""
-    lw = Lowering(LOWER, module, target, debug=debug)
+def lower_module(module: Module, target: Target, support: Support) -> str:
+    """The LLVM IR of a verified module."""
+    lw = Lowering(LOWER, module, target, debug=True)
     lw.support = support
     return lw.run()

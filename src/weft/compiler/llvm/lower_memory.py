@@ -83,14 +83,6 @@ def _address_of(lw: Lowering, op: Op) -> None:
     lw.names[op.result] = f"@{global_symbol(str(op.attrs['global_name']))}"
 
 
-def _int_to_pointer(lw: Lowering, op: Op) -> None:
-    lw.set(op, f"inttoptr {lw.typed(op.operands[0])} to {lw.type(op.result.type)}")
-
-
-def _pointer_to_int(lw: Lowering, op: Op) -> None:
-    lw.set(op, f"ptrtoint {lw.typed(op.operands[0])} to i64")
-
-
 def _scope(op: Op) -> str:
     return scope_text(str(op.attrs["syncscope"]))
 
@@ -150,8 +142,6 @@ LOWER: LoweringTable = {
     "llvm.store": _store,
     "llvm.addrspacecast": _space_cast,
     "llvm.mlir.addressof": _address_of,
-    "llvm.inttoptr": _int_to_pointer,
-    "llvm.ptrtoint": _pointer_to_int,
     "llvm.atomicrmw": _atomicrmw,
     "llvm.cmpxchg": _cmpxchg,
     "llvm.fence": _fence,

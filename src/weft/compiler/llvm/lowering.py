@@ -5,34 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
-from weft.compiler.ir.ops import CASTS, FUNCTIONS
+from weft.compiler.ir.ops import BINARY, CASTS, FUNCTIONS
 from weft.compiler.ir.types import BF16, F32, PointerType, Type, vector
 from weft.compiler.llvm.constants import string_text
 from weft.compiler.llvm.debug import DebugInfo
 from weft.compiler.llvm.symbols import function_symbol, global_symbol, kernel_symbol
 from weft.targets import Target
-
-_BINARY = {
-    "arith.addi": "add",
-    "arith.subi": "sub",
-    "arith.muli": "mul",
-    "arith.divsi": "sdiv",
-    "arith.divui": "udiv",
-    "arith.remsi": "srem",
-    "arith.remui": "urem",
-    "arith.andi": "and",
-    "arith.ori": "or",
-    "arith.xori": "xor",
-    "arith.shli": "shl",
-    "arith.shrsi": "ashr",
-    "arith.shrui": "lshr",
-    "arith.addf": "fadd",
-    "arith.subf": "fsub",
-    "arith.mulf": "fmul",
-    "arith.divf": "fdiv",
-    "arith.remf": "frem",
-}
-
 
 _WIDENED = frozenset({f"arith.{n}" for n in ("addf", "subf", "mulf", "divf", "truncf")})
 """Operations on bfloat16 that a CPU does in single precision."""
@@ -293,7 +271,7 @@ class Lowering:
             if debug is not None:
                 self.dbg = debug.location(op.loc)
             name = op.spec.name
-            binary = _BINARY.get(name)
+            binary = BINARY.get(name)
             if widens and name in _WIDENED and op.result.type.scalar is BF16:
                 self.widened(op, binary)
                 continue

@@ -9,6 +9,7 @@ Source: CuTe's layout concepts (NVIDIA CUTLASS, ``media/docs/cpp/cute/01_layout.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from numbers import Integral, Number
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -134,26 +135,22 @@ def congruent(a: IntTuple, b: IntTuple) -> bool:
     return not is_tuple(b)
 
 
-def prefix_product(shape: IntTuple, init: Scalar = 1) -> IntTuple:
+def prefix_product(shape: IntTuple) -> IntTuple:
     """Strides of the compact layout in which the leftmost leaf runs fastest (column-major).
 
     >>> prefix_product((2, (3, 4)))
     (1, (2, 6))
     """
-    strides: list[Scalar] = []
-    for extent in flatten(shape):
-        strides.append(init)
-        init = mul(init, extent)
-    return unflatten(strides, shape)
+    return unflatten(itertools.accumulate(flatten(shape), mul, initial=1), shape)
 
 
-def suffix_product(shape: IntTuple, init: Scalar = 1) -> IntTuple:
+def suffix_product(shape: IntTuple) -> IntTuple:
     """Strides of the compact layout in which the rightmost leaf runs fastest (row-major).
 
     >>> suffix_product((2, (3, 4)))
     (12, (4, 1))
     """
-    strides = flatten(prefix_product(flatten(shape)[::-1], init))
+    strides = flatten(prefix_product(flatten(shape)[::-1]))
     return unflatten(reversed(strides), shape)
 
 
