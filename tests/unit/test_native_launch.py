@@ -517,3 +517,16 @@ def test_code_for_distinct_buffers_comes_first(fake: Fake) -> None:
     for pair in ((one, two), (one, one), (two, one)):
         fake.enqueue(kernel, *pair)
     assert [call[4] for call in fake.calls] == [6, 8, 6]
+
+
+def test_addresses_of_buffers_that_are_gone(fake: Fake) -> None:
+    """Another number may come to lie where that of a buffer lay that was launched with."""
+    buffer = DeviceContext(api="cpu").enqueue_create_buffer(DType.float32, 4096)
+    kernel, asks, part = object(), Asks(), buffer[1:]
+    asks.buffer(part, 0)
+    fake.learn(kernel, None, 2, asks, addresses=[part.address])
+    del part
+    for n in range(2, 2000):
+        part = buffer[n:]
+        fake.enqueue(kernel, part)
+        assert fake.calls.pop()[5] == part.address

@@ -118,9 +118,8 @@ class Asks:
 
         Closed buffers have none, and those whose every use is noted.
         """
-        self.keep.append(value.key)
-        address = getattr(value, "_address")  # noqa: B009  (the very object)
-        means = id(value.key)
+        address, means = getattr(value, "_address"), id(value.key)  # noqa: B009  (the very object)
+        self.keep += address, value.key
         self._end(Ask.BUFFER, type(value), None, means, id(address), alignment - 1, slot, means)
         return value.key is not None
 
