@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DType", "DTypeLike", "HasDType", "as_dtype", "dtype_hint"]
 
-Kind = Literal["bool", "int", "uint", "float", "bfloat", "element"]
+Kind = Literal["bool", "int", "uint", "float", "bfloat", "float8", "element"]
 """What a format is; ``element``: no number, but what else memory holds (``weft.lang.elements``)."""
 
-_DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+_DIGITS = {"float8_e4m3fn": 4, "float8_e5m2": 3, "float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Binary digits of a float."""
 
 
@@ -49,6 +49,8 @@ class DType:
     uint16: ClassVar[DType]
     uint32: ClassVar[DType]
     uint64: ClassVar[DType]
+    float8_e4m3fn: ClassVar[DType]
+    float8_e5m2: ClassVar[DType]
     float16: ClassVar[DType]
     bfloat16: ClassVar[DType]
     float32: ClassVar[DType]
@@ -65,15 +67,20 @@ class DType:
         return self.itemsize
 
     @property
-    def numpy(self) -> np.dtype[Any]:
-        """NumPy's type of such elements; NumPy has no bfloat16, whose bits are uint16.
+    def in_numpy(self) -> bool:
+        """Whether NumPy has the format itself."""
+        return self.kind not in ("bfloat", "float8")
 
-        >>> DType.float16.numpy, DType.bfloat16.numpy
-        (dtype('float16'), dtype('uint16'))
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """NumPy's type of such elements; of a format that it has not, the bits.
+
+        >>> DType.float16.numpy, DType.bfloat16.numpy, DType.float8_e5m2.numpy
+        (dtype('float16'), dtype('uint16'), dtype('uint8'))
         """
         import numpy as np
 
-        return np.dtype("uint16" if self.kind == "bfloat" else self.name)
+        return np.dtype(self.name if self.in_numpy else f"uint{self.bits}")
 
     @property
     def is_number(self) -> bool:
@@ -86,8 +93,8 @@ class DType:
 
     @property
     def is_float(self) -> bool:
-        """Whether the format is a floating-point one (bfloat16 included)."""
-        return self.kind in ("float", "bfloat")
+        """Whether the format is a floating-point one (bfloat16 and those of 8 bits included)."""
+        return self.kind in ("float", "bfloat", "float8")
 
     @property
     def is_signed(self) -> bool:
@@ -148,6 +155,8 @@ _FORMATS: tuple[tuple[str, Kind, int], ...] = (
     ("bool", "bool", 1),
     *((f"int{n}", "int", n) for n in (8, 16, 32, 64)),
     *((f"uint{n}", "uint", n) for n in (8, 16, 32, 64)),
+    ("float8_e4m3fn", "float8", 8),
+    ("float8_e5m2", "float8", 8),
     ("float16", "float", 16),
     ("bfloat16", "bfloat", 16),
     ("float32", "float", 32),

@@ -102,7 +102,14 @@ def _read(array: Any) -> ForeignArray:
 
 # -- operations of PyTorch ----------------------------------------------------------------------------
 Choice = str | Callable[..., Any]
-_SCHEMA = {"bool": "bool", "int": "SymInt", "uint": "SymInt", "float": "float", "bfloat": "float"}
+_SCHEMA = {
+    "bool": "bool",
+    "int": "SymInt",
+    "uint": "SymInt",
+    "float": "float",
+    "bfloat": "float",
+    "float8": "float",
+}
 
 
 def torch_op(

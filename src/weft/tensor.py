@@ -317,7 +317,8 @@ class Tensor(Generic[T]):
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as an array, once all work on them has ended.
 
-        On the CPU it is the same memory, elsewhere a copy. NumPy has no bfloat16; its bits come as uint16.
+        On the CPU it is the same memory, elsewhere a copy. Of a format that NumPy has not, such as
+        bfloat16, the bits come.
         """
         storage = self.storage
         if isinstance(storage, _HostStorage):
@@ -371,7 +372,7 @@ class Tensor(Generic[T]):
         if (
             self.device.context.info.dlpack != dlpack.CUDA
             or not isinstance(storage, _DeviceStorage)
-            or self.dtype.kind in ("bfloat", "element")
+            or not (self.dtype.in_numpy and self.dtype.is_number)
         ):
             raise AttributeError(
                 "only a Tensor of a GPU, of numbers that NumPy has, has __cuda_array_interface__"
@@ -409,8 +410,10 @@ class Tensor(Generic[T]):
                 f"{what} needs them on the CPU; this tensor is on {self.device.name}",
                 "take tensor.to(cpu()) first",
             )
-        if self.dtype.kind == "bfloat":
-            raise LaunchError.here("device-element", "NumPy has no bfloat16", "tensor.numpy() holds the bits")
+        if not self.dtype.in_numpy:
+            raise LaunchError.here(
+                "device-element", f"NumPy has no {self.dtype}", "tensor.numpy() holds the bits"
+            )
         return self.numpy()
 
 

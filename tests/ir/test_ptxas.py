@@ -23,6 +23,8 @@ from weft import (
     BFloat16,
     Bool,
     Comptime,
+    Float8_e4m3fn,
+    Float8_e5m2,
     Float16,
     Float32,
     Float64,
@@ -102,6 +104,15 @@ def simd_loads(x: Pointer[Float32], halves: Pointer[Float16], out: Pointer[Float
         x.store(4 * i, (four > 0.0).select(four, both), mask=iota(Int, 4, i) < n)
         out.scatter(iota(Int, 4, i), x.gather(iota(Int, 4, n, step=i), mask=four > 1.0).reversed())
         out[i] = both.reduce_add() + four.reduce_max() + eight[i % 8]
+
+
+@kernel
+def bytes_of_floats(x: Pointer[Float8_e4m3fn], y: Pointer[Float8_e5m2], out: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        four = x.load(4 * i, width=4, alignment=4).cast(Float32) * out.load(4 * i, width=4)
+        y.store(4 * i, four.saturating_cast(Float8_e5m2), alignment=4)
+        x[i] = Float8_e4m3fn(Float64(out[i]) + Float16(y[i]))
 
 
 @kernel
@@ -326,7 +337,16 @@ def own_cases() -> Iterator[Case]:
         "blend-dynamic-over", blend, {n: v.dynamic() for n, v in three.items()}, describe_over(2, (4, 1))
     )
     yield Case("vectorized", vectorized, {"a": square, "out": square})
-    for plain in (reverse, simd_loads, private, talkative, orderings, vector_arguments, turned):
+    for plain in (
+        reverse,
+        simd_loads,
+        private,
+        talkative,
+        orderings,
+        vector_arguments,
+        turned,
+        bytes_of_floats,
+    ):
         yield Case(plain.__name__, plain)
     for name in "exp log sin cos tanh erf pow atan2 sinh".split():
         for dtype in (Float32, Float64):

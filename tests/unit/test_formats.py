@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.support import exact
 
 from weft import BFloat16, Float16, Float32, Float64, Int, Pointer, UInt, func, kernel
-from weft.abi.formats import bfloat16_bits, bits_of, from_bits, rounded, wrap
+from weft.abi.formats import bits_of, from_bits, rounded, short_bits, wrap
 from weft.dtype import DType
 from weft.gpu.host import DeviceContext
 
@@ -114,9 +114,9 @@ def test_every_bfloat16_comes_back() -> None:
     every = np.arange(65536, dtype=np.uint16)
     numbers = (every.astype(np.uint32) << 16).view(np.float32)
     nan = np.isnan(numbers)
-    assert np.array_equal(bfloat16_bits(numbers)[~nan], every[~nan])
-    assert np.array_equal(bfloat16_bits(numbers[~nan].astype(np.float64)), every[~nan])
-    again = (bfloat16_bits(numbers).astype(np.uint32) << 16).view(np.float32)
+    assert np.array_equal(short_bits(DType.bfloat16, numbers)[~nan], every[~nan])
+    assert np.array_equal(short_bits(DType.bfloat16, numbers[~nan].astype(np.float64)), every[~nan])
+    again = (short_bits(DType.bfloat16, numbers).astype(np.uint32) << 16).view(np.float32)
     assert np.isnan(again[nan]).all()
     for bits in itertools.chain(range(0, 65536, 97), (1, 0x7F, 0x80, 0x8001, 0x7F7F, 0x7F80, 0xFF80)):
         number = float(from_bits(DType.bfloat16, bits))
@@ -131,7 +131,7 @@ def test_arrays_are_rounded_as_numbers_are() -> None:
     signed = [v - 2**63 for v in ints] + [v for v in INTS if -(2**63) <= v < 2**63]
     big = [v for v in INTS if v.bit_length() < 900]
     for values, kind in ((floats, np.float64), (ints, np.uint64), (signed, np.int64), (big, object)):
-        found = bfloat16_bits(np.array(values, kind))
+        found = short_bits(DType.bfloat16, np.array(values, kind))
         for value, bits in zip(values, found.tolist(), strict=True):
             wanted = exact.nearest("bfloat16", value if isinstance(value, float) else Fraction(value))
             assert same(float(from_bits(DType.bfloat16, bits)), wanted), value

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 _CODES = {"float16": "e", "float32": "f", "float64": "d"}
+SHORT = {"float8_e4m3fn": (3, 7), "float8_e5m2": (2, 15), "float16": (10, 15), "bfloat16": (7, 127)}
+"""Of short floats the digits of the mantissa, and the bias of the exponent."""
 
 
 def wrap(dtype: DType, value: bool | int | float) -> bool | int | float:
@@ -43,8 +45,8 @@ def wrap(dtype: DType, value: bool | int | float) -> bool | int | float:
     if dtype.bits == 64:
         return _double(value)
     number = value if isinstance(value, float) else _odd(value)
-    if dtype.kind == "bfloat":
-        return from_bits(dtype, _bfloat16_bits(number))
+    if not dtype.in_numpy:
+        return from_bits(dtype, _short_bits(dtype, number))
     code = "<" + _CODES[dtype.name]
     try:
         return struct.unpack(code, struct.pack(code, number))[0]
@@ -68,8 +70,8 @@ def bits_of(dtype: DType, value: bool | int | float) -> int:
     >>> hex(bits_of(DType.bfloat16, 1 + 2**-8 + 2**-30)), bits_of(DType.int8, -1)
     ('0x3f81', 255)
     """
-    if dtype.kind == "bfloat":
-        return _bfloat16_bits(value if isinstance(value, float) else _odd(value))
+    if not dtype.in_numpy:
+        return _short_bits(dtype, value if isinstance(value, float) else _odd(value))
     held = wrap(dtype, value)
     if dtype.is_float:
         return int.from_bytes(struct.pack("<" + _CODES[dtype.name], held), "little")
@@ -82,8 +84,8 @@ def from_bits(dtype: DType, bits: int) -> bool | int | float:
     >>> from_bits(DType.bfloat16, 0x3F81), from_bits(DType.int8, 255)
     (1.0078125, -1)
     """
-    if dtype.kind == "bfloat":
-        return struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+    if not dtype.in_numpy:
+        return _short(dtype, bits)
     if dtype.is_float:
         return struct.unpack("<" + _CODES[dtype.name], bits.to_bytes(dtype.itemsize, "little"))[0]
     return wrap(dtype, bits)
@@ -120,55 +122,84 @@ def unpack(dtype: DType, data: bytes) -> bool | int | float:
     return from_bits(dtype, int.from_bytes(data[: dtype.itemsize], "little"))
 
 
-def bfloat16_bits(values: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
-    """The bits of the bfloat16 nearest to each number of an array, ties to even."""
+def short_bits(dtype: DType, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The bits of the bfloat16 or float8 nearest to each number of an array, ties to even."""
     import numpy as np
 
+    word = np.uint8 if dtype.bits == 8 else np.uint16
     if values.dtype.kind == "O":  # ints that no integer of NumPy's holds
-        flat = [bits_of(DType.bfloat16, v) for v in values.reshape(-1).tolist()]
-        return np.array(flat, np.uint16).reshape(values.shape)
+        flat = [bits_of(dtype, v) for v in values.reshape(-1).tolist()]
+        return np.array(flat, word).reshape(values.shape)
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         tail = values & 0x7FF  # more digits than a double has: the last one says that there were others
         odd = (values - tail) | (tail != 0).astype(values.dtype) << 11
         values = np.where(abs(values // 2) >= 1 << 52, odd, values)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+    (digits, bias), beyond = SHORT[dtype.name], largest_bits(dtype) + 1
+    with np.errstate(invalid="ignore", over="ignore"):
         wide = values.astype(np.float64)
-        single = wide.astype(np.float32)
-        bits = np.ascontiguousarray(single).view(np.uint32).reshape(wide.shape)
-        inexact = single.astype(np.float64) != wide
-        away = abs(single.astype(np.float64)) > abs(wide)
-    narrow = _cut(bits, away.astype(np.uint32), inexact.astype(np.uint32))
-    return np.where(np.isnan(wide), bits >> 16 | 0x40, narrow).astype(np.uint16)
+        size = np.abs(wide)
+        exponent = np.maximum(np.where(size > 0, np.frexp(size)[1] - 1, 1 - bias), 1 - bias)
+        found = np.rint(np.ldexp(size, digits - exponent)) + np.ldexp(exponent + bias - 1.0, digits)
+        found = np.where(np.isnan(wide), beyond | 1 << digits - 1, np.fmin(found, beyond))
+    return found.astype(word) | np.signbit(wide).astype(word) << word(dtype.bits - 1)
 
 
-def from_bfloat16(bits: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """The numbers that some bits are as bfloat16."""
+def from_short_bits(dtype: DType, bits: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """The numbers that some bits are as bfloat16 or float8."""
     import numpy as np
 
+    if dtype.bits == 8:
+        return np.array([from_bits(dtype, n) for n in range(256)], np.float32)[bits]
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
-def _bfloat16_bits(number: float) -> int:
-    """The same of one number."""
-    try:
-        single = struct.pack("<f", number)
-    except OverflowError:
-        return 0xFF80 if number < 0 else 0x7F80
-    (nearest,) = struct.unpack("<f", single)
-    bits = int.from_bytes(single, "little")
-    if number != number:
-        return bits >> 16 | 0x40
-    return _cut(bits, abs(nearest) > abs(number), nearest != number)
+def largest_bits(dtype: DType) -> int:
+    """The bits of the largest finite number of a short float; the next are infinity's, or nan's.
 
-
-def _cut(bits: Any, away: Any, inexact: Any) -> Any:
-    """The upper half of the bits of a float32 that a number was rounded to: away from 0, or at all.
-
-    The float32 is taken toward 0, with a last digit that says whether there were others, lest the number
-    be rounded twice.
+    >>> from_bits(DType.float8_e4m3fn, largest_bits(DType.float8_e4m3fn))
+    448.0
     """
-    bits = (bits - away) | inexact
-    return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    digits, _ = SHORT[dtype.name]
+    top = (1 << dtype.bits - 1) - 1
+    return top - 1 if dtype.name.endswith("fn") else top - (1 << digits)
+
+
+def limits(dtype: DType) -> tuple[int | float, int | float]:
+    """The least and the greatest finite number that a format holds.
+
+    >>> limits(DType.int8), limits(DType.float8_e5m2)
+    ((-128, 127), (-57344.0, 57344.0))
+    """
+    if not dtype.is_float:
+        return dtype.least, dtype.greatest
+    known = {"float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+    most = known.get(dtype.name) or float(from_bits(dtype, largest_bits(dtype)))
+    return -most, most
+
+
+def _short_bits(dtype: DType, number: float) -> int:
+    """The bits of the nearest short float, ties to even."""
+    digits, bias = SHORT[dtype.name]
+    beyond, sign = largest_bits(dtype) + 1, (math.copysign(1.0, number) < 0) << dtype.bits - 1
+    if number != number:
+        return sign | beyond | 1 << digits - 1
+    if math.isinf(number):
+        return sign | beyond
+    exponent = max(math.frexp(number)[1] - 1, 1 - bias) if number else 1 - bias
+    found = round(math.ldexp(abs(number), digits - exponent)) + (exponent + bias - 1 << digits)
+    return sign | min(found, beyond)
+
+
+def _short(dtype: DType, bits: int) -> float:
+    """The number that some bits are as a short float."""
+    digits, bias = SHORT[dtype.name]
+    size, beyond = bits & (1 << dtype.bits - 1) - 1, largest_bits(dtype) + 1
+    exponent, mantissa = size >> digits, size & (1 << digits) - 1
+    if size >= beyond:
+        found = math.nan if size > beyond or dtype.name.endswith("fn") else math.inf
+    else:
+        found = math.ldexp(mantissa + (bool(exponent) << digits), max(exponent, 1) - bias - digits)
+    return math.copysign(found, -1.0 if bits >> dtype.bits - 1 else 1.0)
 
 
 def _double(exact: float | Fraction) -> float:

@@ -19,6 +19,7 @@ from weft.dtype import DType
 from weft.lang.atomics import atomic_rmw, atomic_store, compare_exchange
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import Func, func
+from weft.lang.narrow import narrowed
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import BFloat16, Float16, Float32, Float64, UInt16, UInt32, UInt64
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
@@ -67,35 +68,16 @@ def record(connection: Pointer[UInt64], what: UInt64, words: Any, *, failure: Co
     _words(connection, _BELL).store(0, 1, volatile=True)
 
 
-def _narrowed(x: Float64, digits: int, bias: int) -> UInt16:
-    """A float of 16 bits, of which ``digits`` are the mantissa's, rounded to nearest even.
-
-    That is done to the integer that holds the double. Below the normal range, adding 2**52 makes the
-    processor round to a multiple of the smallest number. nan stays nan.
-    """
-    bits = x.bitcast(UInt64)
-    size = bits & ((1 << 63) - 1)
-    shift, infinity = 52 - digits, (2 * bias + 1) << digits
-    half = (1 << (shift - 1)) - 1 + (size >> shift & 1)
-    normal = ((size + half) >> shift) - ((1023 - bias) << digits)
-    normal = (normal > infinity).select(infinity, normal)
-    a = size.bitcast(Float64)
-    tiny = (a * 2.0 ** (bias - 1 + digits) + 2.0**52).bitcast(UInt64) & 0xFFFF
-    found = (a < 2.0 ** (1 - bias)).select(tiny, normal)
-    found = (a != a).select(infinity | 1 << (digits - 1), found)
-    return UInt16(found | (bits >> 48 & 0x8000))
-
-
 @func
 def to_half(x: Any) -> Float16:
     """A Float32 or Float64 rounded."""
-    return _narrowed(Float64(x), 10, 15).bitcast(Float16)
+    return narrowed(Float64(x), DType.float16).bitcast(Float16)
 
 
 @func
 def to_bfloat(x: Any) -> BFloat16:
     """A Float32 or Float64 rounded."""
-    return _narrowed(Float64(x), 7, 127).bitcast(BFloat16)
+    return narrowed(Float64(x), DType.bfloat16).bitcast(BFloat16)
 
 
 @func

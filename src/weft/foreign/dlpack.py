@@ -18,18 +18,18 @@ CUDA: Final = 2
 CUDA_HOST: Final = 3
 CUDA_MANAGED: Final = 13
 _READ_ONLY = 1
-_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
+_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6, "float8_e4m3fn": 10, "float8_e5m2": 12}
 ELEMENTS: Final = tuple(
     as_dtype(name)
     for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
-    "float16 bfloat16 float32 float64".split()
+    "float8_e4m3fn float8_e5m2 float16 bfloat16 float32 float64".split()
 )
 """weft's element types."""
 
 
 def code_of(dtype: DType) -> tuple[int, int]:
     """DLPack's code and bits of an element type."""
-    return _CODES[dtype.kind], max(8, dtype.bits)
+    return _CODES[dtype.name if dtype.kind == "float8" else dtype.kind], max(8, dtype.bits)
 
 
 _BY_CODE = {code_of(dtype): dtype for dtype in ELEMENTS}
@@ -151,7 +151,7 @@ def make_capsule(
     tensor = managed.tensor
     tensor.data, tensor.byte_offset, tensor.ndim = address, 0, rank
     tensor.device_type, tensor.device_id = device
-    tensor.code, tensor.bits, tensor.lanes = _CODES[dtype.kind], max(8, dtype.bits), 1
+    tensor.code, tensor.bits, tensor.lanes = *code_of(dtype), 1
     first = ctypes.addressof(sizes)
     tensor.shape = ctypes.cast(first, ctypes.POINTER(ctypes.c_int64))
     tensor.strides = ctypes.cast(first + 8 * rank, ctypes.POINTER(ctypes.c_int64))

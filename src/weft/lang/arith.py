@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from weft.abi.formats import wrap
+from weft.abi.formats import bits_of, from_bits, wrap
 from weft.compiler.ir.core import Attribute, Op, Value
 from weft.compiler.ir.types import F32, I1, IntType, of_dtype, vector
 from weft.dtype import DType
@@ -61,8 +61,15 @@ def constant_of(d: DType, value: Value) -> int | float | bool | None:
     owner = value.owner
     if isinstance(owner, Op) and owner.spec.name == "arith.constant":
         found = owner.attrs["value"]
+        if d.kind == "float8" and isinstance(found, int):
+            return from_bits(d, found & 0xFF)
         return wrap(d, found) if isinstance(found, (bool, int, float)) else None
     return None
+
+
+def literal(b: Elaboration, d: DType, number: bool | int | float, lanes: int = 1) -> Value:
+    """The IR value of a number that the format ``d`` holds."""
+    return b.constant(bits_of(d, number) if d.kind == "float8" else number, of_dtype(d, lanes))
 
 
 def select(b: Elaboration, c: Value, x: Value, y: Value) -> Value:
@@ -307,6 +314,8 @@ def cast(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
     if source is target:
         return x
     to = of_dtype(target, x.type.lanes)
+    if "float8" in (source.kind, target.kind):
+        return _cast_bytes(b, x, source, target)
     if target.kind == "bool":
         return compare(b, "ne", source, x, b.constant(0.0 if source.is_float else 0, x.type))
     if source.is_float:
@@ -322,6 +331,21 @@ def cast(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
     if target.bits < source.bits:
         return b.value("arith.trunci", (x,), to)
     return b.value("arith.extsi" if source.is_signed else "arith.extui", (x,), to)
+
+
+def _cast_bytes(b: Elaboration, x: Value, source: DType, target: DType) -> Value:
+    """To or from a float of 8 bits, which is an integer to the machine."""
+    from weft.lang.narrow import narrowed, widened
+    from weft.lang.number import number_class
+
+    lanes, single = x.type.lanes, DType.float32
+    with no_contraction():
+        if source.kind == "float8":
+            found = widened(number_class(DType.uint8, lanes).of(x), source)
+            return cast(b, found.value, single, target)
+        wide = DType.float64 if source.bits > 16 and source is not single else single
+        number = number_class(wide, lanes).of(cast(b, x, source, wide))
+        return narrowed(number, target).value
 
 
 def _odd(b: Elaboration, x: Value, d: DType) -> Value:

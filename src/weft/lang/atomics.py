@@ -57,8 +57,13 @@ def _checked(name: str, pointer: object) -> Pointer[Any]:
             f"Atomic.{name} takes a Pointer, not {a_(type(pointer).__name__)}",
             hint="write pointer + i for an element of a pointer, tensor.address(i, j) for one of a tensor",
         )
-    if pointer.dtype.kind == "bool":
-        refuse("atomic", f"Atomic.{name} does not take Bool", hint="use Int32 flags")
+    if pointer.dtype.kind in ("bool", "float8"):
+        kind = number_class(pointer.dtype).__name__
+        refuse(
+            "atomic",
+            f"Atomic.{name} does not take {kind}",
+            hint="use Int32 flags" if kind == "Bool" else "use Float32",
+        )
     return pointer  # pyright: ignore[reportUnknownVariableType]
 
 

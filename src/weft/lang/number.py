@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast, overload
 
-from weft.abi.formats import bits_of, from_bits, wrap
+from weft.abi.formats import bits_of, from_bits, limits, wrap
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import of_dtype
 from weft.diagnostics import LEFT, OBJECT, RIGHT, STORED, VALUE, CompileError, a_, refuse
@@ -199,6 +199,7 @@ class Number(Lanes):
         return self ^ (True if self.dtype.kind == "bool" else wrap(self.dtype, -1))
 
     def _unary(self, emit: Callable[[Elaboration, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
+        _check_computes("-" if fold is operator.neg else "abs", type(self))
         if isinstance(self.value, Value):
             return type(self).of(emit(current(), self.dtype, self.value), self.weak)
         return type(self)(lanewise(fold, self.value))
@@ -354,6 +355,44 @@ class Number(Lanes):
         return number_class(as_dtype(to), self.lanes)(self)
 
     @overload
+    def saturating_cast(self, to: type[N]) -> N: ...
+
+    @overload
+    def saturating_cast(self, to: DTypeLike) -> Any: ...
+
+    def saturating_cast(self, to: DTypeLike) -> Any:
+        """``cast``, but what the format does not hold becomes the nearest number that it does; C++26's name.
+
+        An integer does not wrap around, and no finite number becomes infinite or nan.
+        As always, a float outside of the range of integers becomes the nearest of them, and nan 0.
+
+        Example:
+            >>> from weft import Float8_e4m3fn, Float32, Int32, Int8, UInt8
+            >>> Int32(300).saturating_cast(UInt8), Int32(-300).saturating_cast(Int8), Int32(300).cast(UInt8)
+            (UInt8(255), Int8(-128), UInt8(44))
+            >>> Float32(1e9).saturating_cast(Float8_e4m3fn), Float32(1e9).cast(Float8_e4m3fn)
+            (Float8_e4m3fn(448.0), Float8_e4m3fn(nan))
+        """
+        target, x = as_dtype(to), self
+        if x.dtype.is_float and x.dtype.bits < 32:
+            x = x.cast(DType.float32)
+        source = x.dtype
+        if target.kind == "bool" or source.kind == "bool" or (source.is_float and target.is_integer):
+            return x.cast(target)
+        low, high = limits(target)
+        least, most = limits(source)
+        if source.is_integer:
+            low, high = int(low), int(high)
+        held = x
+        if high < most:
+            held = (held > high).select(high, held)
+        if low > least:
+            held = (held < low).select(low, held)
+        if source.is_float and math.isinf(wrap(target, math.inf)):
+            held = (abs(x) > most).select(x, held)
+        return held.cast(target)
+
+    @overload
     def bitcast(self, to: type[N]) -> N: ...
 
     @overload
@@ -413,9 +452,9 @@ def value_of(number: Number, b: Elaboration) -> Value:
     if has_lanes(value):
         from weft.lang.lanes import vector_of
 
-        lanes = [b.constant(lane, of_dtype(number.dtype)) for lane in value]
+        lanes = [arith.literal(b, number.dtype, lane) for lane in value]
         return vector_of(b, lanes, of_dtype(number.dtype, number.lanes))
-    return b.constant(value, of_dtype(number.dtype, number.lanes))
+    return arith.literal(b, number.dtype, value, number.lanes)
 
 
 def _of_lanes(cls: type[Number], lanes: tuple[NumberLike, ...]) -> Any:
@@ -476,7 +515,7 @@ def to_type(x: object, cls: type[Number], b: Elaboration) -> Value:
     """``x`` as an IR value of ``cls``, where that loses nothing; a literal takes the type."""
     if isinstance(x := python_number(x), (bool, int, float)):
         fits(x, cls)
-        return b.constant(wrap(cls.dtype, x), of_dtype(cls.dtype, cls.lanes))
+        return arith.literal(b, cls.dtype, wrap(cls.dtype, x), cls.lanes)
     if not isinstance(x, Number):
         refuse(
             "operand",
@@ -527,7 +566,21 @@ def unify(op: str, a: object, c: object) -> tuple[type[Number], object]:
             "and neither holds all values of the other",
             hint=meeting_hint(a.dtype.is_float, *(CLASSES[n.dtype.name, 1].__name__ for n in (a, c))),
         )
+    _check_computes(op, number_class(met, lanes))
     return number_class(met, lanes), mark
+
+
+def _check_computes(op: str, cls: type[Number]) -> None:
+    """Refuse to compute with floats of 8 bits."""
+    if cls.dtype.kind != "float8" or op == "select":
+        return
+    refuse(
+        "operator",
+        f"`{op}` does not take {cls.__name__}, which only stores numbers",
+        hint=f"convert it: Float32({VALUE}), or Float16({VALUE}), which both hold every one of them"
+        if cls.lanes == 1
+        else f"convert it: {VALUE}.cast(Float32)",
+    )
 
 
 def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number], object]:
@@ -539,6 +592,7 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
         )
     if isinstance(literal, float) and not number.dtype.is_float:
         return _meet_float(op, number, literal)
+    _check_computes(op, type(number))
     if number.dtype.kind == "bool" and not isinstance(literal, bool):
         return number_class(DType.int64, number.lanes), None
     if number.weak is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_mask", "fits", "promote"]
 
-_FLOATS = {"float16": 0, "bfloat16": 0, "float32": 1, "float64": 2}
+_FLOATS = {"float8_e4m3fn": -1, "float8_e5m2": -1, "float16": 0, "bfloat16": 0, "float32": 1, "float64": 2}
 
 
 def promote(a: DType, c: DType) -> DType | None:

@@ -14,6 +14,8 @@ __all__ = [
     "SIMD",
     "BFloat16",
     "Bool",
+    "Float8_e4m3fn",
+    "Float8_e5m2",
     "Float16",
     "Float32",
     "Float64",
@@ -96,6 +98,20 @@ class UInt(Number):
     dtype = DType.uint64
 
 
+class Float8_e4m3fn(Number):
+    """A float of 8 bits to store: 4 bits of precision, up to 448, no infinity; convert it to compute."""
+
+    __slots__ = ()
+    dtype = DType.float8_e4m3fn
+
+
+class Float8_e5m2(Number):
+    """A float of 8 bits to store: 3 bits of precision, up to 57344; convert it to compute."""
+
+    __slots__ = ()
+    dtype = DType.float8_e5m2
+
+
 class Float16(Number):
     """IEEE 754 half precision: 11 bits of precision, up to 65504."""
 
@@ -137,6 +153,8 @@ for _cls in (
     UInt16,
     UInt32,
     UInt,
+    Float8_e4m3fn,
+    Float8_e5m2,
     Float16,
     BFloat16,
     Float32,

@@ -22,7 +22,6 @@ from weft.diagnostics import (
     nearest,
     note_slow,
 )
-from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray, mapping_of
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
@@ -63,6 +62,8 @@ _CODES = {
     "uint16": "H6x",
     "uint32": "I4x",
     "uint64": "Q",
+    "float8_e4m3fn": "B7x",
+    "float8_e5m2": "B7x",
     "float16": "e6x",
     "bfloat16": "H6x",
     "float32": "f4x",
@@ -83,15 +84,15 @@ def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -
 class _Loaded:
     """A kernel compiled for some types and loaded: how to pack its arguments, what to call."""
 
-    __slots__ = ("_bfloats", "function", "packer", "signature")
+    __slots__ = ("_as_bits", "function", "packer", "signature")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.signature = signature = function.kernel.signature
         codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
         self.packer = struct.Struct("<" + "".join(codes))
-        bf16 = DType.bfloat16
-        self._bfloats = [n for n, p in enumerate(signature.parameters) if p.dtype is bf16 and not p.pointer]
+        plain = [(n, p.dtype) for n, p in enumerate(signature.parameters) if not p.pointer]
+        self._as_bits = [(n, dtype) for n, dtype in plain if not dtype.in_numpy]
 
     def copies(self, context: DeviceContext, memory: Sequence[Any], values: list[Any]) -> HostCopies | None:
         """Copies of the host's arrays among the arguments, of which the values become the addresses."""
@@ -105,10 +106,10 @@ class _Loaded:
 
     def pack(self, values: Sequence[Any]) -> bytes:
         """The argument block."""
-        if self._bfloats:
+        if self._as_bits:
             values = list(values)
-            for n in self._bfloats:
-                values[n] = bits_of(DType.bfloat16, values[n])
+            for n, dtype in self._as_bits:
+                values[n] = bits_of(dtype, values[n])
         return self.packer.pack(*values)
 
 

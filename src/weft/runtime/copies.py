@@ -27,6 +27,8 @@ else:
 
 
 _POSITION = {"dst": 0, "src": 1}
+_BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+"""What holds the bits of formats that NumPy has not."""
 _NAMES: dict[np.dtype[Any], str] = {}
 """Names of NumPy's types, which it puts together anew each time."""
 
@@ -89,7 +91,8 @@ def enqueue_copy(context: BaseContext, stream: Stream, dst: object, src: object)
             of this context.
     """
     target, source = _end(context, dst, "dst"), _end(context, src, "src")
-    if target.dtype != source.dtype and {target.dtype, source.dtype} != {"bfloat16", "uint16"}:
+    same = target.dtype == source.dtype or _BITS.get(target.dtype) == source.dtype
+    if not same and _BITS.get(source.dtype) != target.dtype:
         target, source = _as_elements(target, source)
     if target.size != source.size:
         longer, size = ("dst", source.size) if target.size > source.size else ("src", target.size)

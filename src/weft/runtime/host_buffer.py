@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
 
-from weft.abi.formats import bfloat16_bits, from_bfloat16, unpack
+from weft.abi.formats import from_short_bits, short_bits, unpack
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.runtime.buffers import Buffer
@@ -25,8 +25,8 @@ class HostBuffer(Buffer[T]):
     ``close``. An element reads as a NumPy scalar of its type, so it keeps its precision.
 
     The elements of a struct are NumPy's records: ``host[i]["x"]``, ``host.numpy()["x"]``.
-    NumPy has no bfloat16. There an element reads as a Python float, a slice as a float32 copy, and
-    ``np.asarray`` gives the bits as uint16.
+    NumPy has no bfloat16 and no floats of 8 bits. Such an element reads as a Python float, a slice as a
+    float32 copy, and ``np.asarray`` gives the bits as uint16 or uint8.
     """
 
     __slots__ = ()
@@ -52,9 +52,9 @@ class HostBuffer(Buffer[T]):
     def __getitem__(self, index: SupportsIndex | slice) -> Any:
         if isinstance(index, slice):
             part = self.numpy()[index]
-            return from_bfloat16(part) if self.dtype.kind == "bfloat" else part
+            return part if self.dtype.in_numpy else from_short_bits(self.dtype, part)
         element = self.numpy()[self._checked(index)]
-        return unpack(self.dtype, element.tobytes()) if self.dtype.kind == "bfloat" else element
+        return element if self.dtype.in_numpy else unpack(self.dtype, element.tobytes())
 
     def __setitem__(self, index: SupportsIndex | slice, value: object) -> None:
         array = self.numpy()
@@ -65,7 +65,7 @@ class HostBuffer(Buffer[T]):
             raise self._refused(array, where, value, error) from error
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(self._size)) if self.dtype.kind == "bfloat" else iter(self.numpy())
+        return iter(self.numpy()) if self.dtype.in_numpy else (self[i] for i in range(self._size))
 
     def __repr__(self) -> str:
         if self.closed:
@@ -83,14 +83,14 @@ class HostBuffer(Buffer[T]):
     def _elements(self, value: object) -> Any:
         if isinstance(value, Iterable) and not isinstance(value, Sized):
             value = list(cast("Iterable[object]", value))
-        if self.dtype.kind != "bfloat":
+        if self.dtype.in_numpy:
             return self.dtype.taken(value)
         import numpy as np
 
         if isinstance(value, HostBuffer):
             value = value[:]
         array = np.asarray(value)
-        return bfloat16_bits(array if array.dtype.kind in "biufO" else np.asarray(value, np.float64))
+        return short_bits(self.dtype, array if array.dtype.kind in "biufO" else np.asarray(value, np.float64))
 
     def _refused(
         self, array: npt.NDArray[Any], where: int | slice, value: object, error: Exception

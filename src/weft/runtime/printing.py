@@ -20,7 +20,7 @@ from weft.abi.formats import unpack, wrap
 from weft.diagnostics import Diagnostic, Label, Location, character_column
 from weft.dtype import DType
 
-_DIGITS = {"float16": 5, "bfloat16": 4, "float32": 9}
+_DIGITS = {"float8_e4m3fn": 3, "float8_e5m2": 2, "float16": 5, "bfloat16": 4, "float32": 9}
 _EDGE = 3
 _ABBREVIATE_ABOVE = 1000
 

@@ -124,6 +124,8 @@ _BY_DTYPE: dict[str, Type] = {
     "uint32": I32,
     "int64": I64,
     "uint64": I64,
+    "float8_e4m3fn": I8,
+    "float8_e5m2": I8,
     "float16": F16,
     "bfloat16": BF16,
     "float32": F32,
