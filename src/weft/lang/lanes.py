@@ -98,7 +98,7 @@ def extract(v: Number, lane: Any) -> Any:
         )
     lane = python_number(lane)
     if not isinstance(v.value, Value) and isinstance(lane, int):
-        return scalar(_known(v)[_in_range(lane, v.lanes)])
+        return scalar(known_lanes(v)[_in_range(lane, v.lanes)])
     b = current()
     args = (value_of(v, b), _position(lane, v.lanes))
     return scalar.of(b.value("vector.extractelement", args, of_dtype(v.dtype)))
@@ -122,7 +122,7 @@ def insert(v: Number, lane: Any, value: Any) -> Any:
     scalar = CLASSES[v.dtype.name, 1]
     known = constant(value, scalar) if isinstance(value, (Number, bool, int, float)) else None
     if known is not None and isinstance(lane, int) and not isinstance(v.value, Value):
-        lanes = list(_known(v))
+        lanes = list(known_lanes(v))
         lanes[_in_range(lane, v.lanes)] = known
         return wide(v, v.lanes)(tuple(lanes))
     b = current()
@@ -166,7 +166,7 @@ def shuffle(v: Number, lanes: tuple[int, ...], other: Any) -> Any:
     if not isinstance(v.value, Value) and numbers:
         second = v.value if other is None else constant(python_number(other), type(v))
         if second is not None:
-            both = (*_known(v), *(second if has_lanes(second) else (second,) * v.lanes))
+            both = (*known_lanes(v), *(second if has_lanes(second) else (second,) * v.lanes))
             picked = tuple([both[lane] for lane in lanes])
             return cls(picked if cls.lanes > 1 else picked[0])
     b = current()
@@ -187,7 +187,12 @@ def wide(cls: Any, lanes: int) -> Any:
     return number_class(cls.dtype, lanes)
 
 
-def _known(v: Number) -> tuple[Any, ...]:
+def of_format(dtype: DType, lanes: int) -> Any:
+    """Likewise of a number format."""
+    return number_class(dtype, lanes)
+
+
+def known_lanes(v: Number) -> tuple[Any, ...]:
     """The lanes of a constant."""
     return v.value if has_lanes(v.value) else (v.value,) * v.lanes
 

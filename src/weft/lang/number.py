@@ -11,20 +11,20 @@ import math
 import operator
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
 
-from weft.abi.formats import bits_of, from_bits, limits, wrap
+from weft.abi.formats import wrap
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import of_dtype
 from weft.diagnostics import LEFT, OBJECT, RIGHT, STORED, VALUE, CompileError, a_, refuse
-from weft.dtype import DType, DTypeLike, as_dtype
+from weft.dtype import DType
 from weft.lang import arith, weak
+from weft.lang.conversions import Conversions
 from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
 from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
-from weft.lang.simd import Lanes
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -90,7 +90,7 @@ def __getattr__(name: str) -> type[Number]:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-class Number(Lanes):
+class Number(Conversions):
     """One or more lanes of one number format.
 
     Calling the class converts: ``Float32(x)`` of another number, ``Int(x)`` truncates a float. The
@@ -338,94 +338,6 @@ class Number(Lanes):
         from weft.lang.printing import format_number
 
         return format_number(self, spec, within=True)
-
-    # -- conversion and lanes -----------------------------------------------------------------
-    @overload
-    def cast(self, to: type[N]) -> N: ...
-
-    @overload
-    def cast(self, to: DTypeLike) -> Any: ...
-
-    def cast(self, to: DTypeLike) -> Any:
-        """The same value in another number format, lane by lane.
-
-        Integers wrap around, floats round to nearest, float to integer truncates toward zero
-        (outside the range: the nearest integer; nan: 0).
-        """
-        return number_class(as_dtype(to), self.lanes)(self)
-
-    @overload
-    def saturating_cast(self, to: type[N]) -> N: ...
-
-    @overload
-    def saturating_cast(self, to: DTypeLike) -> Any: ...
-
-    def saturating_cast(self, to: DTypeLike) -> Any:
-        """``cast``, but what the format does not hold becomes the nearest number that it does; C++26's name.
-
-        An integer does not wrap around, and no finite number becomes infinite or nan.
-        As always, a float outside of the range of integers becomes the nearest of them, and nan 0.
-
-        Example:
-            >>> from weft import Float8_e4m3fn, Float32, Int32, Int8, UInt8
-            >>> Int32(300).saturating_cast(UInt8), Int32(-300).saturating_cast(Int8), Int32(300).cast(UInt8)
-            (UInt8(255), Int8(-128), UInt8(44))
-            >>> Float32(1e9).saturating_cast(Float8_e4m3fn), Float32(1e9).cast(Float8_e4m3fn)
-            (Float8_e4m3fn(448.0), Float8_e4m3fn(nan))
-        """
-        target, x = as_dtype(to), self
-        if x.dtype.is_float and x.dtype.bits < 32:
-            x = x.cast(DType.float32)
-        source = x.dtype
-        if target.kind == "bool" or source.kind == "bool" or (source.is_float and target.is_integer):
-            return x.cast(target)
-        low, high = limits(target)
-        least, most = limits(source)
-        if source.is_integer:
-            low, high = int(low), int(high)
-        held = x
-        if high < most:
-            held = (held > high).select(high, held)
-        if low > least:
-            held = (held < low).select(low, held)
-        if source.is_float and math.isinf(wrap(target, math.inf)):
-            held = (abs(x) > most).select(x, held)
-        return held.cast(target)
-
-    @overload
-    def bitcast(self, to: type[N]) -> N: ...
-
-    @overload
-    def bitcast(self, to: DTypeLike) -> Any: ...
-
-    def bitcast(self, to: DTypeLike) -> Any:
-        """The same bits read as another format: of equal width lane by lane, else as that number of lanes.
-
-        Example:
-            >>> from weft import SIMD, Float32, UInt8, UInt32
-            >>> Float32(1.0).bitcast(UInt32), UInt32(0x04030201).bitcast(SIMD[UInt8, 4])
-            (UInt32(1065353216), SIMD[UInt8, 4](1, 2, 3, 4))
-        """
-        target = as_dtype(to)
-        lanes: int = getattr(to, "lanes", 1)
-        if lanes == 1 and target.bits == self.dtype.bits:
-            lanes = self.lanes
-        bits, wanted = self.lanes * self.dtype.bits, lanes * target.bits
-        if bits != wanted or target.kind == "bool" or self.dtype.kind == "bool":
-            refuse(
-                "bitcast",
-                f"{self.dtype if self.lanes == 1 else type(self).__name__} has {bits} bits, "
-                f"{target if lanes == 1 else number_class(target, lanes).__name__} has {wanted}; "
-                "a bitcast needs equal widths",
-                hint=f"convert by {OBJECT}.cast(...), or bitcast to a type of {bits} bits",
-            )
-        cls: Any = number_class(target, lanes)
-        if isinstance(self.value, Value):
-            return cls.of(arith.bitcast(current(), self.value, target, lanes))
-        known = self.value if has_lanes(self.value) else (self.value,) * self.lanes
-        whole = sum(bits_of(self.dtype, lane) << n * self.dtype.bits for n, lane in enumerate(known))
-        each = [whole >> n * target.bits & (1 << target.bits) - 1 for n in range(lanes)]
-        return cls(*[from_bits(target, part) for part in each])
 
     def fma(self, by: NumberLike, plus: NumberLike) -> Self:
         """``self * by + plus``, rounded once."""
