@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def _format(to: Any) -> DType:
     """The number format that a type names, of a vector that of its lanes."""
-    return cast("Any", to).dtype if isinstance(to, type) and issubclass(to, Lanes) else as_dtype(to)
+    if isinstance(to, type) and issubclass(cast("type[Any]", to), Lanes):
+        return cast("Any", to).dtype
+    return as_dtype(to)
 
 
 class Conversions(Lanes):

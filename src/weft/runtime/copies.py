@@ -27,7 +27,7 @@ else:
 
 
 _POSITION = {"dst": 0, "src": 1}
-_BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
+_BITS: dict[str | DType, str] = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e5m2": "uint8"}
 """What holds the bits of formats that NumPy has not."""
 _NAMES: dict[np.dtype[Any], str] = {}
 """Names of NumPy's types, which it puts together anew each time."""
@@ -143,7 +143,7 @@ def _as_elements(target: _End, source: _End) -> tuple[_End, _End]:
                 raise LaunchError.here("copy-dtype", f"{message}: {why}", hint)
             alike = replace(array, size=size, dtype=end.dtype, itemsize=end.itemsize)
             return (end, alike) if array is source else (alike, end)
-    convert = source.owner is not None and target.dtype != "bfloat16"
+    convert = source.owner is not None and target.dtype not in _BITS
     hint = f"give the source as {target.dtype}: `array.astype(np.{target.dtype})`"
     raise LaunchError.here("copy-dtype", message, hint if convert else f"make both of {source.dtype}")
 
