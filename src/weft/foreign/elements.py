@@ -8,8 +8,6 @@ from weft.lang.accept import Mismatch
 from weft.lang.elements import ElementType
 from weft.lang.records import ForeignStruct, difference, fits_exactly
 
-__all__ = ["as_bytes", "as_elements"]
-
 
 def as_elements(array: ForeignArray, wanted: ElementType, allowed: str) -> ForeignArray:
     """The array with elements of a struct.

@@ -35,6 +35,17 @@ from weft.lang.scalars import Int, UInt32
 from weft.lang.spec import PointerSpec
 from weft.layout import LayoutTensor
 
+__all__ = [
+    "block_id_in_cluster",
+    "block_rank_in_cluster",
+    "cluster_arrive",
+    "cluster_dim",
+    "cluster_idx",
+    "cluster_sync",
+    "cluster_wait",
+    "map_shared_rank",
+]
+
 T = TypeVar("T")
 
 

@@ -31,6 +31,8 @@ from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import UInt32
 from weft.lang.spec import PointerSpec
 
+__all__ = ["grid_sync"]
+
 _HIGHEST = 1 << 31
 
 

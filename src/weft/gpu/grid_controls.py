@@ -35,6 +35,8 @@ from __future__ import annotations
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.machine import note_use
 
+__all__ = ["launch_dependent_grids", "wait_on_dependent_grids"]
+
 
 def launch_dependent_grids() -> None:
     """Let the next launch of the stream begin, if it was given ``pdl=True``.

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from weft.compiler.source.definition import Definition
     from weft.lang.decorators import Func
 
-__all__ = ["Above", "above", "provide"]
-
 
 class Above(Protocol):
     """The rooms above the language."""

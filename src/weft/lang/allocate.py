@@ -12,8 +12,6 @@ from weft.lang.machine import dynamic_shared
 from weft.lang.pointer import AddressSpace, Pointer, pointer_at
 from weft.targets import Target
 
-__all__ = ["check_shared_memory", "dynamic_shared_memory", "local_memory", "shared_memory"]
-
 
 def local_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
     """Memory of the thread for ``count`` elements: registers where every index is known, else the stack.

@@ -12,8 +12,6 @@ from typing import Any
 from weft.dtype import DType
 from weft.lang.number import Number, number_class
 
-__all__ = ["any_lanes", "closed", "is_open"]
-
 
 @functools.cache
 def any_lanes(dtype: DType) -> type[Number]:

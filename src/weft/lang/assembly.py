@@ -9,8 +9,6 @@ from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import Type
 from weft.diagnostics import refuse
 
-__all__ = ["check_operands"]
-
 _PLACE = re.compile(r"\$(?:\$|(\d+)|\{(\d+)(?::\w+)?\}|\{:\w+\}|[(|)])?")
 """A dollar of assembly: another one, the number of an operand, plain or in braces, a choice."""
 

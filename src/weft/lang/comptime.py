@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
-__all__ = ["Comptime", "comptime_type", "unroll"]
-
 T = TypeVar("T")
 
 

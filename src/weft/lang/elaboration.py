@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from weft.lang.spec import Spec
     from weft.targets import Target
 
-__all__ = ["Elaboration", "Elaborator", "building", "current", "maybe_current"]
-
 
 class Elaborator(Protocol):
     """Who elaborates a kernel and what it calls."""

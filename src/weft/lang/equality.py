@@ -9,8 +9,6 @@ from weft.lang.elaboration import maybe_current
 from weft.lang.fold import has_lanes
 from weft.lang.number import Number
 
-__all__ = ["compare_fields", "equal_values"]
-
 
 def compare_fields(cls: type[Any], fields: tuple[str, ...]) -> None:
     """Give a struct's class ``==`` and ``!=``, where it defines them not itself.

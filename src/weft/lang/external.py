@@ -22,17 +22,6 @@ from weft.lang.signature import describe_annotation, parameters
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, spec_of
 from weft.record import record
 
-__all__ = [
-    "FunctionPointer",
-    "FunctionSpec",
-    "callback_order",
-    "check_callback",
-    "check_result",
-    "external_call",
-    "filled",
-    "function_pointer",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 _WORD = 32

@@ -17,17 +17,6 @@ from weft.compiler.ir import folds
 from weft.compiler.ir.ops import SPECS
 from weft.dtype import DType
 
-__all__ = [
-    "against",
-    "compare",
-    "exact_function",
-    "fold",
-    "fold_function",
-    "has_lanes",
-    "lanewise",
-    "selected",
-]
-
 _NAMES = {
     "+": "add",
     "-": "sub",

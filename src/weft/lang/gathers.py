@@ -14,8 +14,6 @@ from weft.lang.lanes import iota
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.python_number import python_number
 
-__all__ = ["gather", "masked_load", "masked_store", "scatter", "steps"]
-
 
 @func
 def _gather(p: Any, offsets: Any, mask: Any, default: Any) -> Any:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from weft.diagnostics import LEFT, RIGHT, VALUE, a_
 
-__all__ = ["conversion_hint", "kind_of", "meeting_hint", "operand_hint"]
-
 
 def kind_of(value: object) -> str:
     """A few words for the value, to end ``not ...``."""

@@ -11,8 +11,6 @@ from typing import Any, cast
 
 from weft.lang.above import above
 
-__all__ = ["host_object", "instead_of"]
-
 _AROUND = "call it on the host, before or after the launch"
 _DRAW = "draw the numbers on the host and pass a buffer, or compute them from the thread's index"
 _PASS = "do it on the host and pass the result as an argument"

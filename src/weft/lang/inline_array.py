@@ -17,8 +17,6 @@ from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.lang.structs import converted
 from weft.record import record
 
-__all__ = ["ArraySpec", "InlineArray"]
-
 MOST_ITEMS = 1024
 """More would be as many loads and stores, written out, where such a value is copied."""
 

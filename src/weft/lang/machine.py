@@ -8,16 +8,6 @@ from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.pointer import AddressSpace, Pointer, pointer_at
 from weft.lang.scalars import Int, UInt8
 
-__all__ = [
-    "block_barrier",
-    "dynamic_shared",
-    "element_index",
-    "grid_value",
-    "in_kernel",
-    "note_use",
-    "uses_thread",
-]
-
 
 def in_kernel() -> bool:
     """Whether code is being compiled, rather than run by Python."""

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     # What a number combines with and stays of its type, on its right; another float says itself.
     Integers = Bool | Int8 | Int16 | Int32 | Int | UInt8 | UInt16 | UInt32 | UInt
 
-__all__ = ["Operators"]
-
 
 class Operators:
     """A value whose operators are two functions, of the operator and the operands."""

@@ -14,8 +14,6 @@ from weft.lang.fold import fold
 from weft.lang.number import Number, constant, to_type, unify
 from weft.lang.python_number import python_number
 
-__all__ = ["power"]
-
 
 def power(base: Any, exponent: Any) -> Any:
     """``base ** exponent``: by squaring where the exponent is a known or an integer, else weft.math.pow.

@@ -17,8 +17,6 @@ from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
 from weft.lang.text import RunTimeText, token
 
-__all__ = ["assertion", "format_number", "kernel_print", "text_of", "text_pieces"]
-
 
 def format_number(number: Number, spec: str, *, within: bool = False) -> str:
     """``format(number, spec)``: inside a kernel a mark that ``kernel_print`` resolves.

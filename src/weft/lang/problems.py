@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from weft.diagnostics import Diagnostic, Label, Location
 from weft.record import replace
 
-__all__ = ["Problems"]
-
 
 def _of_names(diagnostic: Diagnostic) -> bool:
     return diagnostic.code == "argument-name"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-__all__ = ["python_number"]
-
 
 def python_number(value: Any) -> Any:
     """A scalar of NumPy as the Python number that it is; anything else as it is.

@@ -12,8 +12,6 @@ from weft.lang.elements import ElementType
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["ForeignStruct", "counted", "difference", "fits_exactly", "number_of"]
-
 
 class _Part(NamedTuple):
     """A field, or what an array has so many of; its place in the struct that holds it."""

@@ -14,8 +14,6 @@ from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration
 
-__all__ = ["remainder"]
-
 _INF, _NAN = float("inf"), float("nan")
 
 

@@ -15,8 +15,6 @@ from weft.lang.promote import fits
 from weft.lang.remembered import remembered
 from weft.lang.spec import spec_of
 
-__all__ = ["ends_without", "is_one", "result_annotation", "returned"]
-
 
 @remembered
 def result_annotation(fn: Definition) -> Any:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     N = TypeVar("N", bound=Number)
 
-__all__ = ["Lanes"]
-
 
 class Lanes(Operators):
     """The lanes of a number; most of what moves them is ``shuffle``."""

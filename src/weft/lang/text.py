@@ -8,8 +8,6 @@ from typing import Any, NoReturn
 
 from weft.diagnostics import refuse
 
-__all__ = ["RunTimeText", "marked", "token"]
-
 
 @functools.cache
 def token() -> re.Pattern[str]:

@@ -19,8 +19,6 @@ from typing import Any, cast
 
 from weft.lang.number import Number
 
-__all__ = ["is_array", "same", "state_of", "told_apart"]
-
 _MANY = 1024
 _PLAIN = frozenset((int, bool, str, bytes, type(None)))
 _pairs: Any = dict[Any, Any].items

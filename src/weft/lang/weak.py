@@ -17,8 +17,6 @@ from weft.lang.promote import promote
 if TYPE_CHECKING:
     from weft.lang.number import Number
 
-__all__ = ["Closed", "assumed_type", "floated", "link", "meet", "meeting", "note", "outgrow", "settle"]
-
 
 class Closed:
     """The mark of literals that a function returns, whose type is assumed for good."""

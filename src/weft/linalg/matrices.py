@@ -12,8 +12,6 @@ from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.parts import Parts, arguments, made, numbers, picked, summed
 from weft.linalg.vectors import SUFFIXES, Vector
 
-__all__ = ["Matrix", "determinant", "diag", "inverse", "trace", "transpose"]
-
 T = TypeVar("T", bound=Number)
 R = TypeVar("R", bound=int)
 C = TypeVar("C", bound=int)

@@ -15,8 +15,6 @@ from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
 from weft.math import sqrt
 
-__all__ = ["Parts", "arguments", "made", "norm", "same_kind"]
-
 P = TypeVar("P", bound="Parts")
 _SIGNS = {"mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "add": "+", "sub": "-"}
 

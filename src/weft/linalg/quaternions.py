@@ -11,8 +11,6 @@ from weft.linalg.parts import Parts, arguments, made, numbers
 from weft.linalg.vectors import SUFFIXES, Vector, cross, dot, normalize
 from weft.math import acos, cos, sin
 
-__all__ = ["Quaternion", "slerp"]
-
 T = TypeVar("T", bound=Number)
 
 

@@ -9,8 +9,6 @@ from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.parts import Parts, arguments, made, norm, numbers, picked, same_kind, summed
 
-__all__ = ["Vector", "cross", "distance", "dot", "length", "normalize", "outer", "reflect"]
-
 T = TypeVar("T", bound=Number)
 N = TypeVar("N", bound=int)
 _NAMES = "xyzw"

@@ -21,8 +21,6 @@ from weft.lang.elaboration import Elaboration, current
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.lang.told_apart import told_apart
 
-__all__ = ["Closure", "defined", "entry", "given", "written"]
-
 written: dict[CodeType, ast.FunctionDef] = {}
 """The definitions in staged functions, by their staged code."""
 

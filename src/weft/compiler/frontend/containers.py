@@ -15,8 +15,6 @@ from typing import Any, cast
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import refuse
 
-__all__ = ["Containers", "Held", "captured", "check", "noted", "restored"]
-
 Held = list[tuple[str, Any, Any]]
 """The name, the container and a copy of it."""
 

@@ -9,8 +9,6 @@ from weft.diagnostics import VALUE, a_, refuse
 if TYPE_CHECKING:
     from weft.compiler.frontend.logic import Logic
 
-__all__ = ["Context"]
-
 
 class Context:
     """A manager within compiled code: it is entered and left once, while the code between is made."""

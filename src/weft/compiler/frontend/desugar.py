@@ -24,8 +24,6 @@ from typing import Any
 
 from weft.compiler.frontend.tree import b_call, bound_names, fill_places, place, tuple_of, var
 
-__all__ = ["desugar"]
-
 _SUGAR = (ast.Match, ast.For, ast.While)
 _BLOCKS = ("body", "orelse")
 

@@ -17,8 +17,6 @@ from weft.lang.spec import Spec
 from weft.record import field, record, replace
 from weft.targets import Target
 
-__all__ = ["Draft", "assemble", "reached", "shared_memory"]
-
 
 @record(frozen=False, eq=False)
 class Draft:

@@ -12,8 +12,6 @@ from weft.compiler.source.definition import MISSING, Scope
 from weft.lang.decorators import Compiled
 from weft.lang.host import host_object, instead_of
 
-__all__ = ["Names", "host_call", "names_of"]
-
 Names = Callable[[str], Any]
 """What a name stands for outside of the function; ``MISSING`` for what is only known when it runs."""
 

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from weft.compiler.frontend.named import late_names, named
 from weft.compiler.frontend.tree import bound_names, walk
 
-__all__ = ["Liveness", "stored_names"]
-
 _Names = frozenset[str]
 _NONE: _Names = frozenset()
 _LOOPS = (ast.For, ast.While)

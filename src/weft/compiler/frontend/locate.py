@@ -14,8 +14,6 @@ from weft.diagnostics import CompileError, Diagnostic, Location, WeftError, fram
 from weft.lang import places
 from weft.record import replace
 
-__all__ = ["located", "located_here"]
-
 _LONGEST = 8
 """A longer chain of calls is cut in the middle, as recursion makes them endless."""
 

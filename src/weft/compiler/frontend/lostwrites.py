@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from weft.compiler.frontend.liveness import stored_names
 from weft.compiler.frontend.tree import arguments_of, walk
 
-__all__ = ["lost_writes"]
-
 _Path = tuple[str, ...]
 """A variable and the fields that lead on from it."""
 _Paths = frozenset[_Path]

@@ -18,8 +18,6 @@ from weft.lang.number import Number
 if TYPE_CHECKING:
     from weft.compiler.frontend.logic import Logic
 
-__all__ = ["fits"]
-
 _Captured = dict[int, Any]
 _Found = tuple[Any, _Captured]
 """A bool, or a Bool at run time; and what is captured where it holds."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from weft.compiler.frontend.tree import children
 
-__all__ = ["decided", "late_names", "named", "note_named"]
-
 _NONE: frozenset[str] = frozenset()
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 

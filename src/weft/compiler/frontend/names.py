@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from weft.lang.above import above
 
-__all__ = ["advice"]
-
 _ATOMICS = ("Add", "Sub", "Min", "Max", "And", "Or", "Xor")
 
 _ELSEWHERE = {

@@ -7,8 +7,6 @@ from typing import NamedTuple
 from weft.compiler.source.definition import Definition
 from weft.record import record
 
-__all__ = ["PLAIN", "CompileOptions", "Over"]
-
 
 @record
 class Over:

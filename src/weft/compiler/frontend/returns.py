@@ -18,8 +18,6 @@ from weft.lang.returned import ends_without
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.lang.weak import Closed
 
-__all__ = ["finish"]
-
 
 def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> Spec:
     """Give every return its operands, now that all of them are known; the result's spec."""

@@ -13,8 +13,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["CALLS", "has_room", "with_room"]
-
 T = TypeVar("T")
 
 CALLS = 50_000

@@ -14,8 +14,6 @@ from weft.targets import Target
 if TYPE_CHECKING:
     from weft.compiler.frontend.variables import Var
 
-__all__ = ["FunctionState"]
-
 
 class FunctionState(Elaboration):
     """Where the elaboration of a function stands; what staged code does with it, the classes above say."""

@@ -14,8 +14,6 @@ from weft.compiler.frontend.tree import bound_names, walk
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import Diagnostic, Label, nearest
 
-__all__ = ["HOST_ONLY", "REJECTED", "check_syntax"]
-
 
 class Rejected(NamedTuple):
     """What a construct is called, its replacement, and why it is not there."""

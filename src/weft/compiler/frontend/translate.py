@@ -21,8 +21,6 @@ from weft.dtype import dtype_hint
 from weft.lang.number import Number
 from weft.lang.spec import is_composite
 
-__all__ = ["BRACKETS", "MATH", "refined", "translated"]
-
 _Found = tuple[Diagnostic, object]
 _BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
 _COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")

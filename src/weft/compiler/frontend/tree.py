@@ -7,21 +7,6 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = [
-    "B",
-    "arguments_of",
-    "b_attribute",
-    "b_call",
-    "bound_names",
-    "children",
-    "fill_places",
-    "place",
-    "thunk",
-    "tuple_of",
-    "var",
-    "walk",
-]
-
 B = "__weft_b"
 """The builder's name in staged code."""
 

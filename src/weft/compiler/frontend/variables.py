@@ -19,8 +19,6 @@ from weft.lang.weak import assumed_type
 if TYPE_CHECKING:
     from weft.compiler.frontend.pybuiltins import Builtins
 
-__all__ = ["UNDEFINED", "Undefined", "Var", "as_runtime", "carried"]
-
 
 class Undefined:
     """A variable before its first assignment."""

@@ -17,8 +17,6 @@ from weft.compiler.source.recompile import NESTED, is_source_of
 from weft.compiler.source.written import texts_kept
 from weft.diagnostics import CompileError, Location, caller_location
 
-__all__ = ["find_function"]
-
 _Function = Callable[..., Any]
 _BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 

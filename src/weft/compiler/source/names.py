@@ -10,8 +10,6 @@ from types import CodeType
 
 from weft.record import record
 
-__all__ = ["Named", "named"]
-
 _GLOBAL = {dis.opmap[n] for n in ("LOAD_GLOBAL",)}
 _PLAIN = {dis.opmap[n] for n in ("LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS") if n in dis.opmap}
 _FREE = {

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from weft.compiler.source.names import Named
 
-__all__ = ["PythonFunction", "definition_of", "keep_locals", "scope_of"]
-
 _SUSPENDED = 0x2A0
 """The flags of code that is a generator or asynchronous."""
 _GENERATOR = 0x20

@@ -12,8 +12,6 @@ from typing import Any, cast
 
 from weft.compiler.source.scopes import compile_as, in_scopes
 
-__all__ = ["NESTED", "is_source_of"]
-
 NESTED = 0x10
 """The flag of code within a function, which may be defined long after its file was read."""
 

@@ -9,8 +9,6 @@ from itertools import pairwise
 from types import CodeType
 from typing import Any
 
-__all__ = ["INNER", "compile_as", "compiled", "expression_in", "in_scopes", "no_type_parameters"]
-
 INNER = "__weft_staged"
 """The name under which ``compiled`` finds a function again: that of nothing around it."""
 _FUTURES: int = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})

@@ -15,8 +15,6 @@ from typing import Any
 
 from weft.diagnostics import is_internal
 
-__all__ = ["keep_text", "texts_kept"]
-
 _Stamp = tuple[int, int, int, int]
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a file's times tell it from what is written next."""
