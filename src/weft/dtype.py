@@ -55,6 +55,11 @@ class DType:
     bfloat16: ClassVar[DType]
     float32: ClassVar[DType]
     float64: ClassVar[DType]
+    index: ClassVar[DType]
+
+    def __call__(self, *value: Any) -> Any:
+        """A number of this format: in a kernel ``x.dtype(0)`` is a zero of what ``x`` holds."""
+        return made_by[self.name](*value)
 
     @property
     def itemsize(self) -> int:
@@ -166,6 +171,10 @@ _ALL: dict[str, DType] = {}
 for _name, _kind, _bits in _FORMATS:
     _ALL[_name] = DType(_name, _kind, _bits)
     setattr(DType, _name, _ALL[_name])
+DType.index = DType.int64
+
+made_by: dict[str, Any] = {}
+"""The class of the numbers of each format, which the language enters."""
 
 
 def as_dtype(like: DTypeLike) -> DType:

@@ -13,7 +13,7 @@ from weft.dtype import DType
 from weft.lang.any_lanes import closed
 from weft.lang.elements import ElementType, element_type
 from weft.lang.fold import has_lanes
-from weft.lang.generic import has_variables, is_open_number
+from weft.lang.generic import bound_of, has_variables, is_open_number
 from weft.lang.number import CLASSES, Number, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
@@ -21,6 +21,7 @@ from weft.lang.promote import promote
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
+from weft.lang.type_variables import outside, type_of
 
 __all__ = [
     "Accepted",
@@ -122,7 +123,8 @@ def _check_comptime(annotation: Any, value: Any) -> None:
 
 def is_open(annotation: Any) -> bool:
     """Whether the value alone decides what a parameter is: no annotation, ``Any``, a type variable."""
-    return annotation is MISSING or annotation is Any or is_open_number(annotation)
+    known = annotation is MISSING or annotation is Any or is_open_number(annotation)
+    return known or bound_of(annotation) is not None
 
 
 def decides(annotation: Any) -> bool:
@@ -131,7 +133,8 @@ def decides(annotation: Any) -> bool:
     if not isinstance(origin, type):
         return False
     cls: type[Any] = origin
-    return issubclass(cls, (Number, Pointer)) or hasattr(cls, "__weft_accept__") or is_struct(cls)
+    machine = issubclass(cls, (Number, Pointer)) or hasattr(cls, "__weft_accept__") or is_struct(cls)
+    return machine or bound_of(cls) is not None
 
 
 _PYTHON: dict[type, DType] = {bool: DType.bool, int: DType.int64, float: DType.float64}
@@ -175,7 +178,12 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
         Mismatch: it is none.
     """
     if is_open(annotation):
-        return _accept_any(value, adopt)
+        accepted, bound = _accept_any(value, adopt), bound_of(annotation)
+        found = type_of(accepted[0])
+        wrong = None if bound is None else outside(bound, found)
+        if wrong is not None:
+            raise Mismatch(a_(describe_annotation(found)), *wrong)
+        return accepted
     value = adopt(annotation, value)
     origin: Any = get_origin(annotation) or annotation
     if isinstance(origin, type):

@@ -69,6 +69,10 @@ class ElementType(DType):
     def __reduce__(self) -> Any:
         return element_type, (self.annotation,)
 
+    def __call__(self, *value: Any) -> Any:
+        """An element of this type."""
+        return self.annotation(*value)
+
     def __repr__(self) -> str:
         return self.name
 

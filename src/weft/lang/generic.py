@@ -8,7 +8,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
 
 from weft.dtype import DType, dtype_elsewhere
-from weft.lang.number import number_class
+from weft.lang.number import Number, number_class
 
 __all__ = ["describe_annotation", "has_variables", "substitute", "unify"]
 
@@ -53,6 +53,15 @@ def variables_of(annotation: Any) -> Iterator[str]:
 def has_variables(annotation: Any) -> bool:
     """Whether there is a type variable in an annotation."""
     return any(variables_of(annotation))
+
+
+def bound_of(annotation: Any) -> type[Any] | None:
+    """What an annotation asks of a type that the value decides: a protocol, or a class of number types."""
+    if not isinstance(annotation, type):
+        return None
+    cls: type[Any] = annotation
+    numbers = issubclass(cls, Number) and not hasattr(cls, "dtype")
+    return cls if numbers or getattr(cls, "_is_protocol", False) else None
 
 
 def is_open_number(annotation: Any) -> bool:

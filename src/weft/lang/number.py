@@ -65,7 +65,7 @@ def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
             "__slots__": (),
             "__weft_element__": staticmethod(_lanes_type),
         }
-        found = type(name, (Number,), members)
+        found = cast("type[Number]", type(name, CLASSES[dtype.name, 1].__bases__, members))
         CLASSES[dtype.name, lanes] = found
     return found
 

@@ -11,6 +11,7 @@ from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current
 from weft.lang.elements import element_type, memory_type
+from weft.lang.generic import written
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class, to_type
 from weft.lang.places import Place, check_index, index_value, stepped
@@ -85,6 +86,11 @@ class Pointer(Generic[T]):
 
     def __weft_leaves__(self) -> list[Value]:
         return [self.value]
+
+    @property
+    def element_type(self) -> type[T]:
+        """What an element is: ``Float32``, a struct; ``x.element_type(0)`` makes one."""
+        return written(self.dtype)
 
     @property
     def address_space(self) -> AddressSpace:

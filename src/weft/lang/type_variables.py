@@ -18,7 +18,7 @@ from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
 from weft.lang.weak import assumed_type
 from weft.record import replace
 
-__all__ = ["assumed", "check_types", "refused", "settle", "type_of"]
+__all__ = ["assumed", "check_types", "outside", "refused", "settle", "type_of"]
 
 
 class Note(Protocol):
@@ -153,8 +153,11 @@ def refused(variable: TypeVar, meant: Any) -> tuple[str, str] | None:
         shown = ", ".join(map(describe_annotation, allowed))
         return None if meant in allowed else (f"one of {shown}", "convert the argument to one of them")
     bound: Any = variable.__bound__
-    if bound is None or bound is object:
-        return None
+    return None if bound is None or bound is object else outside(bound, meant)
+
+
+def outside(bound: Any, meant: Any) -> tuple[str, str] | None:
+    """What a bound allows, where that is not this, and what to write."""
     kind: Any = get_origin(meant) or meant
     if getattr(bound, "_is_protocol", False):
         return _lacks(bound, kind)

@@ -25,7 +25,7 @@ from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import building, current
 from weft.lang.external import check_callback, check_result, filled
-from weft.lang.generic import describe_annotation, substitute
+from weft.lang.generic import bound_of, describe_annotation, substitute
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace
@@ -33,7 +33,7 @@ from weft.lang.python_number import python_number
 from weft.lang.returned import is_one, result_annotation
 from weft.lang.signature import Parameter, argument_key, bind, is_generic, parameters
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, lanes_of, leaves_of, spec_of
-from weft.lang.type_variables import assumed, settle, type_of
+from weft.lang.type_variables import assumed, outside, settle, type_of
 from weft.record import replace
 from weft.targets import Target
 
@@ -384,6 +384,15 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
             )
         return value
     value = python_number(value)
+    bound = bound_of(annotation)
+    if bound is not None:
+        kind = assumed(value)
+        found = type_of(spec_of(value)) if kind is None else number_class(kind)
+        wrong = outside(bound, found)
+        if wrong is not None:
+            message = f"`{name}` of {function} is {wrong[0]}, not {a_(describe_annotation(found))}"
+            refuse("argument-type", message, hint=wrong[1])
+        return value
     if annotation is not MISSING and isinstance(annotation, type) and issubclass(annotation, Number):
         annotation = closed(annotation, value)
         if isinstance(value, (Number, int, float)) and annotation in (

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.lang.accept import Accepted, Mismatch, element_dtype
+from weft.lang.generic import written
 from weft.lang.hints import kind_of
-from weft.lang.number import NumberLike, type_name
+from weft.lang.number import NumberLike, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.spec import Spec, StaticSpec, leaves_of
 from weft.layout.algebra.int_tuple import map_leaves, product
@@ -198,6 +199,12 @@ class LayoutTensor(Generic[T]):
     def dtype(self) -> DType:
         """The element type."""
         return self.storage.dtype
+
+    @property
+    def element_type(self) -> type[T]:
+        """What an element is: ``Float32``, a struct; of a vectorized tensor ``SIMD[Float32, 4]``."""
+        vector: Any = number_class(self.dtype, self.lanes) if self.dtype.is_number else None
+        return written(self.dtype) if self.element is None else vector
 
     @property
     def rank(self) -> int:
