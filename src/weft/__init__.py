@@ -130,9 +130,12 @@ class _Rooms:
         return call_on_cpu(func, args, kwargs)
 
     def forget(self, definition: Definition) -> None:
-        from weft.launch.context import forget
+        from sys import modules
 
-        forget(definition)
+        if "weft.launch.context" in modules:  # else there was no launch yet
+            from weft.launch.context import forget
+
+            forget(definition)
 
     def pow(self, x: Any, y: Any) -> Any:
         from weft.math import pow

@@ -14,8 +14,9 @@ from weft.diagnostics import CompileError, a_, caller_location
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
-from weft.lang.generic import substitute, unify
+from weft.lang.generic import describe_annotation, substitute, unify
 from weft.lang.problems import Problems
+from weft.lang.scalars import Float32
 from weft.lang.signature import MISSING, Parameter, bind, parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.lang.type_variables import check_types, type_of
@@ -163,8 +164,14 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
             take(now, given)
             for variable, meant in unify(p.annotation, type_of(specs[p.name])):
                 meanings.setdefault(variable.__name__, meant)
+    unknown = {p.name: 4 if p.annotation.__bound__ is int else Float32 for p in params if p.variable}
+    unknown = {name: example for name, example in unknown.items() if name not in meanings}
+    for name, example in unknown.items():
+        shown = describe_annotation(example)
+        message = f"compiling {fn.name} without a launch needs to know the type `{name}`"
+        problems.add("open-type", message, f"say which: {fn.name}[{shown}], or {name}={shown}")
     for p in late:
-        take(replace(p, annotation=substitute(p.annotation, meanings)), MISSING)
+        take(replace(p, annotation=substitute(p.annotation, {**unknown, **meanings})), MISSING)
     if not problems:
         check_types(fn.name, params, meanings, note)
     specs.update({name: StaticSpec(meant) for name, meant in meanings.items()})

@@ -361,3 +361,38 @@ def test_inspect_leaves_the_programs_futures_to_it(here: Path, capsys: pytest.Ca
     (here / "kernels.py").write_text(text, encoding="utf-8")
     assert main(["inspect", "kernels.py"]) == 0
     assert capsys.readouterr().out == "{'x': 2}\n"
+
+
+GENERIC = """
+from typing import TypeVar
+from weft import SIMD, Comptime, Float32, Pointer, kernel
+from weft.layout import LayoutTensor
+
+T = TypeVar("T")
+N = TypeVar("N", bound=int)
+
+@kernel
+def fill(x: Pointer[T], y, t: LayoutTensor, a: T, *, times: Comptime[int]):
+    x[0] = a * times
+    t[0, 0] = y[0]
+
+@kernel
+def sized(x: Pointer[SIMD[Float32, N]]):
+    x[0] = x[0] * N
+"""
+
+
+def test_inspect_takes_types(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "generic.py").write_text(GENERIC, encoding="utf-8")
+    of = ["--type", "T=Float64", "--type", "y=Pointer[Int8]", "--type", "t=Pointer[Int]", "--layout", "t=2,3"]
+    out = ["--emit", "ir", "-o", "out"]
+    assert main(["inspect", "generic.py:fill", *out, "--param", "times=3", *of]) == 0
+    text = (here / "out").read_text(encoding="utf-8")
+    assert ("f64" in text, "i8" in text, "f32" in text) == (True, True, False)
+    assert main(["inspect", "generic.py:sized", *out, "--type", "x=Pointer[SIMD[Float32, 8]]"]) == 0
+    assert "vector<8xf32>" in (here / "out").read_text(encoding="utf-8")
+    assert main(["inspect", "generic.py:fill"]) == 1
+    error = capsys.readouterr().err
+    for option in ("--type T=Float32", "--type 'y=", "--layout t=", "--param times=2"):
+        assert f"write {option}" in error
+    assert "4 errors" in error

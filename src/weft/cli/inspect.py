@@ -9,13 +9,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast, get_origin
 
 from weft.cli.program import compiled, execute
 from weft.compile import compile_info, default_target
 from weft.compiler.pipeline import EMISSION_KINDS, EmissionKind
 from weft.diagnostics import CompileError, Diagnostic, a_, nearest
+from weft.lang.accept import element_dtype
 from weft.lang.decorators import Func, Kernel
 from weft.lang.signature import describe_parameters, parameters
 from weft.layout import LayoutTensor
@@ -34,7 +35,9 @@ def inspect(words: argparse.Namespace) -> int:
     kernel = _find(file, name, module)
     named = dict(_value(item, "--param", vars(module)) for item in words.param)
     named.update(_value(item, "--type", vars(module)) for item in words.type)
-    named.update(_layout(item) for item in words.layout)
+    for name, layout in map(_layout, words.layout):
+        dtype = element_dtype((named.get(name),))
+        named[name] = layout if dtype is None else SimpleNamespace(layout=layout, dtype=dtype)
     try:
         info = compile_info(kernel, emission_kind=kind, target=target, over=words.over, **named)
     except CompileError as error:

@@ -246,6 +246,8 @@ class _Walk:
 
     def definition(self, of: Definition) -> None:
         """Look into a definition: a Python function, or what cannot be given other parts."""
+        for one in of.overloads:
+            self.value(one)
         if of.function is not None:
             self.value(of.function)
         elif self.open(of.module):

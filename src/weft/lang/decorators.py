@@ -212,6 +212,28 @@ class Func(Compiled, Generic[P, R]):
             refuse("argument-count", message, hint="leave out the rest")
         return self.bind(**values)
 
+    def register(self, fn: Callable[..., Any]) -> Func[..., Any]:
+        """A decorator: ``fn`` is called instead where its annotations say more of the arguments' types.
+
+        As ``functools.singledispatch`` does, but by all positional arguments, and when a call is compiled.
+        What none of them takes comes to the function itself.
+
+        Example:
+            >>> from weft import Float32, Integer, func
+            >>> @func
+            ... def half(x):
+            ...     return x / 2
+            >>> @half.register
+            ... def _(x: Integer):
+            ...     return x // 2
+            >>> half(3.0), half(3)
+            (1.5, 1)
+        """
+        other = cast("Compiled", fn).definition if isinstance(fn, Func) else _defined(fn, "register")
+        self.forget()
+        self.definition.overloads += (other,)
+        return Func(other, {})
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self.__call__, instance)
 

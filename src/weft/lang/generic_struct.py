@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from types import GenericAlias
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -12,6 +11,7 @@ from weft.lang.decorators import Func
 from weft.lang.generic import describe_annotation, has_variables, substitute
 from weft.lang.number import Number
 from weft.lang.spec import Spec, spec_of
+from weft.lang.structs import struct_fields
 from weft.lang.type_variables import assumed, refused, settle
 
 __all__ = ["make_generic"]
@@ -86,7 +86,7 @@ def _specialised(cls: Any, given: tuple[Any, ...]) -> type[Any]:
 
 def _found(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     """The types and sizes that values of the fields say."""
-    from weft.lang.structs import struct_fields
+    import dataclasses
 
     fields = struct_fields(cls)
     given: dict[str, Any] = {**dict(zip(fields, args, strict=False)), **named}

@@ -15,7 +15,6 @@ from weft.lang.decorators import Compiled, Func
 from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
-from weft.lang.generic_struct import make_generic
 from weft.lang.number import Number, to_type
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.record import record
@@ -309,6 +308,8 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
         method.__dict__["__weft_locals__"] = made.__weft_locals__
         method.__dict__["__weft_variables__"] = variables
     if variables:
+        from weft.lang.generic_struct import make_generic
+
         make_generic(made)
     made.__weft_spec__ = _spec
     made.__weft_leaves__ = _leaves

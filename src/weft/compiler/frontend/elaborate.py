@@ -28,6 +28,7 @@ from weft.lang.external import check_callback, check_result, filled
 from weft.lang.generic import bound_of, describe_annotation, substitute
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
+from weft.lang.overloads import chosen
 from weft.lang.pointer import AddressSpace
 from weft.lang.python_number import python_number
 from weft.lang.returned import is_one, result_annotation
@@ -189,6 +190,13 @@ class Elaborator:
         values, problems = bind(fn, args, kwargs, func.bound)
         if problems:
             raise CompileError(problems.placed(caller_location(), len(args)))
+        other = chosen(fn, values, problems) if fn.overloads else fn
+        if problems:
+            raise CompileError(problems.placed(caller_location(), len(args)))
+        if other is not fn:
+            positional = tuple([values[p.name] for p in parameters(fn) if not p.keyword_only])
+            named = {p.name: values[p.name] for p in parameters(fn) if p.keyword_only and p.name in values}
+            return self.call(Func[..., Any](other, {}), positional, named, untyped)
         b = current()
         values = values if inner is None else given(inner, values)
         specs: dict[str, Spec] = {}

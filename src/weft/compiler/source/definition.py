@@ -80,6 +80,9 @@ class Definition:
         doc: what it says of itself.
     """
 
+    overloads: tuple[Definition, ...] = ()
+    """Those that are called instead of it where their annotations say more of the arguments."""
+
     def __init__(
         self,
         body: ast.FunctionDef,

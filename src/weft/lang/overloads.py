@@ -1,0 +1,75 @@
+"""Which of several functions of one name is called: the one whose annotations say most of the arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, get_args, get_origin
+
+from weft.compiler.source.definition import Definition, Parameter
+from weft.lang.accept import is_open
+from weft.lang.generic import bound_of, describe_annotation, substitute, unify
+from weft.lang.number import number_class
+from weft.lang.problems import Problems
+from weft.lang.signature import describe_parameters, parameters
+from weft.lang.spec import spec_of
+from weft.lang.type_variables import assumed, outside, refused, type_of
+
+_NOT = -1
+_ANY, _BOUND, _PARTLY, _EXACT = 0, 1, 1 << 10, 1 << 11
+"""How much an annotation says of a value."""
+
+
+def chosen(fn: Definition, values: Mapping[str, Any], problems: Problems) -> Definition:
+    """The function to be called for these arguments: ``fn``, or one that is registered with it."""
+    given = [values[p.name] for p in _positional(fn)]
+    types = [_type(value) for value in given]
+    ranked = [(_ranks(one, types), one) for one in (fn, *fn.overloads)]
+    fitting = [(ranks, one) for ranks, one in ranked if ranks is not None]
+    best = [one for ranks, one in fitting if not any(_beats(other, ranks) for other, _ in fitting)]
+    if len(best) > 1:
+        shown = ", ".join(map(describe_annotation, types))
+        message = f"several functions registered with {fn.name} take {shown}"
+        notes = tuple([f"{one.name}{describe_parameters(one)}" for one in best])
+        problems.add("argument-type", message, "register one whose annotations are those types", notes=notes)
+    return best[0] if best else fn
+
+
+def _positional(fn: Definition) -> list[Parameter]:
+    return [p for p in parameters(fn) if not p.keyword_only]
+
+
+def _type(value: Any) -> Any:
+    literal = assumed(value)
+    return type_of(spec_of(value)) if literal is None else number_class(literal)
+
+
+def _ranks(fn: Definition, types: Sequence[Any]) -> list[int] | None:
+    """How much each annotation says; None where one does not allow its argument."""
+    params = _positional(fn)
+    if len(params) != len(types):
+        return None
+    ranks = [_rank(p.annotation, one) for p, one in zip(params, types, strict=True)]
+    return None if _NOT in ranks else ranks
+
+
+def _rank(annotation: Any, found: Any) -> int:
+    bound = annotation.__bound__ if isinstance(annotation, TypeVar) else bound_of(annotation)
+    if isinstance(annotation, TypeVar) and refused(annotation, found):
+        return _NOT
+    if isinstance(bound, type):
+        return _NOT if outside(bound, found) else _BOUND + len(bound.__mro__)
+    if is_open(annotation):
+        return _ANY
+    if annotation == found:
+        return _EXACT
+    if get_args(annotation):
+        types = {variable.__name__: meant for variable, meant in unify(annotation, found)}
+        return _PARTLY if substitute(annotation, types) == found else _NOT
+    kind = get_origin(found) or found
+    fits = isinstance(annotation, type) and isinstance(kind, type) and issubclass(kind, annotation)
+    return _PARTLY if fits else _NOT
+
+
+def _beats(other: Sequence[int], ranks: Sequence[int]) -> bool:
+    pairs = list(zip(other, ranks, strict=True))
+    return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
