@@ -384,7 +384,7 @@ def sized(x: Pointer[SIMD[Float32, N]]):
 
 def test_inspect_takes_types(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "generic.py").write_text(GENERIC, encoding="utf-8")
-    of = ["--type", "T=Float64", "--type", "y=Pointer[Int8]", "--type", "t=Pointer[Int]", "--layout", "t=2,3"]
+    of = ["--type", "T=Float64", "--type", "y=Pointer[Int8]", "--type", "t=Int", "--layout", "t=2,3"]
     out = ["--emit", "ir", "-o", "out"]
     assert main(["inspect", "generic.py:fill", *out, "--param", "times=3", *of]) == 0
     text = (here / "out").read_text(encoding="utf-8")

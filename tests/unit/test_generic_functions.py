@@ -244,7 +244,7 @@ def test_compiling_without_a_launch() -> None:
     assert str(compile_info(of[Float64], emission_kind="ir", target="sm_90")) == str(
         compile_info(sized, emission_kind="ir", target="sm_90", T=Float64)
     )
-    with pytest.raises(CompileError, match="needs to know the type of `x`"):
+    with pytest.raises(CompileError, match="needs to know the type `T`"):
         compile_info(sized, target="sm_90")
     with pytest.raises(CompileError, match="`F` of halved is a Floating, not Int32"):
         compile_info(halved, target="sm_90", F=Int32)
