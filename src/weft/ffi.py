@@ -8,6 +8,7 @@
 5.0
 """
 
+from weft.lang.c_structs import c_struct
 from weft.lang.external import FunctionPointer, external_call, function_pointer
 
-__all__ = ["FunctionPointer", "external_call", "function_pointer"]
+__all__ = ["FunctionPointer", "c_struct", "external_call", "function_pointer"]

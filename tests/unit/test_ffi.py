@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from weft import (
+    SIMD,
     Bool,
     CompileError,
+    Float16,
     Float32,
     Float64,
+    InlineArray,
     Int,
     Int8,
     Int16,
@@ -21,13 +24,14 @@ from weft import (
     LaunchError,
     Pointer,
     UInt8,
+    UInt16,
     UInt64,
     func,
     kernel,
     struct,
 )
 from weft.compile import compile_info
-from weft.ffi import FunctionPointer, external_call, function_pointer
+from weft.ffi import FunctionPointer, c_struct, external_call, function_pointer
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, stack_allocation
@@ -361,3 +365,130 @@ def test_a_call_is_made_each_time() -> None:
 def hypots_twice(x: Pointer[Float64]):
     external_call["weft_test_unknown", Float64](x[0])
     x[0] = external_call["weft_test_unknown", Float64](x[0])
+
+
+@struct
+class Part:
+    flag: Bool
+    half: UInt16
+
+
+@struct
+class Many:
+    small: Int8
+    wide: UInt64
+    inner: Part
+    row: InlineArray[Int16, 5]
+    next: Pointer[Float64]
+    call: FunctionPointer[[Int32], Int32]
+    last: Float32
+
+
+class CPart(ctypes.Structure):
+    _fields_ = (("flag", ctypes.c_bool), ("half", ctypes.c_uint16))
+
+
+class CMany(ctypes.Structure):
+    _fields_ = (
+        ("small", ctypes.c_int8),
+        ("wide", ctypes.c_uint64),
+        ("inner", CPart),
+        ("row", ctypes.c_int16 * 5),
+        ("next", ctypes.c_void_p),
+        ("call", ctypes.c_void_p),
+        ("last", ctypes.c_float),
+    )
+
+
+@struct(pack=1)
+class Packed:
+    kind: Int8
+    value: Float64
+
+
+@struct(align=32)
+class Apart:
+    value: Float64
+
+
+@struct
+class Halves:
+    half: Float16
+
+
+@struct
+class Vectors:
+    kind: Int8
+    lanes: SIMD[Float32, 4]
+
+
+@func
+def row_sum(many: Pointer[Many]) -> Float32:
+    total = Float32(0.0)
+    for n in range(5):
+        total += Float32(many[0].row[n])
+    many[0].inner.flag = True
+    return total + many[0].last
+
+
+def test_structures_of_ctypes_from_structs() -> None:
+    made = c_struct(Many)
+    assert made is c_struct(Many)
+    for one, other in ((made, CMany), (c_struct(Part), CPart)):
+        places = [[(name, getattr(each, name).offset) for name, *_ in each._fields_] for each in (one, other)]
+        assert places[0] == places[1]
+        assert ctypes.sizeof(one) == ctypes.sizeof(other)
+    assert ctypes.sizeof(c_struct(Packed)) == 9
+    one = made(small=-1, row=(1, 2, 3, 4, 5), last=0.25)
+    assert row_sum(one) == 15.25
+    assert one.inner.flag
+
+
+def test_what_ctypes_has_no_structure_for() -> None:
+    for cls in (Apart, Vectors):
+        with pytest.raises(CompileError, match="which is aligned further"):
+            c_struct(cls)
+    with pytest.raises(CompileError, match="ctypes has no float16"):
+        c_struct(Halves)
+    with pytest.raises(CompileError, match="is no @struct"):
+        c_struct(int)
+
+
+@func
+def twice_the_same(x: Pointer[Float64]):
+    one = external_call["j0", Float64](x[0], effects="none")
+    x[2] = one + external_call["j0", Float64](x[0], effects="none")
+
+
+@func
+def twice_maybe_another(x: Pointer[Float64]):
+    one = external_call["j0", Float64](x[0])
+    x[2] = one + external_call["j0", Float64](x[0])
+
+
+@kernel
+def merged(x: Pointer[Float64]):
+    twice_the_same(x)
+
+
+@kernel
+def called_twice(x: Pointer[Float64]):
+    twice_maybe_another(x)
+
+
+@pytest.mark.parametrize(("of", "calls"), [(merged, 1), (called_twice, 2)])
+def test_effects_of_functions(of: Any, calls: int) -> None:
+    text = str(compile_info(of, target="native", emission_kind="llvm-opt"))
+    assert text.count("call double @j0(") == calls
+    x = np.array([0.0, 4.0, 0.0])
+    (twice_the_same if of is merged else twice_maybe_another)(x)
+    assert x[2] == 2.0  # J0(0) is 1
+
+
+def test_effects_that_say_nothing() -> None:
+    @func
+    def wrong(x: Float64) -> Float64:
+        return external_call["sqrt", Float64](x, effects="pure")  # pyright: ignore[reportArgumentType]
+
+    with pytest.raises(CompileError, match="effects='pure' says nothing"):
+        wrong(1.0)

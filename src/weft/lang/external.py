@@ -15,7 +15,7 @@ from weft.lang import arith
 from weft.lang.decorators import Func
 from weft.lang.elaboration import Elaboration, current
 from weft.lang.elements import element_type, same_elements
-from weft.lang.intrinsics import Feature, current_target
+from weft.lang.intrinsics import Effects, Feature, checked_effects, current_target
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace
 from weft.lang.signature import describe_annotation, parameters
@@ -94,9 +94,9 @@ def _result_spec(result: Any, of: str) -> Spec:
     )
 
 
-def _call(operands: tuple[Value, ...], result: Spec, name: str = "") -> Any:
+def _call(operands: tuple[Value, ...], result: Spec, name: str = "", effects: str = "all") -> Any:
     """Emit the call; of ``result`` what C returns."""
-    b, attrs = current(), {"effects": "all"} | ({"callee": name} if name else {})
+    b, attrs = current(), {"effects": effects} | ({"callee": name} if name else {})
     leaves = result.leaves()
     if not leaves:
         b.emit("llvm.call", operands, (), attrs)
@@ -122,7 +122,8 @@ class _Callee(Generic[R]):
         self.name = name
         self.result = result
 
-    def __call__(self, *args: Any) -> R:
+    def __call__(self, *args: Any, effects: Effects = "all") -> R:
+        """Call the function; ``effects`` says what it does beside returning, as for ``llvm_intrinsic``."""
         name = self.name
         _check_target(f"external_call calls a function of the process, `{name}`")
         result = _result_spec(self.result, name)
@@ -133,7 +134,7 @@ class _Callee(Generic[R]):
                 f"there is no function `{name}` in this process",
                 hint="load its library before: ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)",
             )
-        return _call(operands, result, name)
+        return _call(operands, result, name, checked_effects(effects))
 
 
 class _ExternalCall:

@@ -87,7 +87,8 @@ kernels, other devices and the host.
 """
 
 
-def _effects(effects: str) -> str:
+def checked_effects(effects: str) -> str:
+    """One of the words for effects."""
     known = get_args(Effects)
     if effects not in known:
         hint = f"write one of {', '.join(known)}"
@@ -141,7 +142,7 @@ def llvm_intrinsic(name: str, result: Any, *args: Any, effects: Effects = "all")
     specs = _specs(result)
     types: tuple[Type, ...] = tuple(leaf.type for s in specs for leaf in s.leaves())
     operands = _operands(args)
-    attrs = {"intrin": name, "effects": _effects(effects)}
+    attrs = {"intrin": name, "effects": checked_effects(effects)}
     return _results(b.emit("llvm.call_intrinsic", operands, types, attrs).results, specs)
 
 
@@ -194,5 +195,5 @@ def inline_asm(text: str, result: Any, *args: Any, constraints: str, effects: Ef
     )
     if effects != "none" and "~{memory}" not in constraints.split(","):
         constraints = ",".join([*filter(None, [constraints]), "~{memory}"])
-    attrs = {"asm_string": text, "constraints": constraints, "effects": _effects(effects)}
+    attrs = {"asm_string": text, "constraints": constraints, "effects": checked_effects(effects)}
     return _results(b.emit("llvm.inline_asm", operands, types, attrs).results, specs)

@@ -159,10 +159,12 @@ def _call_c(lw: Lowering, op: Op) -> None:
         callee, *given = op.operands
         lw.calls(op, lw.ref(callee), ", ".join([lw.typed(v) for v in given]))
         return
+    effects = str(op.attrs["effects"])
+    tail = f" memory({effects}) nounwind willreturn" if effects in ("none", "read") else ""
     name = str(op.attrs["callee"])
     types = ", ".join([lw.type(v.type) for v in op.operands])
     lw.declare(name, lw.result_type(tuple([r.type for r in op.results])), types)
-    lw.calls(op, f"@{name}", lw.args(op))
+    lw.calls(op, f"@{name}", lw.args(op), tail)
 
 
 def _intrinsic(lw: Lowering, op: Op) -> None:
