@@ -22,16 +22,6 @@ from weft.record import record
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "ElementType",
-    "element_type",
-    "load_element",
-    "memory_type",
-    "moved",
-    "same_elements",
-    "store_element",
-]
-
 
 @record
 class Laid:

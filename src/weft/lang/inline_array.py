@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
@@ -16,6 +16,9 @@ from weft.lang.python_number import python_number
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.lang.structs import converted
 from weft.record import record
+
+if TYPE_CHECKING:
+    from weft.lang.decorators import ArrayLike
 
 MOST_ITEMS = 1024
 """More would be as many loads and stores, written out, where such a value is copied."""
@@ -73,6 +76,10 @@ class InlineArray:
 
     __slots__ = ("_items",)
     __weft_items__: ClassVar[tuple[Any, int]]
+    if TYPE_CHECKING:  # a struct's field takes a sequence too
+
+        def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
+        def __set__(self, instance: object, value: Self | Sequence[Any] | ArrayLike, /) -> None: ...
 
     def __class_getitem__(cls, item: Any) -> Any:
         """The class of so many elements of a type."""

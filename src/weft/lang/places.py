@@ -25,7 +25,6 @@ from weft.lang.python_number import python_number
 if TYPE_CHECKING:
     from weft.lang.pointer import Pointer
 
-__all__ = ["Place", "check_index", "index_value", "stepped"]
 
 _LEAST, _GREATEST = DType.int64.least, DType.int64.greatest
 
@@ -83,9 +82,9 @@ def check_index(index: object, lanes: int, count: int | None) -> None:
     )
 
 
-def stepped(b: Elaboration, at: Value, index: object, dtype: DType) -> Value:
-    """An address so many elements on."""
-    by, size = index_value(index, b), 1 if dtype.is_number else dtype.itemsize
+def stepped(b: Elaboration, at: Value, index: object, dtype: DType, times: int = 1) -> Value:
+    """An address so many elements on, or so many times ``times`` elements."""
+    by, size = index_value(index, b), times * (1 if dtype.is_number else dtype.itemsize)
     if size != 1:
         by = b.value("arith.muli", (by, b.constant(size, I64)), I64)
     return b.value("llvm.getelementptr", (at, by), at.type, {"elem_type": memory_type(dtype)})
@@ -126,7 +125,10 @@ class Place:
 
     def _field(self, offset: int, dtype: DType) -> Place:
         at = moved(current(), self.address, offset)
-        return Place(at, dtype, self.space, aligned(self.alignment, offset))
+        return self._like(at, dtype, aligned(self.alignment, offset))
+
+    def _like(self, at: Value, dtype: DType, alignment: int) -> Place:
+        return type(self)(at, dtype, self.space, alignment)
 
     def item(self, index: Any) -> Any:
         """The place of an element of an array or of a lane; of what a pointer here leads to."""
@@ -141,7 +143,7 @@ class Place:
         if known is not None:
             return self._field(known * dtype.itemsize, dtype)
         at = stepped(current(), self.address, index, dtype)
-        return Place(at, dtype, self.space, aligned(self.alignment, dtype.itemsize))
+        return self._like(at, dtype, aligned(self.alignment, dtype.itemsize))
 
     def load(self) -> Any:
         """What lies here."""

@@ -29,6 +29,7 @@ __all__ = [
     "StaticSpec",
     "TupleSpec",
     "build_each",
+    "holds_values",
     "is_composite",
     "lanes_of",
     "leaves_of",
@@ -217,7 +218,7 @@ def spec_of(value: Any) -> Spec:
     if isinstance(value, RunTimeText):
         hint = "print it here, or pass the numbers themselves"
         refuse("text", "a text with run-time numbers stays where it is made", hint=hint)
-    if type(value) in (list, dict, set) and _holds_values(value):
+    if type(value) in (list, dict, set) and holds_values(value):
         kind = type(value).__name__
         refuse(
             "compile-time-container",
@@ -227,7 +228,7 @@ def spec_of(value: Any) -> Spec:
     return StaticSpec(value)
 
 
-def _holds_values(value: Any) -> bool:
+def holds_values(value: Any) -> bool:
     """Whether a container has something in it that exists at run time."""
     if isinstance(value, Value):
         return True
@@ -235,11 +236,11 @@ def _holds_values(value: Any) -> bool:
         return isinstance(value.value, Value)
     if is_composite(value):
         names = (*getattr(type(value), "__slots__", ()), *getattr(value, "__dict__", ()))
-        return any(_holds_values(getattr(value, name, None)) for name in names)
+        return any(holds_values(getattr(value, name, None)) for name in names)
     if isinstance(value, dict):
-        return any(map(_holds_values, cast("dict[Any, Any]", value).values()))
+        return any(map(holds_values, cast("dict[Any, Any]", value).values()))
     if isinstance(value, (tuple, list, set)):
-        return any(map(_holds_values, cast("tuple[Any, ...]", value)))
+        return any(map(holds_values, cast("tuple[Any, ...]", value)))
     return False
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
 from weft.lang.structs import replace_field
-
-__all__ = ["Access"]
+from weft.lang.tables import is_late, table_at
+from weft.lang.told_apart import is_array
 
 
 class Access:
@@ -20,19 +20,27 @@ class Access:
 
     def item(self, held: Any, index: Any) -> Any:
         """``held[index]``, of memory not read yet."""
-        if type(held) is Place:
+        if isinstance(held, Place):
             return held.item(index)
         place_of = getattr(held, "__weft_place__", None)
         place = None if place_of is None else place_of(index)
+        if place is None and is_late(index) and (type(held) in (list, tuple) or is_array(held)):
+            place = table_at(held, index)
         return held[index] if place is None else place
+
+    def index(self, held: Any, index: Any) -> Any:
+        """``held[index]``, by an index that may be known only at run time."""
+        if type(held) in (list, tuple) or is_array(held):
+            return self.read(self.item(held, index))
+        return held[index]
 
     def attribute(self, held: Any, name: str) -> Any:
         """``held.name``, of memory not read yet."""
-        return held.attribute(name) if type(held) is Place else getattr(held, name)
+        return held.attribute(name) if isinstance(held, Place) else getattr(held, name)
 
     def read(self, held: Any) -> Any:
         """The value of what may be a place."""
-        return held.load() if type(held) is Place else held
+        return held.load() if isinstance(held, Place) else held
 
     def along(self, held: Any, index: Any, steps: tuple[Any, ...]) -> Any:
         """``held[index].a[k]``, not read yet; an index among the steps is in a tuple."""
@@ -43,7 +51,7 @@ class Access:
 
     def put(self, items: Any, index: Any, steps: tuple[Any, ...], value: Any, at: Any = None) -> None:
         """``items[index].a[k] = value``: of memory, that alone is written; ``at`` is its place if known."""
-        place = at if type(at) is Place else self._target(items, index, steps)
+        place = at if isinstance(at, Place) else self._target(items, index, steps)
         if place is not None:
             place.store(value)
             return
@@ -54,7 +62,7 @@ class Access:
 
     def to(self, made: Any, held: Any) -> Any:
         """``Pointer(to=p[i].a)``: where that is; of another function the value."""
-        if type(held) is Place and (getattr(made, "__origin__", made) is Pointer):
+        if isinstance(held, Place) and (getattr(made, "__origin__", made) is Pointer):
             return held.pointer()
         return made(to=self.read(held))
 
@@ -62,10 +70,10 @@ class Access:
         """The place in memory that is to be written; None where it is a list's, say."""
         held = self.item(items, index)
         for step in steps:
-            if type(held) is not Place:
+            if not isinstance(held, Place):
                 return None
             held = held.field(step) if isinstance(step, str) else held.item(step[0])
-        return held if type(held) is Place else None
+        return held if isinstance(held, Place) else None
 
     def _changed(self, held: Any, steps: tuple[Any, ...], value: Any) -> Any:
         """What ``held`` becomes where a part of it is set: itself, or another struct."""

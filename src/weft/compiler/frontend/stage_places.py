@@ -8,8 +8,6 @@ from typing import Any
 from weft.compiler.frontend.stage_expressions import Expressions
 from weft.compiler.frontend.tree import b_call, place, tuple_of, var
 
-__all__ = ["Places", "is_deep"]
-
 
 class Places(Expressions):
     """Stages expressions, of which some name places."""
@@ -31,6 +29,8 @@ class Places(Expressions):
         if isinstance(node.ctx, ast.Load) and _is_indexed(node.value) and not _is_sliced(node):
             return place(b_call("read", self.held(node)), node)
         self.generic_visit(node)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_variable(node):
+            return place(b_call("index", node.value, node.slice), node)
         return node
 
     def held(self, node: Any) -> ast.expr:
@@ -79,6 +79,11 @@ def _is_sliced(node: ast.expr) -> bool:
                 return True
         node = node.value
     return False
+
+
+def _is_variable(node: ast.Subscript) -> bool:
+    """Whether an index may be known only at run time."""
+    return not _is_sliced(node) and not isinstance(node.slice, ast.Constant)
 
 
 def is_deep(target: ast.expr) -> bool:

@@ -1,0 +1,194 @@
+"""Constant tables: what is known at compile time becomes memory where an index is known only at run time.
+
+An element of a list or a tuple is a literal, whose type what it meets decides, as everywhere; one of an array
+of NumPy's has its type, and so do structs and typed numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, cast
+
+from weft.abi.formats import bits_of
+from weft.compiler.ir.core import Global, Value
+from weft.compiler.ir.types import I8, AddressSpace, pointer
+from weft.diagnostics import refuse
+from weft.dtype import DType, as_dtype
+from weft.lang.elaboration import current
+from weft.lang.elements import ElementType, element_type
+from weft.lang.fold import has_lanes
+from weft.lang.inline_array import InlineArray
+from weft.lang.number import Number, number_class, type_name
+from weft.lang.places import Place, check_index, known_index, stepped
+from weft.lang.python_number import python_number
+from weft.lang.spec import holds_values
+from weft.lang.structs import is_struct
+from weft.lang.told_apart import is_array
+from weft.lang.weak import assumed_type
+
+_CONSTANT = 8192
+"""Bytes of a table up to which it lies in constant memory, of which a GPU has 64 KiB; larger ones in any."""
+_ALIGNED = 16
+_HINT = "copy it into a buffer and pass that to the kernel"
+
+
+class Entry(Place):
+    """An element of a table, or a part of one: it can be read."""
+
+    __slots__ = ()
+
+    def store(self, value: Any) -> None:
+        """Refused."""
+        refuse("constant-table", "a table that is known at compile time is not written here", hint=_HINT)
+
+    def pointer(self) -> Any:
+        """Refused."""
+        refuse("constant-table", "a table that is known at compile time has no address", hint=_HINT)
+
+
+class Rows(Entry):
+    """A table, or what some indices leave of one: as many dimensions as ``shape`` has."""
+
+    __slots__ = ("mark", "shape")
+
+    def __init__(
+        self, address: Value, dtype: DType, space: int, shape: tuple[int, ...], mark: object
+    ) -> None:
+        super().__init__(address, dtype, space, dtype.alignment)
+        self.shape = shape
+        self.mark = mark
+
+    def item(self, index: Any) -> Any:
+        """A row, or in the last dimension the place of an element; of a literal its value."""
+        extent, *rest = self.shape
+        known = known_index(index)
+        if known is not None and -extent <= known < 0:
+            index = known + extent
+        check_index(index, 1, extent)
+        at = stepped(current(), self.address, index, self.dtype, math.prod(rest))
+        if rest:
+            return Rows(at, self.dtype, self.space, tuple(rest), self.mark)
+        entry = Entry(at, self.dtype, self.space, self.alignment)
+        if self.mark is None:
+            return entry
+        return number_class(self.dtype).of(entry.load().value, self.mark)
+
+    def attribute(self, name: str) -> Any:
+        """What the rows have as a value."""
+        return getattr(self.load(), name)
+
+    def load(self) -> Any:
+        """All of it, as an array of arrays."""
+        if self.mark is not None:
+            refuse(
+                "constant-table",
+                "a row of a table of literals has no type",
+                hint="index all dimensions: table[i][j]; or make the table of np.array(..., np.float32)",
+            )
+        of: Any = self.dtype.annotation if isinstance(self.dtype, ElementType) else number_class(self.dtype)
+        for extent in reversed(self.shape):
+            of = InlineArray[of, extent]
+        return Entry(self.address, element_type(of), self.space, self.alignment).load()
+
+
+def is_late(index: object) -> bool:
+    """Whether an index, or one of several, is known only at run time."""
+    if type(index) is tuple:
+        return any(map(is_late, cast("tuple[object, ...]", index)))
+    return isinstance(index, Number) and isinstance(index.value, Value)
+
+
+def table_at(held: Any, index: Any) -> Any:
+    """What a list, tuple or array has at an index of run time, not read yet; None where it is no table."""
+    indices: list[Any] = [index]
+    if isinstance(index, tuple):
+        if not is_array(held):
+            return None
+        indices[:] = cast("tuple[Any, ...]", index)
+    found = _rows(held)
+    if found is None or len(indices) > len(found.shape) or any(isinstance(i, slice) for i in indices):
+        return None
+    at: Any = found
+    for part in indices:
+        at = at.item(part)
+    return at
+
+
+def _rows(held: Any) -> Rows | None:
+    """A table in memory; None where it holds what memory does not."""
+    b, mark = current(), None
+    if is_array(held):
+        if held.size == 0 or held.ndim == 0 or held.dtype.kind not in "biuf":
+            return None
+        dtype, shape, native = as_dtype(held.dtype.name), held.shape, held.dtype.newbyteorder("=")
+        data = held.astype(native, order="C").tobytes()
+    else:
+        shape, items = _flat(held)
+        known = [python_number(item) for item in items]
+        if not items or any(map(holds_values, items)):
+            return None
+        if all(isinstance(item, (bool, int, float)) for item in known):
+            dtype = assumed_type(*known)  # as a literal has it that meets nothing
+            if dtype is not DType.bool:
+                mark = b.new_mark()
+                dtype = b.met.get(mark, dtype)
+                _check_fits(known, dtype)
+            items = known
+        elif _is_element(items[0]) and len({item.__class__ for item in items}) == 1:
+            dtype = element_type(items[0].__class__)
+        else:
+            return None
+        data = b"".join([_bytes(dtype, item) for item in items])
+    table = _memory(data, max(_ALIGNED, dtype.alignment))
+    op = b.elaborator.refer(b.emit("llvm.mlir.addressof", (), (pointer(table.space),)), table)
+    return Rows(op.result, dtype, table.space, shape, mark)
+
+
+def _flat(held: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """The shape of nested lists or tuples, and their items in order; none where they are not all alike."""
+    shape, items = (len(held),), list[Any](held)
+    while items and all(type(item) in (list, tuple) for item in items):
+        if len({len(item) for item in items}) != 1:
+            return shape, []
+        shape, items = (*shape, len(items[0])), [part for item in items for part in item]
+    return shape, items
+
+
+def _is_element(value: object) -> bool:
+    return isinstance(value, (Number, InlineArray)) or is_struct(type(value))
+
+
+def _check_fits(items: list[Any], dtype: DType) -> None:
+    """Refuse literals that their type does not hold."""
+    for item in items if dtype.is_integer else ():
+        if not dtype.least <= item <= dtype.greatest:
+            name = type_name(dtype)
+            refuse(
+                "literal", f"{item} in this table does not fit {name}", hint="convert what it meets: Int(x)"
+            )
+
+
+def _bytes(dtype: DType, value: Any) -> bytes:
+    """A value that is known at compile time as memory has it."""
+    if not isinstance(dtype, ElementType):
+        known = value.value if isinstance(value, Number) else value
+        return bits_of(dtype, known).to_bytes(dtype.itemsize, "little")
+    laid = dtype.laid
+    if isinstance(value, Number):
+        known: Any = value.value
+        each = functools.partial(_bytes, value.dtype)
+        return b"".join(map(each, known if has_lanes(known) else (known,) * value.lanes))
+    if laid.items is not None:
+        return b"".join([_bytes(laid.items[0], item) for item in value])
+    out = bytearray(laid.size)
+    for name, (offset, part) in laid.fields.items():
+        out[offset : offset + part.itemsize] = _bytes(part, getattr(value, name))
+    return bytes(out)
+
+
+@functools.lru_cache(maxsize=1024)
+def _memory(data: bytes, alignment: int) -> Global:
+    """The same for the same bytes, so that a module has them once."""
+    space = AddressSpace.CONSTANT if len(data) <= _CONSTANT else AddressSpace.GLOBAL
+    return Global("table", space, I8, len(data), alignment, data)

@@ -1,0 +1,156 @@
+"""What is known at compile time, indexed by what is known only at run time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import (
+    SIMD,
+    CompileError,
+    Float32,
+    Float64,
+    InlineArray,
+    Int,
+    Int8,
+    Int32,
+    Pointer,
+    UInt8,
+    kernel,
+    struct,
+)
+from weft.compile import compile_info
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+
+
+@struct
+class Rule:
+    limit: Int32
+    weights: InlineArray[Float64, 2]
+    lanes: SIMD[Float32, 2]
+
+
+TAPS = [0.1, 0.2, 0.3, 0.4]
+GRID = ((1, 2, 3), (4, 5, -6))
+SCALED = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
+RULES = [Rule(Int32(n - 1), [0.1 * n, 0.5], Float32.splat(2, n)) for n in range(3)]
+TYPED = (Float32(0.1), Float32(0.7))
+FLAGS = [True, False, True]
+
+
+@kernel
+def look_up(x: Pointer[Float32], y: Pointer[Float64], n: Pointer[Int32], i: Int):
+    x[0] = TAPS[i]
+    y[0] = TAPS[i]
+    n[0] = GRID[i][2] + GRID[0][i] * GRID[-1][0]
+    x[1] = SCALED[i, 2] + SCALED[1][i] + SCALED[i][i + 1]
+    row = SCALED[i]
+    x[2] = row[3] - row[i]
+    rule = RULES[i]
+    y[1] = RULES[i].weights[i] + rule.weights[1]
+    n[1] = rule.limit
+    x[3] = RULES[i].lanes.reduce_add() + TYPED[i]
+    n[2] = Int32(3) if FLAGS[i] else Int32(4)
+
+
+@pytest.mark.parametrize("i", [0, 1])
+def test_elements_of_tables(device: DeviceContext, i: int) -> None:
+    x, y = device.enqueue_create_buffer(Float32, 4), device.enqueue_create_buffer(Float64, 2)
+    n = device.enqueue_create_buffer(Int32, 3)
+    device.enqueue_function(look_up, x, y, n, i, grid_dim=1, block_dim=1)
+    f32 = np.float32
+    expected = [
+        f32(TAPS[i]),
+        SCALED[i, 2] + SCALED[1][i] + SCALED[i][i + 1],
+        SCALED[i, 3] - SCALED[i, i],
+        f32(2 * i) + f32([0.1, 0.7][i]),
+    ]
+    with x.map_to_host() as host:
+        assert host[:].tolist() == [float(f32(v)) for v in expected]
+    with y.map_to_host() as host:
+        assert host[:].tolist() == [TAPS[i], [0.1 * i, 0.5][i] + 0.5]
+    with n.map_to_host() as host:
+        assert host[:].tolist() == [GRID[i][2] + GRID[0][i] * 4, i - 1, 4 if i else 3]
+
+
+def test_a_literal_takes_the_type_that_it_meets() -> None:
+    """On a GPU each type has its own table in constant memory, and no table is there twice."""
+    text = str(compile_info(look_up, target="sm_90"))
+    # TAPS as Float32 and Float64, GRID, its first row, SCALED, its second row, RULES, TYPED; FLAGS is code
+    assert text.count(".const .align 16 .b8") == 8
+    assert "ld.const" in text
+
+
+LARGE = list(range(5000))
+_many = np.arange(256 * 256, dtype=np.uint8).reshape(256, 256)
+
+
+@kernel
+def large(x: Pointer[Int], u: Pointer[UInt8]):
+    i = global_idx.x
+    x[i] = LARGE[4999 - i]
+    u[i] = _many[i, 255 - i]
+
+
+def test_large_tables(device: DeviceContext) -> None:
+    x, u = device.enqueue_create_buffer(Int, 64), device.enqueue_create_buffer(UInt8, 64)
+    device.enqueue_function(large, x, u, grid_dim=1, block_dim=64)
+    with x.map_to_host() as host, u.map_to_host() as bytes_:
+        assert host[:].tolist() == LARGE[:-65:-1]
+        assert bytes_[:].tolist() == [_many[i, 255 - i] for i in range(64)]
+
+
+def test_a_changed_table_is_noticed(device: DeviceContext) -> None:
+    held: Any = [1, 2, 3]
+    values = np.array([1, 2, 3], np.int32)
+
+    @kernel
+    def read(n: Pointer[Int32], i: Int):
+        n[0] = held[i] + values[i]
+
+    n, found = device.enqueue_create_buffer(Int32, 1), list[int]()
+
+    def run() -> None:
+        device.enqueue_function(read, n, 2, grid_dim=1, block_dim=1)
+        with n.map_to_host() as host:
+            found.append(int(host[0]))
+
+    run()
+    held[2] = 10
+    run()
+    values[2] = 100
+    run()
+    held = (7, 8, 9)
+    run()
+    assert found == [6, 13, 110, 109]
+
+
+@kernel
+def beyond(x: Pointer[Float32], i: Int):
+    x[0] = SCALED[i, 4]
+
+
+@kernel
+def beyond_at_compile_time(x: Pointer[Float32]):
+    x[0] = TAPS[4]
+
+
+@kernel
+def narrow(n: Pointer[Int8], i: Int):
+    n[0] = LARGE[i]
+
+
+@pytest.mark.parametrize(
+    ("refused", "text"),
+    [
+        (beyond, "index 4 is outside of this memory, which has 4 elements"),
+        (beyond_at_compile_time, "list index out of range"),
+        (narrow, "does not fit Int8"),
+    ],
+)
+def test_refusals(refused: Any, text: str) -> None:
+    with pytest.raises(CompileError, match=text):
+        compile_info(refused, target="sm_90")
