@@ -36,7 +36,7 @@ class Info:
     """What it was compiled for, such as ``sm_90``."""
     emission_kind: EmissionKind
     """Which form ``code`` has."""
-    code: str | bytes
+    code: str | bytes = field(repr=False)
     """The text, or the bytes of an object file."""
     times: Mapping[str, float] = field(compare=False, repr=False)
     """How long each stage took, in milliseconds."""
@@ -112,6 +112,10 @@ def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:
     if isinstance(f, Kernel):
         return f
     if isinstance(f, Compiled):
+        if f.definition.result() not in (MISSING, None):
+            message = f"{f.__name__} is a @func with a result: it becomes code within kernels that call it"
+            hint = "show one of these kernels, or write one that stores the result"
+            raise CompileError.at("not-a-kernel", message, caller_location(), hints=(hint,))
         return Kernel(f.definition, f.bound)
     if isinstance(f, FunctionType):
         return make_kernel(f)

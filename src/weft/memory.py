@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast, overload
 
-from weft.diagnostics import refuse
+from weft.diagnostics import RIGHT, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.allocate import dynamic_shared_memory as _dynamic
 from weft.lang.allocate import local_memory, shared_memory
@@ -75,10 +75,11 @@ def stack_allocation(
             message names both sizes.
     """
     kind = as_dtype(cast(Any, dtype))
-    layout = Layout.row_major(_count(shape)) if not isinstance(shape, Layout) else shape
-    size = _static_size(layout)
+    shared = address_space == AddressSpace.SHARED
+    layout = shape if isinstance(shape, Layout) else Layout.row_major(_count(shape, shared))
+    size = _static_size(layout, shared)
     aligned = _alignment(alignment, kind)
-    if address_space == AddressSpace.SHARED:
+    if shared:
         memory = shared_memory(kind, size, aligned)
     elif address_space == AddressSpace.LOCAL:
         memory = local_memory(kind, size, aligned)
@@ -158,7 +159,18 @@ def _view(memory: Pointer[Any], shape: Layout | int, alignment: int) -> Any:
     return tensor
 
 
-def _count(shape: object) -> int:
+_AT_RUN_TIME = (
+    "take what the launch gives: dynamic_shared_memory(...), and shared_mem_bytes= at the launch",
+    "or make the number a Comptime parameter",
+)
+_AT_COMPILE_TIME = ("make the number a Comptime parameter, or allocate the most that is needed",)
+
+
+def _count(shape: object, shared: bool = True) -> int:
+    if isinstance(shape, Number) and not isinstance(shape.value, int):
+        hint = _AT_RUN_TIME if shared else _AT_COMPILE_TIME
+        message = "memory is allocated at compile time, and this number of elements exists only at run time"
+        refuse("allocation-size", message, hint=hint, part=RIGHT)
     value = int(shape) if isinstance(shape, Number) else python_number(shape)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         refuse(
@@ -175,12 +187,12 @@ def _layout_for(shape: object) -> str:
     return "e.g. Layout.row_major(16, 16)"
 
 
-def _static_size(layout: Layout) -> int:
+def _static_size(layout: Layout, shared: bool = True) -> int:
     if not layout.is_static or layout.runtime_shape or layout.runtime_stride:
         refuse(
             "allocation-size",
             f"the layout {layout} has run-time extents, but memory is allocated at compile time",
-            hint="pass the extents as Comptime parameters",
+            hint=_AT_RUN_TIME if shared else _AT_COMPILE_TIME,
         )
     size: int = layout.cosize()
     if size < 1:

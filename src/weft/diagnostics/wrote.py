@@ -139,6 +139,8 @@ def _roles(node: ast.AST | None, source: Source) -> dict[str, ast.AST]:
         return {"value": node.operand}
     if isinstance(node, ast.Call):
         found = {"value": node.args[0]} if node.args else {}
+        if len(node.args) > 1:
+            found.update(left=node.args[0], right=node.args[1])
         if isinstance(node.func, ast.Attribute):
             found["object"] = node.func.value
         return found

@@ -179,7 +179,7 @@ def _through_numpy(kind: type, share: Callable[[Any], Any] | None = None) -> Rea
         if not same:
             found.read_only = "pass np.array(x), and take the results from that: this makes copies of itself"
         elif found.read_only:
-            found.read_only = "pass np.array(x), a copy"
+            found.read_only = f"pass {'np.array(x)' if share is None else 'np.array(memoryview(x))'}, a copy"
         return found
 
     return read

@@ -222,7 +222,8 @@ def _describe(value: Any) -> str:
         return repr(value)
     if isinstance(value, (bool, int, float)):
         return f"the {name} {value!r}"
-    return f"{a_(name)} of {dtype}" if dtype is not None else a_(name)
+    scalar = str(dtype) == name  # of NumPy
+    return f"{a_(name)} of {dtype}" if dtype is not None and not scalar else a_(name)
 
 
 def _accept_number(cls: type[Number], value: Any) -> Accepted:
@@ -311,16 +312,10 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
     found = getattr(value, "dtype", None)
     allowed = f"a buffer of {type_name(wanted)}" if wanted is not None else "a buffer"
     if hasattr(value, "layout"):
-        views = f"`{VALUE}.storage`" if type(value).__name__ == "Tensor" else "the buffer that it views"
-        raise Mismatch(_describe(value), allowed, f"pass {views}, or annotate LayoutTensor[...]")
+        hint = "annotate LayoutTensor[...], which honours its layout, or pass the buffer that it views"
+        raise Mismatch(_describe(value), allowed, hint)
     if not hasattr(value, "address") or not isinstance(found, DType):
-        hint = "create one: ctx.enqueue_create_buffer(Float32, n)"
-        if hasattr(value, "__array_interface__"):
-            hint = (
-                "create a buffer with ctx.enqueue_create_buffer(...) and ctx.enqueue_copy the array into it"
-            )
-        elif isinstance(value, (list, tuple)):
-            hint = "pass an array on the CPU: np.array(values, np.float32); elsewhere copy it into a buffer"
+        hint = array_hint(value, wanted) or "create one: ctx.enqueue_create_buffer(Float32, n)"
         raise Mismatch(_describe(value), allowed, hint)
     if wanted is not None and found is not wanted:
         other = type_name(found)
@@ -328,6 +323,19 @@ def _accept_pointer(annotation: Any, value: Any) -> Accepted:
             f"a buffer of {other}", allowed, f"create it with that type, or annotate Pointer[{other}]"
         )
     return PointerSpec(found, AddressSpace.GLOBAL), [value]
+
+
+def array_hint(value: Any, wanted: DType | None) -> str:
+    """How to make an array of what holds numbers; nothing of what does not."""
+    kind, items = cast("type[Any]", type(value)), VALUE
+    if getattr(value, "shape", None) == ():
+        items = f"[{VALUE}]"
+    elif issubclass(kind, (set, frozenset)):
+        items = f"[*{VALUE}]"
+    elif not issubclass(kind, (list, tuple, range)):
+        return ""
+    dtype = wanted.name if wanted is not None and wanted.is_number and wanted.kind != "bfloat" else "float32"
+    return f"pass an array: np.array({items}, np.{dtype})"
 
 
 def _accept_elements(element: ElementType, value: Any) -> Accepted:

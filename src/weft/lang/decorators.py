@@ -273,7 +273,27 @@ def _defined(fn: Any, decorator: str) -> Definition:
         hint = f"write it with def and decorate that with @{decorator}"
         refuse("decorator", f"@{decorator} goes on a function defined with def, not on a lambda", hint=hint)
     keep_locals(fn, 2)
-    return definition_of(fn)
+    made = definition_of(fn)
+    if decorator == "kernel":
+        _check_no_method(made)
+    return made
+
+
+def _check_no_method(fn: Definition) -> None:
+    """Refuse a kernel that is a method: a launch has no object to call it on."""
+    outside, first = fn.qualname.rpartition(".")[0], fn.names()[:1]
+    if not outside or outside.endswith("<locals>") or first not in (("self",), ("cls",)):
+        return
+    annotations: dict[str, Any] = getattr(fn.function, "__annotations__", {})
+    if first[0] not in annotations:
+        refuse(
+            "decorator",
+            f"{fn.qualname} is a method, and a kernel has no `{first[0]}`",
+            hint=[
+                f"write @staticmethod above @kernel, and leave `{first[0]}` out",
+                "for fields of a @struct, annotate the parameter with it, and pass one at the launch",
+            ],
+        )
 
 
 def _kind(made: Compiled) -> str:

@@ -40,6 +40,13 @@ def operand_hint(value: object) -> str:
     return "give a number"
 
 
+def comparison_hint(value: object) -> str:
+    """What to write where ``value`` is compared with a number."""
+    if isinstance(value, str):
+        return "compare with a number; an IntEnum gives numbers names"
+    return operand_hint(value).replace(VALUE, RIGHT)
+
+
 def meeting_hint(floats: bool, left: str, right: str) -> str:
     """How to make two number types meet that do not by themselves."""
     if floats:

@@ -22,7 +22,7 @@ from weft.lang import arith, weak
 from weft.lang.conversions import Conversions
 from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
-from weft.lang.hints import conversion_hint, kind_of, meeting_hint, operand_hint
+from weft.lang.hints import comparison_hint, conversion_hint, kind_of, meeting_hint, operand_hint
 from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
 
@@ -245,9 +245,7 @@ class Number(Conversions):
             refuse(
                 "operand",
                 f"cannot compare {a_(type(a).__name__)} with {kind_of(c)}",
-                hint="a number is never None: leave the test out"
-                if c is None
-                else "compare with a number; an IntEnum names numbers",
+                hint="a number is never None: leave the test out" if c is None else comparison_hint(c),
             )
         if isinstance(c, float) and not a.dtype.is_float:  # exactly, as Python compares them
             a = number_class(DType.int64, a.lanes)(a) if a.dtype.kind == "bool" else a

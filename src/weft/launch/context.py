@@ -145,7 +145,7 @@ class CompiledKernel(Here):
         self.kernel = kernel
 
     def __repr__(self) -> str:
-        return f"<{self.kernel!r} on {self.context.name}>"
+        return f"<compiled {repr(self.kernel)[1:-1]} on {self.context.name}>"
 
 
 class DeviceContext(BaseContext):
@@ -528,7 +528,12 @@ def _check_kernel(kernel: object) -> None:
     if isinstance(kernel, Kernel):
         return
     name = getattr(kernel, "__name__", repr(kernel))
-    if isinstance(kernel, Func):
+    inner = getattr(kernel, "func", None)
+    if isinstance(inner, Kernel):
+        own: str = inner.__name__
+        message = f"this is a functools.partial of {own}, not a kernel"
+        hint = f"bind compile-time parameters by {own}.bind(...), and pass the others at the launch"
+    elif isinstance(kernel, Func):
         message, hint = (
             f"{name} is a @func, which other functions call",
             f"decorate {name} with @kernel to launch it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
-from weft.diagnostics import LaunchError, a_
+from weft.diagnostics import OBJECT, LaunchError, a_, elaborating, refuse
 from weft.dtype import DType
 from weft.runtime.allocation import Allocation
 from weft.runtime.dim import as_index
@@ -202,6 +202,7 @@ class DeviceBuffer(Buffer[T]):
 
     def __getitem__(self, part: slice) -> DeviceBuffer[T]:
         if not isinstance(part, slice):  # pyright: ignore[reportUnnecessaryIsInstance]
+            _refuse_in_kernels()
             raise LaunchError.here(
                 "device-element",
                 "elements of a DeviceBuffer are on the device and cannot be read one by one",
@@ -219,6 +220,7 @@ class DeviceBuffer(Buffer[T]):
     if not TYPE_CHECKING:
 
         def __setitem__(self, part: object, value: object) -> None:
+            _refuse_in_kernels()
             raise LaunchError.here(
                 "device-element",
                 "elements of a DeviceBuffer are on the device and cannot be assigned from the host",
@@ -252,6 +254,17 @@ class DeviceBuffer(Buffer[T]):
     def __repr__(self) -> str:
         state = "closed" if self.closed else f"0x{self._address:x}"
         return f"<DeviceBuffer of {self._size} {self.dtype} on {self.context.name}, {state}>"
+
+
+def _refuse_in_kernels() -> None:
+    """Say no to elements of a buffer in a kernel that has captured it."""
+    if elaborating.now:
+        refuse(
+            "captured-buffer",
+            f"`{OBJECT}` is a DeviceBuffer of the host program; kernels reach memory by their parameters",
+            hint=f"give the kernel a parameter for it, annotated Pointer[...], and pass `{OBJECT}`",
+            part=OBJECT,
+        )
 
 
 class MappedBuffer(Generic[T]):

@@ -48,13 +48,24 @@ def known_api(api: str) -> str:
     """
     if isinstance(api, str) and api in DRIVERS:  # pyright: ignore[reportUnnecessaryIsInstance]
         return api
-    meant = nearest(str(api), DRIVERS)
     raise DeviceError.here(
         "unknown-api",
         f"there is no device API {api!r}; weft knows {', '.join(map(repr, DRIVERS))}",
-        f"did you mean {meant!r}?" if meant else "write api='cpu', which every machine has",
+        _api_hint(str(api).lower()),
         at=("api", 9),
     )
+
+
+def _api_hint(api: str) -> str:
+    """What to write instead of the name of something else, of devices in general or of one of them."""
+    known, _, number = api.partition(":")
+    if known in DRIVERS and number.isdecimal():
+        return f"write DeviceContext({number}, api={known!r})"
+    if known in ("gpu", "accelerator", "nvidia", "default"):
+        best = next(iter(DRIVERS))
+        return f"leave api out for the best device here, or write api={best!r}, for NVIDIA's GPUs"
+    meant = nearest(api, DRIVERS)
+    return f"did you mean {meant!r}?" if meant else "write api='cpu', which every machine has"
 
 
 def find_driver(api: str, load_object: LoadObject = no_loader) -> Driver:

@@ -102,7 +102,9 @@ class Builtins(FunctionState):
             refuse(
                 "builtin",
                 f"{a_(type(value).__name__)} has no length",
-                hint="pass the number of elements to the kernel beside it",
+                hint=f"write {VALUE}.shape[0], or another of its extents"
+                if hasattr(value, "shape")
+                else "pass the number of elements to the kernel beside it",
                 part=VALUE,
             )
         return value.lanes if isinstance(value, Number) else len(value)

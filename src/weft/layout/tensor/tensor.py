@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
-from weft.lang.accept import Accepted, Mismatch, element_dtype
+from weft.lang.accept import Accepted, Mismatch, array_hint, element_dtype
 from weft.lang.generic import written
 from weft.lang.hints import kind_of
 from weft.lang.number import NumberLike, number_class, type_name
@@ -168,7 +168,7 @@ class LayoutTensor(Generic[T]):
             hint = (
                 "view it through a layout: buffer.tensor(Layout.row_major(...))"
                 if hasattr(value, "tensor")
-                else ""
+                else array_hint(value, wanted)
             )
             raise Mismatch(found, allowed, hint)
         tensor = cast("LayoutTensor[Any]", value)
