@@ -212,7 +212,7 @@ REFUSED: list[tuple[Callable[[BaseContext], object], str, str]] = [
     ),
     (lambda c: c.enqueue_copy(dst=c.enqueue_create_buffer("float64", 3)), "copy-missing", "src is missing"),
     (
-        lambda c: c.enqueue_copy(dst=c.enqueue_create_buffer("float64", 3), src=[1, 2, 3]),  # pyright: ignore[reportArgumentType]
+        lambda c: c.enqueue_copy(dst=c.enqueue_create_buffer("float64", 3), src=[1, 2, 3]),
         "copy-type",
         "src is a list",
     ),

@@ -6,6 +6,7 @@ import itertools
 import struct
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import LoadedCode
@@ -215,42 +216,9 @@ class DeviceContext(BaseContext):
             self._waiting.clear()
         super().synchronize()
 
-    def enqueue_copy(
-        self,
-        dst: Any = None,
-        src: Any = None,
-        *,
-        dst_buf: Any = None,
-        src_buf: Any = None,
-        stream: DeviceStream | None = None,
-    ) -> None:
-        """Queue a copy of all elements between buffers, NumPy arrays and arrays of other libraries.
-
-        An array must be contiguous. A NumPy array may be changed once the call returns where it is the
-        source, and is complete after ``synchronize`` where it is the destination. Arrays on the context's
-        GPU are copied in the order of their library's stream, see ``docs/guide/interop.md``.
-
-        One of the buffers may belong to another context, of another device too. The copy then waits for
-        what that context's own stream holds, and what that stream is given afterwards waits for it.
-
-        Args:
-            dst: where to: a DeviceBuffer, a HostBuffer or an array.
-            src: where from: the same.
-            dst_buf: another name of ``dst``.
-            src_buf: another name of ``src``.
-            stream: another stream than the context's own.
-
-        Raises:
-            LaunchError: the ends differ in length or type, one of them cannot be used, or none of them
-                is memory of this context.
-        """
-        dst, src = dst_buf if dst is None else dst, src_buf if src is None else src
-        if not (is_array(dst) or is_array(src)):
-            super().enqueue_copy(dst, src, stream=stream)
-            return
-        dst, src, ordered = copy_arrays(self, self.queue_of(stream), dst, src)
-        with ordered:
-            super().enqueue_copy(dst, src, stream=stream)
+    def _ends(self, queue: Stream, dst: Any, src: Any) -> tuple[Any, Any, AbstractContextManager[object]]:
+        found = copy_arrays(self, queue, dst, src) if is_array(dst) or is_array(src) else None
+        return found or super()._ends(queue, dst, src)
 
     def compile_function(self, kernel: Kernel[...], **comptime: Any) -> CompiledKernel:
         """Compile a kernel for this device, ahead of its launches.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, cast, overload
 
 from weft.abi.formats import pack
@@ -12,7 +13,7 @@ from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.runtime import drivers
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
-from weft.runtime.copies import CopyEnd, enqueue_copy, own_buffer
+from weft.runtime.copies import enqueue_copy, own_buffer
 from weft.runtime.dim import as_index
 from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
@@ -40,6 +41,9 @@ def _pattern(dtype: DType, value: object) -> bytes:
     made = np.zeros((), dtype.numpy)
     made[...] = cast("Any", dtype.taken(value))
     return made.tobytes()
+
+
+_AS_IT_IS = nullcontext()
 
 
 class _Keeping(threading.local):
@@ -258,17 +262,18 @@ class BaseContext(Here, PeerAccess):
 
     def enqueue_copy(
         self,
-        dst: CopyEnd | None = None,
-        src: CopyEnd | None = None,
+        dst: Any = None,
+        src: Any = None,
         *,
-        dst_buf: CopyEnd | None = None,
-        src_buf: CopyEnd | None = None,
+        dst_buf: Any = None,
+        src_buf: Any = None,
         stream: DeviceStream | None = None,
     ) -> None:
-        """Queue a copy of all elements between buffers and NumPy arrays.
+        """Queue a copy of all elements between buffers, NumPy arrays and arrays of other libraries.
 
-        An array must be contiguous. As a source it may be changed once the call returns; as a
-        destination it is complete after ``synchronize``.
+        An array must be contiguous. A NumPy array may be changed once the call returns where it is the
+        source, and is complete after ``synchronize`` where it is the destination. Arrays on the context's
+        GPU are copied in the order of their library's stream, see ``docs/guide/interop.md``.
 
         One of the buffers may belong to another context, of another device too. The copy then waits for
         what that context's own stream holds, and what that stream is given afterwards waits for it.
@@ -282,7 +287,7 @@ class BaseContext(Here, PeerAccess):
 
         Raises:
             LaunchError: the ends differ in length or type, one of them cannot be used, or none of them
-                is a buffer of this context.
+                is memory of this context.
 
         Example:
             >>> one, two = BaseContext(api="cpu"), BaseContext(api="cpu")
@@ -293,10 +298,16 @@ class BaseContext(Here, PeerAccess):
             ...     print(host)
             HostBuffer([7, 7, 7])
         """
-        dst = dst_buf if dst is None else dst
-        src = src_buf if src is None else src
-        enqueue_copy(self, self.queue_of(stream), dst, src)
+        queue = self.queue_of(stream)
+        ends = dst_buf if dst is None else dst, src_buf if src is None else src
+        dst, src, order = self._ends(queue, *ends)
+        with order:
+            enqueue_copy(self, queue, dst, src)
         self.queued()
+
+    def _ends(self, queue: Stream, dst: Any, src: Any) -> tuple[Any, Any, AbstractContextManager[object]]:
+        """What is copied to and from, and what to queue that within: a class above knows of more arrays."""
+        return dst, src, _AS_IT_IS
 
     def enqueue_fill(self, buffer: Buffer[Any], value: object, *, stream: DeviceStream | None = None) -> None:
         """Queue setting every element of a buffer to a value.

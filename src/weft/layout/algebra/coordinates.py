@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from weft.diagnostics import refuse
 from weft.layout.algebra.int_tuple import (
     IntTuple,
     flatten,
@@ -20,7 +19,7 @@ from weft.layout.algebra.int_tuple import (
     product,
     unflatten,
 )
-from weft.layout.algebra.values import Scalar, add, floordiv, is_static, mod, mul
+from weft.layout.algebra.values import Scalar, add, floordiv, is_static, mod, mul, wrong
 
 
 def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> Scalar:
@@ -41,8 +40,7 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> S
         stride = prefix_product(shape)
     if not is_tuple(shape):
         if is_tuple(crd) or is_tuple(stride):
-            refuse(
-                "layout",
+            wrong(
                 f"the coordinate {format_tuple(crd)} has parts where the shape is {format_tuple(shape)}",
                 "give this mode one number",
             )
@@ -50,8 +48,7 @@ def crd2idx(crd: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> S
     strides = stride if is_tuple(stride) else (stride,)
     if is_tuple(crd):
         if len(crd) != len(shape):
-            refuse(
-                "layout",
+            wrong(
                 f"the coordinate {format_tuple(crd)} has {len(crd)} parts; "
                 f"the shape {format_tuple(shape)} has {len(shape)}",
                 "give one part for each mode, or one number for all",
@@ -91,8 +88,7 @@ def idx2crd(idx: IntTuple, shape: IntTuple, stride: IntTuple | None = None) -> I
     """
     if is_tuple(idx):
         if not is_tuple(shape) or len(idx) != len(shape):
-            refuse(
-                "layout",
+            wrong(
                 f"the coordinate {format_tuple(idx)} does not fit the shape {format_tuple(shape)}",
                 "give one part for each mode, or one number for all",
             )

@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from weft.diagnostics import refuse
 from weft.layout.algebra.int_tuple import IntTuple, flatten, is_tuple, product
 from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.modes import merge_modes
-from weft.layout.algebra.values import RunTimeInt, Scalar, ceildiv, is_static, mul
+from weft.layout.algebra.values import RunTimeInt, Scalar, ceildiv, is_static, mul, wrong
 
 Tiler: TypeAlias = "Layout | int | RunTimeInt | tuple[Tiler | None, ...]"
 """A layout (a number ``n`` means ``n:1``), or one for each mode (None leaves the mode alone)."""
@@ -113,7 +112,7 @@ class _Composition:
         if len(self.extents) == 1:
             return Layout(count, mul(step, self.strides[0]))
         if not is_static(step) or step < 0:
-            refuse("layout", self.what, "the strides of what selects must be static and at least 0")
+            wrong(self.what, "the strides of what selects must be static and at least 0")
         return Layout(count, 0) if step == 0 else self._leaf(count, step)
 
     def _leaf(self, count: Scalar, step: int) -> Layout:
@@ -122,8 +121,7 @@ class _Composition:
         stride: list[Scalar] = []
         for place, (extent, here) in enumerate(zip(self.extents[:-1], self.strides[:-1], strict=True)):
             if not (is_static(extent) and is_static(count)):
-                refuse(
-                    "layout",
+                wrong(
                     f"{self.what}: an extent that decides the result is known at run time only",
                     "compose mode by mode with a tuple, or make the extents static",
                 )
@@ -137,15 +135,13 @@ class _Composition:
             elif extent % step == 0 and count % (extent // step) == 0:
                 taken, rest = extent // step, 1
             else:
-                refuse(
-                    "layout",
+                wrong(
                     f"{self.what}: {count} elements in steps of {step} do not divide a mode of {extent}",
                     f"choose a step that divides {extent} or is a multiple of it, and whole modes",
                 )
             self.reached[place] += (taken - 1) * step
             if self.reached[place] >= extent:
-                refuse(
-                    "layout",
+                wrong(
                     f"{self.what}: its modes together step over the end of a mode of {extent}",
                     "no strides describe the result; select with modes that stay within",
                 )
@@ -180,8 +176,7 @@ def complement(layout: Layout, size: Scalar = 1) -> Layout:
     current = 1
     for step, extent, _ in sorted(_static_modes(layout, "complement")):
         if step < current:
-            refuse(
-                "layout",
+            wrong(
                 f"{layout} has no complement: its modes overlap or interleave",
                 "use a layout with distinct offsets",
             )
@@ -227,11 +222,7 @@ def left_inverse(layout: Layout) -> Layout:
     filled = make_layout(layout, complement(layout))
     inverse = right_inverse(filled)
     if inverse.size() != filled.size():
-        refuse(
-            "layout",
-            f"{layout} has no left inverse: its strides do not divide each other",
-            "use strides that nest",
-        )
+        wrong(f"{layout} has no left inverse: its strides do not divide each other", "use strides that nest")
     return inverse
 
 
@@ -247,9 +238,7 @@ def with_shape(layout: Layout, *shape: IntTuple) -> Layout:
     target = Layout(shape[0] if len(shape) == 1 else shape)
     old, new = product(layout.shape), product(target.shape)
     if is_static(old) and is_static(new) and old != new:
-        refuse(
-            "layout", f"{layout} has {old} elements; the new shape has {new}", "keep the number of elements"
-        )
+        wrong(f"{layout} has {old} elements; the new shape has {new}", "keep the number of elements")
     return composition(layout, target)
 
 
@@ -261,11 +250,7 @@ def as_layout(tiler: Layout | Scalar) -> Layout:
 def first_modes(layout: Layout, count: int) -> list[Layout]:
     """The first ``count`` modes of ``layout``, which must have that many."""
     if count > layout.rank:
-        refuse(
-            "layout",
-            f"{layout} has {layout.rank} modes; {count} were named",
-            "name at most as many as there are",
-        )
+        wrong(f"{layout} has {layout.rank} modes; {count} were named", "name at most as many as there are")
     return list(layout)[:count]
 
 
@@ -275,15 +260,9 @@ def _static_modes(layout: Layout, operation: str) -> list[tuple[int, int, int]]:
     number = 1
     for extent, stride in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
         if not (is_static(extent) and is_static(stride)):
-            refuse(
-                "layout", f"{operation} of {layout} needs extents and strides known now", "make them static"
-            )
+            wrong(f"{operation} of {layout} needs extents and strides known now", "make them static")
         if stride < 0 or extent < 1:
-            refuse(
-                "layout",
-                f"{operation} of {layout} needs extents from 1 and strides from 0",
-                "use such a layout",
-            )
+            wrong(f"{operation} of {layout} needs extents from 1 and strides from 0", "use such a layout")
         if extent > 1 and stride > 0:
             modes.append((stride, extent, number))
         number *= extent

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable
 from numbers import Integral, Number
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from weft.diagnostics import refuse
-from weft.layout.algebra.values import RunTimeInt, Scalar, is_static, mul
+from weft.layout.algebra.values import RunTimeInt, Scalar, is_static, mul, wrong
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -42,14 +41,12 @@ def canonical(t: object, what: str = "extent") -> IntTuple:
     if isinstance(t, tuple | list):
         return tuple(canonical(part, what) for part in cast("Iterable[object]", t))
     if isinstance(t, bool):
-        refuse("layout", f"{t!r} is a truth value, not an integer {what}", "write an int")
+        wrong(f"{t!r} is a truth value, not an integer {what}", "write an int")
     if isinstance(t, Integral):
         return int(t)
     fraction = isinstance(t, Number) or getattr(getattr(t, "dtype", None), "is_float", False)
     if fraction or hasattr(t, "__array__") or not hasattr(type(t), "__floordiv__"):
-        refuse(
-            "layout", f"{t!r} is no integer {what}", "write an int, a run-time integer, or a tuple of these"
-        )
+        wrong(f"{t!r} is no integer {what}", "write an int, a run-time integer, or a tuple of these")
     return cast("RunTimeInt", t)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from weft.diagnostics import refuse
 from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import (
     IntTuple,
@@ -29,7 +28,7 @@ from weft.layout.algebra.int_tuple import (
     unflatten,
 )
 from weft.layout.algebra.modes import derived_strides, merge_modes, same
-from weft.layout.algebra.values import Scalar, add, is_static, mul, sub
+from weft.layout.algebra.values import Scalar, add, is_static, mul, sub, wrong
 
 if TYPE_CHECKING:
     from weft.layout.tensor.tensor import LayoutTensor
@@ -68,14 +67,9 @@ class Layout:
         steps = prefix_product(extents) if stride is None else canonical(stride, "stride")
         for extent in flatten(extents):
             if is_static(extent) and extent < 0:
-                refuse(
-                    "layout",
-                    f"the shape {format_tuple(extents)} has a negative extent",
-                    "extents are at least 0",
-                )
+                wrong(f"the shape {format_tuple(extents)} has a negative extent", "extents are at least 0")
         if not congruent(extents, steps):
-            refuse(
-                "layout",
+            wrong(
                 f"shape {format_tuple(extents)} and stride {format_tuple(steps)} nest differently",
                 "give one stride for each extent",
             )
@@ -130,10 +124,8 @@ class Layout:
         sizes = tuple(product(mode.shape) for mode in self)
         ints = tuple(size for size in sizes if is_static(size))
         if len(ints) != len(sizes):
-            refuse(
-                "layout",
-                f"the shape of {self} is known at run time only",
-                "use .shape, or take a tile of static size",
+            wrong(
+                f"the shape of {self} is known at run time only", "use .shape, or take a tile of static size"
             )
         return ints
 
@@ -190,7 +182,7 @@ class Layout:
     def __getitem__(self, mode: int) -> Layout:
         """The layout of one mode."""
         if not -self.rank <= mode < self.rank:
-            refuse("layout", f"{self} has no mode {mode}", f"its modes are 0 to {self.rank - 1}")
+            wrong(f"{self} has no mode {mode}", f"its modes are 0 to {self.rank - 1}")
         if not (is_tuple(self.shape) and is_tuple(self.stride)):
             return self
         return Layout(self.shape[mode], self.stride[mode])
@@ -211,11 +203,7 @@ class Layout:
         """
         modes = list(self)
         if not 0 <= begin < end <= len(modes):
-            refuse(
-                "layout",
-                f"modes {begin} to {end} of {self} do not exist",
-                f"take 0 <= begin < end <= {len(modes)}",
-            )
+            wrong(f"modes {begin} to {end} of {self} do not exist", f"take 0 <= begin < end <= {len(modes)}")
         return make_layout(*modes[:begin], make_layout(*modes[begin:end]), *modes[end:])
 
     def append(self, *modes: Layout) -> Layout:
@@ -240,11 +228,7 @@ class Layout:
         ((480?, 640?, 3):(1920?, 3, 1))
         """
         if not self.is_static:
-            refuse(
-                "layout",
-                f"{self} already holds run-time values",
-                "mark layouts before they are passed to a kernel",
-            )
+            wrong(f"{self} already holds run-time values", "mark layouts before they are passed to a kernel")
         owners = [mode for mode, part in enumerate(self) for _ in flatten(part.shape)]
         for mode in modes:
             self[mode]  # refuses what is out of range
@@ -285,9 +269,7 @@ class Layout:
         """
         places = self._places()
         if len(values) != len(places):
-            refuse(
-                "layout", f"{self} takes {len(places)} run-time values, not {len(values)}", "see .arguments()"
-            )
+            wrong(f"{self} takes {len(places)} run-time values, not {len(values)}", "see .arguments()")
         leaves = [*flatten(self.shape), *flatten(self.stride)]
         for place, value in zip(places, values, strict=True):
             leaves[place] = value
@@ -311,11 +293,7 @@ class Layout:
 
     def __hash__(self) -> int:
         if not self.is_static:
-            refuse(
-                "layout",
-                f"{self} holds run-time values and cannot be hashed",
-                "use .key(), which leaves them out",
-            )
+            wrong(f"{self} holds run-time values and cannot be hashed", "use .key(), which leaves them out")
         return hash((self.shape, self.stride, self.runtime_shape, self.runtime_stride))
 
     def __repr__(self) -> str:

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from weft.diagnostics import refuse
 from weft.layout.algebra.layout import Layout
-from weft.layout.algebra.values import add, ceildiv, is_static, mul
+from weft.layout.algebra.values import add, ceildiv, is_static, mul, wrong
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -45,9 +44,9 @@ class Swizzle:
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "shift", shift)
         if bits < 0 or base < 0:
-            refuse("layout", f"{self} has a field of negative width", "bits and base are at least 0")
+            wrong(f"{self} has a field of negative width", "bits and base are at least 0")
         if abs(shift) < bits:
-            refuse("layout", f"the fields of {self} overlap", "use abs(shift) >= bits")
+            wrong(f"the fields of {self} overlap", "use abs(shift) >= bits")
 
     def __call__(self, offset: Any) -> Any:
         """The permuted offset; three operations for a run-time value, none if ``bits`` is 0."""
@@ -129,6 +128,6 @@ def make_swizzle(*, num_rows: int, row_size: int, access_size: int) -> Swizzle:
     """
     for name, value in (("num_rows", num_rows), ("row_size", row_size), ("access_size", access_size)):
         if value < 1 or value & value - 1:
-            refuse("layout", f"{name}={value} is no power of two", "use 1, 2, 4, 8, ...")
+            wrong(f"{name}={value} is no power of two", "use 1, 2, 4, 8, ...")
     base = access_size.bit_length() - 1
     return Swizzle(num_rows.bit_length() - 1, base, row_size.bit_length() - 1 - base)

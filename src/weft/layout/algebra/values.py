@@ -12,7 +12,7 @@ both kinds and emit an operation only where one is needed: ``1 * x`` is ``x``, `
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 from weft.diagnostics import refuse
 
@@ -45,6 +45,11 @@ def is_static(x: object) -> TypeIs[int]:
     (True, False)
     """
     return isinstance(x, int)
+
+
+def wrong(message: str, hint: str) -> NoReturn:
+    """Refuse what layouts cannot be, or cannot do."""
+    refuse("layout", message, hint)
 
 
 def add(a: Scalar, b: Scalar) -> Scalar:
@@ -90,7 +95,7 @@ def mod(a: Scalar, b: Scalar) -> Scalar:
 
 def _is_one(divisor: Scalar) -> bool:
     if is_static(divisor) and divisor == 0:
-        refuse("layout", "a layout was divided by an extent of 0", "extents that divide must be at least 1")
+        wrong("a layout was divided by an extent of 0", "extents that divide must be at least 1")
     return is_static(divisor) and divisor == 1
 
 

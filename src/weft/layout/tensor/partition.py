@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.diagnostics import refuse
 from weft.layout.algebra.coordinates import crd2idx, idx2crd
 from weft.layout.algebra.divide import logical_divide
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import flatten, is_tuple, prefix_product, product
 from weft.layout.algebra.layout import Layout, make_layout
-from weft.layout.algebra.values import Scalar, add, ceildiv, floordiv, is_static, least, most, mul, sub
+from weft.layout.algebra.values import Scalar, add, ceildiv, floordiv, is_static, least, most, mul, sub, wrong
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +38,7 @@ class Tiles:
             CompileError: Not one number for each mode.
         """
         if len(coordinate) != len(self.steps):
-            refuse(
-                "layout",
+            wrong(
                 f"{len(coordinate)} numbers name a tile of {self.layout}; it has {len(self.steps)} modes",
                 "give the tile's place along each mode",
             )
@@ -102,19 +100,15 @@ def tile(layout: Layout, *sizes: int) -> Tiles:
     (((4, 8):(32, 1)), ((4, 4):(128, 8)), 144, True)
     """
     if len(sizes) != layout.rank:
-        refuse(
-            "layout",
-            f"{layout} has {layout.rank} modes; {len(sizes)} sizes were given",
-            "give one size for each mode",
+        wrong(
+            f"{layout} has {layout.rank} modes; {len(sizes)} sizes were given", "give one size for each mode"
         )
     tiles: list[Layout] = []
     steps: list[Layout | Scalar] = []
     for mode, size in zip(layout, sizes, strict=True):
         if not is_static(size) or size < 1:
-            refuse(
-                "layout",
-                f"{size if is_static(size) else 'a run-time value'} is no tile size",
-                "sizes are ints from 1",
+            wrong(
+                f"{size if is_static(size) else 'a run-time value'} is no tile size", "sizes are ints from 1"
             )
         if is_tuple(mode.shape) or is_tuple(mode.stride):
             split = logical_divide(mode, size)
@@ -185,17 +179,12 @@ def distribute(layout: Layout, threads: Layout, thread: Any) -> Distributed:
     (((4, 4):(32, 4)), 17)
     """
     if layout.rank != threads.rank:
-        refuse(
-            "layout",
+        wrong(
             f"{layout} has {layout.rank} modes, the threads {threads} have {threads.rank}",
             "lay out the threads along as many modes, with extent 1 where one thread covers a mode",
         )
     if not layout.is_static_shape:
-        refuse(
-            "layout",
-            f"the extents of {layout} are known at run time only",
-            "distribute a tile of static size",
-        )
+        wrong(f"the extents of {layout} are known at run time only", "distribute a tile of static size")
     sizes = threads.static_shape
     tiling = tile(layout, *sizes)
     _divides(layout, sizes, "threads:")
@@ -216,8 +205,7 @@ def _divides(layout: Layout, sizes: tuple[int, ...], what: str) -> None:
     for mode, (part, size) in enumerate(zip(layout, sizes, strict=True)):
         extent = product(part.shape)
         if is_static(extent) and extent % size:
-            refuse(
-                "layout",
+            wrong(
                 f"mode {mode} of {layout} has {extent} elements, which {what} {size} do not divide",
                 f"use a divisor of {extent}, or pad the mode to {-(-extent // size) * size}",
             )
@@ -225,17 +213,12 @@ def _divides(layout: Layout, sizes: tuple[int, ...], what: str) -> None:
 
 def _numbers_all(threads: Layout) -> None:
     if not threads.is_static:
-        refuse(
-            "layout",
-            f"the threads {threads} are laid out by run-time values",
-            "use a static layout of threads",
-        )
+        wrong(f"the threads {threads} are laid out by run-time values", "use a static layout of threads")
     leaves = zip(flatten(threads.stride), flatten(threads.shape), strict=True)
     expected = 1
     for stride, extent in sorted((s, n) for s, n in leaves if is_static(s) and is_static(n) and n != 1):
         if stride != expected:
-            refuse(
-                "layout",
+            wrong(
                 f"the threads {threads} are not numbered 0 to {threads.size() - 1} without gaps",
                 "use Layout.row_major(...) or Layout.col_major(...)",
             )
