@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import dataclasses
 import json
 import linecache
@@ -21,7 +22,7 @@ import numpy as np
 import pytest
 
 from edits import EDITS, write
-from weft import Float32, Kernel, PerformanceWarning, Pointer, config, kernel
+from weft import Float32, Func, Int32, Kernel, PerformanceWarning, Pointer, config, func, kernel
 from weft.abi.artifact import Artifact
 from weft.compiler import cache
 from weft.compiler.cache import tools
@@ -29,6 +30,7 @@ from weft.compiler.cache.folder import NAME
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.ir.core import Function, Global, Loc, Module, Op, Region, Value
 from weft.compiler.ir.digest import module_bytes
+from weft.compiler.llvm.emit import load_object
 from weft.compiler.pipeline import Compilation, elaborate_kernel
 from weft.dtype import DType
 from weft.gpu.host import DeviceContext
@@ -80,6 +82,7 @@ def own_tools() -> None:
     """What is kept of weft's files lies in the folder of all tests, so that others hold kernels alone."""
     assert tools.toolchain(False) is not None
     assert tools.toolchain(True) is not None
+    assert tools.whole() is not None
 
 
 @pytest.fixture
@@ -567,3 +570,26 @@ def test_llvm_comes_up_with_the_device_until_a_program_has_compiled(tmp_path: Pa
     assert [asked(), asked("run"), asked("run"), asked()] == ["1", "1", "0", "0"]
     program.write_text(OPENS + "\n# another program\n")
     assert asked() == "1"
+
+
+@func
+def answer(n: Int32) -> Int32:
+    return n + 40
+
+
+def answers() -> list[Func[..., Any]]:
+    return [answer]
+
+
+def test_functions_that_others_call_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are found by weft's sources, and not even elaborated."""
+    assert cache.kept_object(answers, compile=False) is None
+    code = cache.kept_object(answers)
+    assert code is not None
+    assert len(entries(folder)) == 1
+    monkeypatch.setattr("weft.compiler.exported.exported", None)
+    assert cache.kept_object(answers, compile=False) == cache.kept_object(answers) == code
+    loaded = load_object(code, ["answer"], {})
+    assert ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)(loaded.addresses[0])(2) == 42
+    monkeypatch.setattr(cache, "whole", lambda: "other sources")
+    assert cache.kept_object(answers, compile=False) is None

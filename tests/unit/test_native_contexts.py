@@ -15,6 +15,7 @@ from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.launch.context import AFTER
+from weft.launch.native import code
 from weft.launch.native.objects import supported
 from weft.layout import LayoutTensor
 from weft.runtime.host_event import HostEvent
@@ -281,3 +282,33 @@ def test_closing_while_other_threads_launch(gpu: Gpu) -> None:
             assert not thread.is_alive()
     assert codes
     assert codes <= {"context-closed", "stream-closed"}
+
+
+def test_launches_go_on_while_the_code_is_compiled(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, [made] = threading.Event(), list(code._made)  # pyright: ignore[reportPrivateUsage]
+    under_way: list[threading.Thread] = []
+    monkeypatch.setattr(code, "_made", [])
+    monkeypatch.setattr(code, "_under_way", under_way)
+    monkeypatch.setattr(code, "_load", lambda _: code._made.append(made))  # pyright: ignore
+    asked: list[bool] = []
+
+    def kept_object(_: object, *, compile: bool = True) -> bytes | None:
+        asked.append(compile)
+        return b"code" if compile and compiled.wait(60) else None
+
+    monkeypatch.setattr(code, "kept_object", kept_object)
+    ctx = DeviceContext(api="cuda")
+    buffer = ctx.enqueue_create_buffer(Float32, 8)
+
+    def who(times: int) -> set[str]:
+        gpu.launches.clear()
+        for _ in range(times):
+            ctx.enqueue_function(scale, buffer, 3, grid_dim=4, block_dim=32)
+        return {launch[0] for launch in gpu.launches}
+
+    assert who(5 * AFTER) == {"python"}
+    assert asked.count(True) == 1
+    compiled.set()
+    under_way[0].join()
+    who(AFTER + 1)
+    assert who(10) == {"native"}

@@ -23,7 +23,7 @@ from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, machine_le
 from weft.lang.structs import StructSpec
 from weft.launch.arguments import OPTIONS
 from weft.launch.native.code import native_code
-from weft.launch.native.objects import known_offsets, offset
+from weft.launch.native.objects import known_offsets, offset, words
 from weft.launch.native.tables import ARGUMENTS, AS_DOUBLE, AS_SINGLE, MOST_SLOTS, STAYS, Ask
 from weft.layout import Layout
 from weft.layout.tensor.spec import TensorSpec
@@ -62,34 +62,33 @@ class Asks:
         self.known = True
         """Whether all offsets are known."""
 
-    def _lead(self, kind: Ask, what: object, a: int, b: int = 0) -> None:
-        self.keep.append(what)
-        self._way.append([kind, id(what), 0, a, b, 0, 0])
+    def _lead(self, kind: Ask, value: object, a: int, b: int = 0) -> None:
+        """On to another object, or on with this one where it has the word b."""
+        self.keep.append(type(value))
+        self._way.append([kind, id(type(value)), 0, a, b, 0, 0])
         self.known = self.known and a >= 0
 
     def _end(
         self,
         kind: Ask,
-        what: object,
+        what: type,
+        words: Sequence[int],
+        slot: int,
         seen: object = None,
-        a: int = 0,
-        b: int = 0,
-        c: int = 0,
-        slot: int = 0,
         means: object = None,
     ) -> None:
         """Ask it of an object of the type ``what``, unless that is ``seen``, whose value the block has."""
         self.keep += what, seen
-        entry = [kind | STAYS * bool(self._fields), id(what), id(seen), a, b, c, ARGUMENTS + slot]
-        self.entries += [*map(list, self._way), entry]
-        self.form += [*map(tuple, self._way), (kind, id(what), means or (a, b), c, slot)]
+        stays = STAYS * bool(self._fields)
+        self.entries += [*map(list, self._way), [kind | stays, id(what), id(seen), *words, ARGUMENTS + slot]]
+        self.form += [*map(tuple, self._way), (kind, id(what), means or words, slot)]
         del self._way[self._fields :]
 
     @contextlib.contextmanager
     def field(self, value: object, name: str) -> Generator[None]:
         """For ``with``: what is asked is of the value that a field of a struct has, or of fields of that."""
         self.keep.append(sys.intern(name))
-        self._lead(Ask.FIELD, type(value), id(self.keep[-1]))
+        self._lead(Ask.FIELD, value, id(self.keep[-1]))
         self._fields += 1
         yield
         self._fields -= 1
@@ -101,27 +100,27 @@ class Asks:
 
     def identity(self, value: object) -> None:
         """The same object again."""
-        self._end(Ask.IDENTITY, _Never, value, means=id(value))
+        self._end(Ask.IDENTITY, _Never, (0, 0, 0), 0, value, id(value))
 
     def member(self, value: object, name: str) -> None:
         """An object of this type with the same member; what follows is still for it."""
-        cls, member = type(value), getattr(value, name)
-        self.keep.append(member)
-        self._lead(Ask.WORD, cls, offset(cls, name), id(member))
+        self.keep.append(getattr(value, name))
+        self._lead(Ask.WORD, value, offset(type(value), name), id(self.keep[-1]))
 
     def inside(self, value: object, name: str) -> None:
         """An object of this type; what follows is for its member."""
-        self._lead(Ask.PART, type(value), offset(type(value), name))
+        self._lead(Ask.PART, value, offset(type(value), name))
 
     def buffer(self, value: DeviceBuffer[Any], slot: int, alignment: int = 1) -> bool:
         """Any open buffer of this type, of the same context and element type; False where this one has none.
 
         Closed buffers have none, and those whose every use is noted.
         """
-        address, means = getattr(value, "_address"), id(value.key)  # noqa: B009  (the very object)
-        self.keep += address, value.key
-        self._end(Ask.BUFFER, type(value), None, means, id(address), alignment - 1, slot, means)
-        return value.key is not None
+        key, address = value.key, getattr(value, "_address")  # noqa: B009  (the very object)
+        self.keep += key, address
+        asked = id(key), id(address), alignment - 1
+        self._end(Ask.BUFFER, type(value), asked, slot, means=asked[::2])
+        return key is not None
 
     def array(
         self,
@@ -139,18 +138,18 @@ class Asks:
         """
         for name in exchange.refuses:
             self.keep.append(name)
-            self._lead(Ask.DENIES, type(value), id(name))
+            self._lead(Ask.DENIES, value, id(name))
         code, bits = element
         rank, sizes = (-1, ()) if layout is None else (len(layout[0]), (*layout[0], *layout[1]))
         given = exchange.device, code | bits << 8 | 1 << 16, rank, bits // 8, exchange.stream, *sizes
-        words = exchange.read, *given
-        expected = (ctypes.c_int64 * len(words))(*words)
+        expected = words((exchange.read, *given))
         self.keep.append(expected)
-        self._end(Ask.ARRAY, type(value), None, 0, ctypes.addressof(expected), alignment - 1, slot, words)
+        asked = 0, ctypes.addressof(expected), alignment - 1
+        self._end(Ask.ARRAY, type(value), asked, slot, means=(exchange.read, alignment, *given))
 
     def integer(self, low: int, high: int, slot: int, like: object = None, way: int = 0) -> None:
         """Any integer of a type in a range; an int unless it is like another, whose value was launched."""
-        self._end(Ask.INTEGER, int if like is None else type(like), like, low, high, way, slot)
+        self._end(Ask.INTEGER, int if like is None else type(like), (low, high, way), slot, like)
 
     def floating(self, bits: int, given: type, slot: int, like: object = None) -> None:
         """Any number of a type for a float of that many bits; of ints those that it holds."""
@@ -158,7 +157,7 @@ class Asks:
         if given is int:
             self.integer(-dtype.greatest, dtype.greatest, slot, like, way)
         else:
-            self._end(Ask.FLOAT, given, like, 0, 0, way, slot)
+            self._end(Ask.FLOAT, given, (0, 0, way), slot, like)
 
     def ints(
         self, like: int | tuple[int, ...], ranges: Sequence[tuple[int, int]], slots: Iterable[int]
@@ -170,8 +169,8 @@ class Asks:
         length, *places = known_offsets().tuple
         for n, (value, bounds, slot) in enumerate(zip(like, ranges, slots, strict=False)):
             if n == 0 or self._fields:
-                self._lead(Ask.WORD, type(like), length, len(like))
-            self._lead(Ask.PART, type(like), places[n])
+                self._lead(Ask.WORD, like, length, len(like))
+            self._lead(Ask.PART, like, places[n])
             self.integer(*bounds, slot, value)
             self.entries[-1][0] |= STAYS
         if not self._fields:
@@ -268,23 +267,16 @@ def _ask_array(
     if read is None or len(spec.leaves()) != 1:
         return None
     array = read(value)
-    exchange = exchange_of(value, array, info) or _exchange_by_interface(value, array, info)
-    if exchange is None:
-        return None
-    if isinstance(spec, TensorSpec):
-        layout, alignment = (array.shape, array.strides), spec.alignment
-    else:
-        layout, alignment = None, array.dtype.itemsize
-    asks.array(value, exchange, code_of(array.dtype), slot, layout=layout, alignment=alignment)
+    exchange = exchange_of(value, array, info)
+    if exchange is None and has_interface(value, array):  # an array like CuPy's
+        device, reader = info.dlpack | (array.device_id or 0) << 32, native_code().interface
+        exchange = Exchange(reader, 0, device, stream=array.stream or 0)
+    if exchange is not None:
+        tensor, element = isinstance(spec, TensorSpec), code_of(array.dtype)
+        layout = (array.shape, array.strides) if tensor else None
+        alignment = spec.alignment if isinstance(spec, TensorSpec) else array.dtype.itemsize
+        asks.array(value, exchange, element, slot, layout=layout, alignment=alignment)
     return exchange
-
-
-def _exchange_by_interface(value: Any, array: Any, info: DeviceInfo) -> Exchange | None:
-    """How the stub reads arrays like CuPy's, on the device and stream of this one."""
-    if not has_interface(value, array):
-        return None
-    assert array.device_id is not None
-    return Exchange(native_code().interface, 0, info.dlpack | array.device_id << 32, stream=array.stream or 0)
 
 
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
@@ -338,7 +330,7 @@ def _ask_number(asks: Asks, dtype: DType, value: Any, slot: int) -> bool:
     kind = cast("type[Any]", type(value))
     of_numpy = kind.__name__ if kind.__module__ == "numpy" else ""
     if dtype.is_integer and (kind is int or of_numpy in _NUMPY):
-        asks.integer(*_range(dtype), slot, value)
+        asks.integer(dtype.least, min(dtype.greatest, DType.int64.greatest), slot, value)
     elif dtype in (DType.float32, DType.float64) and (kind in (int, float) or of_numpy == dtype.name):
         asks.floating(dtype.bits, kind, slot, value)
     elif kind is bool:
@@ -346,8 +338,3 @@ def _ask_number(asks: Asks, dtype: DType, value: Any, slot: int) -> bool:
     else:
         return False
     return True
-
-
-def _range(dtype: DType) -> tuple[int, int]:
-    """What an integer type holds, as far as the stub's 64 signed bits go."""
-    return dtype.least, min(dtype.greatest, DType.int64.greatest)

@@ -21,16 +21,7 @@ MOST_SLOTS = 32
 """Machine arguments of a launch by the stub; a slot more is for ints that need only be what they were."""
 ARGUMENTS = 6
 """The first of their slots comes behind the extents of the grid and of the block."""
-LOOKED_UP = (
-    "__cuda_array_interface__",
-    "data",
-    "device_id",
-    "stream",
-    "shape",
-    "strides",
-    "typestr",
-    "mask",
-)
+LOOKED_UP = "__cuda_array_interface__ data device_id stream shape strides typestr mask".split()
 """What the reader of array interfaces asks of arrays and looks up in what it gets."""
 AS_SINGLE, AS_DOUBLE = 1, 2
 """How a number is packed, where not as an integer."""
