@@ -230,6 +230,29 @@ def test_launches_that_are_repeated_keep_the_numbers_apart(tmp_path: Path) -> No
                 assert host[0] == expected
 
 
+@kernel
+def scaled(x: Pointer[T], by: Number):
+    value: Any = x[0]
+    x[0] = value * by
+
+
+@kernel
+def of_square(x: Pointer[Float32], shape: Shape):
+    x[0] = shape.area()
+
+
+def test_kernels_take_what_a_class_or_a_protocol_allows() -> None:
+    x = np.full(1, 3.0)
+    for by, expected in ((2, 6.0), (0.5, 3.0), (np.float32(2), 6.0)):
+        launched(CPU, scaled, x, by, over=1)
+        assert x[0] == expected
+    y = np.zeros(1, np.float32)
+    launched(CPU, of_square, y, Square(Float32(3)), over=1)
+    assert y[0] == 9.0
+    with pytest.raises(LaunchError, match="takes a Shape, which has `area` and `perimeter`, not a Point"):
+        launched(CPU, of_square, y, Point(Float32(3)), over=1)
+
+
 def test_compiling_without_a_launch() -> None:
     asked: list[tuple[dict[str, Any], str]] = [
         ({"T": Float64}, "f64"),

@@ -6,7 +6,7 @@ no name for calls ``llvm_intrinsic`` or ``inline_asm`` and chooses by ``current_
 
 from weft.lang.accept import Accepted, Mismatch
 from weft.lang.arith import no_contraction
-from weft.lang.comptime import Comptime, unroll
+from weft.lang.comptime import Comptime, constrained, unroll
 from weft.lang.decorators import Func, Kernel, func, kernel
 from weft.lang.inline_array import InlineArray
 from weft.lang.intrinsics import current_target, inline_asm, llvm_intrinsic
@@ -73,6 +73,7 @@ __all__ = [
     "UInt32",
     "UInt64",
     "UnsignedInteger",
+    "constrained",
     "current_target",
     "func",
     "inline_asm",

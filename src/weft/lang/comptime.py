@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
+from weft.diagnostics import refuse
+
 T = TypeVar("T")
 
 
@@ -40,6 +42,27 @@ def comptime_type(annotation: Any) -> Any | None:
         if _MARKER in args[1:]:
             return args[0]
     return None
+
+
+def constrained(condition: object, message: str = "") -> None:
+    """Refuse to compile where a condition does not hold, which is known at compile time.
+
+    Args:
+        condition: what has to hold.
+        message: what the error says.
+
+    Raises:
+        CompileError: it does not hold; at the line of the call, with the calls that led there.
+
+    Example:
+        >>> from weft import Float32, Pointer, constrained, func
+        >>> @func
+        ... def sum_of_pairs(x: Pointer[Float32], *, width: Comptime[int]) -> Float32:
+        ...     constrained(width % 2 == 0, f"width is {width}, and has to be even")
+        ...     return x.load(width=width).reduce_add()
+    """
+    if not condition:
+        refuse("constrained", message or "this does not hold", hint="give it other types or values")
 
 
 class unroll(Iterable[T]):

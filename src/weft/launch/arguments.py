@@ -17,14 +17,14 @@ from weft.diagnostics import LaunchError, caller_location
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
-from weft.lang.accept import Mismatch, accept, element_dtype, literal_type, note_mismatch
+from weft.lang.accept import Mismatch, accept, element_dtype, is_open, literal_type, note_mismatch
 from weft.lang.decorators import Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.remembered import remembered
-from weft.lang.signature import MISSING, Parameter, argument_key, bind, is_generic, parameters
+from weft.lang.signature import Parameter, argument_key, bind, is_generic, parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.type_variables import settle
 from weft.runtime.buffers import DeviceBuffer
@@ -273,7 +273,7 @@ def _taker(p: Parameter) -> Taker:
         return spec
 
     origin: Any = get_origin(p.annotation) or p.annotation
-    if p.comptime or p.annotation is MISSING or not isinstance(origin, type):
+    if p.comptime or is_open(p.annotation) or not isinstance(origin, type):
         return general
     if issubclass(origin, Number) and origin.lanes == 1:
         return _number_taker(origin.dtype, general)
