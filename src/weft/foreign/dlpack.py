@@ -82,20 +82,20 @@ class Described:
     read_only: bool
 
 
-_get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-_is_valid = ctypes.pythonapi.PyCapsule_IsValid
-_is_valid.restype, _is_valid.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_char_p)
+capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+capsule_pointer.restype, capsule_pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+is_capsule = ctypes.pythonapi.PyCapsule_IsValid
+is_capsule.restype, is_capsule.argtypes = ctypes.c_int, (ctypes.py_object, ctypes.c_char_p)
 
 
 def read_capsule(capsule: Any) -> Described:
     """What a capsule describes. The memory stays while the capsule does."""
     read_only = False
-    if _is_valid(capsule, b"dltensor_versioned"):
-        versioned = _Versioned.from_address(_get_pointer(capsule, b"dltensor_versioned"))
+    if is_capsule(capsule, b"dltensor_versioned"):
+        versioned = _Versioned.from_address(capsule_pointer(capsule, b"dltensor_versioned"))
         tensor, read_only = versioned.tensor, bool(versioned.flags & _READ_ONLY)
     else:
-        tensor = _Managed.from_address(_get_pointer(capsule, b"dltensor")).tensor
+        tensor = _Managed.from_address(capsule_pointer(capsule, b"dltensor")).tensor
     rank = tensor.ndim
     element: DType | str = f"DLPack type {tensor.code} of {tensor.bits} bits"
     if tensor.lanes == 1:
@@ -132,7 +132,7 @@ _NAME = b"dltensor"
 def sweep() -> None:
     """Let go what capsules hold that nobody took and nobody has."""
     for address, (*_, capsule) in tuple(_made.items()):
-        if sys.getrefcount(capsule) <= _UNTAKEN and _is_valid(capsule, _NAME):
+        if sys.getrefcount(capsule) <= _UNTAKEN and is_capsule(capsule, _NAME):
             _delete(address)
 
 

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from weft.foreign.arrays import ForeignArray
+from weft.foreign.dlpack import capsule_pointer, is_capsule
 from weft.record import record
 from weft.runtime.driver import DeviceInfo
 
@@ -71,13 +72,9 @@ def has_interface(value: object, array: ForeignArray) -> bool:
 @functools.cache
 def _functions(kind: type) -> tuple[int, int, tuple[str, ...]] | None:
     capsule: Any = getattr(kind, "__dlpack_c_exchange_api__", None)
-    python = ctypes.pythonapi
-    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    python.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    if capsule is None or not python.PyCapsule_IsValid(capsule, _NAME):
+    if capsule is None or not is_capsule(capsule, _NAME):
         return None
-    api = _Api.from_address(python.PyCapsule_GetPointer(capsule, _NAME))
+    api = _Api.from_address(capsule_pointer(capsule, _NAME))
     if api.major != _MAJOR or not api.tensor_from_object or not api.current_work_stream:
         return None
     roots = {b.__module__.partition(".")[0] for b in kind.__mro__}

@@ -60,38 +60,23 @@ _LOOPED_RMW = frozenset(
 that an outer loop does, a thread that has to try again goes on with the next round (CUDA 13.0, C++ alike)."""
 _WIDTHS = {"h": 16, "r": 32, "l": 64, "q": 128, "f": 32, "d": 64}
 _VERSIONS = {
-    "activemask": 62,
-    "nanosleep": 63,
-    "ldmatrix": 65,
-    "cp.async": 70,
-    "redux.sync": 70,
-    "createpolicy": 74,
-    "getctarank": 78,
-    "griddepcontrol": 78,
-    "mapa": 78,
-    "stmatrix": 78,
-    "movmatrix": 78,
-    "barrier.cluster": 78,
-    "barrier.cluster.arrive.relaxed": 80,
-    "barrier.cluster.arrive.release": 80,
-    "barrier.cluster.wait.acquire": 80,
-    "cp.async.bulk": 80,
-    "cp.reduce.async.bulk": 80,
-    "elect.sync": 80,
-    "fence.mbarrier_init": 80,
-    "fence.proxy.async": 80,
-    "mbarrier.arrive.expect_tx": 80,
-    "mbarrier.expect_tx": 80,
-    "setmaxnreg": 80,
-    "wgmma": 80,
-    "multimem": 81,
-    "red.async": 81,
-    "st.async": 81,
-    "fence.proxy.tensormap": 83,
-    "tensormap.replace": 83,
-    "clusterlaunchcontrol": 86,
-    "st.bulk": 86,
-    "tcgen05": 86,
+    word: version
+    for version, words in {
+        62: "activemask",
+        63: "nanosleep",
+        65: "ldmatrix",
+        70: "cp.async redux.sync",
+        74: "createpolicy",
+        78: "getctarank griddepcontrol mapa stmatrix movmatrix barrier.cluster",
+        80: "barrier.cluster.arrive.relaxed barrier.cluster.arrive.release "
+        "barrier.cluster.wait.acquire cp.async.bulk cp.reduce.async.bulk elect.sync "
+        "fence.mbarrier_init fence.proxy.async mbarrier.arrive.expect_tx mbarrier.expect_tx "
+        "setmaxnreg wgmma",
+        81: "multimem red.async st.async",
+        83: "fence.proxy.tensormap tensormap.replace",
+        86: "clusterlaunchcontrol st.bulk tcgen05",
+    }.items()
+    for word in words.split()
 }
 """The version of PTX that a word came with, in names of LLVM's intrinsics and in assembly, by the PTX ISA."""
 _REGISTERS = {"i32": "r", "i64": "l", "float": "f", "double": "d"}
