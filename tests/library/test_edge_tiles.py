@@ -70,7 +70,7 @@ def test_extents_of_tiles(
         for j in range(cols):
             here = tiles[i][j]
             h, w = here.shape
-            assert found[i, j].tolist() == [h, w, h * w, here.sum(), here[1:].shape[0], w]
+            assert found[i, j].tolist() == [h, w, h * w, here.sum(), here[1:].shape[0], w if h else 0]
 
 
 @kernel
@@ -141,7 +141,87 @@ def vectors(x: LayoutTensor[Int32], out: LayoutTensor[Int32]):
 def test_vectors_of_tiles(launch: Launch, dynamic: bool) -> None:
     x, out = np.zeros((2, 14), np.int32), np.zeros((2, 2), np.int32)
     found = launch(vectors, x, out, grid_dim=1, block_dim=2, dynamic=dynamic)[1]
-    assert found.tolist() == [[2, 2], [2, 1]]
+    assert found.tolist() == [[2, 2], [2, 2]]  # of the last a half exists
+
+
+@kernel
+def everywhere(x: LayoutTensor[Int32], out: LayoutTensor[Int32], marks: LayoutTensor[Int32]):
+    """Every index of a tile, whether it exists or not."""
+    i, j = global_idx.y, global_idx.x
+    tile, marked = x.tile[3, 4](i, j, default=-5), marks.tile[3, 4](i, j)
+    for a in range(3):
+        for b in range(4):
+            out[3 * i + a, 4 * j + b] = tile[a, b]
+            marked[a, b] = Int32(7 * a + b)
+            marked[a, b] += 100
+    row, column = tile[1, :], tile[:, 2:4]
+    for b in range(4):
+        out[12 + 3 * i, 4 * j + b] = row[b]
+    for a in range(3):
+        out[13 + 3 * i, 4 * j + a] = column[a, 1]
+    out.store(14 + 3 * i, 4 * j, value=tile.load(1, 1, width=2))
+    marked.store(0, 1, value=tile.load(0, 1, width=2))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("shape", [(9, 12), (7, 5), (4, 9), (1, 1), (8, 11)])
+def test_what_is_not_there(launch: Launch, shape: tuple[int, int], dynamic: bool) -> None:
+    x = np.arange(1, 1 + shape[0] * shape[1], dtype=np.int32).reshape(shape)
+    out, marks = np.full((24, 16), -9, np.int32), np.zeros(shape, np.int32)
+    rows, cols = -(-shape[0] // 3), -(-shape[1] // 4)
+    found = launch(everywhere, x, out, marks, grid_dim=1, block_dim=(cols, rows), dynamic=dynamic)
+    padded = np.full((3 * rows, 4 * cols), -5, np.int32)
+    padded[: shape[0], : shape[1]] = x
+    assert np.array_equal(found[1][: 3 * rows, : 4 * cols], padded)
+    a, b = np.indices(shape)
+    expected = 7 * (a % 3) + b % 4 + 100
+    for i, j in np.ndindex(rows, cols):
+        here = padded[3 * i : 3 * i + 3, 4 * j : 4 * j + 4]
+        assert found[1][12 + 3 * i, 4 * j : 4 * j + 4].tolist() == here[1].tolist()
+        assert found[1][13 + 3 * i, 4 * j : 4 * j + 3].tolist() == here[:, 3].tolist()
+        assert found[1][14 + 3 * i, 4 * j : 4 * j + 2].tolist() == here[1, 1:3].tolist()
+        expected[3 * i : 3 * i + 1, 4 * j + 1 : 4 * j + 3] = x[3 * i : 3 * i + 1, 4 * j + 1 : 4 * j + 3]
+    assert np.array_equal(found[2], expected)
+
+
+@kernel
+def in_vectors(
+    x: LayoutTensor[Int32],
+    marks: LayoutTensor[Int32],
+    *,
+    lanes: Comptime[tuple[int, int]],
+    threads: Comptime[Layout | None],
+):
+    """Doubles each element by vectors, of tiles and dealt out to threads if there are some."""
+    a, b = x.vectorize[lanes](), marks.vectorize[lanes]()
+    if threads is not None:
+        tile = global_idx.y, global_idx.z
+        a, b = (v.tile[4, 4](*tile).distribute[threads](global_idx.x) for v in (a, b))
+    for i in range(a.dim(0)):
+        for j in range(a.dim(1)):
+            b[i, j] += a[i, j] * 2
+    if threads is None:
+        b[0, a.dim(1)] = 5  # there is none
+
+
+@pytest.mark.parametrize("threads", [None, Layout.row_major(2, 2)], ids=["whole", "threads"])
+@pytest.mark.parametrize("lanes", [(1, 4), (4, 1), (2, 2)], ids=str)
+@pytest.mark.parametrize("shape", [(9, 13), (8, 8), (3, 3), (1, 6)])
+def test_vectors_at_the_edge(
+    launch: Launch, shape: tuple[int, int], lanes: tuple[int, int], threads: Layout | None
+) -> None:
+    x = np.arange(1, 1 + shape[0] * shape[1], dtype=np.int32).reshape(shape)
+    found = launch(
+        in_vectors,
+        x,
+        np.ones_like(x),
+        lanes=lanes,
+        threads=threads,
+        grid_dim=1,
+        block_dim=(4, 4, 4) if threads else 1,
+        dynamic=True,
+    )
+    assert np.array_equal(found[1], 2 * x + 1)
 
 
 def test_tiles_on_the_host() -> None:

@@ -156,5 +156,4 @@ def test_tile_of_nested_modes() -> None:
 def test_tiles_at_the_edge_reach_past() -> None:
     tiling = tile(Layout.row_major(10, 8), 4, 4)
     assert tiling.grid == Layout((3, 2), (32, 4))
-    assert tiling.full_grid == Layout((2, 2), (32, 4))
     assert not tiling.exact

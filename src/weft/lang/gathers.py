@@ -33,9 +33,13 @@ def _scatter(p: Any, offsets: Any, value: Any, mask: Any) -> None:
 
 @func
 def _load(p: Any, first: Any, mask: Any, default: Any, *, options: Comptime[Any]) -> Any:
+    v = default
+    if mask.lanes == 1:
+        if mask:
+            v = p.load(first, **options)
+        return v
     if mask.all():
         return p.load(first, width=mask.lanes, **options)
-    v = default
     for n in unroll(range(mask.lanes)):
         if mask[n]:
             v = v.insert(n, p[first + n])
@@ -46,7 +50,7 @@ def _load(p: Any, first: Any, mask: Any, default: Any, *, options: Comptime[Any]
 def _store(p: Any, first: Any, value: Any, mask: Any, *, options: Comptime[Any]) -> None:
     if mask.all():
         p.store(first, value, **options)
-    else:
+    elif mask.lanes > 1:
         for n in unroll(range(mask.lanes)):
             if mask[n]:
                 p[first + n] = value[n]

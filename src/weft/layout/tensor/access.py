@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import gcd
 from typing import Any
 
@@ -27,11 +28,19 @@ class Element:
     """Where the lanes lie, from the first, in elements."""
     alignment: int = 0
     """To how many bytes each vector is promised to be aligned; 0 where nobody promised."""
+    spread: tuple[tuple[int, int], ...] = ()
+    """How many lanes lie along each mode of the tensor, and how many lanes later the next of these comes."""
 
     @property
     def lanes(self) -> int:
         """How many lanes a vector has."""
         return int(self.layout.size())
+
+    @staticmethod
+    def spread_of(sizes: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        """``spread`` where so many lanes lie along each mode, the first mode's running fastest."""
+        every = accumulate(sizes, operator.mul, initial=1)
+        return tuple(zip(sizes, every, strict=False))
 
     @property
     def contiguous(self) -> bool:
@@ -44,9 +53,10 @@ class Element:
         return add(offset, self.layout(lane))
 
 
-def run_of(lanes: int, stride: Any, alignment: int = 0) -> Element:
-    """``lanes`` elements with a distance of ``stride``."""
-    return Element(Layout(lanes, stride), alignment)
+def run_of(lanes: int, stride: Any, alignment: int, rank: int) -> Element:
+    """``lanes`` elements with a distance of ``stride``, along the last of the tensor's modes."""
+    spread = Element.spread_of([1] * (rank - 1) + [lanes])
+    return Element(Layout(lanes, stride), alignment, spread)
 
 
 def count(number: int, noun: str) -> str:

@@ -6,16 +6,15 @@ offsets in elements. Extents may be run-time values where a mode is one number.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.layout.algebra.coordinates import crd2idx, idx2crd
+from weft.layout.algebra.coordinates import idx2crd
 from weft.layout.algebra.divide import logical_divide
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import flatten, is_tuple, prefix_product, product
 from weft.layout.algebra.layout import Layout, make_layout
-from weft.layout.algebra.values import Scalar, add, ceildiv, floordiv, is_static, least, most, mul, sub, wrong
+from weft.layout.algebra.values import Scalar, add, ceildiv, is_static, mul, wrong
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,39 +49,17 @@ class Tiles:
     @property
     def grid(self) -> Layout:
         """The layout of the tiles: from a tile's coordinate to its offset. Tiles at the edge count whole."""
-        return self._grid(ceildiv)
-
-    @property
-    def full_grid(self) -> Layout:
-        """The layout of the tiles that lie inside; like ``grid`` where tiles divide the layout."""
-        return self._grid(floordiv)
+        modes = (
+            step if isinstance(step, Layout) else Layout(ceildiv(product(mode.shape), size), step)
+            for mode, size, step in zip(self.layout, self.sizes, self.steps, strict=True)
+        )
+        return make_layout(*modes)
 
     @property
     def exact(self) -> bool:
         """Whether it is known that no tile reaches past the layout's end."""
         extents = (product(mode.shape) for mode in self.layout)
         return all(is_static(n) and n % size == 0 for n, size in zip(extents, self.sizes, strict=True))
-
-    def inside(self, extents: Sequence[Scalar], position: Sequence[Any]) -> tuple[Scalar, ...]:
-        """How much of the tile at a position lies within the extents: 0 to its size along each mode."""
-        result: list[Scalar] = []
-        for n, size, place, step in zip(extents, self.sizes, position, self.steps, strict=True):
-            whole = is_static(n) and n % size == 0
-            before = 0 if whole else mul(_number(place, step), size)
-            result.append(size if whole else least(most(sub(n, before), 0), size))
-        return tuple(result)
-
-    def _grid(self, divide: Any) -> Layout:
-        modes = (
-            step if isinstance(step, Layout) else Layout(divide(product(mode.shape), size), step)
-            for mode, size, step in zip(self.layout, self.sizes, self.steps, strict=True)
-        )
-        return make_layout(*modes)
-
-
-def _number(place: Any, step: Layout | Scalar) -> Scalar:
-    """A tile's place along a mode, which may be nested, as one number."""
-    return crd2idx(place, step.shape) if isinstance(step, Layout) else place
 
 
 def tile(layout: Layout, *sizes: int) -> Tiles:
@@ -133,7 +110,7 @@ class Vectorized:
 def vectorize(layout: Layout, *sizes: int) -> Vectorized:
     """``layout`` as a layout of vectors of ``sizes`` elements along each mode.
 
-    Along run-time extents the elements behind the last whole vector are left out.
+    Along run-time extents the last vector may reach past the end.
 
     Raises:
         CompileError: As ``tile``, or a size does not divide a static extent.
@@ -144,7 +121,7 @@ def vectorize(layout: Layout, *sizes: int) -> Vectorized:
     """
     tiling = tile(layout, *sizes)
     _divides(layout, sizes, "vectors of")
-    return Vectorized(tiling.full_grid, tiling.tile)
+    return Vectorized(tiling.grid, tiling.tile)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

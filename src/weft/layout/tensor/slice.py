@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from weft.diagnostics import refuse
+from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import IntTuple, is_tuple
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import Scalar, ceildiv, is_static, most, mul, sub
-from weft.layout.tensor.access import check_inside, coordinate, modes
+from weft.layout.tensor.access import Element, check_inside, coordinate, modes
+from weft.layout.tensor.edge import Edge, Edges, edge_of, known
 
 
 def is_slice(parts: tuple[Any, ...]) -> bool:
@@ -17,39 +20,62 @@ def is_slice(parts: tuple[Any, ...]) -> bool:
 
 
 def sliced(
-    layout: Layout, extents: tuple[Any, ...], parts: tuple[Any, ...], *, host: bool
-) -> tuple[Layout, list[Any], Layout, tuple[Any, ...]]:
+    layout: Layout, edges: Edges | None, element: Element | None, parts: tuple[Any, ...], *, host: bool
+) -> tuple[Layout, list[Any], Layout, Edges | None, Element | None]:
     """The part's layout, and where it starts: a coordinate, in a layout of the same strides.
 
-    ``extents`` are how much of each mode exists; the last of the result are those of the part.
+    ``edges`` say where the modes of a masked tensor end; the last of the result are those of the part, and
+    its element.
 
     Raises:
         CompileError: the number of indices is not the rank, a step is not a positive int, or a mode is
-            nested and not taken whole.
+            nested and not taken whole, or named by one number while vectors end in it.
     """
     parts = _expanded(layout, parts)
     kept: list[tuple[IntTuple, IntTuple]] = []
     start: list[Any] = []
     origin: list[tuple[IntTuple, IntTuple]] = []
-    bounds: list[Any] = []
-    for mode, (part, exists, (extent, stride)) in enumerate(zip(parts, extents, modes(layout), strict=True)):
+    left: list[Edge | None] = []
+    gone: list[Edge] = []
+    for mode, (part, (extent, stride)) in enumerate(zip(parts, modes(layout), strict=True)):
+        edge = edges[mode] if edges else None
         if not isinstance(part, slice):
             start.append(part)
             origin.append((extent, stride))
+            if edge:
+                if element and element.spread[mode][0] > 1:
+                    hint = "index all modes, or slice the tensor before `vectorize`"
+                    refuse("slice", f"vectors may end within mode {mode}, which an index takes away", hint)
+                at = coordinate(part)
+                gone.append(edge.moved(crd2idx(at, extent) if is_tuple(at) else at))
             continue
         part = cast("slice[Any, Any, Any]", part)
         if part.start is None and part.stop is None and part.step is None:
             kept.append((extent, stride))
-            bounds.append(exists)
+            left.append(edge)
             continue
         if is_tuple(extent) or is_tuple(stride):
             refuse("slice", f"mode {mode} of {layout} is nested and cannot be cut", "take it whole, with `:`")
-        begin, length, step = _bounds(part, exists, mode, host)
+        begin, length, step = _bounds(part, extent, mode, host)
         kept.append((length, mul(step, stride)))
-        bounds.append(length)
+        left.append(edge and edge.moved(begin, step))
         start.append(begin)
-        origin.append((_reach(exists), stride))
-    return _of(kept), start, _of(origin), tuple(bounds)
+        origin.append((_reach(extent), stride))
+    part_of = _of(kept)
+    if element:
+        spread = zip(element.spread, parts, strict=True)
+        element = replace(element, spread=tuple([s for s, part in spread if isinstance(part, slice)]))
+    for edge in gone:  # nothing is there where what the index names is not
+        first = left[0] or edge_of(None, part_of, element, 0)
+        left[0] = Edge(_if(edge.limit, first.limit), first.step)
+    return part_of, start, _of(origin), known(left), element
+
+
+def _if(limit: Any, then: Scalar) -> Scalar:
+    """``then`` where something exists, else 0."""
+    if is_static(limit):
+        return then if limit > 0 else 0
+    return (limit > 0).select(then, 0)
 
 
 def _of(pairs: list[tuple[IntTuple, IntTuple]]) -> Layout:

@@ -13,6 +13,7 @@ from weft.layout.algebra.int_tuple import IntTuple, flatten, unflatten
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import Element
+from weft.layout.tensor.edge import Edge
 
 Key = tuple[Any, ...]
 _INT = NumberSpec(DType.int64)
@@ -32,8 +33,11 @@ class TensorSpec:
     element: Key | None = None
     """The key of a vectorised tensor's elements."""
     element_alignment: int = 0
-    bounds: tuple[int | None, ...] | None = None
-    """How much of each mode of a masked tensor exists, None where that comes at run time."""
+    spread: tuple[tuple[int, int], ...] = ()
+    edges: tuple[tuple[int | None, int] | None, ...] | None = None
+    """Of a masked tensor each mode's ``Edge``: limit, None where that comes at run time, and step."""
+    default: Any = 0
+    """What is read where there is no element."""
 
     def leaves(self) -> Sequence[Leaf]:
         """The pointer, then extents, then strides that come at run time."""
@@ -42,7 +46,7 @@ class TensorSpec:
             *pointer,
             *_leaves(self.key, ""),
             *([] if self.element is None else _leaves(self.element, ".element")),
-            *_missing(".bounds", self.bounds or ()),
+            *_missing(".limit", [edge[0] if edge else 0 for edge in self.edges or ()]),
         ]
 
     def build(self, leaves: Sequence[Any]) -> Any:
@@ -50,16 +54,18 @@ class TensorSpec:
         pointer = PointerSpec(self.dtype, self.space).build(leaves[:1])
         values = iter([_INT.build([leaf]) for leaf in leaves[1:]])
         layout = _layout(self.key, values)
-        element = (
-            None if self.element is None else Element(_layout(self.element, values), self.element_alignment)
+        element = None
+        if self.element is not None:
+            element = Element(_layout(self.element, values), self.element_alignment, self.spread)
+        edges = self.edges and tuple(
+            [e and Edge(next(values) if e[0] is None else e[0], e[1]) for e in self.edges]
         )
-        bounds = self.bounds and tuple([next(values) if b is None else b for b in self.bounds])
-        return self.cls.of(pointer, layout, self.alignment, element, bounds)
+        return self.cls.of(pointer, layout, self.alignment, element, edges, self.default)
 
     def describe(self) -> str:
         """How a message names it."""
         shown = _layout(self.key, iter(lambda: _Unknown(), None))
-        masked = "" if self.bounds is None else "masked "
+        masked = "" if self.edges is None else "masked "
         return f"{masked}{self.cls.__name__}[{type_name(self.dtype)}] {shown}"
 
 

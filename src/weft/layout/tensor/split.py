@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from weft.diagnostics import refuse
 from weft.lang.number import Number, NumberLike
+from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import is_tuple, product
 from weft.layout.algebra.layout import Layout, make_layout
-from weft.layout.algebra.values import Scalar, ceildiv, floordiv, is_static, sub
+from weft.layout.algebra.values import ceildiv, is_static, mul
 from weft.layout.tensor.access import Element, coordinate, modes, place, step_alignment
+from weft.layout.tensor.edge import Edge, Edges, edge_of, known
 from weft.layout.tensor.partition import distribute, tile, vectorize
 
 if TYPE_CHECKING:
@@ -26,14 +29,18 @@ def _sizes(given: Sizes) -> tuple[int, ...]:
     return tuple([int(s) if isinstance(s, Number) else coordinate(s) for s in sizes])
 
 
-def _cut(tile: Layout, inside: tuple[Scalar, ...]) -> tuple[Layout, tuple[Scalar, ...] | None]:
-    """A tile's layout as far as it is inside, where that is known now, else with the bounds known later."""
+def _cut(tile: Layout, edges: list[Edge | None]) -> tuple[Layout, Edges | None]:
+    """A tile's layout as far as it is inside, where that is known now, and the edges that are known later."""
     kept: list[Layout] = []
-    for (extent, stride), bound in zip(modes(tile), inside, strict=True):
-        flat = is_static(bound) and is_static(extent) and not is_tuple(stride)
-        kept.append(Layout(bound if flat else extent, stride))
-    whole = all(is_static(b) and b == product(m.shape) for b, m in zip(inside, kept, strict=True))
-    return make_layout(*kept), None if whole else inside
+    left: list[Edge | None] = []
+    for (extent, stride), edge in zip(modes(tile), edges, strict=True):
+        if edge and is_static(edge.limit) and is_static(extent) and not is_tuple(stride):
+            count = max(0, -(-edge.limit // edge.step))
+            extent = min(extent, count)
+            edge = None if extent < count or extent * edge.step <= edge.limit else edge
+        kept.append(Layout(extent, stride))
+        left.append(edge)
+    return make_layout(*kept), known(left)
 
 
 class _Splitting(Generic[T]):
@@ -50,17 +57,41 @@ class Tiling(_Splitting[T]):
         tensor = self._tensor
         tiling = tile(tensor.layout, *_sizes(sizes))
 
-        def at(*position: NumberLike) -> LayoutTensor[T]:
+        def at(*position: NumberLike, default: float | None = None) -> LayoutTensor[T]:
             steps: list[Layout] = []
+            edges: list[Edge | None] = []
             for mode, size, step in zip(tiling.layout, tiling.sizes, tiling.steps, strict=True):
                 extent = product(mode.shape)
                 tiles = ceildiv(extent, size) if is_static(extent) else extent
                 steps.append(step if isinstance(step, Layout) else Layout(tiles, step))
             start = tensor.place_in(make_layout(*steps), position)
-            inside = tiling.inside(tensor.shape, [coordinate(p) for p in position])
-            return tensor.moved(*start, *_cut(tiling.tile, inside))
+            for mode, (size, given, step) in enumerate(zip(tiling.sizes, position, steps, strict=True)):
+                extent, whole = product(tiling.layout[mode].shape), not (tensor.edges and tensor.edges[mode])
+                if whole and is_static(extent) and extent % size == 0:
+                    edges.append(None)
+                    continue
+                place = coordinate(given)
+                place = crd2idx(place, step.shape) if is_tuple(place) else place
+                edges.append(
+                    edge_of(tensor.edges, tensor.layout, tensor.element, mode).moved(mul(place, size))
+                )
+            return tensor.moved(*start, *_cut(tiling.tile, edges), default=_default(default))
 
         return at
+
+
+def _default(given: object) -> float | None:
+    """What is read where a tile has no element, if it was said.
+
+    Raises:
+        CompileError: it is not known at compile time.
+    """
+    value = given.value if isinstance(given, Number) else given
+    if value is None or isinstance(value, (int, float)):
+        return math.nan if value != value else value  # one nan, so that equal tiles are of one type
+    refuse(
+        "operand", f"default={given!r} is no number that is known at compile time", "write default=0.0, say"
+    )
 
 
 class Vectorizing(_Splitting[T]):
@@ -80,9 +111,17 @@ class Vectorizing(_Splitting[T]):
             )
 
         def vectors(*, alignment: int = 0) -> LayoutTensor[T]:
-            element = None if lanes == 1 else Element(coalesce(split.element), alignment)
-            bounds = tensor.bounds and tuple(map(floordiv, tensor.bounds, _sizes(sizes)))
-            return tensor.moved(0, tensor.alignment, split.layout, bounds, element)
+            along = _sizes(sizes)
+            element = (
+                None if lanes == 1 else Element(coalesce(split.element), alignment, Element.spread_of(along))
+            )
+            edges = [
+                None
+                if is_static(extent) and not (tensor.edges and tensor.edges[mode])
+                else edge_of(tensor.edges, tensor.layout, None, mode).moved(0, along[mode])
+                for mode, extent in enumerate(map(product, (extent for extent, _ in modes(tensor.layout))))
+            ]
+            return tensor.moved(0, tensor.alignment, split.layout, known(edges), element)
 
         return vectors
 
@@ -100,10 +139,12 @@ class Distributing(_Splitting[T]):
                 _, alignment = place(Layout(part.offset + 1), (part.offset,), tensor.alignment, itemsize)
             else:
                 alignment = step_alignment(tensor.alignment, itemsize, tensor.layout.stride)
-            bounds = tensor.bounds and tuple(
-                ceildiv(sub(extent, at), count)
-                for extent, at, count in zip(tensor.bounds, part.places, threads.static_shape, strict=True)
+            edges = tensor.edges and tuple(
+                [
+                    edge and edge.moved(at, count)
+                    for edge, at, count in zip(tensor.edges, part.places, threads.static_shape, strict=True)
+                ]
             )
-            return tensor.moved(part.offset, alignment, part.fragment, bounds)
+            return tensor.moved(part.offset, alignment, part.fragment, edges)
 
         return of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
@@ -17,7 +17,8 @@ from weft.lang.spec import Spec, StaticSpec, leaves_of
 from weft.layout.algebra.int_tuple import map_leaves, product
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import is_static
-from weft.layout.tensor.access import Element, coordinate, modes, place, read, run_of, write
+from weft.layout.tensor.access import Element, coordinate, modes, place, run_of
+from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
 from weft.layout.tensor.host import array, check_storage, host_memory, text
 from weft.layout.tensor.loops import copy_all, fill_all
 from weft.layout.tensor.slice import is_slice, sliced
@@ -67,7 +68,7 @@ class LayoutTensor(Generic[T]):
     2.5 2.5 2.5 2.5 2.5 2.5
     """
 
-    __slots__ = ("_accepted", "alignment", "bounds", "element", "layout", "storage")
+    __slots__ = ("_accepted", "alignment", "default", "edges", "element", "layout", "storage")
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
@@ -81,13 +82,15 @@ class LayoutTensor(Generic[T]):
     """What the elements of a vectorized tensor are."""
     alignment: int
     """To how many bytes the first element is known to be aligned."""
-    bounds: tuple[Any, ...] | None
-    """Of a tile that may reach past the edge, how much of each mode exists (see ``masked``); else None."""
+    edges: Edges | None
+    """Of a tile that may reach past the edge, where its modes end (see ``masked``); else None."""
+    default: int | float
+    """What is read where such a tile has no element."""
 
     def __init__(self, storage: Any, layout: Layout) -> None:
         if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
             refuse("tensor-layout", f"{layout!r} is no layout", "write Layout.row_major(...)")
-        self.element, self.bounds, self._accepted = None, None, None
+        self.element, self.edges, self.default, self._accepted = None, None, 0, None
         self.storage, self.layout, self.alignment = storage, layout, 1
         pointer = self._pointer
         if pointer is not None:
@@ -105,11 +108,12 @@ class LayoutTensor(Generic[T]):
         layout: Layout,
         alignment: int,
         element: Element | None = None,
-        bounds: tuple[Any, ...] | None = None,
+        edges: Edges | None = None,
+        default: float = 0,
     ) -> LayoutTensor[T]:
         """The tensor of these parts, unchecked."""
         made: LayoutTensor[T] = object.__new__(cls)
-        made.bounds = bounds
+        made.edges, made.default = edges, default
         made.storage, made.layout, made.alignment, made.element = storage, layout, alignment, element
         made._accepted = None
         return made
@@ -131,9 +135,15 @@ class LayoutTensor(Generic[T]):
 
     def _spec(self, space: int, alignment: int) -> TensorSpec:
         element = self.element
-        vector = (None, 0) if element is None else (element.layout.key(), element.alignment)
-        bounds = self.bounds and tuple([b if is_static(b) else None for b in self.bounds])
-        return TensorSpec(LayoutTensor, self.dtype, space, alignment, self.layout.key(), *vector, bounds)
+        vector = (None, 0, ())
+        if element is not None:
+            vector = element.layout.key(), element.alignment, element.spread
+        edges = None
+        if self.edges is not None:
+            known = [e and (e.limit if is_static(e.limit) else None, e.step) for e in self.edges]
+            edges = tuple(known)
+        facts = self.dtype, space, alignment, self.layout.key()
+        return TensorSpec(LayoutTensor, *facts, *vector, edges, self.default)
 
     def __weft_leaves__(self) -> list[Any]:
         if self._pointer is None:
@@ -141,7 +151,7 @@ class LayoutTensor(Generic[T]):
         values = run_time_leaves(self.layout)
         if self.element is not None:
             values += run_time_leaves(self.element.layout)
-        values += [bound for bound in self.bounds or () if not is_static(bound)]
+        values += [edge.limit for edge in self.edges or () if edge and not is_static(edge.limit)]
         return [leaf for part in [self._pointer, *values] for leaf in leaves_of(part)]
 
     def __weft_carried__(self) -> LayoutTensor[T]:
@@ -149,7 +159,7 @@ class LayoutTensor(Generic[T]):
         pointer = self._pointer
         if pointer is None or self.alignment == pointer.dtype.itemsize:
             return self
-        return self.of(pointer, self.layout, pointer.dtype.itemsize, self.element, self.bounds)
+        return self.of(pointer, self.layout, pointer.dtype.itemsize, self.element, self.edges, self.default)
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
@@ -217,24 +227,27 @@ class LayoutTensor(Generic[T]):
 
         Those of a tile at the edge count what exists of it; ``t.layout.shape`` is the whole tile's.
         """
-        return self.bounds or tuple([product(extent) for extent, _ in modes(self.layout)])
+        return tuple([self.dim(mode) for mode in range(self.rank)])
 
     def dim(self, mode: int) -> Any:
         """The extent of one mode; of a tile at the edge, how much of it exists."""
-        return self.bounds[mode] if self.bounds else product(self.layout[mode].shape)
+        extent = product(self.layout[mode].shape)
+        edge = self.edges[mode] if self.edges else None
+        return edge.count(extent) if edge else extent
 
     def size(self) -> Any:
         """The number of elements (of a vectorized tensor: of vectors)."""
-        return product(self.shape) if self.bounds else self.layout.size()
+        return product(self.shape)
 
     @property
     def masked(self) -> bool:
         """Whether it is a tile of which less may exist than ``layout`` says, or a part of such a tile.
 
-        ``dim``, ``shape`` and ``size`` then count what exists, 0 for a tile that lies outside; ``fill`` and
-        ``copy_from`` keep to that. An access by index has to: ``if i < t.dim(0): ...``.
+        ``dim``, ``shape`` and ``size`` then count what exists, 0 for a tile that lies outside, and a vector
+        of which a part exists. All accesses keep to that: what does not exist is read as ``default``,
+        and not written. ``address`` is not checked.
         """
-        return self.bounds is not None
+        return self.edges is not None
 
     @property
     def lanes(self) -> int:
@@ -285,8 +298,9 @@ class LayoutTensor(Generic[T]):
         offset: Any,
         alignment: int,
         layout: Layout,
-        bounds: tuple[Any, ...] | None = None,
+        edges: Edges | None = None,
         element: Element | None = None,
+        default: float | None = None,
     ) -> LayoutTensor[T]:
         """The tensor whose first element lies ``offset`` elements further on."""
         storage = self.storage
@@ -295,7 +309,12 @@ class LayoutTensor(Generic[T]):
                 storage = storage.sub_buffer(offset, len(storage) - offset)
             else:
                 storage = self.ptr + offset
-        return self.of(storage, layout, alignment, element or self.element, bounds)
+        default = self.default if default is None else default
+        return self.of(storage, layout, alignment, element or self.element, edges, default)
+
+    def _there(self, index: Sequence[Any], element: Element | None) -> Any:
+        """In which lanes of the access at an index there is an element; True for all."""
+        return True if self.edges is None else inside(self.edges, self.layout, index, element)
 
     __iter__ = None  # else Python would try t[0], t[1], ... without end
 
@@ -310,7 +329,8 @@ class LayoutTensor(Generic[T]):
             return self._part(parts)
         offset, alignment = self.place_in(self.layout, parts)
         if self._pointer is not None or not is_static(offset):
-            return read(self.ptr, offset, self.element, alignment)
+            there = self._there(parts, self.element)
+            return read_inside(self.ptr, offset, self.element, alignment, there, self.default)
         if self.element is not None:
             return self.numpy()[parts]
         return host_memory(self.storage, "reading an element")[offset]
@@ -327,7 +347,7 @@ class LayoutTensor(Generic[T]):
             return
         offset, alignment = self.place_in(self.layout, parts)
         if self._pointer is not None or not is_static(offset):
-            write(self.ptr, offset, self.element, alignment, value)
+            write_inside(self.ptr, offset, self.element, alignment, self._there(parts, self.element), value)
         elif self.element is not None:
             self.numpy()[parts] = value
         else:
@@ -336,14 +356,16 @@ class LayoutTensor(Generic[T]):
     def __weft_place__(self, index: Any) -> Any:
         """The place of an element in memory; None where it is none, but a vector or a part, say."""
         parts = _parts(index)
-        if self._pointer is None or self.element is not None or is_slice(parts):
+        if self._pointer is None or self.element is not None or self.masked or is_slice(parts):
             return None
         return self.ptr.__weft_place__(self.place_in(self.layout, parts)[0])
 
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
-        kept, start, origin, bounds = sliced(self.layout, self.shape, parts, host=self._pointer is None)
+        kept, start, origin, edges, element = sliced(
+            self.layout, self.edges, self.element, parts, host=self._pointer is None
+        )
         offset, alignment = self.place_in(origin, start)
-        return self.moved(offset, alignment, kept, bounds if self.masked else None)
+        return self.moved(offset, alignment, kept, edges, element)
 
     def _run(self, index: tuple[Any, ...], width: int, alignment: int) -> tuple[Any, Element | None, int]:
         """Offset, element and alignment of ``width`` elements along the last mode."""
@@ -358,7 +380,7 @@ class LayoutTensor(Generic[T]):
         at = coordinate(index[-1])
         if is_static(at) and is_static(last) and at + width > last:
             refuse("bounds", f"{width} elements from {at} on reach past the last mode, which has {last}")
-        return offset, run_of(width, stride, alignment), known
+        return offset, run_of(width, stride, alignment, self.rank), known
 
     def load(self, *index: NumberLike, width: int = 1, alignment: int = 0) -> T:
         """``width`` elements along the last mode, from the indices on, as ``SIMD[T, width]``.
@@ -369,12 +391,14 @@ class LayoutTensor(Generic[T]):
             alignment: in bytes, what the address is a multiple of (default: what weft can prove).
         """
         offset, element, known = self._run(index, width, alignment)
-        return read(self.ptr, offset, element, known)
+        there = self._there(index, element)
+        return read_inside(self.ptr, offset, element, known, there, self.default)
 
     def store(self, *index: NumberLike, value: T | NumberLike, alignment: int = 0) -> None:
         """Write the lanes of ``value`` to as many elements along the last mode, from the indices on."""
-        offset, element, known = self._run(index, getattr(value, "lanes", 1), alignment)
-        write(self.ptr, offset, element, known, value)
+        lanes = getattr(value, "lanes", 1)
+        offset, element, known = self._run(index, lanes, alignment)
+        write_inside(self.ptr, offset, element, known, self._there(index, element), value)
 
     def address(self, *index: NumberLike) -> Pointer[T]:
         """The address of an element, as atomics take it."""
@@ -386,7 +410,8 @@ class LayoutTensor(Generic[T]):
         """``t.tile[bm, bn](i, j)``: the tile of ``bm`` times ``bn`` elements at place (i, j) among the tiles.
 
         Where the sizes do not divide the extents, or these come at run time, the tile is ``masked``: its
-        ``dim`` and ``shape`` count what exists of it, by which accesses are guarded.
+        ``dim`` and ``shape`` count what exists of it; the rest is read as 0, or what ``t.tile[bm, bn](i, j,
+        default=-inf)`` says at compile time, and not written.
         """
         return Tiling(self)
 
@@ -395,7 +420,7 @@ class LayoutTensor(Generic[T]):
         """``t.vectorize[1, 4]()``: the tensor of vectors; its elements are ``SIMD[T, 4]``.
 
         ``vectorize[1, 4](alignment=16)`` promises that every vector is aligned to 16 bytes, where weft
-        cannot know, e.g. because strides come at run time.
+        cannot know, e.g. because strides come at run time. Where extents do, the last vector is masked.
         """
         return Vectorizing(self)
 
