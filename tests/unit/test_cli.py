@@ -121,6 +121,30 @@ def test_run_shows_the_programs_own_errors_from_its_own_frames(weft: Run, tmp_pa
     assert done.stderr.count('File "') == 2
 
 
+UNASKED = """
+import sys
+import numpy as np
+from weft import Float32, Pointer, kernel
+from weft.gpu.host import DeviceContext
+
+@kernel
+def claims(x: Pointer[Float32]):
+    assert x[0] > 0.0, "not positive"
+
+ctx = DeviceContext()
+ctx.enqueue_function(claims, np.zeros(1, np.float32), grid_dim=1, block_dim=1)
+print("queued")
+"""
+
+
+def test_run_fails_where_work_failed_that_nobody_waited_for(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(UNASKED, encoding="utf-8")
+    done = weft("run", "program.py")
+    assert (done.returncode, done.stdout) == (1, "queued\n")
+    assert done.stderr.startswith("error[device-assert]: assertion failed in kernel 'claims': not positive\n")
+    assert done.stderr.count("not positive") == 2  # the message, and the line that it quotes
+
+
 def test_run_without_file(weft: Run) -> None:
     done = weft("run", "nowhere.py")
     assert done.returncode == 1

@@ -19,6 +19,19 @@ def run(file: str, args: Sequence[str]) -> int:
     def act() -> int:
         sys.argv = [file, *args]
         execute(code, "__main__")
+        _wait_for_work()
         return 0
 
     return guarded(act)
+
+
+def _wait_for_work() -> None:
+    """Have what is queued end, and fail where nobody has asked for it: the status then says so.
+
+    Raises:
+        DeviceError: work failed.
+    """
+    launches = sys.modules.get("weft.launch.context")
+    for context in () if launches is None else tuple(launches.open_contexts):
+        if not context.closed and context.recording is None:
+            context.synchronize()

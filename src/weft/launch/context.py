@@ -192,7 +192,7 @@ class DeviceContext(BaseContext):
         self._waiting: set[int] = set()
         """Those that ``synchronize`` has to wait for."""
         self._native: Launcher | None = None
-        _contexts.add(self)
+        open_contexts.add(self)
         self._layouts: dict[Definition, int] = {}
 
     @property
@@ -525,12 +525,13 @@ def forget(function: Definition) -> None:
     """Drop what was compiled of a function, in all contexts."""
     gone = {id(made.function) for made in forget_variants(function)}
     remembered.forget(function)
-    for context in list(_contexts):
+    for context in list(open_contexts):
         if context._native is not None:  # pyright: ignore[reportPrivateUsage]
             context._native.drop(lambda launch: id(launch.function) in gone)  # pyright: ignore[reportPrivateUsage]
 
 
-_contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
+open_contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
+"""All that there are."""
 
 
 def call_on_cpu(func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

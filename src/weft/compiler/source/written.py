@@ -6,7 +6,6 @@ by then, and so must weft: a decorated function keeps the text that stood there 
 
 from __future__ import annotations
 
-import linecache
 import os
 import time
 import weakref
@@ -48,6 +47,8 @@ def keep_text(fn: Callable[..., Any]) -> None:
 
 def give_text(fn: Callable[..., Any], text: str) -> None:
     """Say what the file of a function of another process holds; messages quote from that."""
+    import linecache
+
     file = fn.__code__.co_filename
     _kept[fn] = text.encode()
     if not linecache.getlines(file):
