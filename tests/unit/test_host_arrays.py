@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from device_played import PlayedDevice, PlayedDriver
+from driver_played import Gpu
 from weft import (
+    BFloat16,
     DeviceError,
     Float32,
     Int,
@@ -25,11 +29,14 @@ from weft import (
     kernel,
     struct,
 )
+from weft.dtype import DType
+from weft.foreign import dlpack
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.interop import as_tensor
 from weft.layout import LayoutTensor
 from weft.runtime import drivers
+from weft.runtime.cuda.driver import CudaDriver
 
 
 @kernel
@@ -280,3 +287,109 @@ def test_arrays_of_any_size_and_alignment(ctx: DeviceContext) -> None:
         ctx.enqueue_function(count, base[start : start + 3000], 3000, over=3000)
         expected[start : start + 3000] += 1
     assert np.array_equal(base, expected)
+
+
+@struct
+class Particle:
+    x: Float32
+    n: Int32
+
+
+@kernel
+def age(particles: LayoutTensor[Particle]):
+    p = particles[global_idx.x]
+    particles[global_idx.x] = Particle(p.x + 0.5, p.n + 1)
+
+
+@pytest.mark.parametrize("api", ["cpu", "toy"])
+def test_arrays_of_structs(ctx: DeviceContext, api: str) -> None:
+    context = DeviceContext(api=api)
+    records = np.zeros(6, [("x", np.float32), ("n", np.int32)])
+    records["n"] = range(6)
+    context.enqueue_function(age, records[::2], over=3)
+    context.enqueue_function(count, records.view(np.int32)[1:2], 1, over=1)
+    context.synchronize()
+    assert records["n"].tolist() == [2, 1, 3, 3, 5, 5]
+    assert records["x"].tolist() == [0.5, 0.0, 0.5, 0.0, 0.5, 0.0]
+
+
+@kernel
+def halve(x: Pointer[BFloat16]):
+    x[global_idx.x] = x[global_idx.x] * 0.5
+
+
+def test_memory_without_a_type_of_numpys(ctx: DeviceContext) -> None:
+    shared = Shared(np.array([0x4000, 0x4080], np.uint16))  # 2 and 4 as bfloat16
+    ctx.enqueue_function(halve, shared, over=2)
+    assert [hex(bits) for bits in shared.array] == ["0x3f80", "0x4000"]
+
+
+class Shared:
+    """Offers an array's memory by DLPack, as bfloat16."""
+
+    def __init__(self, array: npt.NDArray[np.uint16]) -> None:
+        self.array = array
+
+    def __dlpack__(self, *, stream: int | None = None) -> object:
+        return dlpack.make_capsule(self, self.array.ctypes.data, DType.bfloat16, self.array.shape, (1, 0))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+class RealMemory(Gpu):
+    """Notes copies in the order in which they are queued; what is pinned is memory."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[tuple[object, ...]] = []
+        self.blocks: list[Any] = []
+
+    def on_MemHostAlloc(self, nbytes: int, flags: object) -> tuple[int, int]:
+        self.blocks.append(ctypes.create_string_buffer(nbytes))
+        return 0, ctypes.addressof(self.blocks[-1])
+
+    def on_MemcpyHtoDAsync(self, dst: int, src: int, nbytes: int, stream: object) -> tuple[int]:
+        self.done.append(("to", dst, ctypes.string_at(src, nbytes)))
+        return (0,)
+
+    def on_MemcpyDtoHAsync(self, dst: int, src: int, nbytes: int, stream: object) -> tuple[int]:
+        self.done.append(("from", src, dst, nbytes))
+        return (0,)
+
+    def on_MemFreeAsync(self, address: int, stream: object) -> tuple[int]:
+        self.done.append(("free", address))
+        return (0,)
+
+    def note(self, who: str, *args: Any) -> int:
+        self.done.append((who,))
+        return super().note(who, *args)
+
+
+@pytest.mark.filterwarnings("ignore:this launch copies")
+def test_on_the_cuda_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies come before and behind the launch; memory of the pool goes back after both."""
+    gpu = RealMemory()
+    monkeypatch.setitem(drivers.DRIVERS, "cuda", lambda _: CudaDriver(gpu))
+    drivers._made.cache_clear()  # pyright: ignore[reportPrivateUsage]
+    ctx = DeviceContext(api="cuda")
+    x = np.arange(4, dtype=np.int32)
+    for _ in range(12):  # native code does not take such launches over
+        gpu.done.clear()
+        ctx.enqueue_function(count, x, 4, grid_dim=1, block_dim=4)
+        [to, launched, back] = [each for each in gpu.done if each[0] != "free"]
+        assert to[::2] == ("to", x.tobytes())
+        assert launched == ("python",)
+        assert back == ("from", to[1], x.ctypes.data, 16)
+        assert gpu.launches[-1][3][0] == to[1]
+        block = ("free", cast("int", to[1]) - x.ctypes.data % 256)
+        assert block not in gpu.done
+        ctx.synchronize()
+        assert block in gpu.done
+    out, y = ctx.enqueue_create_buffer(Float32, 4), floats(4)
+    gpu.calls.clear()
+    ctx.enqueue_function(add, y, y, out, 4, grid_dim=1, block_dim=4)
+    launched_at = gpu.calls.index("cuLaunchKernel")
+    assert "cuStreamSynchronize" in gpu.calls[:launched_at]
+    assert "cuStreamSynchronize" not in gpu.calls[launched_at:]  # it is only read, so nobody waits
+    drivers._made.cache_clear()  # pyright: ignore[reportPrivateUsage]
