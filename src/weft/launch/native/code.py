@@ -37,12 +37,11 @@ def native_code(*, wait: Literal[True] = True) -> Native: ...
 def native_code(*, wait: bool) -> Native | None: ...
 def native_code(*, wait: bool = True) -> Native | None:
     """The code, compiled first if need be; without ``wait`` there is None until that has ended."""
-    if not _made:
+    if not _made and (wait or not _under_way):
         code = kept_object(_functions, compile=wait)
         if code is not None:
             _load(code)
-        elif not _under_way:
-            # no daemon: a short program that ends before it leaves the code to the next one
+        else:  # no daemon: a short program that ends before it leaves the code to the next one
             _under_way.append(threading.Thread(target=_compile, name="weft's launches"))
             _under_way[0].start()
     return _made[0] if _made else None

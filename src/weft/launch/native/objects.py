@@ -94,7 +94,8 @@ def offsets() -> Offsets | None:
     first = word(id(items) + found.list[1])
     same = [word(first + WORD * n) for n in range(len(items))] == [*map(id, items)]
     same = same and word(id(memory) + MEMORY_AT) == ctypes.addressof(memory)
-    return found if same and sys.implementation.name == "cpython" else None
+    locked = sys.implementation.name == "cpython" and object.__basicsize__ == 2 * WORD  # not free-threaded
+    return found if same and locked else None
 
 
 def supported() -> bool:
