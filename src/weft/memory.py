@@ -34,9 +34,10 @@ from weft.lang.machine import note_dynamic_shared
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.python_number import python_number
+from weft.lang.soa import SoA
 from weft.layout import Layout, LayoutTensor
 
-__all__ = ["AddressSpace", "Pointer", "dynamic_shared_memory", "stack_allocation"]
+__all__ = ["AddressSpace", "Pointer", "SoA", "dynamic_shared_memory", "stack_allocation"]
 
 T = TypeVar("T")
 _WIDEST = 16

@@ -32,7 +32,7 @@ from weft.compile import compile_info
 from weft.gpu import barrier, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
-from weft.memory import AddressSpace, stack_allocation
+from weft.memory import AddressSpace, SoA, stack_allocation
 from weft.sys import align_of, offset_of, size_of
 
 
@@ -457,3 +457,55 @@ def test_copies_fills_and_tensors_of_structs(device: DeviceContext) -> None:
         Tensor.from_numpy(records)
     with pytest.raises(LaunchError, match=r"src is a DeviceBuffer of 6 Body"):
         device.enqueue_copy(dst=device.enqueue_create_buffer(Vec2, 6), src=buffer)
+
+
+@kernel
+def apart(p: SoA[Body], q: Pointer[Body]):
+    i = global_idx.x
+    p[i].position.x += 0.5
+    p[i].counts[1] = p[i].counts[0] + 1
+    held = p[i]
+    held.id = Int8(i)
+    q[i] = held
+    if i == 2:
+        p[i] = q[i]
+        Atomic.fetch_add(Pointer(to=p[0].counts[2]), Int32(100))
+
+
+def test_structs_of_arrays(device: DeviceContext) -> None:
+    records = np.zeros(3, numpy_of(Body))
+    records["counts"], records["position"]["x"] = np.arange(9).reshape(3, 3), [1.0, 2.0, 3.0]
+    bodies, out = SoA(device, Body, 3), device.enqueue_create_buffer(Body, 3)
+    assert list(bodies.arrays) == ["id", "position.x", "position.y", "counts"]
+    bodies.copy_from(records)
+    bodies.field("position.y").enqueue_fill(9.0)
+    device.enqueue_function(apart, bodies, out, grid_dim=1, block_dim=3)
+    records["position"]["x"] += 0.5
+    records["position"]["y"] = 9.0
+    records["counts"][:, 1] = records["counts"][:, 0] + 1
+    whole = records.copy()
+    whole["id"] = np.arange(3)
+    with out.map_to_host() as host:
+        assert shown(host.numpy()) == shown(whole)
+    records["id"][2] = 2
+    records["counts"][0, 2] += 100
+    assert shown(bodies.numpy()) == shown(records)
+
+
+def test_a_struct_of_arrays_reads_neighbouring_memory() -> None:
+    """Each field is loaded from an array of its own, by as many bytes as it has."""
+    text = str(compile_info(apart, target="sm_90"))
+    assert text.count(".param .u64 .ptr") == 5
+
+
+def test_what_is_no_struct_of_arrays_is_refused() -> None:
+    ctx = DeviceContext(api="cpu")
+    out = ctx.enqueue_create_buffer(Body, 3)
+    with pytest.raises(LaunchError, match=r"takes a SoA\[Body\], not a DeviceBuffer"):
+        ctx.enqueue_function(apart, out, out, grid_dim=1, block_dim=3)
+    with pytest.raises(CompileError, match="SoA takes a @struct, and float32 has no fields"):
+        SoA(ctx, Float32, 3)
+    with pytest.raises(CompileError, match="Body has no array for `position`"):
+        SoA(ctx, Body, 3).field("position")
+    with pytest.raises(CompileError, match="2 records for 3 elements"):
+        SoA(ctx, Body, 3).copy_from(np.zeros(2, numpy_of(Body)))
