@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
 from typing import Any, cast, get_args, get_origin
 
 from weft.abi.formats import wrap
@@ -12,11 +13,13 @@ from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
 from weft.lang.any_lanes import closed
 from weft.lang.elements import ElementType, element_type
+from weft.lang.enums import EnumSpec, place_of
 from weft.lang.fold import has_lanes
 from weft.lang.generic import bound_of, has_variables, is_open_number
 from weft.lang.number import CLASSES, Number, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
+from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, part_names
 from weft.lang.promote import promote
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
@@ -134,7 +137,8 @@ def decides(annotation: Any) -> bool:
         return False
     cls: type[Any] = origin
     machine = issubclass(cls, (Number, Pointer)) or hasattr(cls, "__weft_accept__") or is_struct(cls)
-    return machine or bound_of(cls) is not None
+    parts = issubclass(cls, Enum) or _parts_wanted(annotation, cls) is not None
+    return machine or parts or bound_of(cls) is not None
 
 
 _PYTHON: dict[type, DType] = {bool: DType.bool, int: DType.int64, float: DType.float64}
@@ -154,9 +158,10 @@ def literal_type(value: Any) -> DType | None:
 def _accept_any(value: Any, adopt: Adopt) -> Accepted:
     """A value decides by itself what it is."""
     kind = cast("type[Any]", type(value))
-    if kind is tuple:
-        found = [_accept_any(item, adopt) for item in value]
-        return TupleSpec(tuple(spec for spec, _ in found)), [v for _, leaves in found for v in leaves]
+    if isinstance(value, tuple) or is_numeric(value):
+        parts = all_parts(value)
+        if parts is not None:
+            return _accept_parts(class_of(value), [MISSING] * len(parts), parts, adopt)
     dtype = literal_type(value)
     if dtype is not None:
         return accept_as(number_class(dtype), value)
@@ -169,6 +174,47 @@ def _accept_any(value: Any, adopt: Adopt) -> Accepted:
     if hasattr(value, "address") and isinstance(getattr(value, "dtype", None), DType):
         return accept_as(Pointer, value)
     return StaticSpec(as_it_is(value)), []
+
+
+def _parts_wanted(annotation: Any, cls: type[Any]) -> list[Any] | None:
+    """What the parts of ``tuple[Int, Float32]``, a named tuple or a dataclass are; None of all else."""
+    if cls is tuple:
+        return list(get_args(annotation)) or None
+    names = part_names(cls)
+    return None if names is None else [annotations_of(cls).get(name, MISSING) for name in names]
+
+
+def _accept_parts(cls: type[Any], wanted: Sequence[Any], parts: Sequence[Any], adopt: Adopt) -> Accepted:
+    """A tuple, a named tuple or a dataclass, part by part."""
+    names = part_names(cls) or range(len(parts))
+    specs: list[Spec] = []
+    values: list[Any] = []
+    for name, annotation, part in zip(names, wanted, parts, strict=True):
+        try:
+            spec, more = accept_as(annotation, part, adopt)
+        except Mismatch as wrong:
+            raise _within(cls, name, wrong) from None
+        specs.append(spec)
+        values.extend(more)
+    return TupleSpec(tuple(specs), cls), values
+
+
+def _within(cls: type[Any], name: object, wrong: Mismatch) -> Mismatch:
+    """What is wrong with a part, as what is wrong with the whole."""
+    where = f"part .{name}" if isinstance(name, str) else f"item {name}"
+    if wrong.annotation:
+        annotation = f"is {a_(cls.__name__)}, of which {where} {wrong.annotation}"
+        return Mismatch(wrong.found, wrong.allowed, wrong.hint.partition(", or with Comptime")[0], annotation)
+    return Mismatch(f"{wrong.found} in its {where}", wrong.allowed, wrong.hint)
+
+
+def _accept_member(cls: type[Enum], value: Any) -> Accepted:
+    """A member of an Enum: of one of ints, the int."""
+    if not isinstance(value, cls):
+        raise Mismatch(_describe(value), f"a member of {cls.__name__}")
+    if isinstance(value, int):
+        return NumberSpec(DType.int64), [int(value)]
+    return EnumSpec(cls), [place_of(value)]
 
 
 def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted:
@@ -197,6 +243,14 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
             return hook(get_args(annotation), value)
         if is_struct(cls):
             return _accept_struct(cls, value, adopt)
+        if issubclass(cls, Enum):
+            return _accept_member(cls, value)
+        wanted = _parts_wanted(annotation, cls)
+        if wanted is not None:
+            parts = all_parts(value)
+            if not isinstance(value, cls) or parts is None or len(parts) != len(wanted):
+                raise Mismatch(_describe(value), a_(describe_annotation(annotation)))
+            return _accept_parts(cls, wanted, parts, adopt)
     shown = describe_annotation(annotation)
     wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(origin) if isinstance(origin, type) else None
     if wrong is not None:
@@ -369,6 +423,14 @@ def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
     return StructSpec(cls, tuple(specs)), values
 
 
+def _specs_of_parts(cls: type[Any], wanted: Sequence[Any]) -> Iterator[Spec]:
+    for name, annotation in zip(part_names(cls) or range(len(wanted)), wanted, strict=True):
+        try:
+            yield spec_of_annotation(annotation)
+        except Mismatch as wrong:
+            raise _within(cls, name, wrong) from None
+
+
 def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
     """The spec of a parameter for compiling without a launch; ``given`` says what the annotation leaves open.
 
@@ -395,4 +457,9 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             return hook(get_args(annotation), given)
         if is_struct(cls):
             return StructSpec(cls, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(cls).items()))
+        if issubclass(cls, Enum):
+            return NumberSpec(DType.int64) if issubclass(cls, int) else EnumSpec(cls)
+        wanted = _parts_wanted(annotation, cls)
+        if wanted is not None:
+            return TupleSpec(tuple(_specs_of_parts(cls, wanted)), cls)
     return accept_as(annotation, given)[0]

@@ -11,6 +11,7 @@ from weft.lang.any_lanes import closed
 from weft.lang.elaboration import current
 from weft.lang.generic import describe_annotation
 from weft.lang.number import Number, to_type
+from weft.lang.products import all_parts, annotations_of, part_names, remade
 from weft.lang.promote import fits
 from weft.lang.remembered import remembered
 from weft.lang.spec import spec_of
@@ -45,7 +46,7 @@ def _says(annotation: Any) -> bool:
     if kind is None or kind in (type(None), tuple, int, float, bool):
         return True
     cls: Any = kind if isinstance(kind, type) else object
-    return issubclass(cls, Number) or hasattr(cls, "__weft_leaves__")
+    return issubclass(cls, Number) or hasattr(cls, "__weft_leaves__") or part_names(cls) is not None
 
 
 def returned(name: str, annotation: Any, value: Any) -> Any:
@@ -62,6 +63,8 @@ def returned(name: str, annotation: Any, value: Any) -> Any:
         return value
     if kind is tuple:
         return _tuple(name, annotation, value)
+    if part_names(kind) is not None:
+        return _parts(name, kind, value)
     if issubclass(kind, Number) or kind in (int, float, bool):
         if not isinstance(value, (Number, bool, int, float)):
             instead = "one of them" if type(value) is tuple else "a number"
@@ -95,6 +98,16 @@ def _tuple(name: str, annotation: Any, value: Any) -> Any:
     if len(items) != len(found):
         _refuse(name, f"{len(items)} values", value, "return as many, or annotate as many")
     return tuple(returned(name, item, v) for item, v in zip(items, found, strict=True))
+
+
+def _parts(name: str, kind: type[Any], value: Any) -> Any:
+    """A named tuple or a dataclass, whose parts are what they are annotated with."""
+    parts, types = all_parts(value), annotations_of(kind)
+    if not isinstance(value, kind) or parts is None:
+        _refuse(name, a_(kind.__name__), value, f"return {a_(kind.__name__)}, or annotate what it is")
+    names = part_names(kind) or ()
+    wanted = [types.get(part, Any) for part in names]
+    return remade(kind, [returned(name, t, part) for t, part in zip(wanted, parts, strict=True)])
 
 
 def is_one(annotation: Any, value: Any) -> bool:

@@ -15,6 +15,7 @@ from weft.diagnostics import refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class, type_name, value_of
+from weft.lang.products import class_of, part_names, parts_of, remade
 from weft.lang.text import RunTimeText
 from weft.lang.told_apart import told_apart
 from weft.lang.weak import Closed
@@ -135,24 +136,28 @@ class PointerSpec:
 
 @record
 class TupleSpec:
-    """A tuple, item by item."""
+    """A tuple, a named tuple or a dataclass, part by part."""
 
     items: tuple[Spec, ...]
+    cls: type[Any] = tuple
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
+        names = [f".{n}" for n in part_names(self.cls) or ()] or [f"[{n}]" for n in range(len(self.items))]
         return [
-            Leaf(f"[{n}]{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
-            for n, item in enumerate(self.items)
+            Leaf(f"{name}{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
+            for name, item in zip(names, self.items, strict=True)
             for leaf in item.leaves()
         ]
 
-    def build(self, leaves: Sequence[Value]) -> tuple[Any, ...]:
+    def build(self, leaves: Sequence[Value]) -> Any:
         """The value, from its leaves."""
-        return tuple(build_each(self.items, leaves))
+        return remade(self.cls, build_each(self.items, leaves))
 
     def describe(self) -> str:
         """How a message names it."""
+        if self.cls is not tuple:
+            return self.cls.__name__
         return f"({', '.join(i.describe() for i in self.items)})"
 
 
@@ -212,9 +217,9 @@ def spec_of(value: Any) -> Spec:
         return NumberSpec(value.dtype, value.lanes, closed)
     if is_composite(value):
         return value.__weft_spec__()
-    if type(value) is tuple:
-        items = cast("tuple[Any, ...]", value)
-        return TupleSpec(tuple(spec_of(v) for v in items))
+    parts = parts_of(value)
+    if parts is not None:
+        return TupleSpec(tuple(map(spec_of, parts)), class_of(value))
     if isinstance(value, RunTimeText):
         hint = "print it here, or pass the numbers themselves"
         refuse("text", "a text with run-time numbers stays where it is made", hint=hint)
@@ -250,7 +255,4 @@ def leaves_of(value: Any) -> list[Value]:
         return [value_of(value, current())]
     if is_composite(value):
         return value.__weft_leaves__()
-    if type(value) is tuple:
-        items = cast("tuple[Any, ...]", value)
-        return [leaf for v in items for leaf in leaves_of(v)]
-    return []
+    return [leaf for part in parts_of(value) or () for leaf in leaves_of(part)]

@@ -16,6 +16,7 @@ from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
+from weft.lang.products import class_of, part_names, refuse_change
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.record import record
 
@@ -149,6 +150,8 @@ def _check_annotations(cls: type[Any]) -> None:
 def _check_field(value: object, name: str) -> None:
     """Whether ``value.name`` can be assigned."""
     if not is_struct(type(value)):
+        if name in (part_names(class_of(value)) or ()):
+            refuse_change(value, name)
         refuse(
             "attribute",
             f"cannot assign to .{name} of {a_(type(value).__name__)} in a kernel",

@@ -32,6 +32,7 @@ from weft.lang.elaboration import current
 from weft.lang.number import number_class
 from weft.lang.pointer import AddressSpace
 from weft.lang.problems import Problems
+from weft.lang.products import remade
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
 from weft.launch.arguments import gather
@@ -169,7 +170,7 @@ def _plain(spec: Spec, leaves: Sequence[Any]) -> Any:
             count = len(item.leaves())
             out.append(_plain(item, leaves[start : start + count]))
             start += count
-        return tuple(out)
+        return remade(spec.cls, out, plain=True)
     return spec.build(leaves)
 
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import refuse
+from weft.lang.products import parts_of
 
 Held = list[tuple[str, Any, Any]]
 """The name, the container and a copy of it."""
@@ -39,6 +40,8 @@ class Containers:
             for name, value in (*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)):
                 if _is_container(value):
                     out += self._note(name, value)
+                elif hasattr(value, "__dataclass_fields__") and parts_of(value) is not None:
+                    out += self._note(name, getattr(value, "__dict__", {}))  # a method may change it
         return out
 
     def _note(self, name: str, value: Any) -> Held:

@@ -13,6 +13,7 @@ from weft.compiler.ir.effects import is_pure
 from weft.compiler.ir.types import I1
 from weft.diagnostics import LEFT, RIGHT, VALUE, a_, refuse
 from weft.dtype import DType
+from weft.lang.enums import EnumValue
 from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, spec_of
@@ -124,8 +125,11 @@ class Logic(Builtins):
         """``first or thunk()``."""
         return self._either(first, thunk, False)
 
-    def is_(self, first: Any, second: Any, negated: bool) -> bool:
-        """``first is second``: of Python's objects only."""
+    def is_(self, first: Any, second: Any, negated: bool) -> Any:
+        """``first is second``: of Python's objects only, and members of enums."""
+        if isinstance(first, EnumValue) or isinstance(second, EnumValue):
+            same: Any = first == second
+            return self.not_(same) if negated else same
         late = [isinstance(v, Number) and isinstance(v.value, Value) for v in (first, second)]
         whole = [is_composite(v) and bool(spec_of(v).leaves()) for v in (first, second)]
         if any((*late, *whole)) and first is not None and second is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, KeysView, ValuesView
+from enum import Flag
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import LEFT, RIGHT, a_, refuse
 from weft.lang.number import Number
+from weft.lang.products import all_parts, class_of, parts_of
 from weft.lang.spec import is_composite
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
         return _in_range(b, value, items)
     if is_composite(items) and hasattr(type(items), "__contains__"):
         return cast("Any", type(items)).__contains__(items, value)
+    if _is_flag(value) and isinstance(items, Number):  # an IntFlag, of which the bits are asked for
+        bits = int(value.value)
+        return equal(b, items & bits, bits)
     if isinstance(items, _CONTAINERS):
         members = list(cast("Iterable[Any]", items))
         if not any(_late(v) for v in (value, *members)):
@@ -57,6 +62,10 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
     return value in items
 
 
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, Flag)
+
+
 def _late(value: Any) -> bool:
     if type(value) is tuple:
         return any(map(_late, cast("tuple[Any, ...]", value)))
@@ -65,8 +74,10 @@ def _late(value: Any) -> bool:
 
 def equal(b: Logic, a: Any, c: Any) -> Any:
     """``a == c`` as a bool or a Bool, of tuples item by item."""
-    if type(a) is tuple and type(c) is tuple:
-        items, others = cast("tuple[Any, ...]", a), cast("tuple[Any, ...]", c)
+    items, others = parts_of(a), parts_of(c)
+    alike = class_of(a) is class_of(c) or (isinstance(a, tuple) and isinstance(c, tuple))
+    if (items is not None or others is not None) and alike:
+        items, others = all_parts(a) or (), all_parts(c) or ()
         same: Any = len(items) == len(others)
         for one, other in zip(items, others, strict=False):
             same = b.both(same, lambda one=one, other=other: equal(b, one, other))

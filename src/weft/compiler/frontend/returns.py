@@ -13,6 +13,7 @@ from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.lang import weak
 from weft.lang.number import Number, number_class, to_type
+from weft.lang.products import class_of, parts_of, remade
 from weft.lang.promote import promote
 from weft.lang.returned import ends_without
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
@@ -49,9 +50,10 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> Spec:
 
 def _unified(b: Staging, name: str, values: list[Any]) -> list[Any]:
     """The values of the returns, with literals in the type of the numbers on other paths; tuples by item."""
-    if values and all(type(v) is tuple and len(v) == len(values[0]) > 0 for v in values):
-        columns = [_unified(b, name, list(items)) for items in zip(*values, strict=True)]
-        return list(zip(*columns, strict=True))
+    rows, kinds = [parts_of(v) for v in values], {class_of(v) for v in values}
+    if rows and len(kinds) == 1 and all(row and len(row) == len(rows[0] or ()) for row in rows):
+        columns = [_unified(b, name, list(items)) for items in zip(*[row or () for row in rows], strict=True)]
+        return [remade(kinds.copy().pop(), row) for row in zip(*columns, strict=True)]
     if not values or not all(isinstance(v, (Number, bool, int, float)) for v in values):
         return values
     numbers = [v for v in values if isinstance(v, Number)]

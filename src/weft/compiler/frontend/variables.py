@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from weft.compiler.ir.core import Loc, Value
@@ -9,7 +10,9 @@ from weft.compiler.ir.types import SLOT
 from weft.diagnostics import VALUE, CompileError, Diagnostic, Label, Location, refuse
 from weft.dtype import DType
 from weft.lang import weak
+from weft.lang.enums import EnumSpec, at_run_time
 from weft.lang.number import Number, number_class
+from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, part_names, parts_of, remade
 from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
@@ -40,8 +43,9 @@ def carried(value: Any) -> Any:
     hook = getattr(kind, "__weft_carried__", None)
     if hook is not None:
         return hook(value)
-    if kind is tuple:
-        return tuple(carried(v) for v in value)
+    parts = parts_of(value)
+    if parts is not None:
+        return remade(class_of(value), [carried(part) for part in parts])
     if is_struct(kind):
         for name in struct_fields(kind):
             held = getattr(value, name)
@@ -51,18 +55,31 @@ def carried(value: Any) -> Any:
     return value
 
 
-def as_runtime(value: Any) -> Any:
-    """Python numbers inside a tuple as numbers of the language, so that they can change."""
+def as_runtime(value: Any, annotation: Any = None) -> Any:
+    """Python numbers and members of enums, in parts too, as what can change at run time."""
     value = python_number(value)
+    if (
+        isinstance(value, (bool, int, float))
+        and isinstance(annotation, type)
+        and issubclass(annotation, Number)
+    ):
+        fits(value, annotation)
+        return annotation(value)
     if isinstance(value, bool):
         return number_class(DType.bool)(value)
     if isinstance(value, int):
         return number_class(DType.int64)(value)
     if isinstance(value, float):
         return number_class(DType.float32)(value)
-    if type(value) is tuple:
-        return tuple(as_runtime(v) for v in cast("tuple[Any, ...]", value))
-    return value
+    if isinstance(value, Enum):
+        return at_run_time(value)
+    kind = class_of(value)
+    parts = all_parts(value) if is_numeric(value) else parts_of(value)
+    if parts is None:
+        return value
+    types = annotations_of(kind) if kind is not tuple else {}
+    wanted = [types.get(name) for name in part_names(kind) or ()] or [None] * len(parts)
+    return remade(kind, list(map(as_runtime, parts, wanted)))
 
 
 def _is_literal(value: object) -> TypeGuard[int | float]:
@@ -124,7 +141,7 @@ class Var:
         assert spec is not None
         if isinstance(spec, NumberSpec) and isinstance(value, (Number, bool, int, float)):
             return self._number(value, spec)
-        if isinstance(spec, TupleSpec):
+        if isinstance(spec, (TupleSpec, EnumSpec)):
             value = as_runtime(value)
         value = carried(value)
         found = spec_of(value)

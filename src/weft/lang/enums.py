@@ -1,0 +1,94 @@
+"""Members of an Enum as values that a run-time condition chooses: by their place among the members."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from weft.compiler.ir.core import Value
+from weft.compiler.ir.types import I32
+from weft.diagnostics import OBJECT, refuse
+from weft.dtype import DType
+from weft.lang.elaboration import current
+from weft.lang.number import Number, number_class, value_of
+from weft.lang.spec import Leaf, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class EnumSpec:
+    """A member of an Enum that is no int."""
+
+    cls: type[Enum]
+
+    def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
+        return (Leaf("", I32, DType.int32),)
+
+    def build(self, leaves: Sequence[Value]) -> Any:
+        """The value, from its leaves."""
+        first: object = leaves[0]
+        if isinstance(first, int):  # of the result of a function that Python calls
+            return list(self.cls)[first]
+        return EnumValue(self.cls, number_class(DType.int32).of(leaves[0]))
+
+    def describe(self) -> str:
+        """How a message names it."""
+        return self.cls.__name__
+
+
+class EnumValue:
+    """One of the members, known at run time; ``==`` and ``is`` compare it with a member."""
+
+    __slots__ = ("cls", "place")
+
+    def __init__(self, cls: type[Enum], place: Number) -> None:
+        self.cls = cls
+        self.place = place
+
+    def __weft_spec__(self) -> Spec:
+        return EnumSpec(self.cls)
+
+    def __weft_leaves__(self) -> list[Value]:
+        return [value_of(self.place, current())]
+
+    def __eq__(self, other: object) -> Any:
+        place = place_of(other) if isinstance(other, Enum) else getattr(other, "place", None)
+        of = type(other) if isinstance(other, Enum) else getattr(other, "cls", None)
+        return self.place == place if of is self.cls else False
+
+    def __ne__(self, other: object) -> Any:
+        same = self == other
+        return ~same if isinstance(same, Number) else True
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def __repr__(self) -> str:
+        return f"<{self.cls.__name__} at run time>"
+
+    @property
+    def value(self) -> Any:
+        """The member's value, where all members have numbers."""
+        values = [member.value for member in self.cls]
+        if not all(isinstance(value, (bool, int, float)) for value in values):
+            refuse(
+                "not-compile-time",
+                f"{self.cls.__name__} has values that are no numbers, and the member is known at run time",
+                hint=f"compare it: {OBJECT} == {self.cls.__name__}.{next(iter(self.cls)).name}",
+            )
+        kind = DType.float32 if any(isinstance(value, float) for value in values) else DType.int64
+        found: Any = number_class(kind)(values[0])
+        for n, value in enumerate(values[1:], 1):
+            found = (self.place == n).select(number_class(kind)(value), found)
+        return found
+
+
+def place_of(member: Enum) -> int:
+    """Which of the members it is."""
+    return list(type(member)).index(member)
+
+
+def at_run_time(member: Enum) -> EnumValue:
+    """A member as a value that may become another."""
+    return EnumValue(type(member), number_class(DType.int32)(place_of(member)))

@@ -1,0 +1,127 @@
+"""Tuples, named tuples and dataclasses of Python: values of several parts, each with a type of its own."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn, cast
+
+from weft.diagnostics import a_, nearest, refuse
+from weft.lang.number import Number
+from weft.lang.python_number import python_number
+
+
+def part_names(cls: type[Any]) -> tuple[str, ...] | None:
+    """The names of the parts that a named tuple or a dataclass has; None of all other classes."""
+    if issubclass(cls, tuple):
+        return getattr(cast("Any", cls), "_fields", None)
+    if "__weft_struct__" in vars(cls) or hasattr(cls, "__weft_leaves__"):
+        return None
+    fields: dict[str, Any] | None = getattr(cls, "__dataclass_fields__", None)
+    return None if fields is None else tuple(fields)
+
+
+@functools.lru_cache(maxsize=1024)
+def annotations_of(cls: type[Any]) -> dict[str, Any]:
+    """What the parts of a named tuple or a dataclass are annotated with, evaluated.
+
+    Raises:
+        CompileError: an annotation does not evaluate.
+    """
+    found: dict[str, Any] = {}
+    for owner in reversed(cls.__mro__):
+        scope = vars(sys.modules.get(owner.__module__, sys))
+        for name, annotation in vars(owner).get("__annotations__", {}).items():
+            annotation = getattr(annotation, "__forward_arg__", annotation)  # a named tuple's, as text
+            if isinstance(annotation, str):
+                try:
+                    annotation = eval(annotation, dict(scope), dict(vars(owner)))
+                except NameError as error:
+                    guess = nearest(error.name or "", scope)
+                    refuse(
+                        "annotation",
+                        f"the type `{annotation}` of {cls.__name__}.{name} does not evaluate: {error}",
+                        hint=f"did you mean `{guess}`?" if guess else "define it outside of functions",
+                    )
+            found[name] = annotation
+    return {name: found[name] for name in part_names(cls) or () if name in found}
+
+
+def all_parts(value: Any) -> tuple[Any, ...] | None:
+    """The parts of a tuple, a named tuple or a dataclass, whatever they are; None of all else."""
+    kind = class_of(value)
+    if kind is tuple:
+        return value
+    names = part_names(kind)
+    return None if names is None else tuple([getattr(value, name, None) for name in names])
+
+
+def parts_of(value: Any) -> tuple[Any, ...] | None:
+    """Likewise; but a dataclass without numbers of the language is an object as any other, and has none."""
+    parts = all_parts(value)
+    if parts is None or isinstance(value, tuple) or any(map(_holds_numbers, parts)):
+        return parts
+    return None
+
+
+def _holds_numbers(value: Any) -> bool:
+    if isinstance(value, Number) or hasattr(cast("type[Any]", type(value)), "__weft_leaves__"):
+        return True
+    return any(map(_holds_numbers, all_parts(value) or ()))
+
+
+def is_numeric(value: Any) -> bool:
+    """Whether a value is a number of any kind, or all of its parts are."""
+    parts = all_parts(value)
+    if parts is None:
+        number = isinstance(python_number(value), (Number, bool, int, float))
+        return number or hasattr(cast("type[Any]", type(value)), "__weft_leaves__")
+    return all(map(is_numeric, parts))
+
+
+def class_of(value: Any) -> type[Any]:
+    """The class of a value, as the program knows it."""
+    kind = cast("type[Any]", type(value))
+    return vars(kind).get("__weft_plain__", kind)
+
+
+@functools.lru_cache(maxsize=1024)
+def _guarded(cls: type[Any]) -> type[Any]:
+    """The class of a dataclass's values in compiled code: a method that changes them would change a copy."""
+    if cast("Any", cls).__dataclass_params__.frozen:
+        return cls
+
+    def changed(self: object, name: str, value: object) -> NoReturn:
+        refuse_change(self, name)
+
+    members = {
+        "__slots__": (),
+        "__setattr__": changed,
+        "__class__": property(lambda _: cls),
+        "__weft_plain__": cls,
+    }
+    return type(cls.__name__, (cls,), members)
+
+
+def refuse_change(value: object, name: str) -> NoReturn:
+    """Say no to an assignment to a part of a named tuple or a dataclass."""
+    cls = class_of(value)
+    instead = "x._replace" if issubclass(cls, tuple) else "dataclasses.replace"
+    given = f"{name}=..." if issubclass(cls, tuple) else f"x, {name}=..."
+    refuse(
+        "item-assignment",
+        f"{a_(cls.__name__)} is a value here, as a number is: its .{name} cannot be assigned",
+        notes=("other variables that hold it would change in Python, but not on the device",),
+        hint=f"make a new one: x = {instead}({given}); or make {cls.__name__} a @struct",
+    )
+
+
+def remade(cls: type[Any], parts: Sequence[Any], *, plain: bool = False) -> Any:
+    """A tuple, a named tuple or a dataclass of these parts, made without its constructor."""
+    if issubclass(cls, tuple):
+        return cast("Any", tuple).__new__(cls, parts)
+    made: Any = object.__new__(cls if plain else _guarded(cls))
+    for name, part in zip(part_names(cls) or (), parts, strict=True):
+        object.__setattr__(made, name, part)
+    return made

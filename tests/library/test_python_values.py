@@ -1,0 +1,194 @@
+"""Tuples, named tuples, dataclasses and enums as values: arguments, variables, results, constants."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from weft import SIMD, CompileError, Float32, Float64, Int, Int32, LaunchError, Pointer, func, kernel, struct
+from weft.compile import compile_info
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+
+
+class Mode(enum.IntEnum):
+    SLOW = 0
+    FAST = 5
+
+
+class Color(enum.Enum):
+    RED = "r"
+    GREEN = "g"
+    BLUE = "b"
+
+
+class Weight(enum.Enum):
+    LIGHT = 0.5
+    HEAVY = 8
+
+
+class Parts(enum.IntFlag):
+    HEAD = 1
+    BODY = 2
+    TAIL = 4
+
+
+class Point(NamedTuple):
+    x: Float32
+    y: Float32
+
+    def swapped(self) -> Point:
+        return Point(self.y, self.x)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ball:
+    center: Point
+    radius: Float64
+    color: Color
+
+    def area(self) -> Float64:
+        return self.radius * self.radius * 3
+
+
+@dataclasses.dataclass
+class Walk:
+    ball: Ball
+    steps: Int32
+    ends: tuple[Int, Float32]
+
+    def step(self) -> None:
+        self.steps += 1
+
+
+@struct
+class Held:
+    n: Int32
+    v: SIMD[Float32, 2]
+
+
+def run(ctx: DeviceContext, k: Any, *args: Any) -> npt.NDArray[np.float64]:
+    out = ctx.enqueue_create_buffer(Float64, 8)
+    ctx.enqueue_fill(out, 0)
+    ctx.enqueue_function(k, out, *args, grid_dim=1, block_dim=1)
+    with out.map_to_host() as host:
+        return np.array(host)
+
+
+@kernel
+def _take(out: Pointer[Float64], walk: Walk, pair: tuple[Int, Held], mode: Mode, parts: Parts):
+    if global_idx.x == 0:
+        x, y = walk.ball.center.swapped()
+        out[0] = 10.0 * x + y
+        out[1] = walk.ball.area() + Float64(walk.steps)
+        out[2] = 1.0 if walk.ball.color == Color.BLUE else 2.0
+        out[3] = walk.ends[0] + walk.ends[1]
+        out[4] = Float64(pair[0]) + pair[1].v.reduce_add() * pair[1].n
+        out[5] = 1.0 if mode == Mode.FAST else 0.0
+        out[6] = (1.0 if Parts.TAIL in parts else 0.0) + (10.0 if parts & Parts.BODY else 0.0)
+        out[7] = 1.0 if walk.ball.color is not Color.RED else 2.0
+
+
+@pytest.mark.parametrize("color", Color)
+def test_arguments(device: DeviceContext, color: Color) -> None:
+    walk: Any = Walk(Ball(Point(2, 3), 1.5, color), 7, (4, 0.25))  # pyright: ignore[reportArgumentType]
+    pair, mode = (9, Held(Int32(2), Float32.simd(1, 2))), Mode.FAST
+    found = run(device, _take, walk, pair, mode, Parts.HEAD | Parts.TAIL)
+    blue, red = 1 if color is Color.BLUE else 2, 2 if color is Color.RED else 1
+    assert found.tolist() == [32, 1.5**2 * 3 + 7, blue, 4.25, 15, 1, 1, red]
+    compile_info(_take, target="sm_90")  # from the annotations alone
+
+
+@kernel
+def _vary(out: Pointer[Float64], n: Int):
+    color, mode, weight, at = Color.RED, Mode.SLOW, Weight.LIGHT, Point(Float32(0), Float32(1))
+    ball = Ball(at, Float64(1), color)
+    for i in range(n):
+        if i == 2:
+            color, mode, weight = Color.BLUE, Mode.FAST, Weight.HEAVY
+        at = Point(at.y, at.x + at.y)
+        ball = Ball(at, ball.radius * 2, color)
+    out[0], out[1] = Float64(at.x), Float64(at.y)
+    out[2] = 1.0 if color in (Color.GREEN, Color.BLUE) else 2.0
+    out[3] = Float64(mode)
+    out[4] = Float64(weight.value)
+    out[5] = ball.radius
+    out[6] = 1.0 if ball.color == color else 0.0
+    out[7] = Float64(dataclasses.replace(ball, radius=ball.radius + 1).radius)
+
+
+@pytest.mark.parametrize("n", [0, 2, 6])
+def test_variables(device: DeviceContext, n: int) -> None:
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    late = n > 2
+    expected = [a, b, 1 if late else 2, 5 if late else 0, 8 if late else 0.5, 2**n, 1, 2**n + 1]
+    assert run(device, _vary, n).tolist() == expected
+
+
+@func
+def _moved(ball: Ball, by: Float32, color: Color) -> Ball:
+    if by < 0:
+        return Ball(ball.center, 1.0, color)
+    return Ball(Point(ball.center.x + by, 0.0), ball.radius, ball.color)
+
+
+def test_results() -> None:
+    ball: Any = Ball(Point(1, 2), 3.0, Color.GREEN)
+    moved: Any = _moved
+    assert moved(ball, 0.5, Color.RED) == Ball(Point(1.5, 0.0), 3.0, Color.GREEN)
+    assert moved(ball, -1, Color.RED) == Ball(Point(1.0, 2.0), 1.0, Color.RED)
+    assert type(moved(ball, 0.5, Color.RED).center) is Point
+
+
+CONSTANT: Any = Walk(Ball(Point(1, 2), 3.0, Color.GREEN), 7, (4, 0.25))  # pyright: ignore[reportArgumentType]
+
+
+@func
+def _center(ball: Any) -> Any:
+    return ball.center
+
+
+@kernel
+def _captured(out: Pointer[Float64]):
+    x, y = _center(CONSTANT.ball)
+    out[0], out[1], out[2] = Float64(x), Float64(y), CONSTANT.ball.area()
+    out[3] = 1.0 if CONSTANT.ball.color is Color.GREEN else 0.0
+    out[4] = {Mode.SLOW: 3.0, Mode.FAST: 4.0}[Mode.FAST]
+
+
+def test_constants(device: DeviceContext) -> None:
+    assert run(device, _captured).tolist()[:5] == [1, 2, 27, 1, 4]
+
+
+def test_a_method_cannot_change_a_copy() -> None:
+    @kernel
+    def k(out: Pointer[Float64], walk: Walk):
+        walk.step()
+        out[0] = Float64(walk.steps)
+
+    with pytest.raises(CompileError, match=r"a Walk is a value here, as a number is: its \.steps cannot"):
+        run(DeviceContext(api="cpu"), k, CONSTANT)
+
+
+def test_a_method_cannot_change_what_a_branch_shares() -> None:
+    @kernel
+    def k(out: Pointer[Float64], n: Int32):
+        walk = Walk(CONSTANT.ball, n, (Int(1), Float32(2)))
+        if n > 2:
+            walk.step()
+        out[0] = Float64(walk.steps)
+
+    with pytest.raises(CompileError, match="changes `walk`"):
+        run(DeviceContext(api="cpu"), k, 3)
+
+
+def test_what_is_no_member() -> None:
+    with pytest.raises(LaunchError, match="a member of Mode"):
+        run(DeviceContext(api="cpu"), _take, CONSTANT, (9, Held(Int32(2), Float32.simd(1, 2))), 5, Parts(0))
