@@ -203,13 +203,11 @@ def _check_parameters(kernel: Definition, arguments: Sequence[Argument], target:
 
 def _invalid(error: InvalidIR, module: Module) -> CompileError:
     """What broke the IR's rules: a value of another compilation, or a defect of weft."""
-    from weft.diagnostics.wrote import source_of
+    from weft.diagnostics.wrote import statement_place
 
     function = next((f for f in module.functions if error.op in [*f.body.walk()]), module.functions[-1])
     line, column = (function.line, 0) if error.op is None else error.op.loc[:2]
-    source = source_of(function.file)
-    statement = None if source is None else source.statement(line, column)
-    place = Location(function.file, line) if source is None or statement is None else source.place(statement)
+    place = statement_place(function.file, line, column)
     if error.escaped:
         message = "this uses a value that belongs to a kernel compiled before"
         hint = "write it to memory in that kernel; nothing else leaves one"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
-from weft.diagnostics.location import Location, character_column
+from weft.diagnostics.location import Location
 from weft.record import record
 
 _NOTE = "all threads of a block come to a barrier, or none; those that have returned are not waited for"
@@ -58,13 +58,11 @@ class Parting:
 
 def _place(at: Place) -> Location:
     """The condition or the range of a statement, or what else stands there."""
-    from weft.diagnostics.wrote import source_of
+    from weft.diagnostics.wrote import statement_place
 
-    file, line, column = at
-    source = source_of(file)
-    statement = None if source is None else source.statement(line, column)
-    if source is not None and statement is not None:
-        if isinstance(statement, (ast.If, ast.While)):
-            return source.place(statement.test)
-        return source.place(statement.iter if isinstance(statement, ast.For) else statement)
-    return Location(file, line, character_column(file, line, column))
+    def decision(found: ast.stmt) -> ast.AST:
+        if isinstance(found, (ast.If, ast.While)):
+            return found.test
+        return found.iter if isinstance(found, ast.For) else found
+
+    return statement_place(*at, decision)

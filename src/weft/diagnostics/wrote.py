@@ -93,6 +93,18 @@ def source_of(file: str) -> Source | None:
     return _parsed(file, "".join(linecache.getlines(file)))
 
 
+def statement_place(
+    file: str, line: int, byte_column: int, part: Callable[[ast.stmt], ast.AST | None] | None = None
+) -> Location:
+    """The place of the statement that begins there, or of a part of it; where none does, that place alone."""
+    source = source_of(file)
+    found = None if source is None else source.statement(line, byte_column)
+    node = found if found is None or part is None else part(found)
+    if source is None or node is None:
+        return Location(file, line, character_column(file, line, byte_column))
+    return source.place(node)
+
+
 PARSERS: dict[str, Callable[[str], ast.Module]] = {}
 """What reads the files of a language other than Python, by the end of their names, such as ``.mojo``."""
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from weft.abi.artifact import AssertSite, Site
 from weft.abi.formats import unpack, wrap
-from weft.diagnostics import Diagnostic, Label, Location, character_column
+from weft.diagnostics import Diagnostic, Label, Location
 from weft.dtype import DType
 
 _DIGITS = {"float8_e4m3fn": 3, "float8_e5m2": 2, "float16": 5, "bfloat16": 4, "float32": 9}
@@ -98,14 +98,12 @@ def assertion_failed(
 
 def _place(failed: AssertSite) -> Location:
     """Where an assertion stands: all of it, where its source is as it was."""
-    from weft.diagnostics.wrote import source_of
+    from weft.diagnostics.wrote import statement_place
 
-    source = source_of(failed.file)
-    statement = None if source is None else source.statement(failed.line, failed.column)
-    if source is not None and isinstance(statement, ast.Assert):
-        return source.place(statement)
-    column = character_column(failed.file, failed.line, failed.column)
-    return Location(failed.file, failed.line, column)
+    def whole(found: ast.stmt) -> ast.AST | None:
+        return found if isinstance(found, ast.Assert) else None
+
+    return statement_place(failed.file, failed.line, failed.column, whole)
 
 
 class Console:

@@ -15,7 +15,7 @@ from weft.compiler.llvm.constants import number_text
 from weft.compiler.llvm.lower import LOWER
 from weft.compiler.llvm.lowering import Lowering
 from weft.diagnostics import CompileError, Location
-from weft.diagnostics.wrote import source_of
+from weft.diagnostics.wrote import statement_place
 from weft.targets import Target
 
 _SUSPECTS = ("llvm.call_intrinsic", "llvm.inline_asm")
@@ -85,11 +85,7 @@ def _constant(v: Value) -> str | None:
 
 
 def _place(op: Op, function: Function) -> Location:
-    line, column = op.loc[:2]
-    file = op.loc[2].file if len(op.loc) == 4 else function.file
-    source = source_of(file)
-    statement = None if source is None else source.statement(line, column)
-    return Location(file, line) if source is None or statement is None else source.place(statement)
+    return statement_place(op.loc[2].file if len(op.loc) == 4 else function.file, *op.loc[:2])
 
 
 def _intrinsic(op: Op, target: Target, reason: str, place: Location) -> CompileError:
