@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
-from typing import Any, get_origin
+from functools import lru_cache
+from typing import Any, NamedTuple, cast, get_origin
 
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
@@ -20,18 +20,53 @@ from weft.runtime.buffers import Buffer
 from weft.runtime.context import BaseContext
 
 
-@cache
-def _takes(annotation: Any) -> tuple[bool, DType | None, str] | None:
-    """Whether a parameter takes a LayoutTensor, of which type, in words; None where it takes no memory."""
+class _Takes(NamedTuple):
+    """What a parameter takes: whether memory, as a LayoutTensor, of which type, in words; or anything."""
+
+    annotation: Any
+    memory: bool = False
+    tensor: bool = False
+    wanted: DType | None = None
+    allowed: str = ""
+    opened: bool = False
+
+
+_known: dict[int, _Takes] = {}
+"""By the annotation's identity, as annotations take long to hash, and some cannot be hashed."""
+_ours: dict[type, bool] = {}
+"""Whether a type's values are weft's memory: buffers, tensors."""
+_MOST = 4096
+
+
+def _takes(annotation: Any) -> _Takes:
+    found = _known.get(id(annotation))
+    if found is None:
+        if len(_known) >= _MOST:
+            _known.clear()
+        found = _known[id(annotation)] = _looked_at(annotation)
+    return found
+
+
+def _looked_at(annotation: Any) -> _Takes:
     if is_open(annotation):
-        return True, None, "a tensor or array"
+        return _Takes(annotation, True, True, None, "a tensor or array", True)
     origin: Any = get_origin(annotation) or annotation
     if not isinstance(origin, type) or not issubclass(origin, (Pointer, LayoutTensor)):
-        return None
+        return _Takes(annotation)
     tensor = issubclass(origin, LayoutTensor)
     wanted = element_dtype(annotation)
     allowed = f"a {'tensor' if tensor else 'buffer'} or array"
-    return tensor, wanted, allowed if wanted is None else f"{allowed} of {type_name(wanted)}"
+    return _Takes(
+        annotation, True, tensor, wanted, allowed if wanted is None else f"{allowed} of {type_name(wanted)}"
+    )
+
+
+def _is_ours(value: Any) -> bool:
+    kind = cast("type[Any]", type(value))
+    found = _ours.get(kind)
+    if found is None:
+        found = _ours[kind] = issubclass(kind, (Buffer, LayoutTensor)) or hasattr(kind, "to_layout_tensor")
+    return found
 
 
 def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
@@ -41,17 +76,10 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
         Mismatch: the array cannot be an argument of this parameter, in this context.
     """
     read = reader_of(value)
-    ours = _is_buffer(value) or _is_tensor(value) or hasattr(value, "to_layout_tensor")
-    if read is None and not ours:
+    if read is None and not _is_ours(value):
         return value
-    try:
-        takes = _takes(annotation)
-    except TypeError:  # a list, say: no type, as is said of it later
-        takes = None
-    if takes is None:
-        return value
-    as_tensor, wanted, allowed = takes
-    if read is None and is_open(annotation) and _is_buffer(value):
+    _, memory, as_tensor, wanted, allowed, opened = _takes(annotation)
+    if not memory or (opened and _is_buffer(value)):
         return value
     if read is None:
         return _as_one(value) if as_tensor else _as_memory(value)
