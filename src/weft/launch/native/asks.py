@@ -23,7 +23,7 @@ from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, machine_le
 from weft.lang.structs import StructSpec
 from weft.launch.arguments import OPTIONS
 from weft.launch.native.code import native_code
-from weft.launch.native.objects import known_offsets, offset, words
+from weft.launch.native.objects import offset, offsets, words
 from weft.launch.native.tables import ARGUMENTS, AS_DOUBLE, AS_SINGLE, MOST_SLOTS, STAYS, Ask
 from weft.layout import Layout
 from weft.layout.tensor.spec import TensorSpec
@@ -166,7 +166,7 @@ class Asks:
         if not isinstance(like, tuple):
             self.integer(*ranges[0], next(iter(slots)), like)
             return
-        length, *places = known_offsets().tuple
+        length, *places = offsets().tuple
         for n, (value, bounds, slot) in enumerate(zip(like, ranges, slots, strict=False)):
             if n == 0 or self._fields:
                 self._lead(Ask.WORD, like, length, len(like))
@@ -179,7 +179,7 @@ class Asks:
     def equal(self, value: int | tuple[int, ...]) -> bool:
         """The same int, or ints in a tuple of this type, again; False where the stub has no room for them."""
         ints = value if isinstance(value, tuple) else (value,)
-        if not 0 < len(ints) < len(known_offsets().tuple) or any(abs(each) >> 63 for each in ints):
+        if not 0 < len(ints) < len(offsets().tuple) or any(abs(each) >> 63 for each in ints):
             return False
         self.ints(value, [(each, each) for each in ints], [MOST_SLOTS] * len(ints))
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from weft.compiler.cache import kept_object
 from weft.diagnostics import CompileError
@@ -31,25 +31,29 @@ def _functions() -> Sequence[Func[..., Any]]:
     return weft_enqueue, weft_read_interface
 
 
-@overload
-def native_code(*, wait: Literal[True] = True) -> Native: ...
-@overload
-def native_code(*, wait: bool) -> Native | None: ...
-def native_code(*, wait: bool = True) -> Native | None:
-    """The code, compiled first if need be; without ``wait`` there is None until that has ended."""
-    if not _made and (wait or not _under_way):
-        code = kept_object(_functions, compile=wait)
+def native_code() -> Native:
+    """The code; compiled first, if it is not in the cache."""
+    if not _made:
+        _load(kept_object(_functions) or b"")
+    return _made[0]
+
+
+def prepared() -> Native | None:
+    """The code from this process or the cache; else it is being compiled from now on, and there is None."""
+    if not _made and not _under_way:
+        code = kept_object(_functions, compile=False)
         if code is not None:
             _load(code)
         else:  # no daemon: a short program that ends before it leaves the code to the next one
             _under_way.append(threading.Thread(target=_compile, name="weft's launches"))
-            _under_way[0].start()
+            with contextlib.suppress(RuntimeError):  # the process ends
+                _under_way[0].start()
     return _made[0] if _made else None
 
 
 def _compile() -> None:
     with contextlib.suppress(CompileError):  # launches go on through Python
-        _load(kept_object(_functions) or b"")
+        native_code()
 
 
 def _load(code: bytes) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.lang.structs import is_struct, struct_fields
 from weft.launch.native.asks import ask_all
-from weft.launch.native.code import native_code
+from weft.launch.native.code import prepared
 from weft.launch.native.launcher import Known, Launcher
 from weft.launch.native.objects import supported
 from weft.launch.native.reads import native_reads
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def install(context: DeviceContext) -> Launcher | None:
     """What launches natively for a context; None where nothing can, or while the code is being compiled."""
     native = context.stream.native
-    code = None if native is None or not supported() else native_code(wait=False)
+    code = None if native is None or not supported() else prepared()
     if native is None or code is None:
         return None
 

@@ -16,9 +16,9 @@ from weft.abi.artifact import KernelInfo
 from weft.foreign.exchange import Exchange
 from weft.lang.c_structs import c_struct
 from weft.launch.native.asks import Asks
-from weft.launch.native.objects import WORD, known_offsets, words
+from weft.launch.native.objects import WORD, offsets, words
 from weft.launch.native.reads import Helds
-from weft.launch.native.tables import ARGUMENTS, BUCKETS, LOOKED_UP, MOST_SLOTS, Entry, Held, Site, Table
+from weft.launch.native.tables import BUCKETS, LOOKED_UP, MOST_SLOTS, Entry, Held, Site, Table
 from weft.record import record
 from weft.runtime.driver import Launch
 from weft.runtime.forks import after_fork
@@ -41,7 +41,7 @@ class _Method(ctypes.Structure):
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-@record
+@record(frozen=False, eq=False)
 class Known:
     """A launch that the stub can make: what the call was, and what the driver was told."""
 
@@ -64,37 +64,39 @@ class Known:
     """The driver's configuration of a launch with attributes, which has the extents in it."""
     helds: Helds = Helds()
     """What the kernel's code has read of the program, which must be what it was."""
+    site: Any = None
+    """What the stub looks at."""
 
     def asks_as(self, other: Known) -> bool:
         """Whether the stub would take the same calls for this launch as for another of the kernel."""
         same = (self.names, self.count, self.handles) == (other.names, other.count, other.handles)
         return same and self.apart == other.apart and self.asks.form == other.asks.form
 
-    def site(self) -> Any:
-        """What the stub looks at."""
-        ex, launch, slots = self.exchange, self.launch, len(self.launch.arguments) // WORD
+    def make_site(self) -> None:
+        """Write down what the stub looks at."""
+        launch, (function, stream), ex = self.launch, self.handles, self.exchange
         block = words([*launch.grid, *launch.block, *memoryview(launch.arguments).cast("q")])
-        made = c_struct(Site)(
-            next=0,
+        entries, helds = _array(Entry, self.asks.entries), _array(Held, self.helds.entries)
+        self.site = c_struct(Site)(
             kernel=id(self.kernel),
             names=0 if self.names is None else id(self.names),
             count=self.count,
+            entries=ctypes.addressof(entries),
             total=len(self.asks.entries),
+            helds=ctypes.addressof(helds),
             held_count=len(self.helds.entries),
             block=ctypes.addressof(block),
-            slots=ARGUMENTS + slots,
+            slots=len(block),
             apart=self.apart,
             max_threads=launch.function.max_threads_per_block,
-            function=self.handles[0],
-            stream=self.handles[1],
+            function=function,
+            stream=stream,
             stream_of=0 if ex is None else ex.stream_of,
             device=0 if ex is None else ex.device,
             shared=launch.shared_bytes,
             config=0 if self.config is None else int(self.config.getPtr()),
         )
-        made.keep = block, _array(Entry, self.asks.entries), _array(Held, self.helds.entries)
-        made.entries, made.helds = map(ctypes.addressof, made.keep[1:])
-        return made
+        self.site.keep = block, entries, helds
 
 
 def _array(struct: type[Any], records: Sequence[Sequence[int]]) -> Any:
@@ -120,7 +122,7 @@ class Launcher:
         failed: Callable[[int], object],
         home: int = 0,
     ) -> None:
-        looked_up, where = [*map(sys.intern, LOOKED_UP)], known_offsets()
+        looked_up, where = [*map(sys.intern, LOOKED_UP)], offsets()
         interface = words([*map(id, looked_up)])
         self.table: Any = c_struct(Table)(
             *launch,
@@ -137,13 +139,13 @@ class Launcher:
         self._keep = code, slow, failed, looked_up, interface
         self._home = home
         self._paused = False
-        self._sites: list[tuple[Any, Known]] = []
+        self._sites: list[Known] = []
         self._missed: dict[Hashable, int] = {}
         """How many launches of a kernel were not learned, since it has all its sites."""
-        self._gone: list[tuple[Any, Known]] = []
-        """Forgotten sites, which a call under way may be looking at."""
+        self._gone: list[Known] = []
+        """Forgotten ones, whose site a call under way may be looking at."""
         self._used: list[Known] = []
-        """Forgotten launches that were made since the last synchronisation."""
+        """Forgotten ones that were launched since the last synchronisation."""
         _launchers.add(self)
 
     def make_builtin(self) -> Callable[..., None]:
@@ -162,56 +164,51 @@ class Launcher:
         if self.table.inside <= 1:  # the call that is learned from, which has done with the sites
             self._gone.clear()
         if len(known.launch.arguments) <= MOST_SLOTS * WORD and self._make_room(known):
-            self._sites.append((known.site(), known))
+            known.make_site()
+            self._sites.append(known)
             self._link()
 
     def _make_room(self, known: Known) -> bool:
         """Whether there is to be one more site, where need be in place of one without launches."""
         kernel = known.kernel
-        alike = [one for one in self._sites if one[1].kernel is kernel]
-        asked = [one for one in alike if one[1].asks_as(known)]
-        if any(other.helds.form == known.helds.form for _, other in asked):
+        alike = [one for one in self._sites if one.kernel is kernel]
+        asked = [one for one in alike if one.asks_as(known)]
+        if any(other.helds.form == known.helds.form for other in asked):
             return False  # this launch took the way through Python for another reason
         gone = asked[:-_OLDER]  # of code that read other values, which may have changed for good
         if not gone and len(alike) >= _SITES:
             missed = self._missed[id(kernel)] = self._missed.get(id(kernel), 0) + 1
-            gone = [one for one in alike if not one[0].used][:1]
+            gone = [one for one in alike if not one.site.used][:1]
             if missed % _RENEWED or not gone:
                 return False
         elif not gone and len(self._sites) >= _ALL:
             # kernels that are bound anew for each launch do not come again
-            gone = [one for one in self._sites if not one[0].used]
+            gone = [one for one in self._sites if not one.site.used]
             self._missed.clear()
-        if gone:
-            left = {id(known) for _, known in gone}
-            self._retire(lambda known: id(known) in left)
+        self._retire(lambda one: one in gone)
         return True
 
     def _retire(self, which: Callable[[Known], bool], *, counts: bool = True) -> None:
         """Take sites from the list, which calls under way may still look at; whether their launches count."""
-        sites, self._sites = self._sites, []
-        for site, known in sites:
-            gone = which(known)
-            (self._gone if gone else self._sites).append((site, known))
-            if gone and site.used and counts:
-                self._used.append(known)
+        gone = [*filter(which, self._sites)]
+        self._sites = [one for one in self._sites if one not in gone]
+        self._gone += gone
+        self._used += [one for one in gone if one.site.used and counts]
 
     def take_used(self, stream: int) -> list[KernelInfo]:
         """What was launched on a stream since the last call."""
         if not self.table.inside:
             self._gone.clear()
-        sites = [(site, known) for site, known in self._sites if site.used and known.handles[1] == stream]
-        taken = [known for known in self._used if known.handles[1] == stream]
-        self._used = [known for known in self._used if known.handles[1] != stream]
-        for site, _ in sites:
-            site.used = 0
-        return [known.launch.function.kernel for known in (*taken, *(known for _, known in sites))]
+        used = [*self._used, *(one for one in self._sites if one.site.used)]
+        taken = [one for one in used if one.handles[1] == stream]
+        self._used = [one for one in self._used if one not in taken]
+        for one in taken:
+            one.site.used = 0
+        return [one.launch.function.kernel for one in taken]
 
     def used_streams(self) -> set[int]:
         """The streams on which there were launches that ``take_used`` has not taken."""
-        return {
-            known.handles[1] for known in (*self._used, *(known for site, known in self._sites if site.used))
-        }
+        return {one.handles[1] for one in (*self._used, *(one for one in self._sites if one.site.used))}
 
     def pause(self) -> None:
         """Until ``resume`` all launches go to Python."""
@@ -241,10 +238,10 @@ class Launcher:
         buckets = self.table.buckets
         buckets[:] = [0] * BUCKETS
         # what was compiled for distinct buffers is found first; the other takes what it leaves
-        for site, known in () if self._paused else sorted(self._sites, key=lambda one: one[1].apart):
-            bucket = id(known.kernel) >> 4 & BUCKETS - 1
-            site.next = buckets[bucket]
-            buckets[bucket] = ctypes.addressof(site)
+        for one in () if self._paused else sorted(self._sites, key=lambda one: one.apart):
+            bucket = id(one.kernel) >> 4 & BUCKETS - 1
+            one.site.next = buckets[bucket]
+            buckets[bucket] = ctypes.addressof(one.site)
 
 
 _launchers: weakref.WeakSet[Launcher] = weakref.WeakSet()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import sys
@@ -28,15 +29,15 @@ def words(values: Sequence[int]) -> Any:
     return (ctypes.c_int64 * max(1, len(values)))(*values)
 
 
-class _Unknown(Exception):
-    pass
+class Unknown(Exception):
+    """No such word is in an object."""
 
 
 def _find(of: Any, *looked_for: int, size: int = 0) -> list[int]:
     """Where an object has these words."""
     there = [word(id(of) + at) for at in range(0, size or cast("type[Any]", type(of)).__basicsize__, WORD)]
     if not {*looked_for} <= {*there}:
-        raise _Unknown
+        raise Unknown
     return [there.index(each) * WORD for each in looked_for]
 
 
@@ -49,10 +50,9 @@ def _member(cls: Any, name: str) -> int:
 @functools.cache
 def offset(cls: type[Any], name: str) -> int:
     """Where instances have what a class calls so among its ``__slots__``; -1 where that is not known."""
-    try:
+    with contextlib.suppress(AttributeError, TypeError, Unknown):
         return _member(cls, name)
-    except (AttributeError, TypeError, _Unknown):
-        return -1
+    return -1
 
 
 class Offsets(NamedTuple):
@@ -71,40 +71,38 @@ class Offsets(NamedTuple):
 
 
 @functools.cache
-def offsets() -> Offsets | None:
-    """Where objects of this Python have what the stub reads; None where they have another form."""
+def offsets() -> Offsets:
+    """Where objects of this Python have what the stub reads.
+
+    Raises:
+        Unknown: they have another form.
+    """
 
     def sample(a: int = 1234567, *, c: int = 1234567) -> None:
         """Stands for all functions."""
 
     made, memory, items = FunctionType(sample.__code__, {}, "sample", (1234567,)), ctypes.c_int64(), [*_MANY]
     made.__kwdefaults__, made.__annotations__ = {"c": 1234567}, {"a": int}
-    size = tuple.__basicsize__ + WORD * len(_MANY)
-    try:
-        found = Offsets(
-            _find(made, id(FunctionType))[0],
-            [_member(DeviceBuffer, name) for name in ("_key", "_address", "_allocation")],
-            _find(_MANY, len(_MANY), *map(id, _MANY), size=size),
-            [*_find(items, len(items)), object.__basicsize__ + WORD],
-            _find(CellType(made), id(made))[0],
-            _find(made, *map(id, parts_of_function(made))),
-        )
-    except (AttributeError, TypeError, _Unknown):
-        return None
+    found = Offsets(
+        _find(made, id(FunctionType))[0],
+        [_member(DeviceBuffer, name) for name in ("_key", "_address", "_allocation")],
+        _find(_MANY, len(_MANY), *map(id, _MANY), size=tuple.__basicsize__ + WORD * len(_MANY)),
+        [*_find(items, len(items)), object.__basicsize__ + WORD],
+        _find(CellType(made), id(made))[0],
+        _find(made, *map(id, parts_of_function(made))),
+    )
     first = word(id(items) + found.list[1])
     same = [word(first + WORD * n) for n in range(len(items))] == [*map(id, items)]
-    same = same and word(id(memory) + MEMORY_AT) == ctypes.addressof(memory)
-    locked = sys.implementation.name == "cpython" and object.__basicsize__ == 2 * WORD  # not free-threaded
-    return found if same and locked else None
-
-
-def supported() -> bool:
-    """Whether objects of this Python have the form that the stub reads."""
-    return offsets() is not None
-
-
-def known_offsets() -> Offsets:
-    """``offsets()`` where these are known."""
-    found = offsets()
-    assert found is not None
+    if not same or word(id(memory) + MEMORY_AT) != ctypes.addressof(memory):
+        raise Unknown
     return found
+
+
+@functools.cache
+def supported() -> bool:
+    """Whether objects of this Python have the form that the stub reads, and a lock that keeps others away."""
+    if sys.implementation.name != "cpython" or object.__basicsize__ != 2 * WORD:
+        return False
+    with contextlib.suppress(AttributeError, TypeError, Unknown):
+        return bool(offsets())
+    return False

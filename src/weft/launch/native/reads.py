@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from weft.lang.reads import NOTHING, Reads
 from weft.lang.told_apart import is_array
-from weft.launch.native.objects import WORD, known_offsets, offset, word, words
+from weft.launch.native.objects import WORD, offset, offsets, word, words
 
 
 class Helds:
@@ -51,7 +51,7 @@ class Helds:
 
 def native_reads(reads: Reads) -> Helds | None:
     """What the stub must compare; None where it cannot."""
-    helds, where = Helds(), known_offsets()
+    helds, where = Helds(), offsets()
     for space, name, value in reads.names:
         if type(space) is not dict:
             return None
@@ -75,9 +75,9 @@ def _add(helds: Helds, of: Any, items: list[Any] | None) -> bool:
     if kind is dict and items is not None:
         helds.items(of, items)
     elif kind is list and items is not None:
-        for at in known_offsets().list:
+        for at in offsets().list:
             helds.memory(of, id(of) + at, ctypes.string_at(id(of) + at, WORD))
-        helds.objects(of, word(id(of) + known_offsets().list[1]), *items)
+        helds.objects(of, word(id(of) + offsets().list[1]), *items)
     else:
         return is_array(of) and of.flags.c_contiguous and not of.dtype.hasobject and _add_array(helds, of)
     return True
