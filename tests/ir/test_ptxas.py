@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pytest
 
@@ -32,6 +32,7 @@ from weft import (
     Int8,
     Int32,
     Kernel,
+    Number,
     Pointer,
     iota,
     kernel,
@@ -327,6 +328,24 @@ def example_cases() -> Iterator[Case]:
                 yield Case(f"{path.stem}.{name}-dynamic", found, dynamic)
 
 
+T = TypeVar("T", bound=Number)
+
+
+@struct
+class Affine(Generic[T]):
+    scale: T
+    shift: T
+
+    def of(self, x: T) -> T:
+        return self.scale * x + self.shift
+
+
+@kernel
+def affine(x: Pointer[T], by: Affine[T], a: T):
+    i: Any = global_idx.x
+    x[i] = by.of(x[i]) + x.element_type(1) - a
+
+
 def own_cases() -> Iterator[Case]:
     square = Layout.row_major(256, 256)
     three = {"a": square, "b": square, "out": square}
@@ -348,6 +367,9 @@ def own_cases() -> Iterator[Case]:
         bytes_of_floats,
     ):
         yield Case(plain.__name__, plain)
+    for t in (Float32, Float64, Float16, Int8):
+        of: Any = {"x": Pointer[t], "by": Affine[t], "a": t, "T": t}
+        yield Case(f"affine-{t.__name__}", affine, of)
     for name in "exp log sin cos tanh erf pow atan2 sinh".split():
         for dtype in (Float32, Float64):
             yield _named(one_function(name, dtype))

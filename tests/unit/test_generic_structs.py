@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any, Generic, Literal, TypeVar, assert_type
 
 import numpy as np
@@ -23,6 +24,7 @@ from weft import (
 )
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.layout import Layout, LayoutTensor
 
 T = TypeVar("T", Float32, Float64, Int32, Int)
 N = TypeVar("N", bound=int)
@@ -129,6 +131,69 @@ def test_methods_compute_in_their_type() -> None:
     assert Vec(Float64(large), Float64(0)).dot(Vec[Float64].unit()) == large
     assert Vec(Int32(2**30), Int32(0)).dot(Vec(Int32(4), Int32(1))) == 0
     assert longest(Vec(Float64(3), Float64(0)), Vec(Float64(0), Float64(4))) == Vec(Float64(0), Float64(4))
+
+
+@struct
+class View(Generic[T]):
+    data: Pointer[T]
+    n: Int
+
+    def total(self) -> T:
+        total = type(self.data[0])(0)
+        for i in range(self.n):
+            total += self.data[i]
+        return total
+
+
+@kernel
+def totals(view: View[T], out: Pointer[T]):
+    out[0] = view.total()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_memory_in_fields_says_the_type(dtype: Any) -> None:
+    ctx = DeviceContext(api="cpu")
+    x, out = np.arange(5).astype(dtype), np.zeros(1, dtype)
+    buffer = ctx.enqueue_create_buffer(dtype, 5)
+    ctx.enqueue_copy(buffer, x)
+    made: Any = View
+    for data in (x, buffer):
+        out[:] = 0
+        ctx.enqueue_function(totals, made(data, 5), out, over=1)
+        ctx.synchronize()
+        assert out[0] == 10
+
+
+@kernel
+def moved(points: Pointer[Vec[T]], by: Vec[T], tensor: LayoutTensor[Vec[T]]):
+    i: Any = global_idx.x
+    points[i] = points[i] + by
+    tensor[i].x = points[i].y
+
+
+def test_buffers_of_generic_structs() -> None:
+    ctx = DeviceContext(api="cpu")
+    of: Any = Vec[Float32]
+    buffer = ctx.enqueue_create_buffer(of, 4)
+    with buffer.map_to_host() as host:
+        for i in range(4):
+            host[i] = of(i, 10 * i)
+    other = ctx.enqueue_create_buffer(of, 4)
+    other.enqueue_fill(of(7, 8))
+    ctx.enqueue_function(moved, buffer, of(1, 2), other.tensor(Layout.row_major(4)), over=4)
+    with buffer.map_to_host() as host, other.map_to_host() as out:
+        assert [tuple(v) for v in host.numpy()] == [(i + 1, 10 * i + 2) for i in range(4)]
+        assert [tuple(v) for v in out.numpy()] == [(10 * i + 2, 8) for i in range(4)]
+    unlike: Any = Vec[Float64]
+    with pytest.raises(LaunchError, match=r"takes Vec\[Float32\], not Vec\[Float64\]: `T` is Float32 by"):
+        ctx.enqueue_function(moved, buffer, unlike(1, 2), other.tensor(Layout.row_major(4)), over=4)
+
+
+def test_structs_are_pickled() -> None:
+    value = Vec(Float64(1.5), Float64(2))
+    copy = pickle.loads(pickle.dumps(value))
+    assert type(copy) is type(value)
+    assert copy == value
 
 
 def test_one_class_for_one_type() -> None:

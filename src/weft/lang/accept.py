@@ -456,6 +456,7 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
         if hook is not None:
             return hook(get_args(annotation), given)
         if is_struct(cls):
+            cls = given if isinstance(given, type) and issubclass(given, cls) else cls
             return StructSpec(cls, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(cls).items()))
         if issubclass(cls, Enum):
             return NumberSpec(DType.int64) if issubclass(cls, int) else EnumSpec(cls)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from types import GenericAlias
+from types import GenericAlias, SimpleNamespace
 from typing import Any, Literal, cast, get_args, get_origin
 
 from weft.compiler.source.definition import Parameter
 from weft.diagnostics import refuse
+from weft.dtype import as_dtype
 from weft.lang.decorators import Func
+from weft.lang.elaboration import maybe_current
 from weft.lang.generic import describe_annotation, has_variables, substitute
 from weft.lang.number import Number
 from weft.lang.spec import Spec, spec_of
@@ -69,12 +71,17 @@ def _specialised(cls: Any, given: tuple[Any, ...]) -> type[Any]:
     """The class for these types, whose methods know them."""
     types = {v.__name__: one for v, one in zip(cls.__parameters__, given, strict=True)}
     name = describe_annotation(GenericAlias(cls, given))
+
+    def reduced(self: Any) -> Any:
+        return _rebuilt, (cls, given, self.__dict__)
+
     members: dict[str, Any] = {
         "__module__": cls.__module__,
         "__qualname__": name,
         "__doc__": cls.__doc__,
         "__weft_struct__": True,
         "__weft_types__": types,
+        "__reduce__": reduced,
     }
     for key, item in list(cls.__dict__.items()):
         held: Any = getattr(item, "__func__", item)
@@ -82,6 +89,13 @@ def _specialised(cls: Any, given: tuple[Any, ...]) -> type[Any]:
             bound: Any = cast("Func[..., Any]", held).bind(**types)
             members[key] = bound if held is item else staticmethod(bound)
     return type(name, (cls,), members)
+
+
+def _rebuilt(cls: Any, given: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+    """A struct from what was pickled of it."""
+    made: Any = object.__new__(cls[given])
+    made.__dict__.update(fields)
+    return made
 
 
 def _found(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -96,8 +110,14 @@ def _found(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any,
     if given.keys() != fields.keys() or len(args) + len(named) > len(given):
         cls.__init__(object.__new__(cls), *args, **named)  # which says what is missing, or too much
 
-    def take(_: Parameter, value: Any) -> Spec:
-        return spec_of(value)
+    def take(p: Parameter, value: Any) -> Spec:
+        try:  # of memory on the host, the elements
+            dtype = None if maybe_current() is not None else as_dtype(value.dtype)
+        except (TypeError, AttributeError):
+            dtype = None
+        if dtype is None or isinstance(value, Number):
+            return spec_of(value)
+        return cast("Spec", SimpleNamespace(cls=get_origin(p.annotation), dtype=dtype))
 
     def note(message: str, hint: str, name: str = "") -> None:
         refuse("field-type", message.replace("argument `", "the field `"), hint=hint)

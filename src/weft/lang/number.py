@@ -90,6 +90,16 @@ def __getattr__(name: str) -> type[Number]:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+class _NoFormat:
+    """In place of the format of ``Floating`` and its kin, which have none."""
+
+    def __get__(self, number: Number | None, cls: type[Number]) -> NoReturn:
+        if number is None:
+            raise AttributeError(name="dtype", obj=cls)
+        hint = "write Float32(...), say, or T(...) of a type variable"
+        refuse("conversion", f"{cls.__name__} stands for several types, and is none", hint=hint)
+
+
 class Number(Conversions):
     """One or more lanes of one number format.
 
@@ -107,6 +117,8 @@ class Number(Conversions):
 
     __slots__ = ("value", "weak")
     dtype: ClassVar[DType]
+    if not TYPE_CHECKING:
+        dtype = _NoFormat()
     lanes: ClassVar[int] = 1
     value: Any
     weak: object
@@ -124,7 +136,7 @@ class Number(Conversions):
                     hint="take some lanes by shuffle(...), or one by [i]",
                     part=VALUE,
                 )
-            if value.weak is not None and self.dtype.is_float:  # an Int stays one, and is cut
+            if self.dtype.is_float and value.weak is not None:  # an Int stays one, and is cut
                 weak.meet(value, self.dtype)
             self.value = _converted(value, type(self))
         elif has_lanes(value) and len(lanes := cast("tuple[Any, ...]", value)) == self.lanes > 1:

@@ -84,6 +84,8 @@ def settle(
         note: says what is wrong.
     """
     types = {p.name: substitute(given[p.name], {}) for p in params if p.variable and p.name in given}
+    if check_types(function, [p for p in params if p.name in types], types, note):
+        return types
     said, met = dict(types), dict.fromkeys(types, "")
     waiting: list[Parameter] = []
     for p in params:
@@ -126,8 +128,9 @@ def check_types(
     types: Mapping[str, Any],
     note: Note,
     met: Mapping[str, str] | None = None,
-) -> None:
-    """Whether all type variables are known, and may be what they are; ``met`` says which argument said so."""
+) -> bool:
+    """Say which type variables are not known, or may not be what they are by the arguments in ``met``."""
+    found = False
     for p in params:
         if not p.variable:
             continue
@@ -135,6 +138,7 @@ def check_types(
             example = 4 if p.annotation.__bound__ is int else "Float32"
             message = f"no argument of {function} says what `{p.name}` is"
             note(message, f"give it: {function}[{example}], or {p.name}={example} by name")
+            found = True
             continue
         wrong = refused(p.annotation, types[p.name])
         if wrong:
@@ -144,6 +148,8 @@ def check_types(
             )
             at = (met or {}).get(p.name, "") or p.name
             note(f"`{p.name}` of {function} is {wrong[0]}, not {shown}", wrong[1], at)
+            found = True
+    return found
 
 
 def refused(variable: TypeVar, meant: Any) -> tuple[str, str] | None:
@@ -153,6 +159,8 @@ def refused(variable: TypeVar, meant: Any) -> tuple[str, str] | None:
         shown = ", ".join(map(describe_annotation, allowed))
         return None if meant in allowed else (f"one of {shown}", "convert the argument to one of them")
     bound: Any = variable.__bound__
+    if meant in (int, float, bool, complex) or (isinstance(meant, str) and bound is None):
+        return "a type of weft's", "give Int, Float32 or another"
     return None if bound is None or bound is object else outside(bound, meant)
 
 

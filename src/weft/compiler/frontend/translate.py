@@ -42,11 +42,12 @@ MATH = frozenset(
 )
 """What ``weft.math`` has under the name that Python's modules use."""
 BRACKETS = {
+    "TypeVar": "only kernels and @funcs know what it stands for: decorate the function with @func",
     "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
     "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
     "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
 }
-"""What to write, by the name of what ``tensor.tile`` and its kin give."""
+"""What to write, by the name of what was called."""
 _RENAMED = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "power": "pow"}
 _SHOWN = 12
 """A list of more names than this is not printed."""
