@@ -42,12 +42,11 @@ MATH = frozenset(
 )
 """What ``weft.math`` has under the name that Python's modules use."""
 BRACKETS = {
-    "TypeVar": "only kernels and @funcs know what it stands for: decorate the function with @func",
     "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
     "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
     "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
 }
-"""What to write, by the name of what was called."""
+"""What to write, by the name of what ``tensor.tile`` and its kin give."""
 _RENAMED = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "power": "pow"}
 _SHOWN = 12
 """A list of more names than this is not printed."""
@@ -210,6 +209,8 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
     if verb == "is not callable":
         attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
         hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
+        if kind == "TypeVar":
+            hint = "only kernels and @funcs know what it stands for: decorate the function with @func"
         hint = BRACKETS.get(kind, hint)
         shown = (
             f"`{ast.unparse(node.func)}` is {_article(kind)}"
