@@ -17,7 +17,19 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 BOTTOM = {"record", "diagnostics", "dtype", "abi"}
 IR = BOTTOM | {"compiler.ir", "targets"}
 SOURCE = IR | {"compiler.source"}
-LIBRARY = {"algorithm", "atomic", "ffi", "gpu", "kernels", "layout", "linalg", "math", "memory"}
+LIBRARY = {
+    "algorithm",
+    "atomic",
+    "bit",
+    "ffi",
+    "gpu",
+    "kernels",
+    "layout",
+    "linalg",
+    "math",
+    "memory",
+    "random",
+}
 NATIVE = BOTTOM | {
     "compiler.source",
     "foreign",

@@ -1,0 +1,143 @@
+"""Random numbers that depend on a seed and a counter alone: the same on every device, in any order.
+
+The generator is Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy
+as 1, 2, 3", SC 2011), as in cuRAND, PyTorch, Triton and Mojo. Each counter gives four numbers of 32 bits that
+have nothing to do with those of any other. There is no state to share: a thread takes its own counters.
+
+Example:
+    >>> from weft import Float32, Int, Pointer, kernel
+    >>> from weft.gpu import global_idx
+    >>> from weft.gpu.host import DeviceContext
+    >>> from weft.random import Random, rand
+    >>> @kernel
+    ... def dropout(x: Pointer[Float32], n: Int, p: Float32, seed: Int):
+    ...     i = global_idx.x
+    ...     if i < n and rand(seed, i) < p:
+    ...         x[i] = 0.0
+    >>> @kernel
+    ... def estimate_pi(inside: Pointer[Int], rounds: Int):
+    ...     random, found = Random(seed=1, subsequence=global_idx.x), 0
+    ...     for _ in range(rounds):
+    ...         random, u = random.step_uniform()
+    ...         found += Int(u[0] * u[0] + u[1] * u[1] < 1.0) + Int(u[2] * u[2] + u[3] * u[3] < 1.0)
+    ...     inside[global_idx.x] = found
+    >>> ctx = DeviceContext(api="cpu")
+    >>> inside = ctx.enqueue_create_buffer(Int, 64)
+    >>> ctx.enqueue_function(estimate_pi, inside, 500, grid_dim=1, block_dim=64)
+    >>> with inside.map_to_host() as host:
+    ...     print(round(4 * sum(host) / (64 * 1000), 1))
+    3.1
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.lang import SIMD, Float32, Int, UInt32, UInt64, func, struct, unroll
+from weft.lang.number import number_class
+from weft.math import cos, log, sin, sqrt
+
+__all__ = ["Random", "philox4x32", "rand", "randint", "randn"]
+
+_ROUNDS = 10
+_MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
+_WEYL = 0x9E3779B9, 0xBB67AE85
+
+
+@func
+def philox4x32(seed: Int, counter: Int, subsequence: Int) -> SIMD[UInt32, 4]:
+    """Four numbers of 32 random bits. ``seed`` is Philox's key, the others its counter's two halves.
+
+    Example:
+        >>> from weft.random import philox4x32
+        >>> [hex(n) for n in philox4x32(0, 0, 0)]
+        ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
+    """
+    k0, k1 = _halves(UInt64(seed))
+    a, b = _halves(UInt64(counter))
+    c, d = _halves(UInt64(subsequence))
+    for _ in unroll(range(_ROUNDS)):
+        low0, high0 = _halves(UInt64(a) * _MULTIPLIERS[0])
+        low1, high1 = _halves(UInt64(c) * _MULTIPLIERS[1])
+        a, b, c, d = high1 ^ b ^ k0, low1, high0 ^ d ^ k1, low0
+        k0 += _WEYL[0]
+        k1 += _WEYL[1]
+    return _four(UInt32, a, b, c, d)
+
+
+def _halves(x: UInt64) -> tuple[UInt32, UInt32]:
+    return x.cast(UInt32), (x >> 32).cast(UInt32)
+
+
+def _four(kind: Any, *lanes: Any) -> Any:
+    return number_class(kind.dtype, 4)(*lanes)
+
+
+def _uniform(bits: Any) -> Any:
+    """The upper 24 bits as multiples of 2**-24."""
+    return (bits >> 8).cast(Float32) * 2.0**-24
+
+
+@func
+def rand(seed: Int, counter: Int) -> Float32:
+    """A number of the multiples of 2**-24 in [0, 1), each as likely. Another counter, another number."""
+    return _uniform(philox4x32(seed, counter, 0)[0])
+
+
+@func
+def randn(seed: Int, counter: Int) -> Float32:
+    """A normally distributed number of mean 0 and variance 1, by Box's and Muller's method; at most 5.8."""
+    return _normal(philox4x32(seed, counter, 0))[0]
+
+
+@func
+def randint(seed: Int, counter: Int, low: Int, high: Int) -> Int:
+    """An integer from ``low`` to ``high - 1``, of at most 2**32; ``low`` where there is none.
+
+    Each is as likely up to a part of ``(high - low) / 2**64``, as 64 bits are scaled and none is rejected.
+    """
+    bits = philox4x32(seed, counter, 0)
+    count = UInt64(high - low)
+    upper, lower = UInt64(bits[0]) * count, UInt64(bits[1]) * count
+    return low + Int((upper + (lower >> 32)) >> 32)
+
+
+def _normal(bits: Any) -> Any:
+    """Four normally distributed numbers of four times 32 random bits."""
+    u = ((bits >> 8).cast(Float32) + 1.0) * 2.0**-24  # in (0, 1]
+    radius = [sqrt(-2.0 * log(u[n])) for n in (0, 2)]
+    angle = [6.283185307179586 * _uniform(bits[n]) for n in (1, 3)]
+    r, s = radius
+    a, b = angle
+    return _four(Float32, r * cos(a), r * sin(a), s * cos(b), s * sin(b))
+
+
+@struct
+class Random:
+    """A sequence of random numbers, a value: each step gives the generator that goes on, and four numbers.
+
+    ``random, u = random.step_uniform()``. Equal seeds, subsequences and counters give equal numbers;
+    each seed has 2**64 subsequences of 2**64 steps.
+    """
+
+    seed: Int
+    subsequence: Int = Int(0)
+    counter: Int = Int(0)
+
+    def step(self) -> tuple[Random, SIMD[UInt32, 4]]:
+        """Four times 32 random bits."""
+        bits = philox4x32(self.seed, self.counter, self.subsequence)
+        self.counter += 1
+        return self, bits
+
+    def step_uniform(self) -> tuple[Random, SIMD[Float32, 4]]:
+        """Four numbers in [0, 1)."""
+        self, bits = self.step()
+        return self, _uniform(bits)
+
+    def step_normal(
+        self, mean: Float32 | float = 0.0, stddev: Float32 | float = 1.0
+    ) -> tuple[Random, SIMD[Float32, 4]]:
+        """Four normally distributed numbers."""
+        self, bits = self.step()
+        return self, _normal(bits) * stddev + mean

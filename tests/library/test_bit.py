@@ -1,0 +1,137 @@
+"""weft.bit against Python's integers, for every integer type and for vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import SIMD, CompileError, Int, Int32, Pointer, UInt8, UInt32, bit, func, kernel
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+
+TYPES = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+@kernel
+def all_of_one(x: Any, y: Any, out: Any, n: Int):
+    """Each function's result, one column each."""
+    i = global_idx.x
+    if i < n:
+        a, b = x[i], y[i]
+        out[0 * n + i] = bit.pop_count(a)
+        out[1 * n + i] = bit.count_leading_zeros(a)
+        out[2 * n + i] = bit.count_trailing_zeros(a)
+        out[3 * n + i] = bit.bit_width(a)
+        out[4 * n + i] = bit.byte_swap(a)
+        out[5 * n + i] = bit.bit_reverse(a)
+        out[6 * n + i] = bit.rotate_bits_left(a, b)
+        out[7 * n + i] = bit.rotate_bits_right(a, b)
+        out[8 * n + i] = bit.funnel_shift_left(a, b, 3)
+        out[9 * n + i] = bit.funnel_shift_right(a, b, 3)
+        out[10 * n + i] = x.dtype(1) if bit.is_power_of_two(a) else x.dtype(0)
+        out[11 * n + i] = bit.next_power_of_two(a)
+        out[12 * n + i] = bit.prev_power_of_two(a)
+
+
+def expected(a: int, b: int, bits: int, signed: bool) -> list[int]:
+    """The same by Python, as bits."""
+    top = 1 << bits
+    u, v = a % top, b % top
+    digits = f"{u:0{bits}b}"
+    turn = v % bits
+    both = u << bits | v
+    next_one = 1 if a <= 1 else 1 << (a - 1).bit_length()
+    return [
+        digits.count("1"),
+        len(digits) - len(digits.lstrip("0")),
+        len(digits) - len(digits.rstrip("0")) if u else bits,
+        a.bit_length(),
+        int.from_bytes(u.to_bytes(bits // 8, "little"), "big"),
+        int(digits[::-1], 2),
+        u << turn | u >> (bits - turn),
+        u >> turn | u << (bits - turn),
+        both << 3 >> bits,
+        both >> 3,
+        int(a > 0 and digits.count("1") == 1),
+        next_one,
+        1 << (a.bit_length() - 1) if a > 0 else 0,
+    ]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_each_type(device: DeviceContext, name: str) -> None:
+    info = np.iinfo(name)
+    random = np.random.default_rng(5)
+    edges = [info.min, info.min + 1, -1, 0, 1, 2, 3, 64, info.max - 1, info.max, info.max // 2 + 1]
+    a = np.array([e for e in edges if e >= info.min], name)
+    a = np.concatenate([a, random.integers(info.min, info.max, 50, name, endpoint=True)])
+    b = random.integers(info.min, info.max, len(a), name, endpoint=True)
+    buffers = [device.enqueue_create_buffer(name, size) for size in (len(a), len(a), 13 * len(a))]
+    for buffer, values in zip(buffers, (a, b), strict=False):
+        device.enqueue_copy(dst=buffer, src=values)
+    device.enqueue_function(all_of_one, *buffers, len(a), over=len(a))
+    with buffers[2].map_to_host() as host:
+        found = np.array(host.numpy()).reshape(13, len(a))
+    for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        told = [n % 2**info.bits for n in expected(x, y, info.bits, info.min < 0)]
+        assert [int(n) % 2**info.bits for n in found[:, i]] == told, (x, y)
+
+
+@kernel
+def of_lanes(x: Pointer[Int32], y: Pointer[UInt32]):
+    v = x.load(0, width=4)
+    x.store(0, bit.pop_count(v) + bit.count_leading_zeros(v) * 100)
+    for n in range(4):
+        y[n] = bit.byte_permute(y[n], y[n + 4], y[n + 8])
+
+
+def test_vectors_and_bytes(device: DeviceContext) -> None:
+    x, y = device.enqueue_create_buffer(Int32, 4), device.enqueue_create_buffer(UInt32, 12)
+    device.enqueue_copy(dst=x, src=np.array([0, 5, -1, 1 << 20], np.int32))
+    parts = np.random.default_rng(6).integers(0, 2**32, 12, np.uint32)
+    device.enqueue_copy(dst=y, src=parts)
+    device.enqueue_function(of_lanes, x, y, grid_dim=1, block_dim=1)
+    with x.map_to_host() as host:
+        assert list(host) == [3200, 2902, 32, 1101]
+    with y.map_to_host() as host:
+        for n in range(4):
+            octets = parts[n : n + 8 : 4].tobytes()
+            told = bytes(octets[int(parts[n + 8]) >> 4 * k & 7] for k in range(4))
+            assert int(host[n]).to_bytes(4, "little") == told
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 127, 128, 129, 2**40 + 1])
+def test_ints_of_python(n: int) -> None:
+    assert 2 ** bit.log2_floor(n) <= n < 2 ** (bit.log2_floor(n) + 1)
+    assert 2 ** bit.log2_ceil(n) >= n > 2 ** (bit.log2_ceil(n) - 1)
+    assert bit.next_power_of_two(n) == 2 ** bit.log2_ceil(n)
+    assert bit.prev_power_of_two(n) == 2 ** bit.log2_floor(n)
+    assert bit.is_power_of_two(n) == (n.bit_count() == 1)
+    assert (bit.pop_count(n), bit.bit_width(n)) == (n.bit_count(), n.bit_length())
+    assert n % 2 ** (bit.count_trailing_zeros(n) + 1) == 2 ** bit.count_trailing_zeros(n)
+
+
+@func
+def wrong(x: UInt8) -> UInt8:
+    five: Any = 5
+    return x + bit.count_leading_zeros(five)
+
+
+def test_what_has_no_width() -> None:
+    with pytest.raises(CompileError, match=r"count_leading_zeros takes integers, not an int"):
+        wrong(UInt8(1))
+    for call in (lambda: bit.pop_count(-1), lambda: bit.count_trailing_zeros(0), lambda: bit.log2_floor(0)):
+        with pytest.raises(CompileError):
+            call()
+
+
+@func
+def width_of(v: SIMD[Int32, 2]) -> SIMD[Int32, 2]:
+    return bit.log2_ceil(v)
+
+
+def test_logarithms_of_lanes() -> None:
+    lanes: Any = (1, 1000)
+    assert width_of(lanes) == (0, 10)
