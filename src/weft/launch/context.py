@@ -433,9 +433,12 @@ class DeviceContext(BaseContext):
         """From now on launches that are made again are made without Python."""
         ours = type(self).enqueue_function is DeviceContext.enqueue_function  # or a subclass wants to see all
         if self._native is None and self.recording is None and ours and self.stream.native is not None:
-            from weft.launch.native.install import install
+            from weft.launch.native.code import prepared
 
-            self._native = install(self)
+            if prepared() is not None:
+                from weft.launch.native.install import install
+
+                self._native = install(self)
             if self._native is not None:
                 self.__dict__["enqueue_function"] = self._native.make_builtin()
 

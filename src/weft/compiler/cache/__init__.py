@@ -103,11 +103,10 @@ def kept(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
     return _kept(hashlib.sha256(marshal.dumps(tuple(key), 2)).hexdigest(), make)
 
 
-def kept_object(functions: Callable[[], Sequence[Func[..., Any]]], *, compile: bool = True) -> bytes | None:
+def kept_object(functions: Callable[[], Sequence[Func[..., Any]]]) -> bytes:
     """The object, for this machine, of functions that are part of weft, as others call them.
 
-    It is found by weft's own sources: what is in the cache is not even elaborated. Where it is not, there is
-    None unless it is to be compiled.
+    It is found by weft's own sources: what is in the cache is not even elaborated.
     """
     target = find_target("native")
 
@@ -117,10 +116,7 @@ def kept_object(functions: Callable[[], Sequence[Func[..., Any]]], *, compile: b
 
         return emit(exported(functions(), target), target, "object").data
 
-    key = _key(target, f"{functions.__module__}.{functions.__qualname__}", support=None)
-    if not compile:
-        return None if key is None else load(key)
-    return _kept(key, make)
+    return _kept(_key(target, f"{functions.__module__}.{functions.__qualname__}", support=None), make)
 
 
 def _key(target: Target, *parts: str | bytes, support: bool | None = False) -> str | None:

@@ -1,4 +1,4 @@
-"""The native code of launches, loaded into this process: compiled once on a machine, beside its launches."""
+"""The native code of launches: compiled once on a machine, and brought into a process beside its launches."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ def _functions() -> Sequence[Func[..., Any]]:
 def native_code() -> Native:
     """The code; compiled first, if it is not in the cache."""
     if not _made:
-        _load(kept_object(_functions) or b"")
+        _load(kept_object(_functions))
     return _made[0]
 
 
 def prepared() -> Native | None:
-    """The code from this process or the cache; else it is being compiled from now on, and there is None."""
+    """The code once it is here; the first call begins to load or compile it, on a thread of its own."""
     if not _made and not _under_way:
-        code = kept_object(_functions, compile=False)
-        if code is not None:
-            _load(code)
-        else:  # no daemon: a short program that ends before it leaves the code to the next one
-            _under_way.append(threading.Thread(target=_compile, name="weft's launches"))
-            with contextlib.suppress(RuntimeError):  # the process ends
-                _under_way[0].start()
+        # no daemon: a short program that ends before it leaves the code to the next one
+        _under_way.append(threading.Thread(target=_prepare, name="weft's launches"))
+        with contextlib.suppress(RuntimeError):  # the process ends
+            _under_way[0].start()
     return _made[0] if _made else None
 
 
-def _compile() -> None:
+def _prepare() -> None:
+    from weft.launch.native import install  # which also takes its time
+
     with contextlib.suppress(CompileError):  # launches go on through Python
-        native_code()
+        if install.supported():
+            native_code()
 
 
 def _load(code: bytes) -> None:

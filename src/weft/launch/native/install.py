@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 
 def install(context: DeviceContext) -> Launcher | None:
-    """What launches natively for a context; None where nothing can, or while the code is being compiled."""
-    native = context.stream.native
-    code = None if native is None or not supported() else prepared()
-    if native is None or code is None:
+    """What launches natively for a context; None where nothing can, or the code is not here yet."""
+    native, code = context.stream.native, prepared()
+    if native is None or code is None or not supported():
         return None
 
     def slow(*args: Any, **named: Any) -> None:
