@@ -57,6 +57,12 @@ def _checked(name: str, pointer: object) -> Pointer[Any]:
             f"Atomic.{name} takes a Pointer, not {a_(type(pointer).__name__)}",
             hint="write pointer + i for an element of a pointer, tensor.address(i, j) for one of a tensor",
         )
+    if not pointer.dtype.is_number:
+        refuse(
+            "atomic",
+            f"Atomic.{name} takes numbers, not {a_(pointer.dtype.name)}",
+            hint="give the address of a field: Pointer(to=p[i].x)",
+        )
     if pointer.dtype.kind in ("bool", "float8"):
         kind = number_class(pointer.dtype).__name__
         refuse(

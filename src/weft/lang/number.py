@@ -52,6 +52,8 @@ def number_class(dtype: DType, lanes: int = 1) -> type[Number]:
     """The value class of ``lanes`` elements of ``dtype``."""
     found = CLASSES.get((dtype.name, lanes))
     if found is None:
+        if not dtype.is_number:
+            refuse("element", f"a number is needed here, and {dtype} is none", hint="take a field of it")
         if lanes > MOST_LANES:
             message = f"a SIMD value has at most {MOST_LANES} lanes, not {lanes}"
             refuse("simd", message, hint="loop over parts of so many lanes")

@@ -19,7 +19,7 @@ from weft.lang.elements import (
     store_element,
 )
 from weft.lang.hints import kind_of
-from weft.lang.number import Number, value_of
+from weft.lang.number import Number, type_name, value_of
 from weft.lang.python_number import python_number
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class Place:
         if self.alignment < self.dtype.alignment:
             refuse(
                 "alignment",
-                f"this {self.dtype} lies at a multiple of {self.alignment} bytes, "
+                f"this {type_name(self.dtype)} lies at a multiple of {self.alignment} bytes, "
                 f"and a pointer to such at one of {self.dtype.alignment}",
                 notes=("its struct is packed",),
                 hint="read and write it through the struct: p[i].field",

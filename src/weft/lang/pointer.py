@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I64, AddressSpace, pointer
-from weft.diagnostics import VALUE, refuse
+from weft.diagnostics import refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current
@@ -75,10 +75,9 @@ class Pointer(Generic[T]):
     def __init__(self, *, to: T) -> None:
         refuse(
             "address",
-            f"`{VALUE}` is a value, which has no address",
+            "this is a value, which has no address",
             notes=("elements of memory and fields of them have one: Pointer(to=p[i].x)",),
             hint="put it into memory: stack_allocation(T, 1)",
-            part=VALUE,
         )
 
     def __weft_spec__(self) -> Spec:

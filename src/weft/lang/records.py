@@ -37,7 +37,7 @@ class _Part(NamedTuple):
 
 
 _Parts = Iterator[tuple[str, _Part]]
-_KINDS = {"bool": "b", "int": "i", "uint": "u", "float": "f", "bfloat": ""}
+_KINDS = {"bool": "b", "int": "i", "uint": "u", "float": "f", "bfloat": "", "float8": ""}
 _SIMPLE = {**dict.fromkeys("bhilq", "int"), **dict.fromkeys("BHILQ", "uint"), "f": "float", "d": "float"}
 _SIMPLE["?"] = "bool"
 """Of the letters of ctypes."""

@@ -103,6 +103,8 @@ class Vectorizing(_Splitting[T]):
             refuse(
                 "vectorize", "the tensor is vectorized already", "vectorize the tensor that it was made of"
             )
+        if not tensor.dtype.is_number:
+            refuse("vectorize", f"a vector is of numbers, not of {tensor.dtype}", "index it: t[i, j].x")
         split = vectorize(tensor.layout, *_sizes(sizes))
         lanes = split.element.size()
         if lanes & (lanes - 1):
