@@ -61,11 +61,8 @@ def _looked_at(annotation: Any) -> _Takes:
     )
 
 
-def _is_ours(value: Any) -> bool:
-    kind = cast("type[Any]", type(value))
-    found = _ours.get(kind)
-    if found is None:
-        found = _ours[kind] = issubclass(kind, (Buffer, LayoutTensor)) or hasattr(kind, "to_layout_tensor")
+def _is_ours(kind: type[Any]) -> bool:
+    found = _ours[kind] = issubclass(kind, (Buffer, LayoutTensor)) or hasattr(kind, "to_layout_tensor")
     return found
 
 
@@ -75,9 +72,16 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
     Raises:
         Mismatch: the array cannot be an argument of this parameter, in this context.
     """
+    kind = cast("type[Any]", type(value))
+    if kind is LayoutTensor:  # quickly, as launches have many of them
+        found = _known.get(id(annotation))
+        if found is not None and found.tensor:
+            return value
     read = reader_of(value)
-    if read is None and not _is_ours(value):
-        return value
+    if read is None:
+        ours = _ours.get(kind)
+        if not (_is_ours(kind) if ours is None else ours):
+            return value
     _, memory, as_tensor, wanted, allowed, opened = _takes(annotation)
     if not memory or (opened and _is_buffer(value)):
         return value
