@@ -148,8 +148,9 @@ class PlayedStream:
             assert isinstance(device, PlayedDevice)
             assert device.has(address) == (letter == "d")
         if copy.devices is None:
-            assert self.device.has(copy.src) == (copy.kind[0] == "d")
-            assert self.device.has(copy.dst) == (copy.kind[2] == "d")
+            for last in (0, copy.nbytes - 1):
+                assert self.device.has(copy.src + last) == (copy.kind[0] == "d")
+                assert self.device.has(copy.dst + last) == (copy.kind[2] == "d")
         self.device.copies.append(copy.kind)
         source: Any = copy.src if copy.src_owner is None else ctypes.string_at(copy.src, copy.nbytes)
         self.do(lambda: ctypes.memmove(copy.dst, source, copy.nbytes))

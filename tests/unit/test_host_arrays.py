@@ -236,6 +236,10 @@ def test_mappings_of_files(ctx: DeviceContext, tmp_path: Path) -> None:
         ctx.enqueue_function(shift, one, two, grid_dim=1, block_dim=1)
     ctx.enqueue_function(shift, np.array(one), two, grid_dim=1, block_dim=1)
     assert one.tolist() == [1.0, 2.0, 3.0, 4.0]
+    (10 * floats(4)).tofile(tmp_path / "others")
+    other = np.memmap(tmp_path / "others", np.float32, "r")
+    ctx.enqueue_function(shift, other[:4], one, grid_dim=1, block_dim=1)  # of two files
+    assert two.tolist() == [1.0, 11.0, 21.0, 31.0]
 
 
 def test_one_warning_for_a_place(ctx: DeviceContext) -> None:

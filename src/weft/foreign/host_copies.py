@@ -7,6 +7,7 @@ and of an array with gaps only its own elements are.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -110,8 +111,9 @@ class HostCopies:
             _elements(array, array.numpy())[...] = _elements(array, found)
 
     def _check_files(self) -> None:
-        maps = {id(m) for m in map(mapping_of, self._arrays.values()) if m is not None}
-        if self._written and len(maps) > 1:
+        maps = {id(m): _file_of(a) for a in self._arrays.values() if (m := mapping_of(a)) is not None}
+        apart = None not in maps.values() and len({*maps.values()}) == len(maps)
+        if self._written and len(maps) > 1 and not apart:
             raise LaunchError.here(
                 "array-mapped",
                 "arguments lie in several mappings of files, which may share memory that copies would not",
@@ -132,6 +134,19 @@ class HostCopies:
             place,
         )
         _told.add(where)
+
+
+def _file_of(array: HostArray) -> tuple[int, int] | None:
+    """Which file an ``np.memmap`` maps; None where that is not known."""
+    held: Any = array.owner
+    while held is not None and not hasattr(held, "filename"):
+        held = getattr(held, "base", None)
+    name: Any = getattr(held, "filename", None)
+    try:
+        status = os.stat(name)
+    except (OSError, TypeError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _lies_in(array: HostArray, place: Any) -> bool:
