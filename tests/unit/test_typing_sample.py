@@ -12,6 +12,7 @@ from weft import (
     Comptime,
     Float32,
     Float64,
+    InlineArray,
     Int,
     Int32,
     Kernel,
@@ -31,6 +32,8 @@ from weft.lang.spec import Spec, StaticSpec
 from weft.layout import LayoutTensor
 from weft.math import clamp, exp
 from weft.math import min as smaller
+from weft.memory import SoA
+from weft.runtime.buffers import DeviceBuffer
 
 
 @struct
@@ -53,6 +56,36 @@ def relu(x: Float32) -> Float32:
 @func
 def with_index(x: Float32) -> tuple[Float32, Int]:
     return x, global_idx.x
+
+
+@struct
+class Body:
+    position: Vec2
+    mass: Float32
+    counts: InlineArray[Int32, 4]
+
+
+@struct
+class Bodies:
+    first: Pointer[Body]
+    masses: Pointer[Float32]
+
+
+@kernel
+def elements(p: Pointer[Body], q: SoA[Body], all_of: Bodies, out: Pointer[Float32]):
+    i = global_idx.x
+    assert_type(p[i], Body)
+    assert_type(p[i].position.x, Float32)
+    assert_type(p[i].position.dot(p[0].position), Float32)
+    assert_type(q[i].position, Vec2)
+    assert_type(all_of.first[i].mass, Float32)
+    assert_type(Pointer(to=p[i].mass), Pointer[Float32])
+    p[i].position.x += 1.0
+    p[i].counts[2] = p[i].counts[i]
+    p[i].counts[1] += 1
+    q[i].mass = p[i].mass
+    p[i] = q[i]
+    out[0] = Pointer(to=p[i].mass)[0]
 
 
 @kernel
@@ -169,6 +202,7 @@ KERNELS: Kernels = [
     (loops, {}),
     (calls, {}),
     (structs, {}),
+    (elements, {}),
     (lanes, {}),
     (compile_time, {"factor": 2}),
     (compile_time.bind(factor=4), {"factor": 4}),
@@ -191,6 +225,14 @@ def test_on_the_host() -> None:
     assert repr(v) == "Vec2(x=Float32(1.0), y=Float32(2.0))"
     assert repr(round(Float32(2.5))) == "Int(2)"
     assert repr(round(Int32(7))) == "Int32(7)"
+
+
+def test_memory_of_structs() -> None:
+    ctx = DeviceContext(api="cpu")
+    bodies = assert_type(ctx.enqueue_create_buffer(Body, 3), DeviceBuffer[Body])
+    held = Bodies(bodies, ctx.enqueue_create_buffer(Float32, 3))
+    assert isinstance(held, Bodies)
+    assert assert_type(SoA(ctx, Body, 2), SoA[Body]).size == 2
 
 
 def test_functions_are_values() -> None:
