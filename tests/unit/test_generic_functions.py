@@ -13,6 +13,7 @@ import pytest
 from weft import (
     SIMD,
     CompileError,
+    Comptime,
     DType,
     Float32,
     Float64,
@@ -404,6 +405,28 @@ def test_type_parameters_of_python_3_12(tmp_path: Path, future: str) -> None:
     assert scope["around"](1)(Float32(2)) == 7.0
     with pytest.raises(LaunchError, match="`T` of axpy is a Floating, not Int"):
         launched(CPU, scope["axpy"], 2, np.zeros(4, np.int64), 4, over=4)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="defaults of type parameters are Python 3.13's")
+def test_a_type_parameter_has_a_default(tmp_path: Path) -> None:
+    text = "from weft import *\n@func\ndef one[T = Float64]() -> T:\n    return T(1) / 3\n"
+    one = loaded(tmp_path, text)["one"]
+    assert (one(), one[Float32]()) == (1 / 3, np.float32(1) / np.float32(3))
+
+
+def test_a_parameter_may_be_called_as_a_type_variable() -> None:
+    @func
+    def made(T: Int, x: Any) -> Any:
+        return T + x
+
+    unlike: Any = made
+    assert unlike(2, 3) == 5
+    assert doubled_by(np.full(2, 4.0), T=2) == 8.0
+
+
+@func
+def doubled_by(x: Pointer[T], *, T: Comptime[int]) -> Any:
+    return x[0] * T  # pyright: ignore[reportOperatorIssue, reportUnknownVariableType]
 
 
 def test_type_parameters_that_no_syntax_made(tmp_path: Path) -> None:

@@ -21,12 +21,8 @@ from weft.record import replace
 __all__ = ["assumed", "check_types", "outside", "refused", "settle", "type_of"]
 
 
-class Note(Protocol):
-    """Says what is wrong with a parameter's argument; of no name, with the call."""
-
-    def __call__(self, message: str, hint: str, name: str = "") -> None: ...
-
-
+Note = Callable[..., None]
+"""Says what is wrong: a message, a hint, and the parameter whose argument it is, or none."""
 Take = Callable[[Parameter, Any], Spec | None]
 """The spec of an argument, for a parameter that may have variables in its annotation; None: it is refused."""
 
@@ -118,6 +114,9 @@ def settle(
             types[name] = number_class(promote(now, kind) or kind)
     for p in waiting:
         take(replace(p, annotation=substitute(p.annotation, types)), given[p.name])
+    for p in params:  # of Python 3.13
+        if p.variable and p.name not in types and getattr(p.annotation, "has_default", bool)():
+            types[p.name] = substitute(p.annotation.__default__, types)
     check_types(function, params, types, note, met)
     return types
 

@@ -84,7 +84,8 @@ class PythonFunction(Definition):
         found = {v.__name__: v for v in own if isinstance(v, TypeVar)}
         for annotation in fn.__annotations__.values():
             found.update(self._variables_in(annotation))
-        return {**found, **{v.__name__: v for v in outer}}
+        found.update({v.__name__: v for v in outer})
+        return {name: v for name, v in found.items() if name not in self._named()}
 
     def _variables_in(self, annotation: Any) -> Iterator[tuple[str, Any]]:
         if isinstance(annotation, TypeVar):
