@@ -101,7 +101,10 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
         hint = f"pass {convert}" if "(" in convert else convert
         kind = "LayoutTensor" if as_tensor else "Pointer"
         if isinstance(array.dtype, ForeignStruct):
-            raise Mismatch(array.describe(), allowed, f"annotate {kind}[S], where S is a @struct like these")
+            like = {"complex64": "ComplexFloat32", "complex128": "ComplexFloat64"}.get(array.dtype.name)
+            hint = f"annotate {kind}[{like}], of weft.complex" if like else ""
+            hint = hint or f"annotate {kind}[S], where S is a @struct like these"
+            raise Mismatch(array.describe(), allowed, hint)
         raise Mismatch(array.describe(), allowed, f"{hint}, or annotate {kind}[{other}]")
     wrong = array.misplaced(context)
     if wrong is not None:

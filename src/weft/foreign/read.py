@@ -190,7 +190,7 @@ def _address(array: Any) -> int:
 
 
 def _of_numpy(array: Any) -> ForeignArray:
-    if array.dtype.names is not None:
+    if array.dtype.names is not None or array.dtype.kind == "c":
         dtype: DType = ForeignStruct(array.dtype, array.dtype.itemsize)
     else:
         dtype = _numpy_element(array, "NumPy array")

@@ -52,7 +52,8 @@ class ForeignStruct(DType):
     size: int
 
     def __init__(self, described: Any, size: int) -> None:
-        super().__init__("structs", "element", 0)
+        number = getattr(described, "kind", "") == "c"  # which two floats make
+        super().__init__(described.name if number else "structs", "element", 0)
         object.__setattr__(self, "described", described)
         object.__setattr__(self, "size", size)
 
@@ -101,6 +102,13 @@ def _numpys(dtype: Any, path: str, at: int, count: int) -> _Parts:
         for name in dtype.names:
             part, offset = dtype.fields[name][:2]
             yield from _numpys(part, f"{path}.{name}", offset, 1)
+    elif dtype.kind == "c":  # as a struct of ``weft.complex`` has it
+        yield path, _Part(at, "struct", dtype.itemsize, count)
+        for name, offset in (("re", 0), ("im", dtype.itemsize // 2)):
+            yield (
+                f"{path}.{name}",
+                _Part(offset, "f" if dtype.isnative else "foreign ", dtype.itemsize // 2, 1),
+            )
     else:
         kind = "" if dtype.kind not in "biuf" else dtype.kind if dtype.isnative else "foreign "
         yield path, _Part(at, kind, dtype.itemsize, count)
@@ -164,7 +172,7 @@ def _packing(mine: Mapping[str, _Part], theirs: Mapping[str, _Part]) -> str:
 def counted(element: ElementType, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, str, str]:
     """How many elements a contiguous array of NumPy's has; if others, in what they differ, and what to do."""
     count = math.prod(shape)
-    if dtype.names is not None:
+    if dtype.names is not None or dtype.kind == "c":
         return (count, *difference(element, dtype))
     nbytes, size = count * dtype.itemsize, element.itemsize
     rows = shape[-1:] == (size // dtype.itemsize,) and fits_exactly(element, as_dtype(dtype.name))

@@ -1,0 +1,115 @@
+"""Complex numbers against NumPy: on the host, on the CPU and on GPUs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from weft import CompileError, Float32, Int, Pointer, func, kernel
+from weft.complex import ComplexFloat32, ComplexFloat64, ComplexSIMD
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+
+Array = npt.NDArray[Any]
+_rng = np.random.default_rng(3)
+A: Array = _rng.uniform(-2, 2, 64) + 1j * _rng.uniform(-2, 2, 64)
+B: Array = _rng.uniform(-2, 2, 64) + 1j * _rng.uniform(-2, 2, 64)
+A[:8] *= 1e30  # of which Float32 holds no squares
+B[4:12] *= 1e30
+B[12], B[13] = 2, 3j
+
+
+def _polar(a: Any) -> Any:
+    kind = cast("Any", type(a))
+    return kind.from_polar(*a.polar())
+
+
+FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Array, Array], Array]]] = {
+    "add": (operator.add, np.add),
+    "subtract": (operator.sub, np.subtract),
+    "divide": (lambda a, b: a / b, np.divide),
+    "multiply": (lambda a, b: a * (b / abs(b)), lambda a, b: a * (b / np.abs(b))),
+    "scaled": (lambda a, b: 2 * a / 3 - (1 - b) + 0.5, lambda a, b: 2 * a / 3 - (1 - b) + 0.5),
+    "literals": (
+        lambda a, b: (1 + 2j) / b + a * 1j - (3 - 1j),
+        lambda a, b: (1 + 2j) / b + a * 1j - (3 - 1j),
+    ),
+    "conj": (lambda a, b: -a.conj() + b, lambda a, b: -a.conj() + b),
+    "exp": (lambda a, b: (a / abs(a)).exp() + b, lambda a, b: np.exp(a / np.abs(a)) + b),
+    "polar": (lambda a, b: _polar(a), lambda a, b: a),
+}
+
+
+def run(device: DeviceContext, kind: Any, numpy: Any, compute: Callable[[Any, Any], Any]) -> Array:
+    def each(a: Pointer[Any], b: Pointer[Any], out: Pointer[Any], n: Int) -> None:
+        i = global_idx.x
+        if i < n:
+            out[i] = compute(a[i], b[i])
+
+    each.__annotations__ |= dict.fromkeys(("a", "b", "out"), cast("Any", Pointer)[kind])
+    x, y, out = (device.enqueue_create_buffer(kind, A.size) for _ in range(3))
+    device.enqueue_copy(dst=x, src=A.astype(numpy))
+    device.enqueue_copy(dst=y, src=B.astype(numpy))
+    device.enqueue_function(kernel(each), x, y, out, A.size, grid_dim=2, block_dim=32)
+    found = np.empty(A.size, numpy)
+    device.enqueue_copy(dst=found, src=out)
+    device.synchronize()
+    return found
+
+
+@pytest.mark.parametrize(("kind", "numpy"), [(ComplexFloat32, np.complex64), (ComplexFloat64, np.complex128)])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_as_numpy(device: DeviceContext, name: str, kind: Any, numpy: Any) -> None:
+    compute, of_numpy = FUNCTIONS[name]
+    a, b = A.astype(numpy), B.astype(numpy)
+    right, tolerance = of_numpy(a, b), 1e-5 if numpy is np.complex64 else 1e-13
+    np.testing.assert_allclose(run(device, kind, numpy, compute), right, rtol=tolerance, atol=tolerance)
+    host = [compute(kind(complex(p)), kind(complex(q))) for p, q in zip(a, b, strict=True)]
+    numbers = [complex(float(z.re), float(z.im)) for z in host]
+    np.testing.assert_allclose(numbers, right, rtol=tolerance, atol=tolerance)
+
+
+@func
+def _sizes(z: ComplexFloat32) -> tuple[Float32, Float32, Float32]:
+    return abs(z), z.squared_norm(), z.phase()
+
+
+@pytest.mark.parametrize(
+    "z", [3 + 4j, -1e30 + 2e30j, 0j, complex("inf"), complex(1, float("-inf")), 1e-30 - 1e-30j]
+)
+def test_absolute_values(z: complex) -> None:
+    size, squared, phase = (float(part) for part in _sizes(ComplexFloat32(z)))
+    number = np.complex64(z)
+    np.testing.assert_allclose([size, phase], [np.abs(number), np.angle(number)], rtol=1e-6)
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_allclose(squared, number.real * number.real + number.imag * number.imag, rtol=1e-6)
+
+
+def test_lanes() -> None:
+    @func
+    def product(a: Any, b: Any) -> Any:
+        return a * b + 1, a == a, a == b
+
+    four: Any = cast("Any", ComplexSIMD)[Float32, 4]
+    a = four(Float32.simd(1, 2, 3, 4), Float32.simd(0, 1, 0, -1))
+    found, same, other = product(a, ComplexFloat32(1 + 2j))[0], *product(a, a)[1:]
+    right = np.array([1, 2 + 1j, 3, 4 - 1j]) * (1 + 2j) + 1
+    assert (found.re.value, found.im.value) == (tuple(right.real.tolist()), tuple(right.imag.tolist()))
+    assert (same, other) == (True, True)
+
+
+def test_other_arrays_are_refused() -> None:
+    @kernel
+    def k(z: Pointer[ComplexFloat64]) -> None:
+        z[0] = z[0] + 1
+
+    ctx, z = DeviceContext(api="cpu"), np.array([1 + 1j], np.complex64)
+    with pytest.raises(Exception, match=r"`re` is float32, in .* float64"):
+        ctx.enqueue_function(k, z, grid_dim=1, block_dim=1)
+    with pytest.raises((CompileError, TypeError)):
+        _ = cast("Any", ComplexFloat32(1)) + "x"
