@@ -21,6 +21,7 @@ LIBRARY = {
     "algorithm",
     "atomic",
     "bit",
+    "complex",
     "ffi",
     "gpu",
     "kernels",
