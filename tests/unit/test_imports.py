@@ -69,6 +69,7 @@ ROOMS: dict[str, set[str] | None] = {
     | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"}
     | {"compiler.exported", "compiler.pipeline", "compiler.started"},
     "runtime": BOTTOM | {"config", "targets"},
+    "testing": {"runtime"},
     "benchmark": BOTTOM | {"runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
     "foreign": BOTTOM | {"config", "lang", "layout", "runtime"},
