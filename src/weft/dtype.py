@@ -32,9 +32,9 @@ _DIGITS = {"float8_e4m3fn": 4, "float8_e5m2": 3, "float16": 11, "bfloat16": 8, "
 """Binary digits of a float."""
 
 
-@record
+@record(eq=False)
 class DType:
-    """One number format: its name as NumPy spells it, its kind, its width in bits."""
+    """One number format: its name as NumPy spells it, its kind, its width in bits. There is one of each."""
 
     name: str
     kind: Kind

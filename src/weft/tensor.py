@@ -473,7 +473,7 @@ class _Lending(Buffer[T]):
         if self.foreign or context is not own:
             context.keep(self)
         elif self._allocation is not None and self._whole is None:
-            self._key = own.buffer_key(self.dtype)
+            self._key = own.keys[self.dtype]
         return True
 
     def lend_to_peer(self, context: BaseContext) -> None:

@@ -7,7 +7,9 @@ another object counts as unchanged where it leads to the same code, as an equal 
 
 from __future__ import annotations
 
-from operator import is_
+from collections.abc import Callable
+from itertools import chain
+from operator import attrgetter, is_
 from types import CellType, FunctionType, MemberDescriptorType
 from typing import Any, cast
 
@@ -26,6 +28,11 @@ NOTHING: Any = _Nothing()
 """What a name stands for that is not there, and a captured variable that is not set."""
 
 
+_GET: Callable[[dict[str, Any], str, Any], Any] = dict[str, Any].get
+_PARTS = attrgetter("__code__", "__defaults__", "__kwdefaults__", "__annotations__")
+_CONTENT = attrgetter("cell_contents")
+
+
 class Held:
     """A container with its items, or an array with its bytes, as they were."""
 
@@ -38,13 +45,14 @@ class Held:
 
     def holds(self) -> bool:
         """Whether all is still in it, and nothing else."""
-        if self.items is None:
+        items = self.items
+        if items is None:
             return told_apart(self.of) == self.key
         now = _items(self.of)
-        if now is None or len(now) != len(self.items):
+        if now is None or len(now) != len(items):
             return False
-        if not all(map(is_, now, self.items)):
-            if not all(map(same, now, self.items)):
+        if not all(map(is_, now, items)):
+            if not all(map(same, now, items)):
                 return False
             self.items = now
         return True
@@ -61,7 +69,18 @@ def _items(of: Any) -> list[Any] | None:
 class Reads:
     """What was read; ``hold`` says whether it is the same now."""
 
-    __slots__ = ("_seen", "cells", "definitions", "functions", "held", "names", "proved", "slots", "whole")
+    __slots__ = (
+        "_columns",
+        "_seen",
+        "cells",
+        "definitions",
+        "functions",
+        "held",
+        "names",
+        "proved",
+        "slots",
+        "whole",
+    )
 
     def __init__(self) -> None:
         self.names: list[tuple[dict[str, Any], str, Any]] = []
@@ -72,6 +91,8 @@ class Reads:
         self.held: list[Held] = []
         self.slots: list[tuple[Any, MemberDescriptorType, Any]] = []
         self._seen: set[object] = set()
+        self._columns: tuple[tuple[Any, ...], ...] | None = None
+        """What ``hold`` compares, column by column; None where that has changed."""
         self.whole = False
         """Whether what the parameters of the compiled function depend on is among it."""
         self.proved: set[object] = set()
@@ -111,6 +132,35 @@ class Reads:
 
     def hold(self) -> bool:
         """Whether all of it is still what it was."""
+        columns = self._columns
+        if columns is None:
+            names, functions = self.names, self.functions
+            columns = self._columns = (
+                tuple([space for space, _, _ in names]),
+                tuple([name for _, name, _ in names]),
+                (NOTHING,) * len(names),
+                tuple([value for _, _, value in names]),
+                tuple([cell for cell, _ in self.cells]),
+                tuple([value for _, value in self.cells]),
+                tuple([fn for fn, _ in functions]),
+                tuple([part for _, parts in functions for part in parts]),
+            )
+        spaces, keys, nothings, values, cells, contents, fns, parts = columns
+        try:
+            same_objects = (
+                all(map(is_, map(_GET, spaces, keys, nothings), values))
+                and all(map(is_, map(_CONTENT, cells), contents))
+                and all(map(is_, chain.from_iterable(map(_PARTS, fns)), parts))
+            )
+        except (ValueError, NameError):  # an empty cell, an annotation that names nothing yet
+            same_objects = False
+        if same_objects and all(_in_slot(*one[:2]) is one[2] for one in self.slots):
+            return all(map(Held.holds, self.held))
+        self._columns = None
+        return self._hold()
+
+    def _hold(self) -> bool:
+        """``hold`` one by one; another object that leads to the same code takes the place of the first."""
         for n, (space, name, value) in enumerate(self.names):
             now = space.get(name, NOTHING)
             if now is not value:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import is_
 from typing import Any, NamedTuple, cast, get_origin
 
 from weft.abi.artifact import Signature
@@ -44,10 +45,29 @@ OPTIONS = (
 """The keywords of a launch that are no parameters."""
 
 
+class Specs:
+    """What the parameters of a launch are of, by name. It is told apart by content, hashed once."""
+
+    __slots__ = ("_hash", "by_name", "each")
+
+    def __init__(self, by_name: Mapping[str, Spec]) -> None:
+        self.by_name = by_name
+        self.each = tuple(by_name.values())
+        self._hash: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Specs) and self.each == other.each
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash(self.each)
+        return self._hash
+
+
 class Taken(NamedTuple):
     """Arguments that the parameters have taken."""
 
-    specs: Mapping[str, Spec]
+    specs: Specs
     values: list[Any]
     """The machine values, in the order of the parameters."""
     memory: list[Any]
@@ -75,12 +95,21 @@ class _Form:
     def __init__(self, fn: Definition, sources: Mapping[str, Any]) -> None:
         self.steps: list[tuple[str, str, Any, Taker]] = []
         self.generic = is_generic(parameters(fn))
+        self.last = Specs({})
+        """What the parameters were of at the last such call: mostly the same objects at the next."""
         for p in parameters(fn):
             if p.name not in sources:  # a type variable
                 continue
             source = sources[p.name]
             kind, key = source if isinstance(source, _Source) else ("default", source)
             self.steps.append((p.name, kind, key, _taker(p)))
+
+    def specs(self, each: list[Spec]) -> Specs:
+        """What the parameters are of, in their order."""
+        last = self.last
+        if len(each) != len(last.each) or not all(map(is_, each, last.each)):
+            last = self.last = Specs({name: spec for (name, *_), spec in zip(self.steps, each, strict=True)})
+        return last
 
 
 @remembered
@@ -122,7 +151,7 @@ def _take(
     """``take`` by one form."""
     if form is None:
         return None
-    specs: dict[str, Spec] = {}
+    each: list[Spec] = []
     values: list[Any] = []
     memory: list[Any] = []
     given: dict[str, Any] = {}
@@ -137,14 +166,14 @@ def _take(
             if form.generic:
                 given[name] = value
             else:
-                specs[name] = taker(context, value, values, memory)
+                each.append(taker(context, value, values, memory))
         if form.generic:
             problems = Problems()
             taken = gather(kernel.definition, given, partial(_taken, context), problems, lambda _: None)
             return None if problems else taken._replace(form=form)
     except (Mismatch, LaunchError):
         return None
-    return Taken(specs, values, memory, form)
+    return Taken(form.specs(each), values, memory, form)
 
 
 def _taken(context: BaseContext, p: Parameter, value: Any, values: list[Any], memory: list[Any]) -> Spec:
@@ -197,7 +226,7 @@ def gather(
     order = [p.name for p in params if p.name in specs]
     parts = [each[name] for name in order if name in each]
     flat = [[item for part in parts for item in part[n]] for n in (0, 1)]
-    return Taken({name: specs[name] for name in order}, *flat)
+    return Taken(Specs({name: specs[name] for name in order}), *flat)
 
 
 def is_current(
@@ -310,7 +339,7 @@ def _pointer_taker(p: Parameter, dtype: DType, general: Taker) -> Taker:
             value = adopt(context, p.annotation, value)
             if type(value) not in _FOREIGN or not dtype.is_number:
                 return general(context, value, values, memory)
-        elif value.key is not context.buffer_key(dtype):
+        elif value.key is not context.keys[dtype]:
             return general(context, value, values, memory)
         memory.append(value)
         values.append(value.address)

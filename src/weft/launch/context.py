@@ -34,16 +34,17 @@ from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
-from weft.launch.arguments import Taken, check_writes, examine, is_current, take
+from weft.launch.arguments import Specs, Taken, check_writes, examine, is_current, take
 from weft.launch.extents import Placement, Placements
 from weft.launch.ranges import describe_over
 from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
 from weft.record import record
 from weft.runtime.attributes import check_uses, launch_attributes
+from weft.runtime.buffers import DeviceBuffer, share_nothing
 from weft.runtime.context import BaseContext
 from weft.runtime.dim import Dim
-from weft.runtime.driver import Function, Launch, Stream
+from weft.runtime.driver import Function, Launch, LaunchAttributes, Stream
 from weft.runtime.here import Here
 from weft.runtime.streams import DeviceStream
 
@@ -72,6 +73,9 @@ _CODES = {
 }
 
 
+_Where = tuple[Any, Any, Any, Any, Any]
+"""over, grid_dim, block_dim, shared_mem_bytes and stream of a launch."""
+_OWN: frozenset[type] = frozenset((DeviceBuffer,))
 _MANY_LAYOUTS = 32
 """Variants of one kernel that takes tensors, after which there is a warning."""
 
@@ -85,13 +89,16 @@ def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -
 class _Loaded:
     """A kernel compiled for some types and loaded: how to pack its arguments, what to call."""
 
-    __slots__ = ("_as_bits", "function", "packer", "signature")
+    __slots__ = ("_as_bits", "function", "modest", "packer", "signature")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.signature = signature = function.kernel.signature
         codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
         self.packer = struct.Struct("<" + "".join(codes))
+        kernel = function.kernel
+        self.modest = not (kernel.shared or kernel.dynamic_shared or kernel.uses)
+        """Whether every device takes its launches that ask for nothing beside grid and block."""
         plain = [(n, p.dtype) for n, p in enumerate(signature.parameters) if not p.pointer]
         self._as_bits = [(n, dtype) for n, dtype in plain if not dtype.in_numpy]
 
@@ -250,7 +257,7 @@ class DeviceContext(BaseContext):
                 note_mismatch(problems, kernel.definition, p, found, None)
         if problems:
             raise CompileError(problems.placed(caller_location(), 0))
-        self._load(bound, specs, CompileOptions(distinct=True))
+        self._load(bound, Specs(specs), CompileOptions(distinct=True))
         self._go_native()
         return CompiledKernel(self, bound)
 
@@ -292,19 +299,10 @@ class DeviceContext(BaseContext):
                 wrong is listed.
             CompileError: the kernel cannot be compiled for these types.
         """
-        self.enqueue_by_python(
-            kernel,
-            *args,
-            grid_dim=grid_dim,
-            block_dim=block_dim,
-            over=over,
-            shared_mem_bytes=shared_mem_bytes,
-            stream=stream,
-            cluster_dim=cluster_dim,
-            cooperative=cooperative,
-            pdl=pdl,
-            **named,
-        )
+        asked = None
+        if cluster_dim is not None or cooperative is not False or pdl is not False:
+            asked = cluster_dim, cooperative, pdl
+        self._launch(kernel, args, named, (over, grid_dim, block_dim, shared_mem_bytes, stream), asked)
         self._launches += self.recording is None
         if self._launches % AFTER == 0:
             self._go_native()
@@ -324,47 +322,43 @@ class DeviceContext(BaseContext):
         **named: object,
     ) -> Launched:
         """``enqueue_function`` without its native stub; what it has launched."""
+        where = over, grid_dim, block_dim, shared_mem_bytes, stream
+        return Launched(*self._launch(kernel, args, named, where, (cluster_dim, cooperative, pdl)))
+
+    def _launch(
+        self,
+        kernel: Kernel[...] | CompiledKernel,
+        args: tuple[object, ...],
+        named: Mapping[str, object],
+        where: _Where,
+        asked: tuple[Any, Any, Any] | None,
+    ) -> tuple[Definition, Mapping[str, Spec], Launch, Stream, bool, bool, bool, Reads]:
+        """Launch; the fields of ``Launched``. ``asked`` are cluster_dim, cooperative and pdl."""
         if isinstance(kernel, CompiledKernel):
             kernel = kernel.kernel
         _check_kernel(kernel)
-        where = over, grid_dim, block_dim, shared_mem_bytes, stream
-        place = self._extents.find(*where)
-        attributes, refused = launch_attributes(
-            self.info,
-            place and place[0],
-            cluster_dim=cluster_dim,
-            cooperative=cooperative,
-            pdl=pdl,
-            over=over is not None,
-        )
-        while True:
-            taken = None if place is None or refused else take(self, kernel, args, named)
-            if taken is None or place is None:
-                taken, place = self._examine(kernel, args, named, where, refused)
-            (specs, values, memory, _), (grid, block, plan) = taken, place
-            distinct = not pdl and _are_apart(memory)  # else what is read may be read before the wait
-            way = None if plan is None else describe_over(plan.rank, plan.per_thread)
-            options = CompileOptions(way, distinct)
-            found = self._loaded.find((kernel.definition, tuple(specs.values()), options))
-            if is_current(taken, found and found[0], kernel, args, named):
-                break
-        extents = (0, 0, 0)
+        attributes, taken, place, options, found = self._way(kernel, args, named, where, asked)
+        (specs, values, memory, _), (grid, block, plan) = taken, place
+        shared, stream = where[3:]
+        extents, empty = (0, 0, 0), False
         reads, loaded = found or self._load(kernel, specs, options)
         if plan is not None:
-            extents, block, grid = plan.extents, plan.block, plan.grid(loaded.function.kernel.per_thread)
+            extents, empty = plan.extents, plan.empty
             values.extend(extents[: len(loaded.signature.parameters) - len(values)])
-            self._extents.check_made(plan, grid, len(args))
-        check_uses(self.info, loaded.function.kernel, attributes, shared_mem_bytes)
+            per_thread = loaded.function.kernel.per_thread
+            if per_thread != plan.per_thread and not empty:
+                grid = self._extents.grid_of(plan, per_thread, len(args))
+        if shared or attributes is not None or not loaded.modest:
+            check_uses(self.info, loaded.function.kernel, attributes, shared)
         target = self.queue_of(stream)
-        empty = plan is not None and plan.empty
-        arrays = [m for m in memory if isinstance(m, ForeignArray)]
+        arrays: list[ForeignArray] = []
+        if not _OWN.issuperset(map(type, memory)):
+            arrays = [m for m in memory if isinstance(m, ForeignArray)]
         copies: HostCopies | None = None
         if arrays:
             check_writes(loaded.signature, kernel, taken, args, named)
             copies = None if empty or self.info.shares_host else loaded.copies(self, memory, values)
-        launch = Launch(
-            loaded.function, grid, block, loaded.pack(values), shared_mem_bytes, extents, attributes
-        )
+        launch = Launch(loaded.function, grid, block, loaded.pack(values), shared, extents, attributes)
         guest: Stream | None = None
         if arrays:
             alone = stream is None and len(arrays) == len(memory)
@@ -372,23 +366,48 @@ class DeviceContext(BaseContext):
         elif not empty:
             target.launch(launch)
         self.queued()
-        return Launched(
-            kernel.definition,
-            specs,
-            launch,
-            target if guest is None else guest,
-            repeatable=(guest is not None or not arrays) and self.recording is None and not empty,
-            apart=distinct,
-            guest=guest is not None,
-            reads=reads,
-        )
+        repeatable = (guest is not None or not arrays) and self.recording is None and not empty
+        to, apart = guest or target, options.distinct
+        return kernel.definition, specs.by_name, launch, to, repeatable, apart, guest is not None, reads
+
+    def _way(
+        self,
+        kernel: Kernel[...],
+        args: tuple[object, ...],
+        named: Mapping[str, object],
+        where: _Where,
+        asked: tuple[Any, Any, Any] | None,
+    ) -> tuple[LaunchAttributes | None, Taken, Placement, CompileOptions, tuple[Reads, _Loaded] | None]:
+        """What a launch says, and what was compiled for such before, if that is still so.
+
+        Raises:
+            LaunchError: with all that is wrong.
+        """
+        place = self._extents.find(*where)
+        attributes: LaunchAttributes | None = None
+        refused: Sequence[tuple[Diagnostic, str]] = ()
+        if asked is not None:
+            attributes, refused = launch_attributes(
+                self.info, place and place[0], *asked, over=where[0] is not None
+            )
+        while True:
+            taken = None if place is None or refused else take(self, kernel, args, named)
+            if taken is None or place is None:
+                taken, place = self._examine(kernel, args, named, where, refused)
+            plan = place[2]
+            way = None if plan is None else describe_over(plan.rank, plan.per_thread)
+            early = attributes is not None and attributes.pdl  # what is read may be read before the wait
+            options = CompileOptions(way, not early and _are_apart(taken.memory))
+            found = self._loaded.find((kernel.definition, taken.specs, options))
+            if is_current(taken, found and found[0], kernel, args, named):
+                return attributes, taken, place, options, found
 
     def _examine(
         self,
         kernel: Kernel[...],
         args: tuple[object, ...],
         named: Mapping[str, object],
-        where: tuple[Any, Any, Any, Any, Any],
+        where: _Where,
         refused: Sequence[tuple[Diagnostic, str]],
     ) -> tuple[Taken, Placement]:
         """What a launch says, once more and in full.
@@ -442,20 +461,18 @@ class DeviceContext(BaseContext):
             if self._native is not None:
                 self.__dict__["enqueue_function"] = self._native.make_builtin()
 
-    def _load(
-        self, kernel: Kernel[...], specs: Mapping[str, Spec], options: CompileOptions
-    ) -> tuple[Reads, _Loaded]:
-        key = (kernel.definition, tuple(specs.values()), options)
+    def _load(self, kernel: Kernel[...], specs: Specs, options: CompileOptions) -> tuple[Reads, _Loaded]:
+        key = (kernel.definition, specs, options)
         found = self._loaded.find(key)
         if found is None:
 
             def load() -> _Loaded:
-                artifact = compile_kernel(kernel, specs, self.target, options)
+                artifact = compile_kernel(kernel, specs.by_name, self.target, options)
                 return _Loaded(*self.device.load(artifact, kept))
 
-            found = self._loaded.make(key, specs.values(), load)
+            found = self._loaded.make(key, specs.each, load)
             found[0].whole = found[0].covers(captured.reads_of_signature(kernel.definition))
-            if any(isinstance(spec, TensorSpec) for spec in specs.values()):
+            if any(isinstance(spec, TensorSpec) for spec in specs.each):
                 self._count_layouts(kernel)
         return found
 
@@ -475,6 +492,8 @@ def _are_apart(memory: Sequence[Any]) -> bool:
     """Whether no two arguments share memory."""
     if len(memory) < 2:
         return True
+    if _OWN.issuperset(map(type, memory)):
+        return share_nothing(memory)
     maps = {id(m) for m in map(mapping_of, memory) if m is not None}
     if len(maps) > 1:  # of one file, perhaps, at two addresses
         return False

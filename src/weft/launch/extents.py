@@ -22,6 +22,12 @@ _ABOUT = {"block": "block_dim", "grid": "grid_dim", "dim": "grid_dim", "shared":
 """The argument that a refusal of the device is about, by the first word of its code."""
 
 
+def _is_plain(extents: Any) -> bool:
+    """Whether extents are what they seem, in tuples of ints; a bool, say, equals one."""
+    kind = cast("type[Any]", type(extents))
+    return kind is Dim or (kind is tuple and all(type(extent) is int for extent in extents))
+
+
 class Placements:
     """What launches on one device may say of their grids and blocks."""
 
@@ -33,13 +39,9 @@ class Placements:
         """Grid, block and plan of a launch, if such a launch was found right before."""
         if stream is not None and not isinstance(stream, DeviceStream):
             return None
-        given = (over, grid_dim, block_dim, shared)
+        given = over, grid_dim, block_dim, shared
         for each in given:
-            kind = cast("type[Any]", type(each))
-            if kind is tuple:
-                if not all(type(extent) is int for extent in each):
-                    return None
-            elif kind is not int and kind is not Dim and each is not None:
+            if type(each) is not int and each is not None and not _is_plain(each):
                 return None
         found = self._known.get(given)
         if found is None:
@@ -65,7 +67,8 @@ class Placements:
         if over is not None:
             plan = self._over(over, grid_dim, block_dim, problems)
             if plan is not None and not plan.empty:
-                self._check_range(over, plan, plan.grid(plan.per_thread), problems)
+                grid, block = plan.grid(plan.per_thread), plan.block
+                self._check_range(over, plan, grid, problems)
                 self._check(Dim(1), Dim(1), shared, problems)
         else:
             grid, block = self._dims(grid_dim, block_dim, shared, problems)
@@ -74,17 +77,17 @@ class Placements:
             problems.add("stream-type", message, "make one: ctx.create_stream()", at="stream")
         return grid, block, plan
 
-    def check_made(self, plan: OverPlan, grid: Dim, count: int) -> None:
-        """Check the grid of a range again, where the kernel does fewer elements a thread than was planned.
+    def grid_of(self, plan: OverPlan, per_thread: tuple[int, int], count: int) -> Dim:
+        """The grid of a range whose kernel does fewer elements a thread than was planned.
 
         Raises:
             LaunchError: the device does not allow so many blocks. ``count`` is that of positional arguments.
         """
-        if grid != plan.grid(plan.per_thread):
-            problems = Problems()
-            self._check_range(tuple(reversed(plan.extents[: plan.rank])), plan, grid, problems)
-            if problems:
-                raise LaunchError(problems.placed(caller_location(), count))
+        grid, problems = plan.grid(per_thread), Problems()
+        self._check_range(tuple(reversed(plan.extents[: plan.rank])), plan, grid, problems)
+        if problems:
+            raise LaunchError(problems.placed(caller_location(), count))
+        return grid
 
     def _check_range(self, over: Any, plan: OverPlan, grid: Dim, problems: Problems) -> None:
         """Whether the device takes so many blocks."""

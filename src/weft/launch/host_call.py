@@ -205,7 +205,7 @@ def host_call(
     taken = gather(func.definition, values, taker, problems, key)
     if problems:
         raise LaunchError(problems.placed(caller_location(), len(args)))
-    call = _compiled(ctx, func, taken.specs)
+    call = _compiled(ctx, func, taken.specs.by_name)
     memory = call.pack(taken.values)
     assert call.function is not None
     ctx.keep((memory, args, kwargs))  # where Ctrl-C ends the wait, the call still runs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from weft.compiler.frontend.options import Over
 from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over
@@ -41,6 +43,7 @@ class OverPlan:
         )
 
 
+@functools.cache
 def describe_over(rank: int, per_thread: tuple[int, int] = (1, 1)) -> Over:
     """What the compiler is told of a launch over ``rank`` extents."""
     return Over(rank, per_thread, _RUN)

@@ -18,10 +18,10 @@ Found = list[tuple[Diagnostic, str]]
 def launch_attributes(
     info: DeviceInfo,
     grid: Dim | None,
-    *,
     cluster_dim: Any = None,
     cooperative: Any = False,
     pdl: Any = False,
+    *,
     over: bool = False,
 ) -> tuple[LaunchAttributes | None, Found]:
     """The attributes of a launch, None where it asks for nothing; and all that is wrong with them.

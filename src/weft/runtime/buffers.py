@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 from weft.diagnostics import OBJECT, LaunchError, a_, elaborating, refuse
@@ -55,7 +56,7 @@ class Buffer(Here, Generic[T]):
         self._allocation: Allocation | None = allocation
         self._address = address
         self._size = size
-        self._key: object = context.buffer_key(dtype)
+        self._key: object = context.keys[dtype]
 
     def __len__(self) -> int:
         return self._size
@@ -186,6 +187,11 @@ class Buffer(Here, Generic[T]):
                 f"write Layout.row_major{layout!r}" if isinstance(layout, tuple) else "make a Layout",
             )
         return layout.tensor(self)
+
+
+def share_nothing(buffers: Sequence[Buffer[Any]]) -> bool:
+    """Whether no two of some open buffers share memory."""
+    return len({buffer._allocation for buffer in buffers}) == len(buffers)  # pyright: ignore[reportPrivateUsage]
 
 
 class DeviceBuffer(Buffer[T]):

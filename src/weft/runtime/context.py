@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, cast, overload
@@ -110,7 +111,8 @@ class BaseContext(Here, PeerAccess):
         self._closed = False
         self.recording: Recording | None = None
         self.capturing: DeviceGraph | None = None
-        self._keys: dict[DType, object] = {}
+        self.keys: defaultdict[DType, object] = defaultdict(object)
+        """What open buffers of this context and of one element type have in common."""
         self._keeping = _Keeping()
 
     @staticmethod
@@ -253,10 +255,6 @@ class BaseContext(Here, PeerAccess):
             )
         allocation = Allocation(device, count * dtype.itemsize, host=host)
         return dtype, allocation, allocation.address, count
-
-    def buffer_key(self, dtype: DType) -> object:
-        """What open buffers of this context and of one element type have in common."""
-        return self._keys.setdefault(dtype, object())
 
     # Work
 

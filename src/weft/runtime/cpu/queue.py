@@ -53,7 +53,8 @@ class Lane:
     def begin(self) -> None:
         """Start with an empty queue: at first, and in a forked child, whose parent does the work."""
         self.console = Console()
-        self._room = threading.Condition(threading.RLock())
+        self._lock = threading.RLock()
+        self._room = threading.Condition(self._lock)
         self._queue: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._ended = False
@@ -89,8 +90,9 @@ class Lane:
             LaunchError: the lane is closed.
             DeviceError: the system has no thread for it.
         """
-        with self._room:
-            if self._is_full(1) and not serves_lane():
+        with self._lock:
+            waiting = self._submitted - self._finished
+            if waiting and (waiting > MOST_TASKS or self._taken - self._given > MOST_BYTES):
                 self._wait_for_room()
             if self._closed:
                 raise LaunchError.here(
@@ -106,15 +108,16 @@ class Lane:
             self._taken += nbytes
             self._queue.put((task, nbytes))
 
-    def _is_full(self, part: int) -> bool:
-        """Whether more waits than this part of what may: 1 for all, 2 for half."""
+    def _is_half_full(self) -> bool:
         tasks = self.tasks
-        return tasks > 0 and (tasks * part > MOST_TASKS or self.nbytes * part > MOST_BYTES)
+        return tasks > 0 and (tasks * 2 > MOST_TASKS or self.nbytes * 2 > MOST_BYTES)
 
     def _wait_for_room(self) -> None:
+        if serves_lane():
+            return
         self.waiting += 1  # before the look: the server looks here after it has counted
         try:
-            while self._is_full(2) and not _exiting:
+            while self._is_half_full() and not _exiting:
                 self._room.wait()
         finally:
             self.waiting -= 1
@@ -191,7 +194,7 @@ class Lane:
             return
         self._given += nbytes
         self._finished += 1
-        if self.waiting and not self._is_full(2):
+        if self.waiting and not self._is_half_full():
             with self._room:
                 self._room.notify_all()
 
