@@ -55,6 +55,10 @@ def _binary(s: Scope, kind: Kind, depth: int) -> str:
         other = expression(s, kind, depth)
         s.closed = closed
         return form.format(a, other)
+    pointers = [m for m in s.memories if m.loads and m.size >= 4] if kind is INT else []
+    if pointers and s.chance(4):
+        m = s.pick(pointers)
+        return f"({m.loads} + {index(s, m.size, depth)} - {m.loads})"
     if s.chance(12):
         a, c = _pair(s, kind, depth)
         return f"divmod({a}, {c})[{s.number(0, 1)}]"
@@ -231,7 +235,8 @@ def condition(s: Scope, depth: int = 1) -> str:
     flags = [n for n, k in s.names + s.fixed if k is BOOL]
     if flags and s.chance(4):
         return s.pick(flags)
-    form = s.pick("compare compare compare compare logic logic chain in mixed known record exact".split())
+    forms = "compare compare compare compare logic logic chain in mixed known record exact"
+    form = s.pick(f"{forms} tuples every pointers".split())
     if depth > 0 and form == "logic":
         a, c = condition(s, depth - 1), condition(s, depth - 1)
         return s.pick(
@@ -240,6 +245,19 @@ def condition(s: Scope, depth: int = 1) -> str:
     kind = s.kind()
     if form == "known" and s.constants:
         return f"({s.pick(s.constants)} {s.pick(COMPARISONS)} {s.number(0, 3)})"
+    if form == "tuples":
+        return _tuples(s, depth)
+    if form == "every":
+        items = ", ".join(condition(s, depth - 1) for _ in range(s.number(1, 3)))
+        how = s.pick(["any([{0}])", "all(({0},))", "any(q for q in ({0},))", "all(not q for q in [{0}])"])
+        return f"_Bool({how.format(items)})"
+    if form == "pointers":
+        found = [m for m in s.memories if m.loads and m.size >= 4]
+        if found:
+            m = s.pick(found)
+            ends = (f"{m.loads} + {index(s, m.size)}" for _ in range(2))
+            op = s.pick(["<", ">=", "=="])
+            return f"({next(ends)} {op} {next(ends)})"
     if form == "record":
         names = [(n, m) for n, r in s.records for m, q in s.records if q is r and n != m]
         if names:
@@ -261,6 +279,17 @@ def condition(s: Scope, depth: int = 1) -> str:
             f"({a} {s.pick(['<', '<='])} {c} {s.pick(COMPARISONS)} {expression(s, kind, 0, literals=True)})"
         )
     return f"({a} {s.pick(COMPARISONS)} {c})"
+
+
+def _tuples(s: Scope, depth: int) -> str:
+    """Tuples compared: of integers, as a nan in a tuple equals itself in Python."""
+    kinds = [s.pick([k for k in INTEGERS]) for _ in range(s.number(1, 3))]
+    first, second = [[expression(s, k, depth - 1) for k in kinds] for _ in range(2)]
+    brackets = s.pick(["({},)", "[{}]"])
+    if len(kinds) > 1 and s.chance(3):
+        first[-1:], second[-1:] = [f"({first[-1]},)"], [f"({second[-1]},)"]
+    sides = [brackets.format(", ".join(side)) for side in (first, second)]
+    return f"_Bool({sides[0]} {s.pick(COMPARISONS)} {sides[1]})"
 
 
 def vector(s: Scope, kind: Kind, lanes: int, depth: int) -> str:

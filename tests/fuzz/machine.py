@@ -48,8 +48,16 @@ class Range:
     def __iter__(self) -> Iterator[Number]:
         return (Number(self.kind, n) for n in self.plain)
 
+    def __reversed__(self) -> Iterator[Number]:
+        return (Number(self.kind, n) for n in reversed(self.plain))
+
     def __contains__(self, x: Any) -> bool:
         return int(x) in self.plain
+
+
+def numbered(items: Any, start: int = 0) -> Iterator[tuple[Number, Any]]:
+    """``enumerate`` in a loop of the device, where the numbers are Int."""
+    return ((Number(INT, start + n), item) for n, item in enumerate(items))
 
 
 def unroll(items: Any) -> Any:
@@ -167,6 +175,7 @@ class Machine:
             "struct": struct,
             "unroll": unroll,
             "range": Range,
+            "enumerate": numbered,
             "SIMD": SIMD,
             "Layout": Layout,
             "Atomic": Atomic,

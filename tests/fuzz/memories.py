@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any, cast
 
-from tests.fuzz.kinds import Kind
+from tests.fuzz.kinds import BOOL, INT, Kind
 from tests.fuzz.lanes import Vector
 from tests.fuzz.scalars import Number, as_kind
 
@@ -43,8 +43,19 @@ class Pointer:
     def __add__(self, n: Any) -> Pointer:
         return Pointer(self.array, self.at + int(n))
 
-    def __sub__(self, n: Any) -> Pointer:
+    def __sub__(self, n: Any) -> Any:
+        if isinstance(n, Pointer):
+            return Number(INT, self.at - n.at)
         return Pointer(self.array, self.at - int(n))
+
+    def __lt__(self, other: Pointer) -> Number:
+        return Number(BOOL, self.at < other.at)
+
+    def __ge__(self, other: Pointer) -> Number:
+        return Number(BOOL, self.at >= other.at)
+
+    def __eq__(self, other: object) -> Any:
+        return Number(BOOL, isinstance(other, Pointer) and self.at == other.at)
 
     def __getitem__(self, n: Any) -> Number:
         return self.array.load(self.at + int(n))

@@ -390,7 +390,20 @@ def _for(s: Scope, indent: str, depth: int) -> list[str]:
             out.append(f"{indent}{name} = {kind.name}(-1)")
             after = True
         s.fixed.append((name, kind))
-    out += [f"{indent}for {name} in range({bounds}):", *block(s, indent + "    ", depth - 1, Loop(), True)]
+    target, items = name, f"range({bounds})"
+    form = s.pick("plain plain plain reversed enumerate zip".split())
+    if form == "reversed":
+        items = f"reversed({items})"
+    elif form == "enumerate":
+        number, start = s.fresh("i"), s.pick(["", ", 1", ", -3"])
+        target, items = f"{number}, {name}", f"enumerate({items}{start})"
+        s.fixed.append((number, INT))
+    elif form == "zip":
+        other = s.fresh("i")
+        target = f"{name}, {other}"
+        items = f"zip({items}, {s.pick(['range({})', 'reversed(range({}))'])})".format(f"{s.number(0, 5)}")
+        s.fixed.append((other, INT))
+    out += [f"{indent}for {target} in {items}:", *block(s, indent + "    ", depth - 1, Loop(), True)]
     s.back(mark)
     if after:
         s.fixed.append((name, kind))

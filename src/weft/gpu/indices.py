@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from weft.lang.machine import element_index, grid_value, in_kernel
 from weft.lang.scalars import Int
@@ -30,6 +30,10 @@ class Dimensions:
     def z(self) -> Int:
         """Along z."""
         return grid_value(self._operation, "z")
+
+    def __iter__(self) -> Iterator[Int]:
+        """x, y and z, as in ``i, j, k = block_idx``."""
+        return iter((self.x, self.y, self.z))
 
     def __repr__(self) -> str:
         return _shown(self, f"<{self._operation}: x, y and z in a kernel>")
@@ -59,6 +63,10 @@ class GlobalIndex:
     def z(self) -> Int:
         """Along z."""
         return _element_or(2, lambda: block_dim.z * block_idx.z + thread_idx.z)
+
+    def __iter__(self) -> Iterator[Int]:
+        """x, y and z, as in ``i, j, k = global_idx``."""
+        return iter((self.x, self.y, self.z))
 
     def __repr__(self) -> str:
         return _shown(self, "<global_idx: x, y and z in a kernel>")

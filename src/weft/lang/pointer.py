@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from weft.compiler.ir.core import Value
-from weft.compiler.ir.types import I64, AddressSpace, pointer
+from weft.compiler.ir.types import I1, I64, AddressSpace, pointer
+from weft.compiler.source.definition import MISSING
 from weft.diagnostics import refuse
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.lang import arith
@@ -19,6 +20,7 @@ from weft.lang.spec import PointerSpec, Spec
 
 if TYPE_CHECKING:
     from weft.lang.decorators import MemoryLike
+    from weft.lang.scalars import Bool, Int
 
 __all__ = ["AddressSpace", "Pointer", "pointer_at"]
 
@@ -39,6 +41,8 @@ def _power_of_two(what: str, value: object) -> None:
 
 class Pointer(Generic[T]):
     """The address of elements of ``T``; ``p[i]`` reads, ``p[i] = x`` writes, ``p + n`` moves.
+
+    ``p - q`` counts the elements between two addresses, and ``p < q`` compares them.
 
     Indices and ``n`` count elements. A kernel's parameter ``Pointer[Float32]`` takes a buffer of Float32.
     No bound is checked.
@@ -107,18 +111,62 @@ class Pointer(Generic[T]):
             refuse("operand", "`+` cannot combine a Pointer with a Pointer", hint=hint)
         return pointer_at(self._at(elements, current()), self.dtype, self.space)
 
-    def __sub__(self, elements: NumberLike) -> Pointer[T]:
-        if isinstance(elements, Pointer):
-            hint = "compute with their indices instead"
-            refuse("operand", "`-` cannot combine a Pointer with a Pointer", hint=hint)
-        return self + (-elements)
+    @overload
+    def __sub__(self, elements: Pointer[T]) -> Int: ...
+
+    @overload
+    def __sub__(self, elements: NumberLike) -> Pointer[T]: ...
+
+    def __sub__(self, elements: Any) -> Any:
+        if not isinstance(elements, Pointer):
+            moved: Any = self + -elements
+            return moved
+        b = current()
+        first, other = self._addresses("-", cast("Pointer[Any]", elements))
+        bytes_between = number_class(DType.int64).of(b.value("arith.subi", (first, other), I64))
+        return cast("Any", bytes_between // self.dtype.itemsize)
+
+    def _addresses(self, op: str, other: Pointer[Any]) -> tuple[Value, Value]:
+        """This address and another's as numbers; of one type of elements, in one space."""
+        if other.dtype is not self.dtype or other.space != self.space:
+            mine, its = self.__weft_spec__().describe(), other.__weft_spec__().describe()
+            where = (
+                f" of AddressSpace.{self.address_space.name}",
+                f" of AddressSpace.{other.address_space.name}",
+            )
+            where = where if other.space != self.space else ("", "")
+            hint = "bring both to one type, by bitcast or address_space_cast"
+            refuse("operand", f"`{op}` cannot combine {mine}{where[0]} and {its}{where[1]}", hint=hint)
+        return self.__weft_address__(), other.__weft_address__()
+
+    def _compare(self, op: str, predicate: str, other: object) -> Any:
+        if not isinstance(other, Pointer):
+            refuse(
+                "operand",
+                f"`{op}` cannot compare a Pointer with {kind_of(other)}",
+                hint="compare elements, p[i] == q[i], or indices; a pointer is never None",
+            )
+        addresses = self._addresses(op, cast("Pointer[Any]", other))
+        value = current().value("arith.cmpi", addresses, I1, {"predicate": predicate})
+        return number_class(DType.bool).of(value)
 
     def __eq__(self, other: object) -> Any:
-        refuse(
-            "operand",
-            f"`==` cannot compare a Pointer with {kind_of(other)}",
-            hint="compare elements, p[i] == q[i], or indices; a pointer is never None",
-        )
+        return self._compare("==", "eq", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare("!=", "ne", other)
+
+    def __lt__(self, other: Pointer[T]) -> Bool:
+        return self._compare("<", "ult", other)
+
+    def __le__(self, other: Pointer[T]) -> Bool:
+        return self._compare("<=", "ule", other)
+
+    def __gt__(self, other: Pointer[T]) -> Bool:
+        return self._compare(">", "ugt", other)
+
+    def __ge__(self, other: Pointer[T]) -> Bool:
+        return self._compare(">=", "uge", other)
 
     __hash__ = object.__hash__
 
@@ -202,6 +250,18 @@ class Pointer(Generic[T]):
             value = arith.cast(b, value, DType.uint8, DType.bool)
         return number_class(self.dtype, width).of(value)  # pyright: ignore[reportReturnType]
 
+    @overload
+    def store(
+        self,
+        value: T | NumberLike,
+        /,
+        *,
+        alignment: int = 0,
+        volatile: bool = False,
+        mask: Number | bool | None = None,
+    ) -> None: ...
+
+    @overload
     def store(
         self,
         index: NumberLike,
@@ -210,8 +270,18 @@ class Pointer(Generic[T]):
         alignment: int = 0,
         volatile: bool = False,
         mask: Number | bool | None = None,
+    ) -> None: ...
+
+    def store(
+        self,
+        index: Any,
+        value: Any = MISSING,
+        *,
+        alignment: int = 0,
+        volatile: bool = False,
+        mask: Number | bool | None = None,
     ) -> None:
-        """Write the lanes of ``value`` from ``index`` on.
+        """Write the lanes of ``value`` from ``index`` on; ``p.store(value)`` writes from ``p`` itself on.
 
         Args:
             index: where the first lane goes.
@@ -220,6 +290,8 @@ class Pointer(Generic[T]):
             volatile: the access is made as written, never left out or merged with another.
             mask: a Bool of as many lanes: only those where it holds are written.
         """
+        if value is MISSING:
+            index, value = 0, index
         if alignment:
             _power_of_two("alignment", alignment)
         if mask is not None:

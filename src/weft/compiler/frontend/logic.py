@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
-from weft.compiler.frontend.membership import contains
+from weft.compiler.frontend.membership import contains, equal
 from weft.compiler.frontend.pybuiltins import Builtins
 from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried
 from weft.compiler.ir.core import Region, Value
@@ -141,6 +141,10 @@ class Logic(Builtins):
                 hint=f"write {LEFT} {'!=' if negated else '=='} {RIGHT}",
             )
         return (first is second) is not negated
+
+    def same(self, first: Any, second: Any) -> Any:
+        """``first == second``, as a bool or a Bool."""
+        return equal(self, first, second)
 
     def in_(self, value: Any, items: Any, negated: bool) -> Any:
         """``value in items``."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, KeysView, ValuesView
 from enum import Flag
 from typing import TYPE_CHECKING, Any, cast
 
+from weft.compiler.frontend.pybuiltins import late
 from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import LEFT, RIGHT, a_, refuse
 from weft.lang.number import Number
@@ -31,7 +32,7 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
         return equal(b, items & bits, bits)
     if isinstance(items, _CONTAINERS):
         members = list(cast("Iterable[Any]", items))
-        if not any(_late(v) for v in (value, *members)):
+        if not any(late(v) for v in (value, *members)):
             return value in items
         if isinstance(value, Number) and value.lanes != 1:
             refuse(
@@ -50,7 +51,7 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
             f"`in` searches a tuple, list, set, dict or range, but `{RIGHT}` is {a_(type(items).__name__)}",
             hint=f"write ({same}).reduce_or()" if items.lanes > 1 else f"write {same}",
         )
-    if _late(value):
+    if late(value):
         refuse(
             "not-compile-time",
             f"`{RIGHT}` is searched at compile time, but `{LEFT}` exists only at run time",
@@ -66,14 +67,10 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, Flag)
 
 
-def _late(value: Any) -> bool:
-    if type(value) is tuple:
-        return any(map(_late, cast("tuple[Any, ...]", value)))
-    return isinstance(value, Number) or is_composite(value)
-
-
 def equal(b: Logic, a: Any, c: Any) -> Any:
-    """``a == c`` as a bool or a Bool, of tuples item by item."""
+    """``a == c`` as a bool or a Bool, of tuples and lists item by item."""
+    if type(a) is list and type(c) is list:
+        a, c = tuple(cast("list[Any]", a)), tuple(cast("list[Any]", c))
     items, others = parts_of(a), parts_of(c)
     alike = class_of(a) is class_of(c) or (isinstance(a, tuple) and isinstance(c, tuple))
     if (items is not None or others is not None) and alike:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any, cast
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, cast
 
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.state import FunctionState
@@ -12,12 +14,29 @@ from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.number import Number, number_class, unify
 from weft.lang.printing import kernel_print, text_of
+from weft.lang.products import class_of, parts_of
+from weft.lang.spec import is_composite
 from weft.lang.text import RunTimeText, marked
 
-if TYPE_CHECKING:
-    pass
+__all__ = ["Builtins", "late"]
 
-__all__ = ["Builtins"]
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def late(value: Any) -> bool:
+    """Whether a value is one of the language's, or has such in it."""
+    if isinstance(value, list):
+        return any(map(late, cast("list[Any]", value)))
+    parts = parts_of(value)
+    return any(map(late, parts)) if parts is not None else isinstance(value, Number) or is_composite(value)
 
 
 def _runtime(values: tuple[Any, ...]) -> bool:
@@ -62,30 +81,58 @@ class Builtins(FunctionState):
 
     def py_min(self, *args: Any, **kwargs: Any) -> Any:
         """``min``: of run-time numbers, pairwise from the left; nan loses if it stands first."""
-        return self._extreme(args, kwargs, builtins.min, "lt")
+        return self._extreme(args, kwargs, builtins.min, "<")
 
     def py_max(self, *args: Any, **kwargs: Any) -> Any:
         """``max``: likewise."""
-        return self._extreme(args, kwargs, builtins.max, "gt")
+        return self._extreme(args, kwargs, builtins.max, ">")
 
     def _extreme(self, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any, better: str) -> Any:
-        items = tuple(args[0]) if len(args) == 1 and _has_length(args[0]) else args
-        if not any(isinstance(v, Number) for v in items):
-            return plain(*args, **kwargs)
-        if kwargs or len(items) == 1 == len(args):
-            name = plain.__name__
-            hint = "give two numbers or more" if not kwargs else "write out the comparison"
-            if not kwargs and items[0].lanes > 1:
-                hint = f"write {VALUE}.reduce_{name}()"
-            found = "of one number" if not kwargs else f"by {', '.join(kwargs)}="
-            refuse("builtin", f"{name} {found} has no meaning in compiled code", hint=hint)
-        best = items[0]
-        for item in items[1:]:
-            unify(plain.__name__, item, best)
-            a, c = item, best
-            closer = a < c if better == "lt" else a > c
-            best = closer.select(a, c) if isinstance(closer, Number) else (a if closer else c)
+        single = len(args) == 1 and not isinstance(args[0], Number)
+        first: Any = args[0] if args else None
+        over = cast("Iterable[Any]", first) if single and isinstance(first, Iterable) else args
+        items = tuple(over)
+        if len(items) == 1 == len(args) and isinstance(args[0], Number):
+            hint = (
+                f"write {VALUE}.reduce_{plain.__name__}()"
+                if args[0].lanes > 1
+                else "give two numbers or more"
+            )
+            refuse("builtin", f"{plain.__name__} of one number has no meaning in compiled code", hint=hint)
+        key: Callable[[Any], Any] | None = kwargs.get("key")
+        keys = [*items] if key is None else [key(item) for item in items]
+        if not items or not kwargs.keys() <= {"key", "default"} or not any(map(late, (*items, *keys))):
+            return plain(items, **kwargs) if single else plain(*args, **kwargs)
+        best, least = items[0], keys[0]
+        for item, measure in zip(items[1:], keys[1:], strict=True):
+            closer = self.compared(better, measure, least)
+            best, least = (
+                self._closer(plain.__name__, closer, item, best),
+                self._closer(plain.__name__, closer, measure, least),
+            )
         return best
+
+    def _closer(self, what: str, closer: Any, item: Any, best: Any) -> Any:
+        if isinstance(item, (Number, int, float)) and isinstance(best, (Number, int, float)) and late(closer):
+            unify(what, item, best)
+            return closer.select(item, best)
+        return cast("Any", self).if_exp(closer, lambda: item, lambda: best)
+
+    def compared(self, op: str, a: Any, c: Any) -> Any:
+        """A comparison; of tuples and lists item by item, as far as they differ."""
+        both = (type(a) is list and type(c) is list) or (isinstance(a, tuple) and isinstance(c, tuple))
+        alike = both or (op in ("==", "!=") and parts_of(a) is not None and class_of(a) is class_of(c))
+        if not alike or not (late(a) or late(c)):
+            return _COMPARISONS[op](a, c)
+        logic = cast("Any", self)
+        if op in ("==", "!="):
+            return logic.not_(logic.same(a, c)) if op == "!=" else logic.same(a, c)
+        items, others = cast("list[Any]", a), cast("list[Any]", c)
+        found: Any = _COMPARISONS[op](len(items), len(others))
+        for one, other in reversed([*zip(items, others, strict=False)]):
+            decided = logic.truth(self.compared(op, one, other))
+            found = logic.if_exp(logic.same(one, other), lambda found=found: found, lambda d=decided: d)
+        return found
 
     def py_isinstance(self, value: Any, kinds: Any) -> bool:
         """``isinstance``: a number is what its type is, and of the class of Python's that it stands for."""
@@ -138,12 +185,30 @@ class Builtins(FunctionState):
         )
 
     def py_any(self, value: Any) -> Any:
-        """``any``: of a mask, whether any lane holds."""
-        return value.reduce_or() if isinstance(value, Number) else any(value)
+        """``any``: of a mask, whether any lane holds; of items, whether one does, asked as far as needed."""
+        return value.reduce_or() if isinstance(value, Number) else self._first(value, True)
 
     def py_all(self, value: Any) -> Any:
-        """``all``: of a mask, whether every lane holds."""
-        return value.reduce_and() if isinstance(value, Number) else all(value)
+        """``all``: of a mask, whether every lane holds; of items, whether every one does."""
+        return value.reduce_and() if isinstance(value, Number) else self._first(value, False)
+
+    def _first(self, items: Any, wanted: bool) -> Any:
+        """Whether an item is ``wanted``, or its contrary; later ones are made where that is still open."""
+        logic, waiting, found = cast("Any", self), iter(items), not wanted
+        while found is not wanted:
+            ended = False
+
+            def following() -> Any:
+                nonlocal ended
+                for item in waiting:
+                    return logic.truth(item)
+                ended = True
+                return not wanted
+
+            found = (logic.either if wanted else logic.both)(found, following)
+            if ended:
+                break
+        return found
 
     def py_round(self, value: Any, *digits: Any) -> Any:
         """``round``: of a float, to the nearest integer, ties to even, as Int."""

@@ -49,10 +49,7 @@ class Range:
         steps other than 1, counts in 64 bits. (So indices stay below 2**63, and so far from it that
         a step does not pass it.)
         """
-        cls = number_class(DType.int64)
-        given = (self.start, self.stop, self.step)
-        for n, value in enumerate([v for v in given if isinstance(v, Number)]):
-            cls = type(value) if n == 0 else unify("range", cls(0), value)[0]
+        cls, given = self._class(), (self.start, self.stop, self.step)
         d, unit = cls.dtype, isinstance(self.step, int) and self.step in (1, -1)
         if d is DType.int64 or (d.is_signed and unit):
             start, stop, step = (to_type(v, cls, b) for v in given)
@@ -60,6 +57,37 @@ class Range:
         wide = number_class(DType.int64)
         start, stop, step = (value_of(wide(v), b) for v in given)
         return (start, stop, step), lambda v: cls(wide.of(v))
+
+    def length(self) -> Any:
+        """How many numbers there are: an int, or an Int."""
+        if not any(isinstance(v, Number) for v in (self.start, self.stop, self.step)):
+            return len(self.known())
+        wide, unsigned = number_class(DType.int64), number_class(DType.uint64)
+        start, stop = wide(self.start), wide(self.stop)
+        if not isinstance(self.step, Number) and abs(self.step) == 1:
+            low, high = (start, stop) if self.step == 1 else (stop, start)
+            return (low < high).select(high - low, 0)
+        step = wide(self.step)
+        up: Any = step > 0
+        low, high = up.select(start, stop), up.select(stop, start)
+        count = (unsigned(high) - unsigned(low) - 1) // unsigned(up.select(step, -step)) + 1
+        return ((low < high) & (step != 0)).select(wide(count), 0)
+
+    def at(self, number: Any) -> Any:
+        """The number at a place."""
+        if not isinstance(number, Number):
+            known: Any = self.known()
+            return known[number]
+        wide, cls = number_class(DType.int64), self._class()
+        found: Any = wide(self.start) + number * wide(self.step)
+        return cls(found)
+
+    def _class(self) -> type[Number]:
+        """The type of its numbers."""
+        cls = number_class(DType.int64)
+        for n, value in enumerate([v for v in (self.start, self.stop, self.step) if isinstance(v, Number)]):
+            cls = type(value) if n == 0 else unify("range", cls(0), value)[0]
+        return cls
 
     def known(self) -> range:
         """The same range as Python's.

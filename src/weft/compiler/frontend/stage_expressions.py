@@ -19,6 +19,7 @@ from weft.compiler.frontend.tree import (
     b_attribute,
     b_call,
     children,
+    function_of,
     place,
     thunk,
     tuple_of,
@@ -38,7 +39,10 @@ BUILTINS = frozenset(
         "int",
         "float",
         "bool",
+        "enumerate",
         "isinstance",
+        "reversed",
+        "zip",
         "any",
         "all",
         "round",
@@ -61,6 +65,15 @@ _NESTED = 8
 
 _COMPARED: dict[type[ast.cmpop], str] = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}
 """Comparisons that Python does not let a value overload."""
+
+_SYMBOLS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
 
 _TEXTS = frozenset({"format", "join"})
 """Methods of a literal text that make a text of others."""
@@ -144,7 +157,7 @@ class Expressions(ast.NodeTransformer):
         if self.late:
             return place(b_call("named", var(name), value, ast.Constant(name)), node)
         if name in self.carried:
-            value = b_call("st", var(name), value, ast.Constant(name))
+            value = b_call("st", var(name), value, ast.Constant(name), ast.Constant(True))
             stored = place(ast.NamedExpr(var(name, True), value), node)
             return place(b_call("ld", stored, ast.Constant(name)), node)
         return place(ast.NamedExpr(var(name, True), value), node)
@@ -230,8 +243,10 @@ class Expressions(ast.NodeTransformer):
 
         def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.expr:
             method = _COMPARED.get(type(op))
-            if method is None:
+            if method is None and (isinstance(left, ast.Constant) or isinstance(right, ast.Constant)):
                 return place(ast.Compare(left, [op], [right]), node)
+            if method is None:
+                return place(b_call("compared", ast.Constant(_SYMBOLS[type(op)]), left, right), node)
             if isinstance(right, ast.Set):  # what exists at run time has no hash
                 right = place(tuple_of(right.elts), right)
             negated = ast.Constant(isinstance(op, (ast.IsNot, ast.NotIn)))
@@ -242,10 +257,10 @@ class Expressions(ast.NodeTransformer):
             right = node.comparators[n]
             if n == len(node.ops) - 1:
                 return compare(left, node.ops[n], right)
-            held = self.temp("m")
-            bound = ast.NamedExpr(var(held, True), right)
-            first = compare(left, node.ops[n], bound)
-            return place(b_call("and_", first, thunk(link(var(held), n + 1))), node)
+            low, held = self.temp("m"), self.temp("m")
+            first = compare(var(low), node.ops[n], var(held))
+            body = place(b_call("and_", first, thunk(link(var(held), n + 1))), node)
+            return place(ast.Call(function_of([low, held], body), [left, right], []), node)
 
         return link(node.left, 0)
 

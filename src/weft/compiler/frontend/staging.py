@@ -10,6 +10,7 @@ from weft.compiler.frontend.access import Access
 from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.contexts import Context
+from weft.compiler.frontend.iteration import enumerated, items_of, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.matching import fits
 from weft.compiler.frontend.ranges import Range
@@ -87,11 +88,14 @@ class Staging(Logic, Access):
             if type(value) is Var:
                 value.defined = True
 
-    def st(self, old: Any, value: Any, name: str) -> Any:
-        """Assign a variable that may be carried; gives what the Python variable holds now."""
+    def st(self, old: Any, value: Any, name: str, slot: bool = False) -> Any:
+        """Assign a variable that may be carried; gives what the Python variable holds now.
+
+        ``slot`` says that the expression at hand needs its slot, if it has one.
+        """
         if isinstance(value, Undefined):
             return old
-        if type(old) is Var and old.scope in self.scopes and old.scope != self.scopes[-1]:
+        if type(old) is Var and old.scope in self.scopes and (slot or old.scope != self.scopes[-1]):
             old.store(value)
             return old
         return value
@@ -126,7 +130,7 @@ class Staging(Logic, Access):
 
     def carry_loop(self, items: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before a ``for``: likewise, unless it is unrolled."""
-        return self._carried(names, values) if isinstance(items, Range) else values
+        return self._carried(names, values) if items_of(items) is not None else values
 
     def carry_while(self, _: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before a ``while``: always."""
@@ -196,6 +200,13 @@ class Staging(Logic, Access):
         """What ``with`` enters; ``leaves`` says that its body may be left before its end."""
         return Context(self, manager, leaves)
 
+    py_enumerate = staticmethod(enumerated)
+    py_reversed = staticmethod(turned)
+
+    def py_zip(self, *items: Any, strict: bool = False) -> Any:
+        """``zip``: of what the device loops over such a loop, else at compile time."""
+        return zipped(self, items, strict)
+
     # -- branches and loops -------------------------------------------------------------------
     def branches(self, condition: Any) -> Iterator[bool]:
         """Yields True for the code of ``if`` and False for ``else``: both, or the known one."""
@@ -225,9 +236,11 @@ class Staging(Logic, Access):
 
     def loop(self, items: Any) -> Iterator[Any]:
         """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
-        if isinstance(items, Range):
+        found = items_of(items)
+        if found is not None:
             containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-            yield from self._counted(items)
+            counted = items if isinstance(items, Range) else Range(found.length)
+            yield from self._counted(counted, None if counted is items else found.at)
             check(containers, "loop")
             return
         if isinstance(items, Number) or (is_composite(items) and getattr(items, "__iter__", None) is None):
@@ -242,7 +255,7 @@ class Staging(Logic, Access):
             )
         if isinstance(items, unroll):
             items = cast("unroll[Any]", items).items
-        if not isinstance(items, (Iterable, Range)):
+        if not isinstance(items, Iterable):
             hint = f"write range({VALUE})" if isinstance(items, int) else "loop over range(n)"
             refuse("iteration", f"a loop cannot run over {a_(type(items).__name__)}", hint=hint)
         yield from self._unrolled(cast("Iterable[Any]", items))
@@ -267,7 +280,7 @@ class Staging(Logic, Access):
         self.loops.pop()
         self.breaks = None
 
-    def _counted(self, items: Range) -> Iterator[Number]:
+    def _counted(self, items: Range, at: Callable[[Any], Any] | None) -> Iterator[Any]:
         bounds, index_of = items.bounds(self)
         place = self.loc
         index = Value(bounds[0].type, None, "i")
@@ -278,7 +291,7 @@ class Staging(Logic, Access):
         self.loops.append(loop)
         before = self._enter(body)
         loop.scope = self.scopes[-1]
-        yield index_of(index)
+        yield index_of(index) if at is None else at(index_of(index))
         self._leave(before)
         self.loops.pop()
         self._after(loop)

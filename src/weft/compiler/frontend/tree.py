@@ -103,9 +103,14 @@ def b_call(method: str, *args: ast.expr) -> ast.Call:
     return ast.Call(b_attribute(method), list(args), [])
 
 
+def function_of(parameters: Sequence[str], body: ast.expr) -> ast.Lambda:
+    """A function that is an expression."""
+    return ast.Lambda(ast.arguments([], [*map(ast.arg, parameters)], None, [], [], None, []), body)
+
+
 def thunk(body: ast.expr) -> ast.Lambda:
     """A function without parameters."""
-    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+    return function_of([], body)
 
 
 def tuple_of(items: Sequence[ast.expr], store: bool = False) -> ast.Tuple:

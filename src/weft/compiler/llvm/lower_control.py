@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import VectorType
 from weft.compiler.llvm.constants import number_text, string_text
@@ -50,32 +52,69 @@ def _known(v: Value) -> int | None:
     return None
 
 
-def _for(lw: Lowering, op: Op) -> None:
-    lower, upper, step = op.operands
-    kind = lower.type.llvm
-    head, body, latch, end = (lw.new_label(s) for s in ("for", "body", "latch", "endfor"))
-    known = _known(step)
-    thread = op.attrs["parallel"] is True
-    up = down = ""
+def _far_from_the_end(v: Value) -> bool:
+    """Whether an integer is certain to be so far inside of its type that such a step does not leave it."""
+    known = _known(v)
+    if known is not None:
+        return abs(known) < 1 << (v.type.bits - 2)
+    return isinstance(v.owner, Op) and v.owner.name in ("arith.extsi", "arith.extui")
+
+
+def _steps(lw: Lowering, op: Op) -> tuple[Callable[[str], str], Callable[[str], str]]:
+    """What tells of an index whether it lies before the end, and whether the next one does."""
+    _, upper, step = op.operands
+    kind, known = upper.type.llvm, _known(step)
+    up = down = "true"
     if known is None:
         up, down = lw.new(), lw.new()
         lw.put(f"{up} = icmp sgt {kind} {lw.ref(step)}, 0")
         lw.put(f"{down} = icmp slt {kind} {lw.ref(step)}, 0")
-    before = lw.label
-    lw.jump(head)
-    lw.start(head)
-    index, following, go = lw.new(), lw.new(), lw.new()
-    lw.put(f"{index} = phi {kind} [ {lw.ref(lower)}, %{before} ], [ {following}, %{latch} ]")
-    if known is not None:
-        lw.put(f"{go} = icmp {'slt' if known > 0 else 'sgt'} {kind} {index}, {lw.ref(upper)}")
-    else:
-        less, more, back = lw.new(), lw.new(), lw.new()
-        lw.put(f"{less} = icmp slt {kind} {index}, {lw.ref(upper)}")
-        lw.put(f"{more} = icmp sgt {kind} {index}, {lw.ref(upper)}")
+
+    def compared(predicate: str, a: str, c: str) -> str:
+        found = lw.new()
+        lw.put(f"{found} = icmp {predicate} {kind} {a}, {c}")
+        return found
+
+    def either(rising: Callable[[], str], falling: Callable[[], str]) -> str:
+        if known is not None:
+            return rising() if known > 0 else falling()
+        less, more, back, go = rising(), falling(), lw.new(), lw.new()
         lw.put(f"{back} = and i1 {down}, {more}")  # a step of 0 goes nowhere
         lw.put(f"{go} = select i1 {up}, i1 {less}, i1 {back}")
-    lw.put(f"br i1 {go}, label %{body}, label %{end}")
-    lw.start(body)
+        return go
+
+    def inside(index: str) -> str:
+        end = lw.ref(upper)
+        return either(lambda: compared("slt", index, end), lambda: compared("sgt", index, end))
+
+    def goes_on(index: str) -> str:
+        left = lw.new()
+        lw.put(f"{left} = sub {kind} {lw.ref(upper)}, {index}")  # of the same sign as the step, and not 0
+        size = lw.ref(step)
+        return either(lambda: compared("ugt", left, size), lambda: compared("ult", left, size))
+
+    return inside, goes_on
+
+
+def _for(lw: Lowering, op: Op) -> None:
+    lower, upper, step = op.operands
+    kind, unit = lower.type.llvm, _known(step) in (1, -1)
+    head, body, latch, end = (lw.new_label(s) for s in ("for", "body", "latch", "endfor"))
+    thread = op.attrs["parallel"] is True
+    inside, goes_on = _steps(lw, op)
+    near = not unit and not (_far_from_the_end(upper) and _far_from_the_end(step))
+    first = body if near else head
+    before, index, following = lw.label, lw.new(), lw.new()
+    if near:
+        lw.put(f"br i1 {inside(lw.ref(lower))}, label %{body}, label %{end}")
+        lw.start(body)
+    else:
+        lw.jump(head)
+        lw.start(head)
+    lw.put(f"{index} = phi {kind} [ {lw.ref(lower)}, %{before} ], [ {following}, %{latch} ]")
+    if not near:
+        lw.put(f"br i1 {inside(index)}, label %{body}, label %{end}")
+        lw.start(body)
     lw.names[op.regions[0].args[0]] = index
     loop = Loop(latch, end, thread=thread)
     tail = ""
@@ -88,9 +127,9 @@ def _for(lw: Lowering, op: Op) -> None:
     lw.loops.pop()
     lw.jump(latch)
     lw.start(latch)
-    wrap = "nsw " if known in (1, -1) else ""
-    lw.put(f"{following} = add {wrap}{kind} {index}, {lw.ref(step)}")
-    lw.put(f"br label %{head}{tail}")
+    again = f"i1 {goes_on(index)}, label %{first}, label %{end}" if near else f"label %{first}"
+    lw.put(f"{following} = add {'nsw ' if unit else ''}{kind} {index}, {lw.ref(step)}")
+    lw.put(f"br {again}{tail}")
     lw.start(end)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from weft.diagnostics import refuse
 from weft.lang.number import Number, NumberLike
@@ -92,6 +92,33 @@ def _default(given: object) -> float | None:
     refuse(
         "operand", f"default={given!r} is no number that is known at compile time", "write default=0.0, say"
     )
+
+
+class Tiles(Generic[T]):
+    """``tensor.tiles(...)``."""
+
+    __slots__ = ("_sizes", "_tensor")
+
+    def __init__(self, tensor: LayoutTensor[T], sizes: tuple[int, ...]) -> None:
+        self._tensor = tensor
+        self._sizes = _sizes(sizes)
+        tile(tensor.layout, *self._sizes)  # refuses sizes that are none
+
+    def __weft_items__(self) -> tuple[Any, Callable[[Any], LayoutTensor[T]]]:
+        counts = [ceildiv(extent, size) for extent, size in zip(self._tensor.shape, self._sizes, strict=True)]
+
+        def at(number: Any) -> LayoutTensor[T]:
+            position: list[Any] = []
+            for count in reversed(counts[1:]):
+                position.insert(0, number % count)
+                number = number // count
+            return self._tensor.tile[self._sizes](number, *position)
+
+        return product(tuple(counts)), at
+
+    def __iter__(self) -> Iterator[LayoutTensor[T]]:
+        length, at = self.__weft_items__()
+        return map(at, range(length))
 
 
 class Vectorizing(_Splitting[T]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
@@ -23,7 +23,7 @@ from weft.layout.tensor.host import array, check_storage, host_memory, text
 from weft.layout.tensor.loops import copy_all, fill_all
 from weft.layout.tensor.slice import is_slice, sliced
 from weft.layout.tensor.spec import TensorSpec, run_time_leaves
-from weft.layout.tensor.split import Distributing, Tiling, Vectorizing
+from weft.layout.tensor.split import Distributing, Tiles, Tiling, Vectorizing
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -316,7 +316,37 @@ class LayoutTensor(Generic[T]):
         """In which lanes of the access at an index there is an element; True for all."""
         return True if self.edges is None else inside(self.edges, self.layout, index, element)
 
-    __iter__ = None  # else Python would try t[0], t[1], ... without end
+    def __weft_items__(self) -> tuple[Any, Callable[[Any], Any]]:
+        def at(number: Any) -> Any:
+            index: Any = number if self.rank == 1 else (number, ...)
+            return cast("Any", self)[index]
+
+        return self.dim(0), at
+
+    def __iter__(self) -> Iterator[Any]:
+        """The elements of one mode; of several the parts along the first: of a matrix its rows.
+
+        ``for`` over it is a loop of the device in a kernel, and ``enumerate``, ``zip`` and ``reversed`` keep
+        it one.
+
+        Example:
+            >>> import numpy as np
+            >>> from weft import Float32, func
+            >>> from weft.layout import LayoutTensor
+            >>> @func
+            ... def greatest_sum(t: LayoutTensor[Float32]) -> Float32:
+            ...     best = -1.0
+            ...     for row in t:
+            ...         total = 0.0
+            ...         for x in row:
+            ...             total += x
+            ...         best = max(best, total)
+            ...     return best
+            >>> greatest_sum(np.arange(6, dtype=np.float32).reshape(2, 3))
+            12.0
+        """
+        length, at = self.__weft_items__()
+        return map(at, range(length))
 
     @overload
     def __getitem__(self, index: Index) -> T: ...  # pyright: ignore[reportOverlappingOverload]
@@ -414,6 +444,26 @@ class LayoutTensor(Generic[T]):
         default=-inf)`` says at compile time, and not written.
         """
         return Tiling(self)
+
+    def tiles(self, *sizes: int) -> Tiles[T]:
+        """All tiles of these sizes, row by row; ``for`` over them is a loop of the device.
+
+        Those at the edge are ``masked``, as ``tile`` has them.
+
+        Example:
+            >>> import numpy as np
+            >>> from weft import Float32, func
+            >>> from weft.layout import LayoutTensor
+            >>> @func
+            ... def mean_of_peaks(t: LayoutTensor[Float32]) -> Float32:
+            ...     total = 0.0
+            ...     for tile in t.tiles(2, 2):
+            ...         total += max(tile[0, 0], tile[0, 1], tile[1, 0], tile[1, 1])
+            ...     return total / 4.0
+            >>> mean_of_peaks(np.arange(16, dtype=np.float32).reshape(4, 4))
+            10.0
+        """
+        return Tiles(self, sizes)
 
     @property
     def vectorize(self) -> Vectorizing[T]:

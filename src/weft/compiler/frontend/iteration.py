@@ -1,0 +1,101 @@
+"""What a loop of the device runs over besides a range: tensors, ``enumerate``, ``zip``, ``reversed``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.compiler.frontend.ranges import Range
+from weft.diagnostics import VALUE, a_, refuse
+from weft.lang.number import Number
+from weft.lang.python_number import python_number
+from weft.lang.spec import is_composite
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.staging import Staging
+
+__all__ = ["Items", "enumerated", "items_of", "turned", "zipped"]
+
+
+class Items:
+    """So many values, each made of its number; where anything but ``for`` runs over them, at compile time."""
+
+    __slots__ = ("at", "length")
+
+    def __init__(self, length: Any, at: Callable[[Any], Any]) -> None:
+        self.length = python_number(length)
+        self.at = at
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.at(n) for n in Range(self.length))
+
+    def __len__(self) -> int:
+        return len(Range(self.length))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.at(index)
+
+
+def items_of(value: Any) -> Items | None:
+    """What a loop of the device runs over; None of what is known at compile time only."""
+    if isinstance(value, Items):
+        return value
+    if isinstance(value, Range):
+        return Items(value.length(), value.at)
+    made = getattr(cast("type[Any]", type(value)), "__weft_items__", None)
+    return None if made is None else Items(*made(value))
+
+
+def _known(items: Any) -> Any:
+    """What Python runs over, at compile time."""
+    if is_composite(items) or isinstance(items, Number) or not isinstance(items, Iterable):
+        refuse(
+            "iteration",
+            f"{a_(type(items).__name__)} cannot be looped over",
+            hint="loop over range(n) and index, or unroll a tuple",
+            part=VALUE,
+        )
+    return cast("Any", items)
+
+
+def enumerated(items: Any, start: Any = 0) -> Any:
+    """``enumerate``."""
+    found = items_of(items)
+    if found is None:
+        return ((start + n, item) for n, item in enumerate(_known(items)))
+    return Items(found.length, lambda n: (start + n, found.at(n)))
+
+
+def turned(items: Any) -> Any:
+    """``reversed``."""
+    found = items_of(items)
+    return (
+        reversed(_known(items))
+        if found is None
+        else Items(found.length, lambda n: found.at(found.length - 1 - n))
+    )
+
+
+def zipped(b: Staging, all_items: tuple[Any, ...], strict: bool) -> Any:
+    """``zip``: as long as the shortest."""
+    found = [items_of(items) for items in all_items]
+    every = [items for items in found if items is not None]
+    if not every or len(every) < len(found):
+        return zip(*map(_known, all_items), strict=strict)
+    lengths = [items.length for items in every]
+    if strict:
+        for n, length in enumerate(lengths[1:], 2):
+            _same_length(b, lengths[0], length, n)
+    return Items(
+        b.py_min(*lengths) if len(lengths) > 1 else lengths[0], lambda n: tuple([i.at(n) for i in every])
+    )
+
+
+def _same_length(b: Staging, first: Any, length: Any, n: int) -> None:
+    if not isinstance(first, Number) and not isinstance(length, Number) and first != length:
+        hint = "leave out strict=, or give all of them one length"
+        refuse(
+            "iteration", f"zip(..., strict=True) of {first} items, and of {length} in argument {n}", hint=hint
+        )
+    said = f"argument {n} of zip(..., strict=True) is not as long as the first"
+    b.assert_(first == length, lambda: said)  # noqa: PT009

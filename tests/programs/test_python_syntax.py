@@ -1,0 +1,252 @@
+"""Python's own statements and expressions: each function is run on a device, and by Python."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import Float32, Int, Pointer, kernel
+from weft.gpu import block_dim, global_idx
+from weft.gpu.host import DeviceContext
+from weft.layout import Layout, LayoutTensor
+
+SOURCE = """
+from weft import Int, func, struct, unroll
+
+
+@func
+def named(a: Int, b: Int, c: Int) -> Int:
+    total = 0
+    while (a := a // 2) > 1 and (d := a - b) != c:
+        total += d
+    if total > b and (m := total * 2) > c:
+        return m
+    if c < (k := total + 1) < a + 7 or (k := k + b) == 3:
+        return k
+    return -1 if not (z := c) or z < 0 else z + k
+
+
+@func
+def inner(a: Int, b: Int, c: Int) -> Int:
+    def clamped(x: Int, top=b) -> Int:
+        if x > top:
+            return top
+        for i in range(3):
+            if x + i > a:
+                return i
+        return x
+
+    def factorial(k):
+        return 1 if k <= 1 else k * factorial(k - 1)
+
+    add = lambda x: x + a
+    if c > 0:
+        a = a + 10
+    return clamped(c) + add(b) * factorial(4) + clamped(a, top=c)
+
+
+@struct
+class Point:
+    x: Int
+    y: Int
+
+
+@func
+def matched(a: Int, b: Int, c: Int) -> Int:
+    match a, b:
+        case (0, 0):
+            return 0
+        case (0, y) | (y, 0) if y > c:
+            return y
+        case (1 | 2, _):
+            found = 12
+        case (x, y) if x == y:
+            found = x
+        case (x, 3):
+            found = x * 100
+        case _:
+            found = -1
+    match Point(b, c):
+        case Point(0, y=1):
+            return 1
+        case Point(x=q, y=3):
+            return q + found
+        case Point(x, y) if x > y:
+            return x - y
+        case Point() as p:
+            return p.x + 1000
+    return found
+
+
+@func
+def left(a: Int, b: Int, c: Int) -> Int:
+    for i in range(a):
+        if i * i > b:
+            found = i
+            break
+        if i == 2 and c == 3:
+            continue
+    else:
+        found = -1
+    n = 0
+    while n < b:
+        n += 1
+        for k in range(c):
+            if k == n:
+                break
+        else:
+            continue
+        break
+    else:
+        n = 77
+    return found * 1000 + n
+
+
+@func
+def looped(a: Int, b: Int, c: Int) -> Int:
+    total = 0
+    for i, (x, y) in enumerate(zip(range(a), reversed(range(b, 9, 2))), 5):
+        total += i * 100 + x * 10 + y
+    for v in reversed(range(a, -c, -2)):
+        total = total * 3 + v
+        if total > 100000:
+            break
+    for i, w in enumerate([1, 2, 3], b):
+        total += i * w
+    for k in unroll(reversed(range(3))):
+        total += [5, 6, 7][k]
+    return total
+
+
+@func
+def compared(a: Int, b: Int, c: Int) -> Int:
+    found = 0
+    if (a, b) < (b, c):
+        found += 1
+    if (a, (b, c)) >= (b, (c, a)):
+        found += 2
+    if [a, b] != [b, a] or (a, b, c) > (a, b):
+        found += 4
+    if any(v > 2 for v in (a, b, c)) and not all([a, b, c]):
+        found += 8
+    if any(a > k and 12 // (a - k) == c for k in range(3)):
+        found += 16
+    x, y = min((a, b), (b, c), (c, a))
+    largest = max((v - 3 for v in (a, b, c)), key=lambda v: v * v)
+    first, *rest = (a, b, c)
+    return (found * 100 + x * 10 + y) * 50 + largest + sum(rest) - first
+"""
+FUNCTIONS = "named inner matched left looped compared".split()
+GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str, load: Any, launch: Any) -> None:
+    function = getattr(load(SOURCE), name)
+
+    @kernel
+    def rows(n: Int, a: Pointer[Int], b: Pointer[Int], c: Pointer[Int], out: Pointer[Int]):
+        i = global_idx.x
+        if i < n:
+            out[i] = function(a[i], b[i], c[i])
+
+    inputs = [np.ascontiguousarray(GRID[:, k]) for k in range(3)]
+    found = launch(rows, inputs, np.empty(len(GRID), np.int64))
+    assert found.tolist() == [function.function(*map(int, row)) for row in GRID]
+
+
+ENDS = [-(2**63), -(2**63) + 1, -3, 0, 7, 2**63 - 7, 2**63 - 2, 2**63 - 1]
+STEPS = [1, -1, 2, -3, 2**62, -(2**62), 2**63 - 1, -(2**63)]
+
+
+def first_of(start: int, stop: int, step: int) -> tuple[int, int]:
+    found = [*itertools.islice(range(start, stop, step), 9)]
+    return len(found), found[-1] if found else 0
+
+
+def test_ranges_at_the_ends_of_int(launch: Any) -> None:
+    @kernel
+    def rows(n: Int, start: Pointer[Int], stop: Pointer[Int], step: Pointer[Int], out: Pointer[Int]):
+        at = global_idx.x
+        if at < n:
+            last, count = Int(0), Int(0)
+            for i in range(start[at], stop[at], step[at]):
+                last = i
+                count += 1
+                if count == 9:
+                    break
+            for i in range(start[at], stop[at], 5):
+                last = last ^ i
+                count += 100
+                if count > 900:
+                    break
+            out[at] = last ^ count
+
+    given = np.array([*itertools.product(ENDS, ENDS, STEPS)], np.int64)
+    found = launch(
+        rows, [np.ascontiguousarray(given[:, k]) for k in range(3)], np.empty(len(given), np.int64)
+    )
+    wanted: list[int] = []
+    for start, stop, step in given.tolist():
+        count, last = first_of(start, stop, step)
+        for i in range(start, stop, 5):
+            last ^= i
+            count += 100
+            if count > 900:
+                break
+        wanted.append(last ^ count)
+    assert found.tolist() == wanted
+
+
+@kernel
+def over_tensor(x: LayoutTensor[Float32], out: Pointer[Float32]):
+    i, j, k = global_idx
+    width, *_ = block_dim
+    total = Float32(0.0)
+    for number, row in enumerate(x):
+        for place, value in enumerate(reversed(row)):
+            total += value * Float32(number + 1) * Float32(place + 1)
+    for a, c in zip(x[0, :], x[:, 1], strict=False):
+        total += a * c
+    for tile in x.tiles(2, 3):
+        total += tile[0, 0] * Float32(tile.dim(1))
+    out[i + j + k] = total * Float32(width)
+
+
+def test_tensors_are_run_over(device: DeviceContext) -> None:
+    x = np.arange(20, dtype=np.float32).reshape(4, 5)
+    buffers = device.enqueue_create_buffer(Float32, 20), device.enqueue_create_buffer(Float32, 2)
+    device.enqueue_copy(dst=buffers[0], src=x.reshape(-1))
+    device.enqueue_function(
+        over_tensor, buffers[0].tensor(Layout.row_major(4, 5)), buffers[1], grid_dim=1, block_dim=2
+    )
+    found = np.empty(2, np.float32)
+    device.enqueue_copy(dst=found, src=buffers[1])
+    device.synchronize()
+    wanted = sum(v * (n + 1) * (k + 1) for n, row in enumerate(x) for k, v in enumerate(row[::-1]))
+    wanted += sum(a * c for a, c in zip(x[0], x[:, 1], strict=False))
+    wanted += sum(x[n, k] * min(3, 5 - k) for n in (0, 2) for k in (0, 3))
+    assert found.tolist() == [2 * wanted] * 2
+
+
+@kernel
+def over_addresses(p: Pointer[Float32], out: Pointer[Int], n: Int):
+    i, step = global_idx.x, block_dim.x
+    at, end, count = p + i, p + n, Int(0)
+    while at < end:
+        at.store(Float32(i))
+        at += step
+        count += 1
+    if at >= end and at != p and not at == p:
+        out[i] = (end - at) * 100 + count + (at - p) * 1000
+
+
+def test_addresses_are_compared(device: DeviceContext) -> None:
+    values, out = device.enqueue_create_buffer(Float32, 10), device.enqueue_create_buffer(Int, 4)
+    device.enqueue_function(over_addresses, values, out, 10, grid_dim=1, block_dim=4)
+    with values.map_to_host() as host, out.map_to_host() as ends:
+        assert list(host) == [0.0, 1.0, 2.0, 3.0] * 2 + [0.0, 1.0]
+        assert list(ends) == [12 * 1000 - 200 + 3, 13 * 1000 - 300 + 3, 10 * 1000 + 2, 11 * 1000 - 100 + 2]
