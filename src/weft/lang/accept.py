@@ -26,21 +26,6 @@ from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
 from weft.lang.structs import StructSpec, is_struct, struct_fields
 from weft.lang.type_variables import outside, type_of
 
-__all__ = [
-    "Accepted",
-    "Adopt",
-    "Mismatch",
-    "accept",
-    "accept_as",
-    "as_it_is",
-    "decides",
-    "element_dtype",
-    "is_open",
-    "literal_type",
-    "note_mismatch",
-    "spec_of_annotation",
-]
-
 Accepted = tuple[Spec, list[Any]]
 """A spec, and what to pack for each of its leaves: a number, or an object with ``address``."""
 Adopt = Callable[[Any, Any], Any]

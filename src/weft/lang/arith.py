@@ -17,20 +17,6 @@ from weft.dtype import DType
 from weft.lang.elaboration import Elaboration, maybe_current
 from weft.targets import Feature
 
-__all__ = [
-    "BINARY",
-    "absolute",
-    "bitcast",
-    "cast",
-    "compare",
-    "constant_of",
-    "fma",
-    "negate",
-    "no_contraction",
-    "select",
-]
-
-
 _CONTRACT: dict[str, Attribute] = {"fastmath": "contract"}
 _EXACT: dict[str, Attribute] = {"fastmath": "none"}
 

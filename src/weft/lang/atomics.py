@@ -14,16 +14,6 @@ from weft.lang.intrinsics import inline_asm
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace, Pointer
 
-__all__ = [
-    "Ordering",
-    "Scope",
-    "atomic_load",
-    "atomic_rmw",
-    "atomic_store",
-    "compare_exchange",
-    "memory_fence",
-]
-
 Ordering = Literal["relaxed", "acquire", "release", "acq_rel", "seq_cst"]
 """What else other threads see once they see this access; ``relaxed``: nothing."""
 Scope = Literal["block", "device", "system"]

@@ -35,13 +35,6 @@ from weft.lang.number import Number
 from weft.lang.reads import NOTHING, Reads, annotations_of
 from weft.lang.told_apart import is_array
 
-__all__ = [
-    "note",
-    "read_while",
-    "reads_of",
-    "reads_of_signature",
-]
-
 T = TypeVar("T")
 
 _MOST = 4096

@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
 from weft.dtype import DType, dtype_elsewhere
 from weft.lang.number import Number, number_class
 
-__all__ = ["describe_annotation", "has_variables", "substitute", "unify"]
-
 
 def written(dtype: DType) -> Any:
     """How a type of elements is written."""

@@ -17,8 +17,6 @@ from weft.lang.number import CLASSES, Number, constant, number_class, to_type, u
 from weft.lang.python_number import python_number
 from weft.lang.weak import assumed_type
 
-__all__ = ["extract", "insert", "iota", "select", "shuffle", "sliced", "vector_of", "wide"]
-
 
 def select(mask: Number, true: Any, false: Any) -> Any:
     """``true`` where the Bool ``mask`` holds, else ``false``, lane by lane."""

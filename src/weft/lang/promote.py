@@ -11,8 +11,6 @@ from weft.dtype import DType
 if TYPE_CHECKING:
     from weft.lang.number import Number
 
-__all__ = ["as_mask", "fits", "promote"]
-
 _FLOATS = {"float8_e4m3fn": -1, "float8_e5m2": -1, "float16": 0, "bfloat16": 0, "float32": 1, "float64": 2}
 
 

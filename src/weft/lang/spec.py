@@ -21,23 +21,6 @@ from weft.lang.told_apart import told_apart
 from weft.lang.weak import Closed
 from weft.record import record
 
-__all__ = [
-    "Composite",
-    "Leaf",
-    "NumberSpec",
-    "PointerSpec",
-    "Spec",
-    "StaticSpec",
-    "TupleSpec",
-    "build_each",
-    "holds_values",
-    "is_composite",
-    "lanes_of",
-    "leaves_of",
-    "machine_leaves",
-    "spec_of",
-]
-
 
 @record
 class Leaf:

@@ -20,8 +20,6 @@ from weft.lang.products import class_of, part_names, refuse_change
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.record import record
 
-__all__ = ["StructSpec", "converted", "is_struct", "lost_field", "replace_field", "struct", "struct_fields"]
-
 T = TypeVar("T")
 _KEEP = frozenset(
     {"__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__"}

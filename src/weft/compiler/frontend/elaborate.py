@@ -38,8 +38,6 @@ from weft.lang.type_variables import assumed, outside, settle, type_of
 from weft.record import replace
 from weft.targets import Target
 
-__all__ = ["Elaborator"]
-
 _DEEPEST = 1000
 """How many functions may be under way, each called by the one before; a recursion that ends has fewer."""
 _PASSES = 1000

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from weft.compiler.source.names import Named
 
-__all__ = ["MISSING", "Definition", "Parameter", "Scope"]
-
 
 class _Missing:
     def __reduce__(self) -> str:
