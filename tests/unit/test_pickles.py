@@ -53,7 +53,7 @@ def run(made: Any) -> list[float]:
 
 def python(tmp_path: Path, text: str) -> str:
     """What a program prints, which is a file or the text of ``python -c``."""
-    place = dict(os.environ, PYTHONPATH=os.pathsep.join((str(SOURCE), str(tmp_path))))
+    place = dict(os.environ, PYTHONPATH=os.pathsep.join((str(SOURCE), str(tmp_path), *sys.path)))
     done = subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, env=place, cwd=tmp_path
     )
@@ -268,3 +268,45 @@ def test_annotations_stay_what_they_say() -> None:
     assert comptime_type(pickle.loads(pickle.dumps(Comptime[int]))) is int
     with pytest.raises(AttributeError, match="has no attribute"):
         number.SIMD4
+
+
+CELL = """
+from weft import *
+from weft.gpu import global_idx
+
+@struct
+class Pair:
+    a: Float32
+
+    def twice(self) -> Float32:
+        return self.a * 2.0
+
+@kernel
+def cell(x: Pointer[Float32]):
+    x[global_idx.x] = Pair(x[global_idx.x]).twice()
+"""
+
+
+def test_cloudpickle_of_a_notebook(tmp_path: Path) -> None:
+    """It sends the program's own classes too, structs among them."""
+    pytest.importorskip("cloudpickle")
+    text = f"""
+import linecache, subprocess, sys
+import cloudpickle
+text = {CELL!r}
+linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(True), "<cell 1>")
+exec(compile(text, "<cell 1>", "exec"))
+from weft.gpu.host import DeviceContext
+ctx = DeviceContext(api="cpu")  # in a global, which the kernel does not name
+child = '''
+import pickle, sys
+import numpy as np
+from weft.gpu.host import DeviceContext
+made, ctx, x = pickle.load(sys.stdin.buffer), DeviceContext(api="cpu"), np.arange(3, dtype=np.float32)
+ctx.enqueue_function(made, x, over=3)
+ctx.synchronize()
+print(x.tolist())
+'''
+print(subprocess.run([sys.executable, "-c", child], input=cloudpickle.dumps(cell), capture_output=True))
+"""
+    assert "stdout=b'[0.0, 2.0, 4.0]\\n'" in python(tmp_path, text).replace("\\\\n", "\\n")

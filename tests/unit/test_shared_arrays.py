@@ -174,3 +174,31 @@ def test_tensors_as_pointers_and_buffers_as_tensors(any_context: DeviceContext) 
     assert "takes a buffer of Float32, not a LayoutTensor" in refusal(ctx, double, gaps, 4, over=4)
     columns = as_tensor(np.zeros((2, 3), np.float32).T)
     assert "annotate LayoutTensor[...]" in refusal(ctx, double, columns, 6, over=6)
+
+
+def test_columns_of_pandas(any_context: DeviceContext) -> None:
+    pandas: Any = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": np.arange(3, dtype=np.float32), "b": np.ones(3, np.float32)})
+    image = np.zeros(3, np.float32)
+    for column, expected in (("a", [0.0, 2.0, 4.0]), ("b", [2.0, 2.0, 2.0])):
+        any_context.enqueue_function(mix, Nested(Fields(frame[column], image), 2.0), over=3)
+        any_context.synchronize()
+        assert image.tolist() == expected
+    assert "not a Series of Int" in refusal(any_context, double, pandas.Series([1, 2, 3]), 3, over=3)
+
+
+def test_arrow(any_context: DeviceContext) -> None:
+    arrow: Any = pytest.importorskip("pyarrow")
+    image = np.zeros(3, np.float32)
+    for values in (
+        arrow.array([1, 2, 3], arrow.float32()),
+        arrow.chunked_array([[1.0], [2.0, 3.0]], arrow.float32()),
+    ):
+        any_context.enqueue_function(mix, Nested(Fields(values, image), 2.0), over=3)
+        any_context.synchronize()
+        assert image.tolist() == [2.0, 4.0, 6.0]
+    text = refusal(any_context, double, arrow.array([1, 2, 3], arrow.float32()), 3, over=3)
+    assert "the FloatArray is read-only" in text
+    assert "x.to_numpy(zero_copy_only=False).copy()" in text
+    missing = arrow.array([1, None, 3], arrow.float32())
+    assert "does not share its memory" in refusal(any_context, double, missing, 3, over=3)

@@ -343,7 +343,9 @@ def _read_dlpack(value: Any) -> ForeignArray:
     try:
         try:
             capsule = value.__dlpack__(stream=stream, max_version=(1, 0))
-        except TypeError:
+        except TypeError as error:
+            if "argument" not in str(error):  # else it is of the time before versions
+                raise
             capsule = value.__dlpack__(stream=stream)
     except _NOT_SHARED as error:
         raise _unshared(made_by, error) from error
