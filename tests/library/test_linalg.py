@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import pytest
 from weft import Float32, Float64, Int, Int32, Pointer, func, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.lang.number import Number
 from weft.linalg import (
     Matrix,
     Quaternion,
@@ -263,3 +264,19 @@ def test_values_and_types() -> None:
         "mat33d",
         "quati",
     ]
+
+
+T = TypeVar("T", bound=Number)
+N = TypeVar("N", bound=int)
+
+
+@func
+def _scaled(v: Vector[T, N], by: Vector[T, N]) -> T:
+    return dot(v, 2 * by)
+
+
+def test_types_and_sizes_are_found() -> None:
+    scaled: Any = _scaled
+    assert scaled(vec3(1, 2, 3), vec3(1, 1, 1)) == 12.0
+    assert scaled(vec3i(1, 2, 3), vec3i(1, 1, 1)) == 12
+    assert scaled(vec2(1, 2), vec2(3, 1)) == 10.0

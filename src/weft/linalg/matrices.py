@@ -59,7 +59,7 @@ class Matrix(Parts, Generic[T, R, C]):
                 )
             element, (rows, columns) = number_class(as_dtype(element)), shape
             names = tuple(f"m{i}{j}" for i in range(rows) for j in range(columns))
-            found = made(Matrix, _short(element, rows, columns), element, names)
+            found = made(Matrix, _short(element, rows, columns), element, names, (rows, columns))
             found.shape = rows, columns
             return found
 

@@ -24,11 +24,20 @@ class Parts:
 
     names: ClassVar[tuple[str, ...]]
     element: ClassVar[type[Number]]
+    given: ClassVar[tuple[Any, ...]]
+    """What stands in the brackets: the type, and sizes."""
 
     @classmethod
     def again(cls, element: Any) -> type[Self]:
         """The class of as many numbers of another type."""
         raise NotImplementedError
+
+    @classmethod
+    def __weft_arguments__(cls, found: Any) -> tuple[Any, ...]:
+        """What a type has in its brackets that is of this kind, by which variables of types are found."""
+        if isinstance(found, type):
+            return cast("type[Parts]", found).given if issubclass(found, cls) else ()
+        return get_args(found) if get_origin(found) is cls else ()
 
     @classmethod
     def of(cls, parts: Sequence[Any]) -> Self:
@@ -111,7 +120,9 @@ def arguments(cls: Any, given: Any) -> tuple[Any, ...] | GenericAlias:
 
 
 @functools.cache
-def made(base: type[P], name: str, element: type[Number], names: tuple[str, ...]) -> type[P]:
+def made(
+    base: type[P], name: str, element: type[Number], names: tuple[str, ...], sizes: tuple[int, ...] = ()
+) -> type[P]:
     """The struct with these fields whose methods ``base`` has."""
     members: dict[str, Any] = {
         "__module__": base.__module__,
@@ -121,6 +132,7 @@ def made(base: type[P], name: str, element: type[Number], names: tuple[str, ...]
         "__repr__": Parts.__repr__,
         "names": names,
         "element": element,
+        "given": (element, *sizes),
     }
     return cast("type[P]", struct(type(name, (base,), members)))
 

@@ -59,7 +59,7 @@ class Vector(Parts, Generic[T, N]):
                 refuse("simd", f"a Vector has a type and a size from 1 to {_MOST}, not {size!r}", hint=hint)
             element = number_class(as_dtype(element))
             names = tuple(_NAMES[:size]) if size <= len(_NAMES) else tuple(f"e{n}" for n in range(size))
-            return made(Vector, _short(element, size), element, names)
+            return made(Vector, _short(element, size), element, names, (size,))
 
     def __init__(self, *parts: Any) -> None:
         cls = type(self)

@@ -1,0 +1,97 @@
+"""Float16 and BFloat16 in all that numbers are used for, against NumPy rounded once."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from weft import BFloat16, Float16, Int, Pointer, kernel
+from weft.atomic import Atomic
+from weft.gpu import barrier, thread_idx
+from weft.gpu.host import DeviceContext
+from weft.math import fma, sqrt
+from weft.memory import AddressSpace, stack_allocation
+
+Array = npt.NDArray[Any]
+SIZE = 64
+KINDS: list[Any] = [Float16, BFloat16]
+
+
+def rounded(values: Any, kind: Any) -> Array:
+    """Numbers in a format, by NumPy alone."""
+    if kind is Float16:
+        return np.asarray(values, np.float64).astype(np.float16).astype(np.float32)
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+
+
+def run(device: DeviceContext, kind: Any, body: Any, *inputs: Array, count: int) -> Array:
+    """What a kernel of pointers writes to the last of them."""
+    body.__annotations__ |= dict.fromkeys(list(body.__annotations__), cast("Any", Pointer)[kind])
+    buffers = [device.enqueue_create_buffer(kind, SIZE) for _ in inputs]
+    for buffer, array in zip(buffers, inputs, strict=True):
+        with buffer.map_to_host() as host:
+            host[:] = array
+    out = device.enqueue_create_buffer(kind, count)
+    device.enqueue_fill(out, 0)
+    device.enqueue_function(kernel(body), *buffers, out, grid_dim=1, block_dim=SIZE)
+    with out.map_to_host() as host:
+        return np.array(host[:], np.float32)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_arithmetic_is_rounded_once(device: DeviceContext, kind: Any) -> None:
+    rng = np.random.default_rng(5)
+    a, b = (rounded(rng.uniform(0.1, 30, SIZE), kind) for _ in range(2))
+
+    def body(x: Any, y: Any, out: Any):
+        i = thread_idx.x
+        p, q = x[i], y[i]
+        results = (p + q, p - q, p * q, p / q, sqrt(p), -p, abs(q), p % q, p * 0.1, fma(p, q, 1.5))
+        for n, result in enumerate(results):
+            out[SIZE * n + i] = result
+        out[SIZE * 10 + i] = 1.0 if p < q else 0.25
+
+    found = run(device, kind, body, a, b, count=SIZE * 11).reshape(11, SIZE)
+    tenth = rounded([0.1], kind)
+    wide = a.astype(np.float64), b.astype(np.float64)
+    expected = [
+        a + b,
+        a - b,
+        a * b,
+        a / b,
+        np.sqrt(a),
+        -a,
+        b,
+        np.mod(a, b),
+        a * tenth,
+        wide[0] * wide[1] + 1.5,
+    ]
+    for n, (one, other) in enumerate(zip(found, [*expected, np.where(a < b, 1, 0.25)], strict=True)):
+        np.testing.assert_array_equal(one, rounded(other, kind), err_msg=str(n))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_lanes_shared_memory_and_atomics(device: DeviceContext, kind: Any) -> None:
+    a = rounded(np.arange(SIZE) % 7 - 2, kind)
+
+    def body(x: Any, out: Any):
+        i = thread_idx.x
+        here = stack_allocation(kind, SIZE, address_space=AddressSpace.SHARED)
+        here[i] = x[i]
+        barrier()
+        out[4 + i] = here[SIZE - 1 - i]
+        Atomic.fetch_add(out, x[i])
+        Atomic.fetch_max(out + 1, x[i])
+        if i == 0:
+            v = here.load(4, width=4) * 2 + 0.5
+            out[2] = (v > 1.0).select(v, 0.25).reduce_add()
+            out[3] = v.reversed().fma(2, 1)[1] + Int(3)
+
+    found = run(device, kind, body, a, count=SIZE + 4)
+    v = a[4:8] * 2 + 0.5
+    expected = [a.sum(), a.max(), np.where(v > 1, v, 0.25).sum(), v[2] * 2 + 1 + 3, *a[::-1]]
+    np.testing.assert_array_equal(found, expected)
