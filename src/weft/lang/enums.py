@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -14,9 +13,10 @@ from weft.dtype import DType
 from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class, value_of
 from weft.lang.spec import Leaf, Spec
+from weft.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EnumSpec:
     """A member of an Enum that is no int."""
 
