@@ -136,7 +136,7 @@ def is_the_same(a: Inner, c: Inner) -> Any:
 
 def test_what_has_no_comparison_is_refused() -> None:
     ctx = DeviceContext(api="cpu")
-    here = Address(ctx.enqueue_create_buffer(Float32, 1))  # pyright: ignore[reportArgumentType]
+    here = Address(ctx.enqueue_create_buffer(Float32, 1))
     with pytest.raises(CompileError, match=r"Address\.p is a Pointer, which has no `==`"):
         equal_addresses(here, here)
     with pytest.raises(CompileError, match="`is` compares objects of Python's"):
