@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -192,3 +192,19 @@ def test_a_method_cannot_change_what_a_branch_shares() -> None:
 def test_what_is_no_member() -> None:
     with pytest.raises(LaunchError, match="a member of Mode"):
         run(DeviceContext(api="cpu"), _take, CONSTANT, (9, Held(Int32(2), Float32.simd(1, 2))), 5, Parts(0))
+
+
+@func
+def _compared(a: Ball, b: Ball) -> Any:
+    return a == b, a != b, a.center == b.center, a.center < b.center, a in (b, a)
+
+
+@pytest.mark.parametrize("x", [1, 3])
+@pytest.mark.parametrize("color", [Color.RED, Color.GREEN])
+def test_comparisons(x: int, color: Color) -> None:
+    a, b = (
+        Ball(cast("Any", Point)(1, 2), cast("Any", 3.0), Color.RED),
+        Ball(cast("Any", Point)(x, 2), cast("Any", 3.0), color),
+    )
+    expected = a == b, a != b, a.center == b.center, a.center < b.center, True
+    assert cast("Any", _compared)(a, b) == expected
