@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.kernels import pictures
-from benchmarks.measure import in_turns, module, spread, table
+from benchmarks.measure import Target, in_turns, module, process_environment, spread, table, worker
 from weft import Float32, Tensor
 from weft.gpu.host import DeviceContext
 from weft.math import ceildiv
@@ -53,6 +54,12 @@ def run(options: argparse.Namespace) -> None:
         _matmul(ctx, rng, numba, size // 8),
     ):
         _measure(work, options.rounds or 15)
+    found = [
+        worker([sys.executable, "-m", "benchmarks.queue_worker"], process_environment()) for _ in range(5)
+    ]
+    for name in ("blocks", "over"):
+        least = min(figures.data[name] for figures in found)
+        print(Target(f"a launch queued, {name}", least, 15, "µs of the processor"))
 
 
 def _measure(work: Work, rounds: int) -> None:
