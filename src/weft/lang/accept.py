@@ -122,7 +122,7 @@ def decides(annotation: Any) -> bool:
         return False
     cls: type[Any] = origin
     machine = issubclass(cls, (Number, Pointer)) or hasattr(cls, "__weft_accept__") or is_struct(cls)
-    parts = issubclass(cls, Enum) or _parts_wanted(annotation, cls) is not None
+    parts = issubclass(cls, Enum) or _parts_wanted(annotation, origin) is not None
     return machine or parts or bound_of(cls) is not None
 
 
