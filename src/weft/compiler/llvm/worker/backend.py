@@ -48,17 +48,26 @@ def _initialise() -> None:
 def host_machine() -> tuple[str, str, str]:
     """Triple, CPU and features of this machine, as far as code may use them."""
     _initialise()
-    features = without_flushing(llvm.get_host_cpu_features().flatten())
+    features = without_wrong(llvm.get_host_cpu_features().flatten())
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
 
 
-def without_flushing(features: str) -> str:
-    """Features of a processor without those whose conversions to bfloat16 make subnormal numbers 0.
+_WRONG = {
+    "avx512bf16": "conversions to bfloat16 make subnormal numbers 0",
+    "avxneconvert": "the same",
+    "avx512dq": "LLVM 22's minimumnum and maximumnum give nan beside a number that is known to be none",
+    "avx512fp16": "LLVM 22's fptosi.sat of a half that is nan gives the least integer, not 0",
+}
+"""Features of processors with which the code that LLVM makes is wrong, and what is."""
 
-    >>> without_flushing("+avx512f,+avx512bf16")
+
+def without_wrong(features: str) -> str:
+    """Features of a processor without those with which code is wrong.
+
+    >>> without_wrong("+avx512f,+avx512bf16")
     '+avx512f,-avx512bf16'
     """
-    for name in ("avx512bf16", "avxneconvert"):
+    for name in _WRONG:
         features = features.replace(f"+{name}", f"-{name}")
     return features
 
