@@ -49,8 +49,10 @@ def plainly(name: str) -> Callable[[Array], Array]:
 ONE: dict[str, Callable[[Array], Array] | None] = {
     "sqrt": np.sqrt,
     "rsqrt": rsqrt,
+    "cbrt": np.cbrt,
     "exp": np.exp,
     "exp2": np.exp2,
+    "exp10": lambda x: np.power(x.dtype.type(10), x),
     "expm1": np.expm1,
     "log": np.log,
     "log2": np.log2,
@@ -65,10 +67,15 @@ ONE: dict[str, Callable[[Array], Array] | None] = {
     "sinh": np.sinh,
     "cosh": np.cosh,
     "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "degrees": np.degrees,
+    "radians": np.radians,
     "erf": None,
     "erfc": None,
 }
-TWO: dict[str, Callable[[Array, Array], Array]] = {"atan2": np.arctan2, "pow": np.power}
+TWO: dict[str, Callable[[Array, Array], Array]] = {"atan2": np.arctan2, "hypot": np.hypot, "pow": np.power}
 
 
 def worst(got: Array, exact: Array) -> float:

@@ -114,6 +114,15 @@ FITS = [
     ),
     Fit("SIN", "(sin(r) / r - 1) / r^2, of r^2", tail(odd(mp.sin), 1), lambda z: z, 0, PI_4, (3, 6)),
     Fit(
+        "CBRT",
+        "cbrt(r), a first guess, 1 < r < 8",
+        mp.cbrt,
+        lambda r: 1 / mp.cbrt(r),
+        mp.mpf(1),
+        (8, 8),
+        (4, 4),
+    ),
+    Fit(
         "COS",
         "(cos(r) - 1 + r^2 / 2) / r^4, of r^2",
         tail(lambda z: mp.cos(mp.sqrt(z)), 1, -0.5),
@@ -192,6 +201,7 @@ CONSTANTS: list[tuple[str, str, Any, int, bool]] = [
     ("LN2", "log(2) in two parts, the first short", mp.log(2), 2, True),
     ("LOG10_2", "log(2) / log(10) in two parts, the first short", mp.log(2) / mp.log(10), 2, True),
     ("LOG2E", "1 / log(2) in two parts", 1 / mp.log(2), 2, False),
+    ("LOG2_10", "log(10) / log(2) in two parts", mp.log(10) / mp.log(2), 2, False),
     ("LOG10E", "1 / log(10) in two parts", 1 / mp.log(10), 2, False),
     ("TWO_THIRDS", "2 / 3 in two parts", THIRD2, 2, False),
     ("PI_2", "pi / 2 in three parts", mp.pi / 2, 3, False),

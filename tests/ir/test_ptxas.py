@@ -188,7 +188,7 @@ def blend(a: LayoutTensor[Float32], b: LayoutTensor[Float32], out: LayoutTensor[
 def one_function(name: str, dtype: Any) -> Kernel[...]:
     """A kernel that computes one function of ``weft.math``."""
     f: Callable[..., Any] = getattr(math, name)
-    two = name in ("pow", "atan2")
+    two = name in ("pow", "atan2", "hypot", "fmod", "remainder", "nextafter")
 
     def compute(x: Pointer[Any], y: Pointer[Any], out: Pointer[Any]):
         i = global_idx.x
@@ -370,7 +370,7 @@ def own_cases() -> Iterator[Case]:
     for t in (Float32, Float64, Float16, Int8):
         of: Any = {"x": Pointer[t], "by": Affine[t], "a": t, "T": t}
         yield Case(f"affine-{t.__name__}", affine, of)
-    for name in "exp log sin cos tanh erf pow atan2 sinh".split():
+    for name in "exp log sin cos tanh erf pow atan2 sinh asinh cbrt hypot remainder nextafter".split():
         for dtype in (Float32, Float64):
             yield _named(one_function(name, dtype))
     yield from (_named(arithmetic(getattr(weft, name))) for name in [*INTEGERS, *FLOATS])

@@ -26,11 +26,15 @@ from weft import (
 from weft.compile import compile_info
 from weft.gpu import global_idx
 
-FLOATS = ["acos", "asin", "atan", "cos", "cosh", "erf", "erfc", "exp", "exp2", "expm1"] + [
+FLOATS = ["acos", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "degrees", "erf", "erfc"] + [
+    "exp",
+    "exp2",
+    "expm1",
     "log",
     "log10",
     "log1p",
     "log2",
+    "radians",
     "sin",
     "sinh",
     "sqrt",
@@ -54,6 +58,9 @@ def test_a_python_number_is_computed_by_python(name: str) -> None:
 
 def test_python_numbers() -> None:
     assert wm.pow(2, 10) == 1024.0
+    assert (wm.acosh(1.5), wm.exp10(2), wm.hypot(3, 4)) == (math.acosh(1.5), 100.0, 5.0)
+    assert (wm.fmod(-7, 3), wm.remainder(7, 4), wm.nextafter(1, 2)) == (-1.0, -1.0, 1.0 + 2.0**-52)
+    assert (wm.frexp(12), wm.ldexp(0.75, 4), wm.modf(-2.75)) == ((0.75, 4), 12.0, (-0.75, -2.0))
     assert wm.atan2(1.0, -1.0) == math.atan2(1.0, -1.0)
     assert wm.sincos(0.5) == (math.sin(0.5), math.cos(0.5))
     assert (wm.min(3, 2), wm.max(3, 2, 5), wm.clamp(7, 0, 5)) == (2, 5, 5)
@@ -231,10 +238,22 @@ def angle(x: Any) -> Any:
     return wm.atan2(x, 2.0)
 
 
+def length(x: Any) -> Any:
+    return wm.hypot(x, 2.0)
+
+
+taken_apart: Any = wm.frexp
+
+
+def rebuilt(x: Any) -> Any:
+    return wm.ldexp(*taken_apart(x)) + wm.modf(x)[0] + wm.nextafter(x, 1.0)
+
+
 @pytest.mark.parametrize("target", ["sm_70", "sm_90", "x86-64-v3", "aarch64"])
 @pytest.mark.parametrize("k", [each, each64])
 def test_no_target_needs_a_library(k: Any, target: str) -> None:
-    for f in [*(getattr(wm, name) for name in FLOATS), cubed, angle]:
+    others = [wm.acosh, wm.exp10, cubed, angle, length, rebuilt]
+    for f in [*(getattr(wm, name) for name in FLOATS), *others]:
         text = str(compile_info(k, target=target, f=f))
         calls = re.findall(r"^\s*(?:call|callq|bl|jmp)\b[^\n]*", text, re.MULTILINE)
         named = [

@@ -26,19 +26,26 @@ erfc64: Callable[[Array], Array] = np.vectorize(math.erfc, [np.float64])
 # name: NumPy's function in Float64, mpmath's, and the bounds in ulp for Float32 and Float64
 ONE: dict[str, tuple[Callable[[Array], Array], str, float, float]] = {
     "acos": (np.arccos, "acos", 1.0, 1.0),
+    "acosh": (np.arccosh, "acosh", 1.0, 1.0),
     "asin": (np.arcsin, "asin", 1.0, 1.0),
+    "asinh": (np.arcsinh, "asinh", 1.0, 1.0),
     "atan": (np.arctan, "atan", 1.0, 1.0),
+    "atanh": (np.arctanh, "atanh", 1.0, 1.0),
+    "cbrt": (np.cbrt, "", 0.6, 0.6),
     "cos": (np.cos, "cos", 1.0, 1.0),
     "cosh": (np.cosh, "cosh", 2.0, 2.0),
+    "degrees": (np.degrees, "degrees", 1.0, 1.0),
     "erf": (erf64, "erf", 1.2, 1.2),
     "erfc": (erfc64, "erfc", 2.5, 2.5),
     "exp": (np.exp, "exp", 1.0, 1.0),
+    "exp10": (lambda x: np.power(10.0, x), "", 1.0, 1.0),
     "exp2": (np.exp2, "", 1.0, 1.0),
     "expm1": (np.expm1, "expm1", 1.1, 1.1),
     "log": (np.log, "log", 1.0, 1.0),
     "log10": (np.log10, "log10", 1.0, 1.0),
     "log1p": (np.log1p, "log1p", 1.0, 1.0),
     "log2": (np.log2, "", 1.2, 1.2),
+    "radians": (np.radians, "radians", 1.0, 1.0),
     "rsqrt": (lambda x: 1 / np.sqrt(x), "", 1.5, 1.5),
     "sin": (np.sin, "sin", 1.0, 1.0),
     "sinh": (np.sinh, "sinh", 2.0, 2.0),
@@ -128,6 +135,8 @@ def exactly(name: str, *arguments: float) -> np.longdouble | float:
         x = [mp.mpf(a) for a in arguments]
         own: dict[str, Callable[[], Any]] = {
             "exp2": lambda: mp.power(2, x[0]),
+            "exp10": lambda: mp.power(10, x[0]),
+            "cbrt": lambda: mp.sign(x[0]) * mp.cbrt(abs(x[0])),
             "log2": lambda: mp.log(x[0], 2),
             "rsqrt": lambda: 1 / mp.sqrt(x[0]),
         }
@@ -152,7 +161,7 @@ def test_float64_against_mpmath(run: Run, name: str) -> None:
     check(run(one64, getattr(wm, name), x), reference, bound + 0.01, x)
 
 
-@pytest.mark.parametrize("name", ["cos", "erf", "exp", "log", "sin", "sqrt", "tanh"])
+@pytest.mark.parametrize("name", ["asinh", "cbrt", "cos", "erf", "exp", "log", "sin", "sqrt", "tanh"])
 def test_every_float16(run: Run, name: str) -> None:
     x = np.arange(2**16, dtype=np.uint16).view(np.float16)
     check(run(one16, getattr(wm, name), x), numpy64(ONE[name][0], x), 0.51, x)
@@ -237,6 +246,18 @@ def test_atan2(run: Run, kind: Any) -> None:
     for i in np.flatnonzero(inside):
         reference[i] = exactly("atan2", float(y[i]), float(x[i]))
     check(run(two32 if kind is np.float32 else two64, wm.atan2, y, x), reference, 1.01, y, x)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_hypot(run: Run, kind: Any) -> None:
+    x, y = pairs(8, kind, 400)
+    with np.errstate(all="ignore"):
+        near = (x * np.exp2(np.random.default_rng(6).uniform(-30, 30, x.size))).astype(kind)
+    y = np.where(np.arange(x.size) % 2 == 0, y, near)
+    reference = numpy64(np.hypot, x, y).astype(np.longdouble)
+    for i in np.flatnonzero(np.isfinite(reference) & (reference != 0)):
+        reference[i] = exactly("hypot", float(x[i]), float(y[i]))
+    check(run(two32 if kind is np.float32 else two64, wm.hypot, x, y), reference, 1.0, x, y)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

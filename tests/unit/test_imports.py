@@ -29,6 +29,7 @@ LIBRARY = {
     "linalg",
     "math",
     "memory",
+    "numerics",
     "random",
 }
 NATIVE = BOTTOM | {
@@ -72,6 +73,7 @@ ROOMS: dict[str, set[str] | None] = {
     "testing": {"runtime"},
     "benchmark": BOTTOM | {"runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
+    "numerics": BOTTOM | {"lang"},
     "foreign": BOTTOM | {"config", "lang", "layout", "runtime"},
     "launch": set(),
     "launch.native": NATIVE | {"compiler.cache", "compiler.llvm", "memory"},

@@ -68,6 +68,14 @@ def exp2(x: Real) -> Real:
     return exp2_of_sum(x)
 
 
+def exp10(x: Real) -> Real:
+    """``10**x``."""
+    f = format_of(x)
+    e = x * f.log2_10[0]
+    low = fma(x, f.log2_10[1], fma(x, f.log2_10[0], -e))
+    return exp2_of_sum(e, (absolute(e) < 2.0 * f.bias).select(low, 0.0))
+
+
 def expm1(x: Real) -> Real:
     """``e**x - 1`` without cancellation near 0."""
     f = format_of(x)

@@ -50,6 +50,14 @@ def combine(k: Real, unit: tuple[float, ...], d: Real, rest: Real) -> Real:
     return total + (((c - total) + d) + fma(k, unit[1], rest))
 
 
+def log_of_sum(u: Real, low: Real, f: Format, twos: Real | None = None) -> Real:
+    """``log((u + low) * 2**twos)`` for a ``low`` below the last bits of ``u``; 0 where ``u`` is huge."""
+    m, k, i = split(u, f)
+    far = u > 2.0 ** (f.mantissa + 5)
+    low = low * power_of_two(far.select(0, -i), f)
+    return combine(k if twos is None else k + twos, f.ln2, *log_parts(m, f, low))
+
+
 def combine_scaled(k: Real, unit: tuple[float, ...], d: Real, rest: Real, factor: tuple[float, ...]) -> Real:
     """``k * unit + (d + rest) * factor``."""
     p = d * factor[0]
@@ -91,8 +99,6 @@ def log1p(x: Real) -> Real:
     u = x + 1.0
     large = absolute(x) > 1.0
     low = large.select(1.0 - (u - x), x - (u - 1.0))  # u + low is 1 + x exactly
-    m, k, i = split(u, f)
     far = x > 2.0 ** (f.mantissa + 3)
-    low = far.select(0.0, low) * power_of_two(far.select(0, -i), f)
-    result = finish(x, combine(k, f.ln2, *log_parts(m, f, low)), -1.0)
+    result = finish(x, log_of_sum(u, far.select(0.0, low), f), -1.0)
     return (absolute(x) < 2.0 ** -(f.mantissa + 3)).select(x, result)

@@ -22,6 +22,11 @@ def sincos(x: float) -> tuple[float, float]:
     return math.sin(x), math.cos(x)
 
 
+def exp10(x: float) -> float:
+    """``10**x``."""
+    return math.pow(10.0, x)
+
+
 def fma(a: float, b: float, c: float) -> float:
     """``a * b + c``, rounded once."""
     return fold_function("math.fma", DType.float64, a, b, c)

@@ -6,7 +6,7 @@ import math
 from typing import Any, overload
 
 from weft.lang.number import NumberLike
-from weft.math import error, exponential, hyperbolic, inverse, logarithm, plain, power, trigonometric
+from weft.math import error, exponential, hyperbolic, inverse, logarithm, plain, power, roots, trigonometric
 from weft.math.dispatch import floating
 from weft.math.typing import FloatT, NumberT
 
@@ -32,6 +32,16 @@ def exp2(x: FloatT) -> FloatT:
         1024.0
     """
     return floating("exp2", exponential.exp2, math.exp2, x)
+
+
+def exp10(x: FloatT) -> FloatT:
+    """``10**x``, within 1 ulp.
+
+    Example:
+        >>> exp10(2.0)
+        100.0
+    """
+    return floating("exp10", exponential.exp10, plain.exp10, x)
 
 
 def expm1(x: FloatT) -> FloatT:
@@ -113,6 +123,43 @@ def pow(x: Any, y: Any) -> Any:
         True
     """
     return floating("pow", power.pow, math.pow, x, y)
+
+
+def cbrt(x: FloatT) -> FloatT:
+    """The cube root, within 1 ulp, of negative numbers too.
+
+    Method: a guess for the number without its power of 8, two or three steps after Halley and Newton, the
+    last of them with the residue in two numbers.
+
+    Example:
+        >>> round(cbrt(-27.0), 12)
+        -3.0
+    """
+    return floating("cbrt", roots.cbrt, math.cbrt, x)
+
+
+@overload
+def hypot(x: NumberT, y: NumberLike) -> NumberT: ...
+
+
+@overload
+def hypot(x: float, y: NumberT) -> NumberT: ...
+
+
+@overload
+def hypot(x: float, y: float) -> float: ...
+
+
+def hypot(x: Any, y: Any) -> Any:
+    """``sqrt(x * x + y * y)``, within 1 ulp, though the squares be too large or too small for the format.
+
+    It is inf where one of the two is infinite, even if the other is nan.
+
+    Example:
+        >>> hypot(3.0, 4.0)
+        5.0
+    """
+    return floating("hypot", roots.hypot, math.hypot, x, y)
 
 
 def sin(x: FloatT) -> FloatT:
@@ -251,6 +298,38 @@ def tanh(x: FloatT) -> FloatT:
         0.0
     """
     return floating("tanh", hyperbolic.tanh, math.tanh, x)
+
+
+def asinh(x: FloatT) -> FloatT:
+    """The inverse hyperbolic sine, within 1 ulp.
+
+    Method: ``log(x + sqrt(x * x + 1))``, with the root and the sum in two numbers.
+
+    Example:
+        >>> asinh(0.0)
+        0.0
+    """
+    return floating("asinh", hyperbolic.asinh, math.asinh, x)
+
+
+def acosh(x: FloatT) -> FloatT:
+    """The inverse hyperbolic cosine, within 1 ulp; nan below 1. See ``asinh``.
+
+    Example:
+        >>> acosh(1.0)
+        0.0
+    """
+    return floating("acosh", hyperbolic.acosh, math.acosh, x)
+
+
+def atanh(x: FloatT) -> FloatT:
+    """The inverse hyperbolic tangent, within 1 ulp; infinite for 1 and -1, nan beyond them. See ``asinh``.
+
+    Example:
+        >>> atanh(0.0)
+        0.0
+    """
+    return floating("atanh", hyperbolic.atanh, math.atanh, x)
 
 
 def erf(x: FloatT) -> FloatT:

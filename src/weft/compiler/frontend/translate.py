@@ -37,8 +37,9 @@ _CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
 _UNBOUND = re.compile(r"variable '(\w+)'")
 _PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics"})
 MATH = frozenset(
-    "abs acos asin atan atan2 ceil copysign cos cosh erf erfc exp exp2 expm1 floor fma"
-    " isfinite isinf isnan log log10 log1p log2 max min pow sin sinh sqrt tan tanh trunc".split()
+    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees erf erfc exp exp2 expm1"
+    " floor fma fmod frexp hypot isfinite isinf isnan ldexp log log10 log1p log2 max min modf nextafter pow"
+    " radians sin sinh sqrt tan tanh trunc".split()
 )
 """What ``weft.math`` has under the name that Python's modules use."""
 BRACKETS = {
