@@ -31,7 +31,7 @@ ONE: dict[str, tuple[Callable[[Array], Array], str, float, float]] = {
     "asinh": (np.arcsinh, "asinh", 1.0, 1.0),
     "atan": (np.arctan, "atan", 1.0, 1.0),
     "atanh": (np.arctanh, "atanh", 1.0, 1.0),
-    "cbrt": (np.cbrt, "", 0.6, 0.6),
+    "cbrt": (np.cbrt, "", 0.51, 0.51),
     "cos": (np.cos, "cos", 1.0, 1.0),
     "cosh": (np.cosh, "cosh", 2.0, 2.0),
     "degrees": (np.degrees, "degrees", 1.0, 1.0),
