@@ -97,7 +97,7 @@ def _cast(s: Scope, kind: Kind, depth: int) -> str:
         if same:
             name, source = s.pick(same)
             if source.is_float:  # which nan it is, is not said
-                return f"({name} if {name} == {name} else _{source.name}(1.5)).bitcast({kind.name})"
+                return f"({name} if {name} == {name} else {source.name}(1.5)).bitcast({kind.name})"
             if not kind.is_float:
                 return f"{name}.bitcast({kind.name})"
     if s.chance(6):
@@ -248,8 +248,10 @@ def condition(s: Scope, depth: int = 1) -> str:
     if form == "tuples":
         return _tuples(s, depth)
     if form == "every":
-        items = ", ".join(condition(s, depth - 1) for _ in range(s.number(1, 3)))
         how = s.pick(["any([{0}])", "all(({0},))", "any(q for q in ({0},))", "all(not q for q in [{0}])"])
+        closed, s.closed = s.closed, s.closed or " for " in how  # Python takes no := there
+        items = ", ".join(condition(s, depth - 1) for _ in range(s.number(1, 3)))
+        s.closed = closed
         return f"_Bool({how.format(items)})"
     if form == "pointers":
         found = [m for m in s.memories if m.loads and m.size >= 4]

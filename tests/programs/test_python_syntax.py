@@ -30,6 +30,16 @@ def named(a: Int, b: Int, c: Int) -> Int:
 
 
 @func
+def named_aside(a: Int, b: Int, c: Int) -> Int:
+    v = a
+    z = b or (v := c + 1)
+    y = a > 1 and (b := b + v)
+    for _ in range(c % 3):
+        v += z
+    return (v and (a := a + y)) + a + (b if c > 0 or (b := 7) else 0)
+
+
+@func
 def inner(a: Int, b: Int, c: Int) -> Int:
     def clamped(x: Int, top=b) -> Int:
         if x > top:
@@ -139,7 +149,7 @@ def compared(a: Int, b: Int, c: Int) -> Int:
     first, *rest = (a, b, c)
     return (found * 100 + x * 10 + y) * 50 + largest + sum(rest) - first
 """
-FUNCTIONS = "named inner matched left looped compared".split()
+FUNCTIONS = "named named_aside inner matched left looped compared".split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 
 

@@ -394,7 +394,9 @@ class Staging(Logic, Access):
 
 
 def _values(value: Any) -> list[Value]:
-    """The IR values in a value; a number known at compile time has none."""
+    """The IR values in a value that operations and regions make: not constants, not parameters."""
     if isinstance(value, Number):
-        return [value.value] if isinstance(value.value, Value) else []
-    return [v for v in leaves_of(value) if v.owner is not None]
+        found = [value.value] if isinstance(value.value, Value) else []
+    else:
+        found = leaves_of(value)
+    return [v for v in found if v.owner is not None]
