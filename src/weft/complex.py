@@ -8,14 +8,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
 from weft.lang import SIMD, Float16, Float32, Float64, struct
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
-from weft.math import atan2, cos, exp, sin, sqrt
+from weft.math import atan2, cos, exp, hypot, sin
 
 __all__ = ["ComplexFloat16", "ComplexFloat32", "ComplexFloat64", "ComplexSIMD"]
 
@@ -47,11 +46,7 @@ class _Complex:
 
     def norm(self) -> Any:
         """The absolute value, as ``abs(z)``, which no squares overflow."""
-        a, b = abs(self.re), abs(self.im)
-        large, small = (a > b).select(a, b), (a > b).select(b, a)
-        ratio = small / large
-        found = (large == 0).select(large, large * sqrt(ratio * ratio + 1))
-        return ((a == math.inf) | (b == math.inf)).select(math.inf, found)
+        return hypot(self.re, self.im)
 
     def phase(self) -> Any:
         """The angle from the real axis, from -pi to pi."""
