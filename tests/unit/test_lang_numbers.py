@@ -365,3 +365,10 @@ def test_constants() -> None:
     assert Int(3) == 3
     assert number_class(DType.int64) is Int
     assert repr(Int(7) // 2) == "Int(3)"
+
+
+def test_divmod_on_the_host_is_pythons() -> None:
+    for a, c in ((-7, 3), (7, -2), (0, 5), (-8, -3)):
+        assert tuple(map(int, divmod(Int(a), c))) == divmod(a, c)
+        assert tuple(map(int, divmod(a, Int(c)))) == divmod(a, c)
+    assert tuple(map(float, divmod(Float64(-3.7), 2.5))) == divmod(-3.7, 2.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -172,3 +173,29 @@ def test_fields_have_a_size() -> None:
         x: Float64
 
     assert type(Right(1).x) is Float64
+
+
+@struct
+class Ends:
+    x: Float64
+    y: Float64
+
+    def __iter__(self) -> Iterator[Float64]:
+        yield self.x
+        yield self.y
+
+
+@func
+def iterated(x: Float64) -> Float64:
+    a, b = Ends(x, 2.0)
+    total = a - b
+    for i, (c, d) in enumerate(zip(Ends(x, 3.0), Ends(5.0, x), strict=True)):
+        total += c * d + i
+    return total + sum(Ends(total, x))
+
+
+def test_iterated() -> None:
+    x = 7.0
+    total = x - 2.0 + (x * 5.0 + 0) + (3.0 * x + 1)
+    assert iterated(x) == total + total + x
+    assert list(Ends(1.0, 2.0)) == [1.0, 2.0]

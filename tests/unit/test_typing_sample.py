@@ -238,3 +238,18 @@ def test_memory_of_structs() -> None:
 def test_functions_are_values() -> None:
     taken: Callable[[Float32], Float32] = relu
     assert taken is relu
+
+
+@func
+def along(v: Vec2, step: Float32) -> Float32:
+    return v.x * step
+
+
+@func
+def thirds(v: Vec2, n: Int) -> Float32:
+    quotient, rest = assert_type(divmod(n, 3), tuple[Int, Int])
+    return along(v, 0.5) * quotient + along(v, step=2) * rest
+
+
+def test_literals_beside_structs() -> None:
+    assert thirds(Vec2(2.0, 0.0), 7) == 2.0 * 0.5 * 2 + 2.0 * 2 * 1

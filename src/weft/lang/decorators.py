@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
@@ -39,6 +39,19 @@ if TYPE_CHECKING:
         """What NumPy makes an array of."""
 
         def __array__(self) -> Any: ...
+
+    class StructLike(Protocol):
+        """A struct or a dataclass."""
+
+        __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    class Composite(Protocol):
+        """A pointer, a tensor, a vector."""
+
+        def __weft_leaves__(self) -> Any: ...
+
+    Argument = Composite | NumberLike | ArrayLike | CData | StructLike | tuple[Any, ...] | Callable[..., Any]
+    """What Python gives a function where not all arguments are of the annotated types."""
 
     MemoryLike = ArrayLike | BufferLike | NumpyLike | bytes | bytearray | memoryview | array[Any]
     """What pointers and tensors are made of as arguments."""
@@ -193,9 +206,7 @@ class Func(Compiled, Generic[P, R]):
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R: ...
 
     @overload  # Python's numbers stand for weft's, arrays for pointers and tensors
-    def __call__(
-        self, /, *args: NumberLike | ArrayLike | CData, **kwargs: NumberLike | ArrayLike | CData
-    ) -> R: ...
+    def __call__(self, /, *args: Argument, **kwargs: Argument) -> R: ...
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> R:
         """Call it: from compiled code a call is emitted, from Python it runs on the CPU."""

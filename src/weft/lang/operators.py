@@ -58,6 +58,12 @@ class Operators:
     def __rmod__(self, other: NumberLike) -> Self:
         return self._binary("%", other, self)
 
+    def __divmod__(self, other: Self | Integers | int | float) -> tuple[Self, Self]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: NumberLike) -> tuple[Self, Self]:
+        return other // self, other % self
+
     def __and__(self, other: Self | Integers | int | float) -> Self:
         return self._binary("&", self, other)
 

@@ -22,7 +22,7 @@ from weft.record import record
 
 T = TypeVar("T")
 _KEEP = frozenset(
-    {"__init__", "__new__", "__post_init__", "__repr__", "__init_subclass__", "__class_getitem__"}
+    {"__init__", "__new__", "__post_init__", "__repr__", "__iter__", "__init_subclass__", "__class_getitem__"}
 )
 
 

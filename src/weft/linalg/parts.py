@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from types import GenericAlias
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
 
 from weft.diagnostics import INDEX, VALUE, refuse
 from weft.dtype import DTypeLike, as_dtype
@@ -26,6 +26,10 @@ class Parts:
     element: ClassVar[type[Number]]
     given: ClassVar[tuple[Any, ...]]
     """What stands in the brackets: the type, and sizes."""
+
+    if TYPE_CHECKING:  # as all structs have
+
+        def __weft_leaves__(self) -> list[Any]: ...
 
     @classmethod
     def again(cls, element: Any) -> type[Self]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from operator import is_
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, cast
 
+from weft.compiler.frontend.iteration import Items
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import refuse
+from weft.diagnostics import VALUE, a_, refuse
+from weft.lang.number import Number
 from weft.lang.products import parts_of
+from weft.lang.spec import holds_values, is_composite
 
 Held = list[tuple[str, Any, Any]]
 """The name, the container and a copy of it."""
@@ -142,6 +145,27 @@ def check(before: Held, what: str) -> None:
                 notes=(f"its code is made once, but would have to change the {kind} once per run",),
                 hint="assign a tuple instead, as in p = (p[0] + x, p[1]), or use SIMD or stack_allocation",
             )
+
+
+def stays(name: str, value: Any) -> None:
+    """Refuse to return a Python object that takes run-time values out of the code that made them unseen."""
+    if isinstance(value, (Number, bool, int, float, type, FunctionType, ModuleType)) or is_composite(value):
+        return
+    kind = cast("type[Any]", type(value))
+    runs = isinstance(value, Items) or hasattr(kind, "__next__")
+    inside = [*getattr(value, "__dict__", {}).values(), *(getattr(value, n, 0) for n in _slots(kind))]
+    if runs or (parts_of(value) is None and holds_values(inside)):
+        refuse(
+            "escaped",
+            f"{name} returns {a_('iterator' if runs else kind.__name__)}, which holds values of its own code",
+            hint="return a tuple, a @struct or a dataclass",
+            part=VALUE,
+        )
+
+
+def _slots(kind: type[Any]) -> Iterable[str]:
+    found = getattr(kind, "__slots__", ())
+    return (found,) if isinstance(found, str) else found
 
 
 def _changed(now: Any, then: Any) -> bool:

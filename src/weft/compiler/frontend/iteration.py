@@ -9,7 +9,6 @@ from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
-from weft.lang.spec import is_composite
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
@@ -48,7 +47,7 @@ def items_of(value: Any) -> Items | None:
 
 def _known(items: Any) -> Any:
     """What Python runs over, at compile time."""
-    if is_composite(items) or isinstance(items, Number) or not isinstance(items, Iterable):
+    if isinstance(items, Number) or not isinstance(items, Iterable):
         refuse(
             "iteration",
             f"{a_(type(items).__name__)} cannot be looped over",

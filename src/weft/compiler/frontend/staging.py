@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from weft.compiler.frontend.access import Access
 from weft.compiler.frontend.closures import Closure, defined
-from weft.compiler.frontend.containers import check
+from weft.compiler.frontend.containers import check, stays
 from weft.compiler.frontend.contexts import Context
 from weft.compiler.frontend.iteration import enumerated, items_of, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
@@ -374,6 +374,7 @@ class Staging(Logic, Access):
         value = python_number(value)
         if isinstance(value, RunTimeText):
             spec_of(value)  # refuses it, here and not at the function's end
+        stays(self.result_of, value)
         if self.annotation is not MISSING:
             value = returned(self.result_of, self.annotation, value)
         op = self.emit("weft.return")
