@@ -154,7 +154,7 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
 
     params = parameters(fn)
     values = {**kernel.bound, **named}
-    meanings = {p.name: values[p.name] for p in params if p.variable and p.name in values}
+    meanings = {p.name: substitute(values[p.name], {}) for p in params if p.variable and p.name in values}
     late: list[Parameter] = []
     for p in params:
         given = values.get(p.name, p.default if p.comptime else MISSING)

@@ -257,6 +257,8 @@ def test_kernels_take_what_a_class_or_a_protocol_allows() -> None:
 def test_compiling_without_a_launch() -> None:
     asked: list[tuple[dict[str, Any], str]] = [
         ({"T": Float64}, "f64"),
+        ({"T": np.float64}, "f64"),
+        ({"T": np.dtype("int32")}, "i32"),
         ({"x": Pointer[Float64]}, "f64"),
         ({"x": Pointer[Int32]}, "i32"),
     ]

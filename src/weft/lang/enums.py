@@ -86,7 +86,13 @@ class EnumValue:
 
 def place_of(member: Enum) -> int:
     """Which of the members it is."""
-    return list(type(member)).index(member)
+    members = list(type(member))
+    if member not in members:  # of a Flag
+        cls = type(member).__name__
+        refuse(
+            "operand", f"{member} is no member of {cls}", hint=f"derive {cls} from IntFlag: it is an Int then"
+        )
+    return members.index(member)
 
 
 def at_run_time(member: Enum) -> EnumValue:

@@ -199,7 +199,7 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
                 f"{_article(m[1])} is one value and cannot be unpacked",
                 (),
                 (),
-                ("assign it to one variable",),
+                (f"take its lanes: {VALUE}[0]" if m[1].startswith("SIMD[") else "assign it to one variable",),
             ),
             VALUE,
         )
@@ -311,10 +311,18 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
     index = _value(node.slice, frame)
     late = isinstance(index, Number) and isinstance(index.value, Value)
     late = late or bool(error.args and isinstance(error.args[0], Number)) or "valid indices" in str(error)
+    stored = isinstance(node.ctx, ast.Store)
+    late = late or (
+        stored and type(table).__name__ == "ndarray" and isinstance(error, (TypeError, ValueError))
+    )
     if isinstance(table, type) or (not late and not isinstance(error, _LateIndex)):
         return None
     kind = "a table" if table is None else _article(type(table).__name__)
     kind = {"an ndarray": "a NumPy array", "a ndarray": "a NumPy array"}.get(kind, kind)
+    if stored:
+        message = f"`{OBJECT}` is {kind} known at compile time, which a run-time value or index cannot change"
+        hint = "use memory of the thread: stack_allocation(Float32, 8)"
+        return Diagnostic("not-compile-time", message, (), (), (hint,)), INDEX
     return (
         Diagnostic(
             "not-compile-time",
