@@ -164,7 +164,7 @@ def test_numpy_arrays() -> None:
         (floats, "not a read-only NumPy array"),
         (square, r"x\.astype\(\"float32\"\)"),
         (floats[::2], "not contiguous"),
-        ([1.0], r"np\.array\(values, np\.float32\)"),
+        ([1.0], r"np\.array\(wrong, np\.float32\)"),
     ]
     for wrong, message in cases:
         with pytest.raises(LaunchError, match=message):

@@ -41,7 +41,7 @@ def items_of(value: Any) -> Items | None:
         return value
     if isinstance(value, Range):
         return Items(value.length(), value.at)
-    made = getattr(cast("type[Any]", type(value)), "__weft_items__", None)
+    made = getattr(cast("type[Any]", type(value)), "__weft_loop__", None)
     return None if made is None else Items(*made(value))
 
 

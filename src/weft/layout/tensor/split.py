@@ -104,7 +104,7 @@ class Tiles(Generic[T]):
         self._sizes = _sizes(sizes)
         tile(tensor.layout, *self._sizes)  # refuses sizes that are none
 
-    def __weft_items__(self) -> tuple[Any, Callable[[Any], LayoutTensor[T]]]:
+    def __weft_loop__(self) -> tuple[Any, Callable[[Any], LayoutTensor[T]]]:
         counts = [ceildiv(extent, size) for extent, size in zip(self._tensor.shape, self._sizes, strict=True)]
 
         def at(number: Any) -> LayoutTensor[T]:
@@ -117,7 +117,7 @@ class Tiles(Generic[T]):
         return product(tuple(counts)), at
 
     def __iter__(self) -> Iterator[LayoutTensor[T]]:
-        length, at = self.__weft_items__()
+        length, at = self.__weft_loop__()
         return map(at, range(length))
 
 

@@ -316,7 +316,7 @@ class LayoutTensor(Generic[T]):
         """In which lanes of the access at an index there is an element; True for all."""
         return True if self.edges is None else inside(self.edges, self.layout, index, element)
 
-    def __weft_items__(self) -> tuple[Any, Callable[[Any], Any]]:
+    def __weft_loop__(self) -> tuple[Any, Callable[[Any], Any]]:
         def at(number: Any) -> Any:
             index: Any = number if self.rank == 1 else (number, ...)
             return cast("Any", self)[index]
@@ -345,7 +345,7 @@ class LayoutTensor(Generic[T]):
             >>> greatest_sum(np.arange(6, dtype=np.float32).reshape(2, 3))
             12.0
         """
-        length, at = self.__weft_items__()
+        length, at = self.__weft_loop__()
         return map(at, range(length))
 
     @overload
