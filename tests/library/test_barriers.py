@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -151,7 +152,10 @@ def test_softmax(launch: Launch, ptx: Ptx, shape: tuple[int, int], dynamic: bool
     found = launch(softmax, x, out, threads=16, dynamic=dynamic, grid_dim=shape[0], block_dim=16)[1]
     powers = np.exp(x - x.max(1, keepdims=True))
     np.testing.assert_allclose(found, powers / powers.sum(1, keepdims=True), rtol=1e-5)
-    assert ".shared" in ptx(softmax, x, out, threads=16, dynamic=dynamic)
+    text = ptx(softmax, x, out, threads=16, dynamic=dynamic)
+    assert ".shared" in text
+    # one for each of the program: threads of a warp that part must not wait at copies of one
+    assert len(re.findall(r"bar(?:rier)?(?:\.cta)?\.sync", text)) == 11
 
 
 # -- control flow around barriers -------------------------------------------------------------------

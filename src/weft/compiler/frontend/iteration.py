@@ -13,7 +13,7 @@ from weft.lang.python_number import python_number
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
 
-__all__ = ["Items", "enumerated", "items_of", "turned", "zipped"]
+__all__ = ["Items", "enumerated", "items_of", "on_device", "turned", "zipped"]
 
 
 class Items:
@@ -33,6 +33,11 @@ class Items:
 
     def __getitem__(self, index: Any) -> Any:
         return self.at(index)
+
+
+def on_device(value: Any) -> bool:
+    """Whether a loop over it is one of the device; to ask emits nothing."""
+    return isinstance(value, (Items, Range)) or hasattr(cast("type[Any]", type(value)), "__weft_loop__")
 
 
 def items_of(value: Any) -> Items | None:

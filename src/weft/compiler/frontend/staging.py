@@ -10,7 +10,7 @@ from weft.compiler.frontend.access import Access
 from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check, stays
 from weft.compiler.frontend.contexts import Context
-from weft.compiler.frontend.iteration import enumerated, items_of, turned, zipped
+from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.matching import fits
 from weft.compiler.frontend.ranges import Range
@@ -130,7 +130,7 @@ class Staging(Logic, Access):
 
     def carry_loop(self, items: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before a ``for``: likewise, unless it is unrolled."""
-        return self._carried(names, values) if items_of(items) is not None else values
+        return self._carried(names, values) if on_device(items) else values
 
     def carry_while(self, _: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before a ``while``: always."""
@@ -236,11 +236,12 @@ class Staging(Logic, Access):
 
     def loop(self, items: Any) -> Iterator[Any]:
         """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
-        found = items_of(items)
-        if found is not None:
+        if on_device(items):
             containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-            counted = items if isinstance(items, Range) else Range(found.length)
-            yield from self._counted(counted, None if counted is items else found.at)
+            if isinstance(items, Range):
+                yield from self._counted(items, None)
+            elif (found := items_of(items)) is not None:
+                yield from self._counted(Range(found.length), found.at)
             check(containers, "loop")
             return
         if isinstance(items, Number) or (is_composite(items) and getattr(items, "__iter__", None) is None):

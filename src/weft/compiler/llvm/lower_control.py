@@ -234,7 +234,7 @@ def _flag(name: str, argument: int) -> str:
 def _asm(lw: Lowering, op: Op) -> None:
     side = "sideeffect " if op.attrs["effects"] != "none" else ""
     text, constraints = (string_text(str(op.attrs[a]).encode()) for a in ("asm_string", "constraints"))
-    lw.calls(op, f"asm {side}{text}, {constraints}", lw.args(op))
+    lw.calls(op, f"asm {side}{text}, {constraints}", lw.args(op), lw.convergent if side else "")
 
 
 LOWER: LoweringTable = {

@@ -197,6 +197,7 @@ class Lowering:
                 f"define internal {result} @{function_symbol(f.name)}",
                 " alwaysinline nounwind",
             )
+        attributes += self.convergent
         if self.target.cpu != "native":
             attributes += f' "target-cpu"="{self.target.cpu}"'
         if self.debug is not None:
@@ -206,6 +207,15 @@ class Lowering:
         self.region(f.body)
         body = "\n".join(self.out)
         return f"{head}({', '.join(args)}){attributes} {{\n{body}\n}}"
+
+    @property
+    def convergent(self) -> str:
+        """What keeps LLVM from moving a barrier in a helper, or in assembly, behind a condition of threads.
+
+        It copies a call otherwise, one for each side of a branch, and a warp whose threads part there waits
+        at two barriers. Functions without any lose it when LLVM has looked into them.
+        """
+        return "" if self.target.threads == "loops" else " convergent"
 
     def result_type(self, types: tuple[Type, ...]) -> str:
         """The type that a function with these results gives."""
