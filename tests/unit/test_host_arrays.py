@@ -34,8 +34,10 @@ from weft.foreign import dlpack
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.interop import as_tensor
+from weft.launch.native.code import native_code
 from weft.layout import LayoutTensor
 from weft.runtime import drivers
+from weft.runtime.cuda.context import Primary
 from weft.runtime.cuda.driver import CudaDriver
 
 
@@ -373,7 +375,10 @@ class RealMemory(Gpu):
 @pytest.mark.filterwarnings("ignore:this launch copies")
 def test_on_the_cuda_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies come before and behind the launch; memory of the pool goes back after both."""
+    native_code()  # which contexts do not wait for
     gpu = RealMemory()
+    address = ctypes.cast(gpu.native, ctypes.c_void_p).value or 0
+    monkeypatch.setattr(Primary, "launch_addresses", lambda _: (address, 0))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     monkeypatch.setitem(drivers.DRIVERS, "cuda", lambda _: CudaDriver(gpu))
     drivers._made.cache_clear()  # pyright: ignore[reportPrivateUsage]
     ctx = DeviceContext(api="cuda")
