@@ -1,20 +1,28 @@
-"""The documentation lists every code that weft's messages carry, and no other."""
+"""Every code that weft's messages carry has a page, and no other; the page's programs do what it says."""
 
 from __future__ import annotations
 
 import ast
+import io
+import linecache
 import re
+import sys
+import types
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 
-import weft
+import pytest
 
-ROOT = Path(__file__).parents[2]
+import weft
+from weft.diagnostics.explain import GROUPS, pages
+
 PACKAGE = Path(weft.__file__).parent
-PAGE = ROOT / "docs" / "errors.md"
+FOLDER = PACKAGE / "diagnostics" / "codes"
+PAGES = {page.code: page for group in GROUPS for page in pages(group)}
+PROGRAM = r"^```python\n((?:(?!```).*\n)*)```\n"
 SAYING = frozenset({"Diagnostic", "problem", "refuse", "report"})
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)*")
-ROW = re.compile(r"^\| `([a-z0-9-]+)` \|(.+)\|(.+)\|$", re.MULTILINE)
 
 
 def says(call: ast.Call) -> bool:
@@ -74,24 +82,66 @@ def test_codes_are_found() -> None:
     assert set(codes(ast.parse(text))) - {"g"} == {"a-b", "c", "f", "k"}
 
 
-def test_table_is_complete() -> None:
-    rows = ROW.findall(PAGE.read_text(encoding="utf-8"))
-    listed = [code for code, _, _ in rows]
-    assert sorted(used() - set(listed)) == [], "not in docs/errors.md"
-    assert sorted(set(listed) - used()) == [], "in docs/errors.md, but used no more"
-    assert len(listed) == len(set(listed))
-
-
-def test_table_is_in_order() -> None:
-    """Each section of the page lists its codes alphabetically, so that they are found."""
-    for section in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
-        listed = [code for code, _, _ in ROW.findall(section)]
-        assert listed == sorted(listed)
+def test_each_code_has_a_page() -> None:
+    assert sorted(used() - set(PAGES)) == [], f"in no group of {FOLDER}"
+    assert sorted(set(PAGES) - used()) == [], "on a page, but used no more"
 
 
 def test_cases_know_their_codes() -> None:
-    """What the wrong programs of the tests print has codes of the table."""
-    listed = {code for code, _, _ in ROW.findall(PAGE.read_text(encoding="utf-8"))}
+    """What the wrong programs of the tests print has codes that have pages."""
     for file in (Path(__file__).parent / "cases").glob("*.md"):
-        printed = set(re.findall(r"^error\[(.+?)\]", file.read_text(encoding="utf-8"), re.MULTILINE))
-        assert printed <= listed
+        printed = set(
+            re.findall(r"^(?:error|warning)\[(.+?)\]", file.read_text(encoding="utf-8"), re.MULTILINE)
+        )
+        assert printed <= set(PAGES)
+
+
+@pytest.mark.parametrize("code", sorted(PAGES))
+def test_page(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """A page has a title, a program that is wrong by this code, and right ones that print what it says."""
+    found = PAGES[code]
+    heading = found.text.partition("\n")[0]
+    assert heading == f"# {found.title}"
+    assert len(heading) <= 100
+    assert not heading.endswith(".")
+    texts = re.findall(r"^```text\n(.*)$", found.text, re.MULTILINE)
+    assert all(re.match(rf"(error|warning)\[{code}\]", text) for text in texts)
+    programs = list(right(found.text))
+    assert bool(texts) == bool(programs)
+    for number, (program, said) in enumerate(programs):
+        printed = printed_by(program, tmp_path / f"right_{number}.py", monkeypatch)
+        if request.config.getoption("--update-golden"):
+            path = Path(found.path)
+            path.write_text(after(path.read_text(encoding="utf-8"), program, printed), encoding="utf-8")
+        else:
+            assert printed == said
+
+
+def right(text: str) -> Iterator[tuple[str, str]]:
+    """The right programs of a page, and what they print."""
+    for m in re.finditer(
+        rf"{PROGRAM}(?!\n```text)(?:\n```output\n((?:(?!```).*\n)*)```\n)?", text, re.MULTILINE
+    ):
+        yield m[1], m[2] or ""
+
+
+def after(text: str, program: str, printed: str) -> str:
+    """The page with what a program of it prints."""
+    head, _, rest = text.partition(f"```python\n{program}```\n")
+    rest = re.sub(r"\A\n```output\n(?:.|\n)*?^```\n", "", rest, flags=re.MULTILINE)
+    return f"{head}```python\n{program}```\n\n```output\n{printed}```\n{rest}"
+
+
+def printed_by(program: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    file.write_text(program, encoding="utf-8")
+    linecache.checkcache(str(file))
+    module = types.ModuleType(file.stem)
+    module.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, file.stem, module)
+    monkeypatch.chdir(file.parent)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(program, str(file), "exec", dont_inherit=True), vars(module))
+    return printed.getvalue()

@@ -1,8 +1,9 @@
-"""Wrong programs and what weft says to them, side by side in the Markdown files of ``cases``.
+"""Wrong programs and what weft says to them, side by side in Markdown: ``cases``, and the pages of the codes.
 
 A case is a heading, a ``python`` block and the ``text`` that its error prints. The program finds the
 names of ``PRELUDE`` defined, and lies in a file of its own. Where it defines kernels and runs through,
-each kernel is compiled for the CPU and for sm_90, and both must say the same.
+each kernel is compiled for the CPU and for sm_90, and both must say the same. On a page of ``weft explain`` a
+case has no heading, and its program is complete: it imports what it uses, and fails by itself.
 ``pytest --update-golden`` writes what is said now; read the difference before you commit it.
 """
 
@@ -23,6 +24,7 @@ import weft
 from weft import CompileError, Float32, Int, Kernel, Pointer, WeftError, kernel
 from weft.compile import compile_info
 from weft.diagnostics import hook, is_internal
+from weft.diagnostics.explain import GROUPS, pages
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.elaboration import maybe_current
@@ -43,10 +45,10 @@ floats = ctx.enqueue_create_buffer(Float32, 32)
 ints = ctx.enqueue_create_buffer(Int32, 32)
 """
 TARGETS = ("native", "sm_90")
-_CASE = re.compile(
-    r"^## (?P<name>.+)\n\n```python\n(?P<program>(?:.|\n)*?)^```\n(?:\n```text\n(?P<text>(?:.|\n)*?)^```\n)?",
-    re.M,
-)
+_BLOCK = r"```python\n(?P<program>(?:(?!```).*\n)*)```\n"
+_TEXT = r"\n```text\n(?P<text>(?:(?!```).*\n)*)```\n"
+_CASE = re.compile(rf"^## (?P<name>.+)\n\n{_BLOCK}(?:{_TEXT})?", re.M)
+_ON_PAGE = re.compile(rf"^{_BLOCK}{_TEXT}", re.M)
 
 
 @dataclass(frozen=True)
@@ -54,21 +56,32 @@ class Case:
     name: str
     program: str
     expected: str
+    end: int
+    """Where the program's block ends in the file, and the text begins."""
+    last: int
+    complete: bool
 
 
 def cases(file: Path) -> list[Case]:
     """The cases of a Markdown file, in order."""
     text = file.read_text(encoding="utf-8")
-    return [Case(m["name"], m["program"], m["text"] or "") for m in _CASE.finditer(text)]
+    if file.parent.name == "cases":
+        found = [(m["name"], m) for m in _CASE.finditer(text)]
+    else:
+        found = [(str(number), m) for number, m in enumerate(_ON_PAGE.finditer(text), 1)]
+    complete = file.parent.name != "cases"
+    return [
+        Case(name, m["program"], m["text"] or "", m.end("program") + 4, m.end(), complete)
+        for name, m in found
+    ]
 
 
-def update(file: Path, printed: dict[str, str]) -> None:
-    """Write what the programs print now into the file."""
-
-    def block(m: re.Match[str]) -> str:
-        return f"## {m['name']}\n\n```python\n{m['program']}```\n\n```text\n{printed[m['name']]}```\n"
-
-    file.write_text(_CASE.sub(block, file.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+def update(file: Path, name: str, printed: str) -> None:
+    """Write what a program prints now into the file."""
+    text = file.read_text(encoding="utf-8")
+    case = next(c for c in cases(file) if c.name == name)
+    text = f"{text[: case.end]}\n```text\n{printed}```\n{text[case.last :]}"
+    file.write_text(text, encoding="utf-8", newline="\n")
 
 
 def prelude() -> dict[str, Any]:
@@ -81,16 +94,21 @@ def prelude() -> dict[str, Any]:
     return names
 
 
-def run(program: str, file: Path) -> Iterator[WeftError]:
+def run(case: Case, file: Path) -> Iterator[WeftError]:
     """The errors of a program: its own, or those of its kernels for each target."""
-    file.write_text(program, encoding="utf-8")
+    file.write_text(case.program, encoding="utf-8")
     linecache.checkcache(str(file))
     names = prelude()
     known = set(names)
+    if case.complete:
+        names.clear()
+        names.update(__name__="program", __file__=str(file))
     try:
-        exec(compile(program, str(file), "exec", dont_inherit=True), names)
+        exec(compile(case.program, str(file), "exec", dont_inherit=True), names)
     except WeftError as error:
         yield error
+        return
+    if case.complete:
         return
     kernels = [v for n, v in names.items() if isinstance(v, Kernel) and n not in known]
     for target in TARGETS:
@@ -163,7 +181,12 @@ def compiles_again() -> bool:
 
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.md"))
-CASES = [pytest.param(file, case, id=f"{file.stem}: {case.name}") for file in FILES for case in cases(file)]
+PAGES = sorted(Path(page.path) for group in GROUPS for page in pages(group))
+CASES = [
+    pytest.param(file, case, id=f"{file.stem}: {case.name}")
+    for file in (*FILES, *PAGES)
+    for case in cases(file)
+]
 
 
 def as_here(text: str) -> str:
@@ -182,13 +205,13 @@ def as_here(text: str) -> str:
 @pytest.mark.parametrize(("source", "case"), CASES)
 def test_message(source: Path, case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     file = tmp_path / "program.py"
-    errors = list(run(case.program, file))
+    errors = list(run(case, file))
     assert errors, "the program is not refused"
     texts = [text_of(error, file) for error in errors]
     if len(errors) == len(TARGETS):
         assert texts[0] == texts[1], "the targets differ"
     if request.config.getoption("--update-golden"):
-        update(source, {**{c.name: c.expected for c in cases(source)}, case.name: texts[0]})
+        update(source, case.name, texts[0])
     else:
         assert as_here(texts[0]) == as_here(case.expected)
     assert [p for error in errors for p in problems_of(error, file)] == []

@@ -1,4 +1,4 @@
-"""The command line: ``weft run``, ``weft inspect``, ``weft devices``."""
+"""The command line: ``weft run``, ``weft inspect``, ``weft explain``, ``weft devices``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 from weft.diagnostics import WeftError
+from weft.diagnostics.hook import tell_more
 from weft.diagnostics.render import render_all
 from weft.record import replace
 
@@ -48,6 +49,7 @@ def _report(error: WeftError) -> None:
         for d in error.diagnostics
     ]
     print(render_all(shown, colour=sys.stderr.isatty()), file=sys.stderr)
+    tell_more(error)
 
 
 def _command(words: argparse.Namespace) -> int:
@@ -61,6 +63,10 @@ def _command(words: argparse.Namespace) -> int:
         from weft.cli.program import guarded
 
         return guarded(lambda: inspect(words))
+    if words.command == "explain":
+        from weft.cli.explain import explain
+
+        return explain(words.code)
     from weft.cli.devices import devices
 
     return devices()
@@ -110,6 +116,13 @@ def _parser() -> argparse.ArgumentParser:
         "--layout", **more, metavar="NAME=EXTENTS", help="a tensor's row-major layout: image=512,512,3"
     )
     inspect.add_argument("-o", dest="output", metavar="FILE", help="write there instead of standard output")
+
+    explain = commands.add_parser(
+        "explain", help="tell what the code of a message means, with a program that is right"
+    )
+    explain.add_argument(
+        "code", metavar="CODE", nargs="?", help="such as int-division; without it all are listed"
+    )
 
     commands.add_parser("devices", help="list the devices here and the targets that weft compiles for")
     return parser

@@ -31,8 +31,16 @@ def install(errors: type[BaseException]) -> None:
             return
         with _pruned_chain(error):
             previous(kind, error, error.__traceback__)
+        tell_more(error)
 
     sys.excepthook = hook
+
+
+def tell_more(error: BaseException) -> None:
+    """On a terminal, name the command that explains an error of weft which has just been shown there."""
+    diagnostics = getattr(error, "diagnostics", ())
+    if diagnostics and sys.stderr is not None and sys.stderr.isatty():
+        print(f"\n`weft explain {diagnostics[0].code}` tells more", file=sys.stderr)
 
 
 def hide_frames() -> None:
