@@ -33,7 +33,7 @@ class Outcome:
 
 
 class Range:
-    """``range``: its numbers have the type in which the bounds meet; ``unroll`` takes Python's own."""
+    """``range``: numbers of the type of the bounds, Int where narrow; ``unroll`` takes Python's."""
 
     def __init__(self, *bounds: Any) -> None:
         kind: Kind = INT
@@ -42,7 +42,7 @@ class Range:
             found = bound.kind if n == 0 else meet(kind, bound.kind)
             assert found is not None
             kind = found
-        self.kind = kind
+        self.kind = kind if kind.bits >= 32 else INT
         self.plain = range(*(int(b) for b in bounds))
 
     def __iter__(self) -> Iterator[Number]:

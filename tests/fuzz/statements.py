@@ -378,7 +378,7 @@ def _for(s: Scope, indent: str, depth: int) -> list[str]:
     kind = s.pick([INT, INT, INT, *[k for k in INTEGERS if k.signed]])
     numbers = [expression(s, kind, 1), expression(s, kind, 0), expression(s, kind, 0)]
     bounds = s.pick(BOUNDS).format(*numbers)
-    if bounds == "3":
+    if bounds == "3" or kind.bits < 32:
         kind = INT
     out: list[str] = []
     known = [n for n, k in s.names if k is kind]

@@ -45,33 +45,39 @@ class Range:
     def bounds(self, b: Elaboration) -> tuple[tuple[Value, Value, Value], Callable[[Value], Number]]:
         """Start, stop and step as IR values of one type, and what makes the index of one of these.
 
-        Loops count with a sign and must not wrap around: an index without sign, or a narrow one in
-        steps other than 1, counts in 64 bits. (So indices stay below 2**63, and so far from it that
-        a step does not pass it.)
+        Loops count with a sign and must not wrap around: UInt32, and Int32 in steps other than 1, count in
+        64 bits; UInt64 counts how often it runs. (An Int stays so far from 2**63 that no step passes it.)
         """
-        cls, given = self._class(), (self.start, self.stop, self.step)
-        d, unit = cls.dtype, isinstance(self.step, int) and self.step in (1, -1)
-        if d is DType.int64 or (d.is_signed and unit):
+        cls, wide = self._class(), number_class(DType.int64)
+        given: tuple[Any, Any, Any] = (self.start, self.stop, self.step)
+        if cls is wide or (cls.dtype.is_signed and isinstance(self.step, int) and self.step in (1, -1)):
             start, stop, step = (to_type(v, cls, b) for v in given)
             return (start, stop, step), cls.of
-        wide = number_class(DType.int64)
+        index: Callable[[Any], Number] = cls
+        if cls.dtype is DType.uint64:
+            given, index = (0, self.length(), 1), self.at
         start, stop, step = (value_of(wide(v), b) for v in given)
-        return (start, stop, step), lambda v: cls(wide.of(v))
+        return (start, stop, step), lambda v: index(wide.of(v))
 
     def length(self) -> Any:
-        """How many numbers there are: an int, or an Int."""
+        """How many numbers there are, as far as an Int can say: an int, or an Int."""
         if not any(isinstance(v, Number) for v in (self.start, self.stop, self.step)):
             return len(self.known())
-        wide, unsigned = number_class(DType.int64), number_class(DType.uint64)
+        signed, unsigned = number_class(DType.int64), number_class(DType.uint64)
+        wide = unsigned if self._class() is unsigned else signed
         start, stop = wide(self.start), wide(self.stop)
-        if not isinstance(self.step, Number) and abs(self.step) == 1:
-            low, high = (start, stop) if self.step == 1 else (stop, start)
-            return (low < high).select(high - low, 0)
-        step = wide(self.step)
-        up: Any = step > 0
-        low, high = up.select(start, stop), up.select(stop, start)
-        count = (unsigned(high) - unsigned(low) - 1) // unsigned(up.select(step, -step)) + 1
-        return ((low < high) & (step != 0)).select(wide(count), 0)
+        if isinstance(self.step, Number):
+            up: Any = (self.step > 0) | (wide is unsigned and isinstance(self.step, unsigned))
+            low, high = up.select(start, stop), up.select(stop, start)
+            by = unsigned(up.select(signed(self.step), -signed(self.step)))
+        else:
+            (low, high), by = (start, stop) if self.step > 0 else (stop, start), abs(self.step)
+        count: Any = unsigned(high) - unsigned(low)
+        if not isinstance(by, int) or by > 1:
+            count = (count - 1) // by + 1
+        if wide is unsigned or not (isinstance(self.start, int) and self.start >= 0):
+            count = (count >> 63 != 0).select((1 << 63) - 1, count)
+        return ((low < high) & (by != 0)).select(signed(count), 0)
 
     def at(self, number: Any) -> Any:
         """The number at a place."""
@@ -83,11 +89,11 @@ class Range:
         return cls(found)
 
     def _class(self) -> type[Number]:
-        """The type of its numbers."""
-        cls = number_class(DType.int64)
+        """The type of its numbers: that of its ends, or Int where ``2 * i`` would leave that soon."""
+        cls = wide = number_class(DType.int64)
         for n, value in enumerate([v for v in (self.start, self.stop, self.step) if isinstance(v, Number)]):
             cls = type(value) if n == 0 else unify("range", cls(0), value)[0]
-        return cls
+        return cls if cls.dtype.bits >= 32 else wide
 
     def known(self) -> range:
         """The same range as Python's.

@@ -1,0 +1,94 @@
+"""Ranges over numbers of every integer type count as Python's do, up to the ends of the types."""
+
+import itertools
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+from weft import Int, Int8, Int16, Int32, Int64, Pointer, UInt8, UInt16, UInt32, UInt64, kernel
+from weft.gpu.host import DeviceContext
+
+LIMIT = 6
+T = TypeVar("T", Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64)
+
+
+@kernel
+def numbers(start: T, stop: T, step: T, found: Pointer[T], count: Pointer[Int]):
+    n = 0
+    for i in range(start, stop, step):
+        if n == LIMIT:
+            break
+        found[n] = T(i)
+        n += 1
+    count[0] = n
+    total = 0
+    for k, i in enumerate(range(start, stop, step)):
+        if k == LIMIT:
+            break
+        total += (k + 1) * Int(T(i) & 15)
+    count[1] = total
+
+
+@kernel
+def by_ones(start: T, stop: T, found: Pointer[T], count: Pointer[Int]):
+    n = 0
+    for i in range(start, stop):
+        if n == LIMIT:
+            break
+        found[n] = T(i)
+        n += 1
+    count[0] = n
+
+
+TYPES = T.__constraints__
+
+
+@pytest.mark.parametrize("of", TYPES, ids=lambda t: t.__name__)
+def test_bounds_of_every_type(device: DeviceContext, of: type[Int]) -> None:
+    info = np.iinfo(of.dtype.name)
+    low, high = int(info.min), int(info.max)
+    edges = [low, low + 1, 0, 3, high // 2, high // 2 + 2, high - 1, high]
+    steps = [1, 2, 7, high // 3] + ([-1, -2, low // 3] if low else [high - 1, high])
+    found, count = device.enqueue_create_buffer(of, LIMIT), device.enqueue_create_buffer(Int, 2)
+
+    def seen(n: int) -> list[int]:
+        with found.map_to_host() as host:
+            return host.numpy()[:n].tolist()
+
+    for start, stop in itertools.product(edges, edges):
+        wanted = list(itertools.islice(range(start, stop), LIMIT))
+        device.enqueue_function(by_ones, of(start), of(stop), found, count, grid_dim=1, block_dim=1)
+        with count.map_to_host() as host:
+            assert host[0] == len(wanted), (start, stop)
+        assert seen(len(wanted)) == wanted, (start, stop)
+        for step in steps:
+            if of.dtype.name == "int64" and not low <= stop + step <= high:
+                continue
+            wanted = list(itertools.islice(range(start, stop, step), LIMIT))
+            device.enqueue_function(
+                numbers, of(start), of(stop), of(step), found, count, grid_dim=1, block_dim=1
+            )
+            with count.map_to_host() as host:
+                assert host[0] == len(wanted), (start, stop, step)
+                assert host[1] == sum((k + 1) * (i & 15) for k, i in enumerate(wanted)), (start, stop, step)
+            assert seen(len(wanted)) == wanted, (start, stop, step)
+
+
+@kernel
+def doubled(n: UInt8, m: Int16, out: Pointer[Int32]):
+    for i in range(n):
+        out[i * 2] = Int32(i)
+    for j in range(m, m + 2):
+        out[j * 2 - 65000] += 1
+
+
+def test_an_index_is_wider_than_its_narrow_bound(device: DeviceContext) -> None:
+    out = device.enqueue_create_buffer(Int32, 600)
+    out.enqueue_fill(-1)
+    device.enqueue_function(doubled, 200, 32765, out, grid_dim=1, block_dim=1)
+    wanted = np.full(600, -1)
+    wanted[:400:2] = np.arange(200)
+    wanted[[2 * 32765 - 65000, 2 * 32766 - 65000]] += 1
+    with out.map_to_host() as host:
+        assert host.numpy().tolist() == wanted.tolist()
