@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from weft.abi.artifact import Argument, Artifact, KernelInfo, Signature, Site
 from weft.compiler.frontend.draft import Draft, assemble, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
+from weft.compiler.frontend.garbage import rarely_collected
 from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.frontend.room import with_room
 from weft.compiler.ir.core import Module
@@ -57,7 +58,8 @@ class Compilation:
     def llvm(self) -> str:
         """The LLVM IR before optimisation."""
         start = time.perf_counter()
-        text = with_room(self._lowered)
+        with rarely_collected():
+            text = with_room(self._lowered)
         self.times["lower"] = (time.perf_counter() - start) * 1e3
         return text
 
@@ -124,7 +126,8 @@ def elaborate_kernel(
 def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Compilation:
     """Elaborate and verify kernels of one module; what several of them call is there once."""
     found = find_target(target)
-    return with_room(lambda: _elaborated(instances, found))
+    with rarely_collected():
+        return with_room(lambda: _elaborated(instances, found))
 
 
 def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:

@@ -16,6 +16,8 @@ def python_number(value: Any) -> Any:
     (3, 0.5, '3')
     """
     cls = cast("type[Any]", type(value))
+    if cls is int or cls is float:
+        return value
     if cls.__module__ == "numpy" and getattr(value, "shape", None) == () and value.dtype.kind in "biuf":
         number = value.item()
         return number if isinstance(number, (bool, int, float)) else float(number)

@@ -7,6 +7,7 @@ compared, item by item, when it is left.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from operator import is_
 from types import FrameType, FunctionType, ModuleType
@@ -41,10 +42,14 @@ class Containers:
         out: Held = []
         if frame is not None:
             for name, value in (*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)):
-                if _is_container(value):
+                kind = _sort(cast("type[Any]", type(value)))
+                if kind is None:
+                    continue
+                if kind == "parts":
+                    if parts_of(value) is not None:
+                        out += self._note(name, getattr(value, "__dict__", {}))  # a method may change it
+                elif _is_container(value):
                     out += self._note(name, value)
-                elif hasattr(value, "__dataclass_fields__") and parts_of(value) is not None:
-                    out += self._note(name, getattr(value, "__dict__", {}))  # a method may change it
         return out
 
     def _note(self, name: str, value: Any) -> Held:
@@ -106,13 +111,22 @@ def _found(names: Iterable[str], scope: Mapping[str, Any]) -> list[tuple[str, An
     return [(name, scope[name]) for name in names if name in scope]
 
 
+@functools.lru_cache(maxsize=4096)
+def _sort(kind: type[Any]) -> str | None:
+    """What values of a class are: containers of Python, arrays, or of several parts; None of all others."""
+    if kind in _KINDS:
+        return "container"
+    if kind.__name__ == "ndarray" and kind.__module__ == "numpy":
+        return "array"
+    return "parts" if hasattr(kind, "__dataclass_fields__") else None
+
+
 def _is_container(value: Any) -> bool:
-    return type(value) in _KINDS or _is_array(value)
+    return _sort(cast("type[Any]", type(value))) == "container" or _is_array(value)
 
 
 def _is_array(value: Any) -> bool:
-    kind = cast("type[Any]", type(value))
-    return kind.__name__ == "ndarray" and kind.__module__ == "numpy" and value.nbytes <= _LARGEST
+    return _sort(cast("type[Any]", type(value))) == "array" and value.nbytes <= _LARGEST
 
 
 def _note(name: str, value: Any, out: Held, left: int) -> int:

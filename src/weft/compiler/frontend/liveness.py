@@ -75,13 +75,12 @@ def stored_names(body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | Non
     return out
 
 
-def _read(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def _read(node: ast.AST) -> _Names:
+    return frozenset([n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)])
 
 
-def _read_when_called(function: ast.FunctionDef) -> _Names:
+def _read_when_called(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> _Names:
     """The function's variables that the functions and generators in it read, whenever they run."""
-    nodes = walk(function)
     inner = [n for n in nodes if isinstance(n, _CLOSURES) and n is not function]
     return _NONE.union(*map(_read, inner)) & bound_names(nodes) if inner else _NONE
 
@@ -106,23 +105,29 @@ class Liveness:
     ``before[node]`` is whose value from before ``node`` may be read in it or after it.
     """
 
-    def __init__(self, function: ast.FunctionDef) -> None:
+    def __init__(self, function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> None:
         self.carried: dict[ast.stmt, set[str]] = {}
         self.before: dict[ast.stmt, set[str]] = {}
         self.stored: dict[ast.stmt, set[str]] = {}
         self.late: dict[ast.stmt, frozenset[str]] = {}
         self._jumped: dict[ast.stmt, frozenset[type[ast.stmt]]] = {}
-        self._when_called = _read_when_called(function)
+        self._read: dict[ast.AST, _Names] = {}
+        self._when_called = _read_when_called(function, nodes)
         self._block(function.body, _NONE, _NONE, _NONE)
         self.names: set[str] = set[str]().union(*self.carried.values(), *self.late.values())
 
-    def _loads(self, node: ast.AST | None) -> set[str]:
+    def _loads(self, node: ast.AST | None) -> _Names:
         """What a statement or expression reads."""
         if node is None:
-            return set()
+            return _NONE
+        if node not in self._read:
+            self._read[node] = self._found(node)
+        return self._read[node]
+
+    def _found(self, node: ast.AST) -> _Names:
         if isinstance(node, ast.FunctionDef):  # what its body reads, it reads when it is called
             outside = (*node.decorator_list, node.args, *filter(None, (node.returns,)))
-            return set[str]().union(*map(self._loads, outside))
+            return _NONE.union(*map(self._loads, outside))
         if self._when_called and any(isinstance(n, _CALLS) for n in walk(node)):
             return _read(node) | self._when_called
         return _read(node)
@@ -136,7 +141,7 @@ class Liveness:
         if late := late_names(node):
             self.late[node] = late
         if isinstance(node, ast.Return):
-            return frozenset(self._loads(node.value))
+            return self._loads(node.value)
         if isinstance(node, ast.Break):
             return brk
         if isinstance(node, ast.Continue):
@@ -160,12 +165,12 @@ class Liveness:
             if isinstance(target, (ast.Name, ast.Tuple, ast.List)):
                 _stores(target, stores)
                 if isinstance(node, ast.AugAssign):
-                    loads |= stores
+                    loads = loads | stores
             else:
-                loads |= self._loads(target)
+                loads = loads | self._loads(target)
                 name = _base_name(target)
                 if name is not None:
-                    loads.add(name)
+                    loads = loads | {name}
         return (live - stores) | loads
 
     def _if(self, node: ast.If, live: _Names, brk: _Names, cont: _Names) -> _Names:
@@ -181,10 +186,10 @@ class Liveness:
         carried = ((assigned_then | stored_names(node.orelse, self.stored)) & after) | (assigned_then & other)
         self.carried[node] = self.carried.get(node, set()) | carried
         self.before[node] = self.before.get(node, set()) | then | other
-        return frozenset(self._loads(node.test)) | then | other
+        return self._loads(node.test) | then | other
 
     def _loop(self, node: ast.For | ast.While, live: _Names) -> _Names:
-        test = frozenset(self._loads(node.test)) if isinstance(node, ast.While) else _NONE
+        test = self._loads(node.test) if isinstance(node, ast.While) else _NONE
         target: set[str] = set()
         if isinstance(node, ast.For):
             _stores(node.target, target)

@@ -19,22 +19,21 @@ _Paths = frozenset[_Path]
 _NONE: _Paths = frozenset()
 
 
-def lost_writes(function: ast.FunctionDef, kernel: bool) -> set[ast.AST]:
-    """The targets ``p.x`` of assignments that change nothing but a copy."""
-    names = set(arguments_of(function)) - _rebound(function)
-    nodes = walk(function)
+def lost_writes(function: ast.FunctionDef, nodes: Sequence[ast.AST], kernel: bool) -> set[ast.AST]:
+    """The targets ``p.x`` of assignments that change nothing but a copy; ``nodes`` are the function's."""
     if not any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in nodes):
         return set()
+    names = set(arguments_of(function)) - _rebound(function, nodes)
     inner = [n for n in nodes if isinstance(n, (ast.Lambda, ast.FunctionDef)) and n is not function]
     found = _LostWrites(names, kernel, frozenset(p for f in inner for p in _reads(f)))
     found.block(function.body, _NONE, _NONE, _NONE)
     return {target for target, lost in found.lost.items() if lost}
 
 
-def _rebound(function: ast.FunctionDef) -> set[str]:
+def _rebound(function: ast.FunctionDef, nodes: Iterable[ast.AST]) -> set[str]:
     """Names that the function assigns as a whole: from then on they are its own."""
-    targets = {n for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return {n.id for n in targets} & stored_names(function.body)
+    names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return names & stored_names(function.body)
 
 
 def _path(node: ast.AST) -> _Path | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from weft.compiler.frontend.tree import children
@@ -12,8 +12,10 @@ _NONE: frozenset[str] = frozenset()
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def note_named(nodes: Iterable[ast.AST]) -> None:
+def note_named(nodes: Sequence[ast.AST]) -> None:
     """Note at each statement among the nodes what ``:=`` assigns in its own expressions."""
+    if not any(isinstance(node, ast.NamedExpr) for node in nodes):
+        return
     for node in nodes:
         if isinstance(node, ast.stmt):
             found = [*_found(node, False)]

@@ -74,7 +74,7 @@ class _Stager(Places):
     def whole(self, function: ast.FunctionDef, name: str, parameters: Sequence[str]) -> ast.FunctionDef:
         """The staged function, under another name; its first parameter is the builder."""
         body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
-        undefined = sorted((self.carried & stored_names(body)).difference(parameters))
+        undefined = sorted((self.carried & stored_names(body, self.liveness.stored)).difference(parameters))
         staged: list[ast.stmt] = self.block(body)
         if undefined:
             unset = ast.Assign([var(n, True) for n in undefined], b_attribute("UNDEFINED"))

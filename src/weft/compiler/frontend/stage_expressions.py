@@ -7,6 +7,7 @@ where what stands before says so: it becomes a function, and what ``:=`` assigns
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -89,10 +90,11 @@ class Expressions(ast.NodeTransformer):
         kernel: bool,
         outer: Expressions | None = None,
     ) -> None:
-        own = stored_names(function.body).union(arguments_of(function))
-        self.lost = lost_writes(function, kernel)
+        nodes = walk(function)
+        self.lost = lost_writes(function, nodes, kernel)
         self.function = "" if kernel else function.name
-        self.liveness = Liveness(function)
+        self.liveness = Liveness(function, nodes)
+        own = stored_names(function.body, self.liveness.stored).union(arguments_of(function))
         self.carried = self.liveness.names
         """Variables that are read by the builder: they may be in slots, or not assigned."""
         self.functions: dict[str, ast.FunctionDef] = {}
@@ -101,7 +103,7 @@ class Expressions(ast.NodeTransformer):
         if outer is not None:
             self.carried = self.carried | (outer.carried - own)
             self.functions, self.numbers = outer.functions, outer.numbers
-        self.names_in_expressions = any(isinstance(n, ast.NamedExpr) for n in walk(function))
+        self.names_in_expressions = any(isinstance(n, ast.NamedExpr) for n in nodes)
         self.builtins = builtins - own
         self.depth = 0
         self.shared: set[str] = set()
@@ -109,6 +111,12 @@ class Expressions(ast.NodeTransformer):
         self.hidden: list[set[str]] = []
         self.late = 0
         """In how many functions made of expressions this stands."""
+
+    def visit(self, node: ast.AST) -> Any:
+        return _visitor(self.__class__, node.__class__)(self, node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return node
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         for name in children(type(node)):
@@ -263,6 +271,12 @@ class Expressions(ast.NodeTransformer):
             return place(ast.Call(function_of([low, held], body), [left, right], []), node)
 
         return link(node.left, 0)
+
+
+@functools.cache
+def _visitor(cls: type[Expressions], kind: type[ast.AST]) -> Callable[[Expressions, ast.AST], Any]:
+    """What stages a kind of node, as ``ast.NodeVisitor`` finds it each time."""
+    return getattr(cls, f"visit_{kind.__name__}", cls.generic_visit)
 
 
 def _is_text(node: ast.expr) -> bool:

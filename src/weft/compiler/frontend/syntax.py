@@ -167,12 +167,13 @@ def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list
     names: list[ast.Name] = []
     inner: set[ast.AST] = set()
     for node in nodes:
-        if node in inner:
+        if isinstance(node, ast.Constant) or node in inner:
             continue
-        checker.check(node)
         if isinstance(node, ast.Name):
             names.append(node)
-        elif isinstance(node, (ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        checker.check(node)
+        if isinstance(node, (ast.AsyncFunctionDef, ast.ClassDef)):
             inner.update(walk(node))  # rejected as a whole
         elif isinstance(node, ast.FunctionDef):
             checker.inner.update(n for n in walk(node) if isinstance(n, ast.Return))

@@ -26,10 +26,13 @@ def walk(node: ast.AST) -> list[ast.AST]:
     """``node`` and all nodes below, each before those below it; without contexts and operators."""
     out = [node]
     for item in out:  # grows while it runs
-        for name in children(type(item)):
+        kind = item.__class__
+        if kind is ast.Name or kind is ast.Constant:  # most are
+            continue
+        for name in children(kind):
             value = getattr(item, name, None)
             if type(value) is list:
-                out.extend([v for v in value if isinstance(v, ast.AST)])  # pyright: ignore[reportUnknownVariableType]
+                out += [v for v in value if isinstance(v, ast.AST)]  # pyright: ignore[reportUnknownVariableType]
             elif isinstance(value, ast.AST):
                 out.append(value)
     return out
@@ -39,11 +42,11 @@ def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that a function of these nodes gives a meaning of its own, its inner ones included."""
     out: set[str] = set()
     for node in nodes:
-        if isinstance(node, ast.arg):
-            out.add(node.arg)
-        elif isinstance(node, ast.Name):
+        if isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 out.add(node.id)
+        elif isinstance(node, ast.arg):
+            out.add(node.arg)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             out.add(node.name)
         elif isinstance(node, ast.alias):
@@ -73,19 +76,18 @@ def place(node: Any, like: Any) -> Any:
 
 def fill_places(node: Any, above: Any) -> None:
     """Give every node without a place that of the node above it."""
-    if "lineno" in node._attributes:
-        if hasattr(node, "lineno"):
-            above = node
-        else:
-            place(node, above)
-    for name in children(node.__class__):
-        value = getattr(node, name, None)
-        if type(value) is list:
-            for item in value:  # pyright: ignore[reportUnknownVariableType]
-                if isinstance(item, ast.AST):
-                    fill_places(item, above)
-        elif isinstance(value, ast.AST):
-            fill_places(value, above)
+    nodes: list[Any] = [place(node, above)]
+    for one in nodes:  # grows while it runs
+        for name in children(one.__class__):
+            value: Any = getattr(one, name, None)
+            items: Any = value if type(value) is list else (value,)  # pyright: ignore[reportUnknownVariableType]
+            for item in items:
+                if not isinstance(item, ast.AST):
+                    continue
+                if not hasattr(item, "lineno"):
+                    place(item, one)  # also what needs none: those below take it from there
+                if item.__class__ is not ast.Name and item.__class__ is not ast.Constant:
+                    nodes.append(item)
 
 
 def var(name: str, store: bool = False) -> ast.Name:

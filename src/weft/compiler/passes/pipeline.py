@@ -10,9 +10,17 @@ from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.targets import Target
 
+_ENDS = frozenset(("weft.assert", "weft.exit_thread"))
+
 
 def run_passes(module: Module, target: Target) -> Module:
-    """What ``target`` lowers of an elaborated module, which stays as it is."""
+    """What ``target`` lowers of an elaborated module, which stays as it is.
+
+    Where threads are the machine's, most modules are that themselves: nothing ends threads early in them,
+    and no thread does several elements.
+    """
+    if target.threads != "loops" and not _changes(module):
+        return module
     made = clone_module(module)
     lockstep(made)
     branch_at_assertions(made)
@@ -22,3 +30,7 @@ def run_passes(module: Module, target: Target) -> Module:
     elif "exit" not in target.machine:
         return_ends(made)
     return made
+
+
+def _changes(module: Module) -> bool:
+    return any(f.element or any(op.spec.name in _ENDS for op in f.body.walk()) for f in module.functions)

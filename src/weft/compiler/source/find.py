@@ -7,6 +7,7 @@ Python did it, and has to give the code that the function has; other text is not
 from __future__ import annotations
 
 import ast
+import functools
 import linecache
 from collections.abc import Callable, Iterator
 from importlib.util import decode_source
@@ -106,6 +107,7 @@ def _from_file(fn: _Function, file: str) -> str:
         return ""
 
 
+@functools.lru_cache(maxsize=8)
 def _decoded(data: bytes | None) -> str:
     try:
         return decode_source(data) if data else ""
@@ -119,7 +121,7 @@ def _definitions(text: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     At first only its own lines are parsed: kept in place by blank lines before them and, where they
     are indented, by an ``if`` around them. Other lines can matter: of an indented block on one line, say.
     """
-    lines = [line + "\n" for line in text.split("\n")]
+    lines = _lines(text)
     first = code.co_firstlineno
     if first > len(lines):
         return
@@ -128,6 +130,11 @@ def _definitions(text: str, code: CodeType) -> Iterator[ast.FunctionDef]:
     for last in (_end_of_block(lines, first), len(lines)):
         yield from _defined(pad + "".join(lines[first - 1 : last]), code)
     yield from _defined(text, code)
+
+
+@functools.lru_cache(maxsize=8)
+def _lines(text: str) -> list[str]:
+    return [line + "\n" for line in text.split("\n")]
 
 
 def _end_of_block(lines: list[str], first: int) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import marshal
 import re
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
@@ -82,30 +83,11 @@ class PythonFunction(Definition):
         fn = self._function
         own, outer = getattr(fn, "__type_params__", ()), fn.__dict__.get("__weft_variables__", ())
         found = {v.__name__: v for v in own if isinstance(v, TypeVar)}
+        spaces = fn.__dict__.get("__weft_locals__", {}), self.scope.captured(), fn.__globals__
         for annotation in fn.__annotations__.values():
-            found.update(self._variables_in(annotation))
+            found.update(_variables_in(annotation, spaces))
         found.update({v.__name__: v for v in outer})
         return {name: v for name, v in found.items() if name not in self._named()}
-
-    def _variables_in(self, annotation: Any) -> Iterator[tuple[str, Any]]:
-        if isinstance(annotation, TypeVar):
-            yield annotation.__name__, annotation
-        elif isinstance(annotation, str):
-            for name in re.findall(r"\w+", annotation):
-                value = self._meaning(name)
-                if isinstance(value, TypeVar):
-                    yield name, value
-        else:
-            for part in get_args(annotation):
-                yield from self._variables_in(part)
-
-    def _meaning(self, name: str) -> Any:
-        """What a name in an annotation means; MISSING where that is not known yet."""
-        fn = self._function
-        for space in (fn.__dict__.get("__weft_locals__", {}), self.scope.captured()):
-            if name in space:
-                return space[name]
-        return fn.__globals__.get(name, MISSING)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """Its parameters, their annotations evaluated."""
@@ -126,16 +108,17 @@ class PythonFunction(Definition):
             **dict(zip(code.co_varnames[count - len(defaults) : count], defaults, strict=True)),
             **(fn.__kwdefaults__ or {}),
         }
+        variables = self.variables()
         named = [
             Parameter(
                 name,
-                self._evaluated(fn.__annotations__.get(name, MISSING), f"`{name}`", name),
+                self._evaluated(fn.__annotations__.get(name, MISSING), f"`{name}`", name, variables),
                 keyword_only=n >= count,
                 default=given.get(name, MISSING),
             )
             for n, name in enumerate(self._named())
         ]
-        types = [Parameter(name, v, True, True, variable=True) for name, v in self.variables().items()]
+        types = [Parameter(name, v, True, True, variable=True) for name, v in variables.items()]
         return *named, *types
 
     def result(self) -> Any:
@@ -144,20 +127,21 @@ class PythonFunction(Definition):
 
     def _result_of(self, annotation: Any) -> Any:
         """The annotation of a result without strings, which stand for what is not defined yet."""
-        annotation = self._evaluated(annotation, f"the result of {self.name}", "return")
+        of = f"the result of {self.name}"
+        annotation = self._evaluated(annotation, of, "return", self.variables())
         items = get_args(annotation)
         if get_origin(annotation) is tuple and any(isinstance(item, str) for item in items):
             return cast("Any", tuple)[tuple(map(self._result_of, items))]
         return annotation
 
-    def _evaluated(self, annotation: Any, of: str, name: str) -> Any:
+    def _evaluated(self, annotation: Any, of: str, name: str, variables: dict[str, Any]) -> Any:
         """An annotation, if it is a string as what it means where the function stands."""
         if not isinstance(annotation, str):
             return annotation
         fn = self._function
-        scope = {**fn.__dict__.get("__weft_locals__", {}), **self.variables(), **self.scope.captured()}
+        scope = {**fn.__dict__.get("__weft_locals__", {}), **variables, **self.scope.captured()}
         try:
-            return eval(annotation, fn.__globals__, scope)
+            return eval(_code_of(annotation), fn.__globals__, scope)
         except Exception as error:
             guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
             hint = f"did you mean `{guess}`?" if guess else "define or import what it names before the launch"
@@ -187,6 +171,30 @@ class PythonFunction(Definition):
     def digest(self) -> bytes:
         """Its code, as bytes."""
         return marshal.dumps(self._function.__code__)
+
+
+@functools.lru_cache(maxsize=4096)
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+@functools.lru_cache(maxsize=4096)
+def _code_of(annotation: str) -> CodeType:
+    return compile(annotation.lstrip(" \t"), "<string>", "eval")
+
+
+def _variables_in(annotation: Any, spaces: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """The type variables in an annotation, by what the first of the spaces that knows a name has there."""
+    if isinstance(annotation, TypeVar):
+        yield annotation.__name__, annotation
+    elif isinstance(annotation, str):
+        for name in _words(annotation):
+            value = next((space[name] for space in spaces if name in space), MISSING)
+            if isinstance(value, TypeVar):
+                yield name, value
+    else:
+        for part in get_args(annotation):
+            yield from _variables_in(part, spaces)
 
 
 def scope_of(fn: FunctionType) -> Scope:

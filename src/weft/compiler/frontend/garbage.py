@@ -1,0 +1,26 @@
+"""Garbage is looked for less often while something is compiled: nearly all that is made there is needed."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+
+_MANY = 50_000
+"""So many objects may be made without a search for garbage among them; usual are 700."""
+_usual = gc.get_threshold()
+
+
+@contextmanager
+def rarely_collected() -> Generator[None]:
+    """Within ``with``. Where several threads compile, the first that has done ends it for all."""
+    global _usual
+    now = gc.get_threshold()
+    if 0 < now[0] < _MANY:
+        _usual = now
+        gc.set_threshold(_MANY, *now[1:])
+    try:
+        yield
+    finally:
+        if gc.get_threshold()[0] == _MANY:  # else it is done, or somebody has chosen another meanwhile
+            gc.set_threshold(*_usual)
