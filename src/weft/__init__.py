@@ -145,12 +145,12 @@ class _Rooms:
         return pow(x, y)
 
     def exporter(self, name: str) -> str:
-        from weft import atomic, complex, gpu, lang, layout, linalg, math, memory
+        from weft import atomic, benchmark, complex, gpu, lang, layout, linalg, math, memory
         from weft.gpu import host
 
         if name in __all__:
             return "weft"
-        rooms = (gpu, memory, layout, atomic, math, linalg, complex, lang, host)
+        rooms = (gpu, memory, layout, atomic, math, linalg, complex, lang, host, benchmark)
         return next((room.__name__ for room in rooms if name in room.__all__), "")
 
     def on_host(self, module: str) -> bool:

@@ -71,7 +71,7 @@ ROOMS: dict[str, set[str] | None] = {
     | {"compiler.exported", "compiler.pipeline", "compiler.started"},
     "runtime": BOTTOM | {"config", "targets"},
     "testing": {"runtime"},
-    "benchmark": BOTTOM | {"runtime"},
+    "benchmark": BOTTOM | {"lang", "runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
     "numerics": BOTTOM | {"lang"},
     "foreign": BOTTOM | {"config", "lang", "layout", "runtime"},

@@ -23,7 +23,7 @@ import pytest
 
 import weft
 from weft import CompileError, DType, Float32, Int, Pointer, Tensor, func, kernel
-from weft.benchmark import benchmark
+from weft.benchmark import Bench, keep, run
 from weft.compile import compile_info
 from weft.gpu.host import DeviceContext, Dim
 from weft.lang.host import host_object, instead_of
@@ -65,7 +65,8 @@ OF_THE_HOST: list[Any] = [
     Tensor.from_numpy,
     weft.cpu,
     compile_info,
-    benchmark,
+    run,
+    Bench,
 ]
 AT_COMPILE_TIME: list[Any] = [
     len,
@@ -84,6 +85,7 @@ AT_COMPILE_TIME: list[Any] = [
     Layout.row_major,
     sin,
     is_gpu,
+    keep,
     lambda x: x,  # pyright: ignore[reportUnknownLambdaType]
 ]
 
