@@ -148,8 +148,41 @@ def compared(a: Int, b: Int, c: Int) -> Int:
     largest = max((v - 3 for v in (a, b, c)), key=lambda v: v * v)
     first, *rest = (a, b, c)
     return (found * 100 + x * 10 + y) * 50 + largest + sum(rest) - first
+
+
+@func
+def gathered(a: Int, b: Int, c: Int) -> Int:
+    n, scale = abs(a), 3
+    later = (i * scale for i in range(n) if i != b)
+    if c > 1:
+        scale = 5
+    total = sum(later) + sum((i * j for i in range(n) for j in range(i, n) if i != j or j == c), c)
+    total += 100 * sum(1 for v in (a, b, c) if v > 1) + sum(sum(i + k for k in range(i)) for i in range(n))
+    best = max((i * i - b * i for i in range(n)), default=c)
+    at = min(range(n), key=lambda i: (i - c) * (i - c), default=-1)
+    last = max(((i * b) % 7, i) for i in range(n + 1))
+    low = min((v for v in (a, 2 * c) if v > b), default=b)
+    return total * 1000 + best * 100 + at * 10 + last[0] + last[1] * 3 + low * 7 + sum([i for i in range(n)])
+
+
+@func
+def asked(a: Int, b: Int, c: Int) -> Int:
+    n, found = abs(a), 0
+    if any(12 // (i - 4) == b for i in range(n % 5)):
+        found += 1
+    if all(i * k != c for i in range(n) for k in (1, 2, b) if i != k) and n > 1:
+        found += 2
+    if any(k > c or any(i == k * b for i in range(c, n)) for k in range(2)):
+        found += 4
+    if any((hit := i * i) > b for i in range(1, n)):
+        found += 8 * hit
+    if not all((low := b - i) < 3 for i in range(n)):
+        found += low
+    while not any(found < 10 * i for i in range(n)) and found > 0:
+        found -= 7
+    return -found if n > 2 and any(i == b for i in range(n)) or all([i < c for i in range(n)]) else found
 """
-FUNCTIONS = "named named_aside inner matched left looped compared".split()
+FUNCTIONS = "named named_aside inner matched left looped compared gathered asked".split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 
 
@@ -240,6 +273,38 @@ def test_tensors_are_run_over(device: DeviceContext) -> None:
     wanted += sum(a * c for a, c in zip(x[0], x[:, 1], strict=False))
     wanted += sum(x[n, k] * min(3, 5 - k) for n in (0, 2) for k in (0, 3))
     assert found.tolist() == [2 * wanted] * 2
+
+
+@kernel
+def sums_over_tensor(x: LayoutTensor[Float32], out: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        out[i] = sum(v * Float32(k) for k, v in enumerate(x[i, :])) + sum(sum(row) for row in x)
+        out[n + i] = max(max(row) for row in x) - min(v for v in reversed(x[:, i]))
+        out[2 * n + i] = sum(a * c for a, c in zip(x[i, :], x[:, 0], strict=False))
+        if any(v > 8.0 for v in x[i, :]) and all(v < 19.0 for v in x[i, :] if v > 9.0):
+            out[2 * n + i] += 1000.0
+
+
+def test_builtins_run_over_tensors(device: DeviceContext) -> None:
+    x = np.random.default_rng(3).permutation(20).astype(np.float32).reshape(4, 5)
+    buffers = device.enqueue_create_buffer(Float32, 20), device.enqueue_create_buffer(Float32, 12)
+    device.enqueue_copy(dst=buffers[0], src=x.reshape(-1))
+    for layout in (Layout.row_major(4, 5), Layout.row_major(4, 5).dynamic()):
+        device.enqueue_function(
+            sums_over_tensor, buffers[0].tensor(layout), buffers[1], 4, grid_dim=1, block_dim=4
+        )
+        found = np.empty(12, np.float32)
+        device.enqueue_copy(dst=found, src=buffers[1])
+        device.synchronize()
+        asked = [any(row > 8) and all(row[row > 9] < 19) for row in x]
+        wanted = [
+            [sum(v * k for k, v in enumerate(row)) + x.sum() for row in x],
+            [x.max() - x[:, i].min() for i in range(4)],
+            [sum(a * c for a, c in zip(row, x[:, 0], strict=False)) for row in x] + 1000 * np.array(asked),
+        ]
+        assert 0 < sum(asked) < 4
+        assert found.tolist() == np.concatenate(wanted).tolist()
 
 
 @kernel

@@ -7,11 +7,13 @@ taken apart into its spec and its leaves, and built again from them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, Protocol, TypeGuard, cast
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import Type, of_dtype, pointer
-from weft.diagnostics import refuse
+from weft.compiler.source.python import scope_of
+from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class, type_name, value_of
@@ -213,7 +215,57 @@ def spec_of(value: Any) -> Spec:
             f"a {kind} of run-time values is not a value itself: only the code where it was made can use it",
             hint="write a tuple" if kind == "list" else "write a tuple or a @struct",
         )
+    if type(value) not in _PLAIN:
+        _no_values_inside(value)
     return StaticSpec(value)
+
+
+_PLAIN = frozenset(
+    {bool, int, float, str, tuple, list, dict, set, type, type(None), ModuleType, BuiltinMethodType}
+)
+"""Python's own, in which nothing is hidden."""
+
+
+def _no_values_inside(value: Any) -> None:
+    """Refuse an object that has run-time values in it, where it would be taken for one that is static."""
+    kind = cast("type[Any]", type(value))
+    refused = getattr(kind, "__weft_spec__", None)
+    if refused is not None:
+        refused(value)
+    if not isinstance(value, type) and any(map(_holds_deep, inside(value))):
+        name = kind.__name__
+        code = isinstance(value, (FunctionType, MethodType))
+        refuse(
+            "escaped",
+            f"{a_('function' if code else name)} that holds run-time values is Python's own: only the code "
+            "that made it can use it",
+            hint="write a lambda here that calls it, or give it the values as arguments"
+            if code
+            else f"make {name} a @struct or a dataclass with annotated fields, or pass its values",
+        )
+
+
+def inside(value: Any) -> list[Any]:
+    """What an object of Python's has in it: its attributes, or what a function refers to."""
+    if isinstance(value, MethodType):
+        return [value.__self__]
+    if isinstance(value, FunctionType):
+        return [*scope_of(value).captured().values()]
+    slots = getattr(cast("type[Any]", type(value)), "__slots__", ())
+    names = (slots,) if isinstance(slots, str) else cast("tuple[str, ...]", slots)
+    return [*getattr(value, "__dict__", {}).values(), *(getattr(value, name, None) for name in names)]
+
+
+_DEEPEST = 3
+"""How far values are looked for in objects of objects."""
+
+
+def _holds_deep(value: Any, depth: int = _DEEPEST) -> bool:
+    if holds_values(value):
+        return True
+    if depth == 0 or type(value) in _PLAIN or isinstance(value, type):
+        return False
+    return any(_holds_deep(held, depth - 1) for held in inside(value))
 
 
 def holds_values(value: Any) -> bool:

@@ -18,7 +18,7 @@ from weft.compiler.source.definition import Definition
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.number import Number
 from weft.lang.products import parts_of
-from weft.lang.spec import holds_values, is_composite
+from weft.lang.spec import holds_values, inside, is_composite
 
 Held = list[tuple[str, Any, Any]]
 """The name, the container and a copy of it."""
@@ -167,19 +167,13 @@ def stays(name: str, value: Any) -> None:
         return
     kind = cast("type[Any]", type(value))
     runs = isinstance(value, Items) or hasattr(kind, "__next__")
-    inside = [*getattr(value, "__dict__", {}).values(), *(getattr(value, n, 0) for n in _slots(kind))]
-    if runs or (parts_of(value) is None and holds_values(inside)):
+    if runs or (parts_of(value) is None and holds_values(inside(value))):
         refuse(
             "escaped",
             f"{name} returns {a_('iterator' if runs else kind.__name__)}, which holds values of its own code",
             hint="return a tuple, a @struct or a dataclass",
             part=VALUE,
         )
-
-
-def _slots(kind: type[Any]) -> Iterable[str]:
-    found = getattr(kind, "__slots__", ())
-    return (found,) if isinstance(found, str) else found
 
 
 def _changed(now: Any, then: Any) -> bool:

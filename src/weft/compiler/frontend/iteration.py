@@ -13,7 +13,7 @@ from weft.lang.python_number import python_number
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
 
-__all__ = ["Items", "enumerated", "items_of", "on_device", "turned", "zipped"]
+__all__ = ["Items", "enumerated", "items_of", "known", "on_device", "turned", "zipped"]
 
 
 class Items:
@@ -34,6 +34,13 @@ class Items:
     def __getitem__(self, index: Any) -> Any:
         return self.at(index)
 
+    def __weft_spec__(self) -> Any:
+        refuse(
+            "escaped",
+            "enumerate, zip and reversed of what the device loops over belong to the code that made them",
+            hint="loop over it here, or pass what it runs over",
+        )
+
 
 def on_device(value: Any) -> bool:
     """Whether a loop over it is one of the device; to ask emits nothing."""
@@ -50,7 +57,7 @@ def items_of(value: Any) -> Items | None:
     return None if made is None else Items(*made(value))
 
 
-def _known(items: Any) -> Any:
+def known(items: Any) -> Any:
     """What Python runs over, at compile time."""
     if isinstance(items, Number) or not isinstance(items, Iterable):
         refuse(
@@ -66,7 +73,7 @@ def enumerated(items: Any, start: Any = 0) -> Any:
     """``enumerate``."""
     found = items_of(items)
     if found is None:
-        return ((start + n, item) for n, item in enumerate(_known(items)))
+        return ((start + n, item) for n, item in enumerate(known(items)))
     return Items(found.length, lambda n: (start + n, found.at(n)))
 
 
@@ -74,7 +81,7 @@ def turned(items: Any) -> Any:
     """``reversed``."""
     found = items_of(items)
     return (
-        reversed(_known(items))
+        reversed(known(items))
         if found is None
         else Items(found.length, lambda n: found.at(found.length - 1 - n))
     )
@@ -85,7 +92,7 @@ def zipped(b: Staging, all_items: tuple[Any, ...], strict: bool) -> Any:
     found = [items_of(items) for items in all_items]
     every = [items for items in found if items is not None]
     if not every or len(every) < len(found):
-        return zip(*map(_known, all_items), strict=strict)
+        return zip(*map(known, all_items), strict=strict)
     lengths = [items.length for items in every]
     if strict:
         for n, length in enumerate(lengths[1:], 2):

@@ -48,6 +48,10 @@ def _parts(node: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
         yield node.test, False
         if node.msg is not None:
             yield node.msg, True
+    elif isinstance(node, ast.GeneratorExp):
+        first = node.generators[0]
+        yield first.iter, False
+        yield from ((part, True) for part in (node.elt, *first.ifs, *node.generators[1:]))
     elif not isinstance(node, ast.Lambda):
         late = isinstance(node, ast.While)
         for field in children(type(node)):
@@ -71,6 +75,11 @@ def decided(node: ast.expr, holds: bool = True) -> set[str]:
     if isinstance(node, ast.BoolOp):
         every = isinstance(node.op, ast.And) is holds
         return set[str]().union(*[decided(v, holds) for v in node.values[: None if every else 1]])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        name, items = node.func.id, node.args[0] if len(node.args) == 1 else None
+        if isinstance(items, ast.GeneratorExp) and (name == "any" if holds else name == "all"):
+            tests = [test for clause in items.generators for test in clause.ifs]
+            return decided(items.elt, holds).union(*map(decided, tests))
     if isinstance(node, ast.Compare) and len(node.ops) > 1 and holds:
         return set[str]().union(*map(decided, (node.left, *node.comparators)))
     return _certain(node)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, cast
 
 from weft.compiler.frontend.ranges import Range
@@ -12,7 +11,7 @@ from weft.compiler.frontend.state import FunctionState
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
-from weft.lang.number import Number, number_class, unify
+from weft.lang.number import Number, number_class
 from weft.lang.printing import kernel_print, text_of
 from weft.lang.products import class_of, parts_of
 from weft.lang.spec import is_composite
@@ -78,45 +77,6 @@ class Builtins(FunctionState):
         """``"...".join(items)`` of a literal."""
         parts = [item.text if isinstance(item, RunTimeText) else item for item in items]
         return marked(text.join(parts))
-
-    def py_min(self, *args: Any, **kwargs: Any) -> Any:
-        """``min``: of run-time numbers, pairwise from the left; nan loses if it stands first."""
-        return self._extreme(args, kwargs, builtins.min, "<")
-
-    def py_max(self, *args: Any, **kwargs: Any) -> Any:
-        """``max``: likewise."""
-        return self._extreme(args, kwargs, builtins.max, ">")
-
-    def _extreme(self, args: tuple[Any, ...], kwargs: dict[str, Any], plain: Any, better: str) -> Any:
-        single = len(args) == 1 and not isinstance(args[0], Number)
-        first: Any = args[0] if args else None
-        over = cast("Iterable[Any]", first) if single and isinstance(first, Iterable) else args
-        items = tuple(over)
-        if len(items) == 1 == len(args) and isinstance(args[0], Number):
-            hint = (
-                f"write {VALUE}.reduce_{plain.__name__}()"
-                if args[0].lanes > 1
-                else "give two numbers or more"
-            )
-            refuse("builtin", f"{plain.__name__} of one number has no meaning in compiled code", hint=hint)
-        key: Callable[[Any], Any] | None = kwargs.get("key")
-        keys = [*items] if key is None else [key(item) for item in items]
-        if not items or not kwargs.keys() <= {"key", "default"} or not any(map(late, (*items, *keys))):
-            return plain(items, **kwargs) if single else plain(*args, **kwargs)
-        best, least = items[0], keys[0]
-        for item, measure in zip(items[1:], keys[1:], strict=True):
-            closer = self.compared(better, measure, least)
-            best, least = (
-                self._closer(plain.__name__, closer, item, best),
-                self._closer(plain.__name__, closer, measure, least),
-            )
-        return best
-
-    def _closer(self, what: str, closer: Any, item: Any, best: Any) -> Any:
-        if isinstance(item, (Number, int, float)) and isinstance(best, (Number, int, float)) and late(closer):
-            unify(what, item, best)
-            return closer.select(item, best)
-        return cast("Any", self).if_exp(closer, lambda: item, lambda: best)
 
     def compared(self, op: str, a: Any, c: Any) -> Any:
         """A comparison; of tuples and lists item by item, as far as they differ."""
@@ -184,32 +144,6 @@ class Builtins(FunctionState):
             else bool(value)
         )
 
-    def py_any(self, value: Any) -> Any:
-        """``any``: of a mask, whether any lane holds; of items, whether one does, asked as far as needed."""
-        return value.reduce_or() if isinstance(value, Number) else self._first(value, True)
-
-    def py_all(self, value: Any) -> Any:
-        """``all``: of a mask, whether every lane holds; of items, whether every one does."""
-        return value.reduce_and() if isinstance(value, Number) else self._first(value, False)
-
-    def _first(self, items: Any, wanted: bool) -> Any:
-        """Whether an item is ``wanted``, or its contrary; later ones are made where that is still open."""
-        logic, waiting, found = cast("Any", self), iter(items), not wanted
-        while found is not wanted:
-            ended = False
-
-            def following() -> Any:
-                nonlocal ended
-                for item in waiting:
-                    return logic.truth(item)
-                ended = True
-                return not wanted
-
-            found = (logic.either if wanted else logic.both)(found, following)
-            if ended:
-                break
-        return found
-
     def py_round(self, value: Any, *digits: Any) -> Any:
         """``round``: of a float, to the nearest integer, ties to even, as Int."""
         if not isinstance(value, Number):
@@ -239,7 +173,3 @@ class Builtins(FunctionState):
     def py_divmod(self, a: Any, c: Any) -> Any:
         """``divmod``."""
         return (a // c, a % c)
-
-    def py_sum(self, items: Any, start: Any = 0) -> Any:
-        """``sum``: over compile-time many items; of a SIMD value, of its lanes."""
-        return items.reduce_add() if isinstance(items, Number) else sum(items, start)

@@ -61,6 +61,10 @@ BUILTINS = frozenset(
 _CLASSES = frozenset({"int", "float", "bool", "str"})
 """Of these, those that also name a type: only where they are called do they mean anything else."""
 
+_ASK = frozenset({"any", "all"})
+_RUN_OVER = _ASK | {"sum", "min", "max"}
+"""Those that run over items one by one, so that a list of them need not be; the first two not to the end."""
+
 _NESTED = 8
 """Of more terms than that ``and`` and ``or`` are taken by halves."""
 
@@ -147,6 +151,10 @@ class Expressions(ast.NodeTransformer):
             node.func = place(b_attribute(f"{func.attr}_text"), func)
             node.args.insert(0, func.value)
             func = node.func
+        if isinstance(func, ast.Name) and func.id in _RUN_OVER & self.builtins and node.args:
+            items = node.args[0]
+            if isinstance(items, ast.ListComp) and (func.id not in _ASK or not _acts(items)):
+                node.args[0] = place(ast.GeneratorExp(items.elt, items.generators), items)
         self.generic_visit(node)
         if node.func is func and isinstance(func, ast.Name) and func.id in _CLASSES & self.builtins:
             if not any(func.id in names for names in self.hidden) and func.id not in self.carried:
@@ -196,9 +204,27 @@ class Expressions(ast.NodeTransformer):
         self.hidden.append(names)
         self.generic_visit(node)
         self.hidden.pop()
+        for clause in node.generators:
+            clause.ifs = [place(b_call("certain", test), test) for test in clause.ifs]
         return node
 
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
+    visit_ListComp = visit_SetComp = visit_DictComp = _comprehension
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        asked, items, reached = self.temp("g"), self.temp("r"), self.temp("x")
+        clauses: list[ast.comprehension] = []
+        outer = self.visit(node.generators[0].iter)
+        self.hidden.append(
+            {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        )
+        for n, clause in enumerate(node.generators):
+            over = self.later(self.visit, clause.iter) if n else var(items)
+            clauses.append(_clause(clause.target, asked, "loop", over))
+            for test in clause.ifs:
+                clauses.append(_clause(var(reached, True), asked, "when", self.later(self.condition, test)))
+        made = place(ast.GeneratorExp(self.later(self.visit, node.elt), clauses), node)
+        self.hidden.pop()
+        return place(b_call("generator", outer, function_of([asked, items], made)), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         return self._joined(node, ("and_", "or_"), self.visit)
@@ -277,6 +303,18 @@ class Expressions(ast.NodeTransformer):
 def _visitor(cls: type[Expressions], kind: type[ast.AST]) -> Callable[[Expressions, ast.AST], Any]:
     """What stages a kind of node, as ``ast.NodeVisitor`` finds it each time."""
     return getattr(cls, f"visit_{kind.__name__}", cls.generic_visit)
+
+
+def _clause(target: ast.expr, asked: str, method: str, about: ast.expr) -> ast.comprehension:
+    """``for target in asked.method(about)``."""
+    call = ast.Call(ast.Attribute(var(asked), method, ast.Load()), [about], [])
+    return ast.comprehension(target, call, [], 0)
+
+
+def _acts(node: ast.ListComp) -> bool:
+    """Whether an item may do something besides being a value."""
+    parts = [node.elt, *(test for clause in node.generators for test in clause.ifs)]
+    return any(isinstance(n, (ast.Call, ast.NamedExpr)) for part in parts for n in walk(part))
 
 
 def _is_text(node: ast.expr) -> bool:

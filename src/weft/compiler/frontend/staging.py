@@ -10,6 +10,7 @@ from weft.compiler.frontend.access import Access
 from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check, stays
 from weft.compiler.frontend.contexts import Context
+from weft.compiler.frontend.generators import certain, extreme, first, generator, total
 from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.matching import fits
@@ -206,6 +207,29 @@ class Staging(Logic, Access):
     def py_zip(self, *items: Any, strict: bool = False) -> Any:
         """``zip``: of what the device loops over such a loop, else at compile time."""
         return zipped(self, items, strict)
+
+    generator = generator
+    certain = staticmethod(certain)
+
+    def py_any(self, value: Any) -> Any:
+        """``any``: of a mask, whether any lane holds; of items, whether one does, asked as far as needed."""
+        return first(self, value, True)
+
+    def py_all(self, value: Any) -> Any:
+        """``all``: of a mask, whether every lane holds; of items, whether every one does."""
+        return first(self, value, False)
+
+    def py_sum(self, items: Any, start: Any = 0) -> Any:
+        """``sum``; of a SIMD value, of its lanes."""
+        return total(self, items, start)
+
+    def py_min(self, *args: Any, **kwargs: Any) -> Any:
+        """``min``: of run-time numbers, pairwise from the left; nan loses if it stands first."""
+        return extreme(self, args, kwargs, "<")
+
+    def py_max(self, *args: Any, **kwargs: Any) -> Any:
+        """``max``: likewise."""
+        return extreme(self, args, kwargs, ">")
 
     # -- branches and loops -------------------------------------------------------------------
     def branches(self, condition: Any) -> Iterator[bool]:

@@ -348,6 +348,11 @@ class LayoutTensor(Generic[T]):
         length, at = self.__weft_loop__()
         return map(at, range(length))
 
+    def __reversed__(self) -> Iterator[Any]:
+        """The same from the last to the first."""
+        length, at = self.__weft_loop__()
+        return map(at, reversed(range(length)))
+
     @overload
     def __getitem__(self, index: Index) -> T: ...  # pyright: ignore[reportOverlappingOverload]
     @overload

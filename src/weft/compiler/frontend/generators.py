@@ -1,0 +1,280 @@
+"""Generator expressions, and ``any``, ``all``, ``sum``, ``min`` and ``max``, which run over them.
+
+    (x * y for x in t if x > 0)   ->   b.generator(t, lambda g, items:
+                                           (x * y for x in g.loop(items) for _ in g.when(x > 0)))
+
+What is known at compile time is Python's own generator. Where ``loop`` begins one of the device, or ``when``
+a branch, the item is made within it, once; and who asks for the items, if it is one of the five, keeps what
+it has in slots from then on. Anything else that asks is refused there.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.compiler.frontend.containers import check
+from weft.compiler.frontend.iteration import items_of, known, on_device
+from weft.compiler.frontend.pybuiltins import late
+from weft.compiler.frontend.ranges import Range
+from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried
+from weft.compiler.ir.core import Region, Value
+from weft.diagnostics import VALUE, a_, refuse
+from weft.lang.number import Number, unify
+from weft.lang.python_number import python_number
+from weft.lang.spec import spec_of
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.staging import Staging
+
+
+class Generated:
+    """The items of a generator expression, each made when it is asked for."""
+
+    __slots__ = ("_b", "_decided", "_make", "_place", "_running", "asked")
+
+    def __init__(self, b: Staging, make: Callable[[Generated], Iterator[Any]]) -> None:
+        self._b = b
+        self._make = make
+        self._running: Iterator[Any] | None = None
+        self.asked = False
+        """Whether who asks keeps what it has in slots, where items are made in regions."""
+        self._place: tuple[Region, int] | None = None
+        self._decided: Var | None = None
+
+    def __iter__(self) -> Generated:
+        return self
+
+    def __next__(self) -> Any:
+        if self._running is None:
+            self._running = self._make(self)
+        return next(self._running)
+
+    @property
+    def begun(self) -> bool:
+        """Whether items are made in a region of their own."""
+        return self._place is not None
+
+    def __weft_spec__(self) -> Any:
+        refuse(
+            "escaped",
+            "this generator belongs to the function that made it, where its items are code",
+            hint="loop over it here, or pass what it runs over",
+        )
+
+    # -- what the staged expression calls ---------------------------------------------------------
+    def loop(self, items: Any) -> Iterator[Any]:
+        """``for x in items``: a loop of the device where only run time knows how many there are."""
+        b = self._b
+        if isinstance(items, Range) or not on_device(items):
+            found, length = items, 0
+        else:
+            found = items_of(items)
+            length = 0 if found is None else found.length
+        ends = (items.start, items.stop, items.step) if isinstance(items, Range) else (length,)
+        if not self.asked or not any(map(_is_open, ends)):
+            for item in known(found):
+                for reached in (True,) if self._decided is None else b.branches(b.not_(self._decided.load())):
+                    if reached:
+                        yield item
+            return
+        self._begin()
+        held = b.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        for item in b.loop(found):
+            yield item
+            if self._decided is not None:
+                for taken in b.branches(self._decided.load()):
+                    if taken:
+                        b.break_()
+        check(held, "loop")
+
+    def when(self, condition: Any) -> Iterator[bool]:
+        """``if condition``."""
+        b = self._b
+        if not _is_open(condition):
+            yield from (taken for taken in b.branches(condition) if taken)
+            return
+        if not self.asked:
+            certain(condition)
+        self._begin()
+        held = b.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        for taken in b.branches(condition):
+            if taken:
+                yield taken
+                check(held, "`if`")
+
+    # -- what who asks calls ----------------------------------------------------------------------
+    def _begin(self) -> None:
+        self._place = self._place or (self._b.region, self._b.scopes[-1])
+
+    def slot(self, name: str, value: Any, like: Any = None) -> Var:
+        """A variable that is ``value`` before the first region in which items are made; or like an item."""
+        assert self._place is not None
+        b, (region, scope) = self._b, self._place
+        with b.into(region):
+            made = Var(b, name, _blank(b, like) if value is UNDEFINED else value)
+        made.scope = scope
+        return made
+
+    def until_decided(self) -> Var:
+        """A Bool: once it is set, no more items are made."""
+        self._decided = self.slot("decided", False)
+        return self._decided
+
+
+def _blank(b: Staging, like: Any) -> Any:
+    """A value of the same type, of which nobody asks."""
+    like = python_number(like)
+    if isinstance(like, (bool, int, float)):
+        return like
+    if isinstance(like, Number) and like.weak is not None:
+        return 0.0 if like.dtype.is_float else 0
+    spec = spec_of(carried(as_runtime(like)))
+    return spec.build([b.constant(0, leaf.type) for leaf in spec.leaves()])
+
+
+def _is_open(value: Any) -> bool:
+    """Whether only run time knows this number."""
+    return isinstance(value, Number) and isinstance(value.value, Value)
+
+
+def generator(b: Staging, items: Any, make: Callable[[Generated, Any], Iterator[Any]]) -> Generated:
+    """A generator expression; ``items`` are what its first ``for`` runs over."""
+    return Generated(b, lambda asked: make(asked, items))
+
+
+def certain(condition: Any) -> Any:
+    """``if condition`` of a comprehension, which decides what a list or a tuple has in it."""
+    if _is_open(condition):
+        refuse(
+            "not-compile-time",
+            "only run time knows which items there are",
+            notes=("any, all, sum, min and max take a generator with such a condition",),
+            hint="write a `for` statement, or choose each item: x if condition else other",
+        )
+    return condition
+
+
+def _each(b: Staging, items: Any) -> Generated:
+    """The items of whatever one may loop over."""
+    made = items if isinstance(items, Generated) else Generated(b, lambda asked: asked.loop(items))
+    made.asked = True
+    return made
+
+
+def first(b: Staging, items: Any, wanted: bool) -> Any:
+    """``any`` and ``all``: whether an item is ``wanted``, or its contrary; asked as far as needed."""
+    if isinstance(items, Number):
+        return items.reduce_or() if wanted else items.reduce_and()
+    asked, found = _each(b, items), not wanted
+    while found is not wanted:
+        ended = False
+
+        def following() -> Any:
+            nonlocal ended
+            decided: Var | None = None
+            for item in asked:
+                holds = b.truth(item)
+                if not asked.begun:
+                    return holds
+                decided = decided or asked.until_decided()
+                for taken in b.branches(holds if wanted else b.not_(holds)):
+                    if taken:
+                        decided.store(True)
+            ended = True
+            return not wanted if decided is None else decided.load() if wanted else b.not_(decided.load())
+
+        found = (b.either if wanted else b.both)(found, following)
+        if ended:
+            break
+    return found
+
+
+def total(b: Staging, items: Any, start: Any) -> Any:
+    """``sum``."""
+    if isinstance(items, Number):
+        return items.reduce_add()
+    asked, ready, slot = _each(b, items), list[Any](), cast("Var | None", None)
+    for item in asked:
+        if not asked.begun:
+            ready.append(item)
+            continue
+        if slot is None:  # the first says of which type it is
+            start = _sum(ready, start)
+            added = _sum([item], start)
+            typed = isinstance(added, Number) and added.weak is None and isinstance(start, (int, float))
+            slot = asked.slot("sum", type(added)(start) if typed else start)
+        slot.store(_sum([item], slot.load()))
+    return _sum(ready, start) if slot is None else slot.load()
+
+
+def _sum(items: list[Any], start: Any) -> Any:
+    try:
+        return sum(items, start)
+    except TypeError:
+        kinds = [type(v).__name__ for v in (start, *items)]
+        other = next((kind for kind in kinds if kind != kinds[0]), kinds[0])
+        hint = f"give it one to start from: sum(items, {other}(...))"
+        refuse("operand", f"sum begins with {a_(kinds[0])}, to which {a_(other)} is not added", hint=hint)
+
+
+def extreme(b: Staging, args: tuple[Any, ...], kwargs: dict[str, Any], better: str) -> Any:
+    """``min`` and ``max``: pairwise from the left; nan loses if it stands first."""
+    plain: Any = builtins.min if better == "<" else builtins.max
+    name, single, default = plain.__name__, len(args) == 1, kwargs.get("default", UNDEFINED)
+    if single and isinstance(args[0], Number):
+        hint = f"write {VALUE}.reduce_{name}()" if args[0].lanes > 1 else "give two numbers or more"
+        refuse("builtin", f"{name} of one number has no meaning in compiled code", hint=hint)
+    if not args or not kwargs.keys() <= {"key", "default"}:
+        return plain(*args, **kwargs)
+    key: Callable[[Any], Any] | None = kwargs.get("key")
+    asked, ready = _each(b, args[0] if single else args), list[tuple[Any, Any]]()
+    found, best, least = cast("tuple[Var | None, ...]", (None, None, None))
+    for item in asked:
+        measure = item if key is None else key(item)
+        if not asked.begun:
+            ready.append((item, measure))
+            continue
+        if found is None or best is None or least is None:
+            start, mark = _best(b, name, better, ready) if ready else (default, UNDEFINED)
+            if isinstance(start, Number) and isinstance(item, Number):
+                start = unify(name, start, item)[0](start)
+            found, best = asked.slot("found", bool(ready)), asked.slot(name, start, item)
+            least = best if key is None else asked.slot("key", mark, measure)
+        closer = b.either(
+            b.not_(found.load()), lambda m=measure, least=least: b.compared(better, m, least.load())
+        )
+        if isinstance(item, Number) and isinstance(now := best.load(), Number):
+            item = unify(name, now, item)[0](item)
+        for taken in b.branches(closer):
+            if taken:
+                best.store(item)
+                if key is not None:
+                    least.store(measure)
+                found.store(True)
+    if found is not None and best is not None:
+        if not ready and default is UNDEFINED:
+            b.assert_(found.load(), lambda: f"{name}() of nothing: give it default=")  # noqa: PT009
+        return best.load()
+    if any(late(v) for pair in ready for v in pair):
+        return _best(b, name, better, ready)[0]
+    return plain([item for item, _ in ready], **kwargs) if single else plain(*args, **kwargs)
+
+
+def _best(b: Staging, name: str, better: str, ready: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Of items and their keys the first whose key is best, and that key."""
+    best, least = ready[0]
+    for item, measure in ready[1:]:
+        closer = b.compared(better, measure, least)
+        best, least = _closer(b, name, closer, item, best), _closer(b, name, closer, measure, least)
+    return best, least
+
+
+def _closer(b: Staging, what: str, closer: Any, item: Any, best: Any) -> Any:
+    if isinstance(item, (Number, int, float)) and isinstance(best, (Number, int, float)) and late(closer):
+        if isinstance(item, Number) or isinstance(best, Number):
+            unify(what, item, best)
+        return closer.select(item, best)
+    return b.if_exp(closer, lambda: item, lambda: best)
