@@ -6,11 +6,13 @@ import ctypes
 import gc
 import importlib
 import os
+import platform
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -342,6 +344,35 @@ def run_python(text: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+GLIBC = platform.libc_ver()[0] == "glibc"
+FAILED_AT_THE_END = 1 if GLIBC else 120
+FORGOTTEN = """\
+import atexit, ctypes, os, sys
+def leave(name): open(name, "w").write(name)
+atexit.register(leave, "before")
+from weft.runtime.context import BaseContext
+atexit.register(leave, "after")
+ctx = BaseContext(api="cpu")
+text, data = open("text", "w"), open("data", "wb")
+text.write("text"); data.write(b"data")
+ctx.stream.call(lambda: 1 // 0)
+"""
+
+
+def test_a_failure_found_at_exit_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = run_python(FORGOTTEN + "print('out', end='')")
+    assert (ended.returncode, ended.stdout) == (FAILED_AT_THE_END, "out")
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {
+        name: name for name in ("before", "after", "text", "data")
+    }
+    if GLIBC:
+        ended = run_python(FORGOTTEN + "ctypes.CDLL(None).printf(b'of C')")
+        assert (ended.returncode, ended.stdout) == (1, "of C")
+    for lacking in ("os.confstr = lambda name: None", "sys.orig_argv = []"):  # another C; a part of a program
+        assert run_python(FORGOTTEN + lacking).returncode == 120, "as Python has it for what fails at the end"
+
+
 def test_exit_runs_forgotten_work_and_never_hangs() -> None:
     head = "import time\nfrom weft.runtime.context import BaseContext\nctx = BaseContext(api='cpu')\n"
     ended = run_python(
@@ -349,7 +380,7 @@ def test_exit_runs_forgotten_work_and_never_hangs() -> None:
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "xxx", "")
     failed = run_python(head + "ctx.stream.call(lambda: 1 // 0)")
-    assert failed.returncode == 120  # as Python has it for what fails at the end
+    assert failed.returncode == FAILED_AT_THE_END
     assert "ZeroDivisionError" in failed.stderr
     start = time.monotonic()
     stuck = run_python(head + "ctx.stream.call(lambda: time.sleep(60))")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,9 @@ _known = False
 
 
 def last_words(error: object, *, at_exit: bool) -> None:
-    """Show an error on ``sys.stderr``.
+    """Show an error on ``sys.stderr``, and have the process end with status 1, or 120 where C cannot do that.
 
-    Python has ended the program by then, so no exception can say more. As with text that cannot be
-    written at the end, its own status for what fails there is taken: 120.
+    Python has ended the program by then, so no exception can say more.
     """
     global _known
     if sys.stderr is None:
@@ -34,11 +34,32 @@ def last_words(error: object, *, at_exit: bool) -> None:
 
 
 def _fail_at_end() -> None:
-    sys.stderr = _FailsAtEnd(sys.stderr)
+    if not _exit_with_1():
+        sys.stderr = _FailsAtEnd(sys.stderr)
+
+
+def _exit_with_1() -> bool:
+    """Have C's ``exit`` called again, with 1, as the first of what it calls at the end; whether that is done.
+
+    Python has ended by then as it always does, with files written and all handlers run. glibc provides for
+    a second call: it goes on with the handlers that are left, and takes the last status. C leaves it open,
+    so elsewhere, and where Python is a part of another program, this is not tried.
+    """
+    try:
+        glibc = os.confstr("CS_GNU_LIBC_VERSION")
+    except (AttributeError, OSError, ValueError):
+        return False
+    if not glibc or not any(sys.orig_argv):
+        return False
+    import ctypes
+
+    c = ctypes.CDLL(None)
+    pointer = ctypes.c_void_p
+    return c["__cxa_atexit"](ctypes.cast(c["exit"], pointer), pointer(1), None) == 0
 
 
 class _FailsAtEnd(_Any):
-    """``sys.stderr``, whose last flush, which Python makes at its very end, fails."""
+    """``sys.stderr`` whose last flush, made at the very end, fails: Python's status is 120 then."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
