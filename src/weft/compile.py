@@ -115,15 +115,14 @@ def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:
         if f.definition.result() not in (MISSING, None):
             message = f"{f.__name__} is a @func with a result: it becomes code within kernels that call it"
             hint = "show one of these kernels, or write one that stores the result"
-            raise CompileError.at("not-a-kernel", message, caller_location(), hints=(hint,))
+            raise CompileError.here("not-a-kernel", message, hint, at=("f", 0))
         return Kernel(f.definition, f.bound)
     if isinstance(f, FunctionType):
         return make_kernel(f)
-    problems = Problems()
     what = getattr(f, "__name__", "") or a_(type(f).__name__)
     hint = "pass a function decorated with @kernel"
-    problems.add("not-a-kernel", f"{what} is not a function that weft can compile", hint, at=0)
-    raise CompileError(problems.placed(caller_location(), 1))
+    message = f"{what} is not a function that weft can compile"
+    raise CompileError.here("not-a-kernel", message, hint, at=("f", 0))
 
 
 def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Spec]:

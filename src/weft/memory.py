@@ -88,7 +88,9 @@ def stack_allocation(
         refuse(
             "address-space",
             f"memory is allocated in AddressSpace.SHARED or LOCAL, not in {address_space!r}",
-            hint="memory of the device is a buffer: ctx.enqueue_create_buffer(...)",
+            hint="write address_space=AddressSpace.SHARED"
+            if isinstance(address_space, str)
+            else "memory of the device is a buffer: ctx.enqueue_create_buffer(...)",
         )
     return _view(memory, shape, aligned)
 

@@ -240,8 +240,12 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
     wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(origin) if isinstance(origin, type) else None
     if wrong is not None:
         hint = f"annotate it with {wrong}, or with Comptime[{shown}] to fix its value at compile time"
+    elif origin is str:
+        hint = "annotate it with Comptime[str], and give it by name"
     elif shown in ("list", "tuple", "ndarray"):
         hint = "annotate it with Pointer[Float32] or LayoutTensor[Float32] and pass a buffer"
+    elif isinstance(origin, type) and "__init__" not in vars(origin) and origin.__module__ != "builtins":
+        hint = f"decorate {shown} with @struct, its fields annotated with Float32 and the like"
     else:
         hint = (
             "annotate it with Int, Float32, Pointer[Float32], a @struct, or Comptime[...] if it is constant"
@@ -255,6 +259,8 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
 
 
 def _describe(value: Any) -> str:
+    if value is None:
+        return "None"
     dtype = getattr(value, "dtype", None)
     name = type(value).__name__
     if isinstance(value, Number):
@@ -373,6 +379,8 @@ def array_hint(value: Any, wanted: DType | None) -> str:
         items = f"[*{VALUE}]"
     elif not issubclass(kind, (list, tuple, range)):
         return ""
+    elif any(hasattr(item, "address") or hasattr(item, "__array_interface__") for item in value):
+        return "give the arguments one by one, without the brackets"
     dtype = wanted.name if wanted is not None and wanted.is_number and wanted.kind != "bfloat" else "float32"
     return f"pass an array: np.array({items}, np.{dtype})"
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 from weft.lang.above import above
 
 _AROUND = "call it on the host, before or after the launch"
-_DRAW = "draw the numbers on the host and pass a buffer, or compute them from the thread's index"
+_DRAW = "write rand(seed, i), from weft.random, or draw the numbers on the host and pass a buffer"
 _PASS = "do it on the host and pass the result as an argument"
 
 _HOST: dict[str, str] = {

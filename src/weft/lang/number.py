@@ -42,6 +42,15 @@ __all__ = ["Number", "NumberLike", "number_class", "to_type", "type_name", "valu
 
 N = TypeVar("N", bound="Number")
 _BITWISE = frozenset("&|^")
+_BITS = "convert with Int(...), or read the bits by x.bitcast(...)"
+_OF_FLOATS = {
+    "&": (_BITS, "of conditions write `and`, or brackets: (a < b) & (c < d)"),
+    "|": (_BITS, "of conditions write `or`, or brackets: (a < b) | (c < d)"),
+    "^": (_BITS, "for a power write x ** n"),
+    "<<": "multiply by a power of two",
+    ">>": "divide by a power of two",
+}
+"""What to write for an operator of bits between floats."""
 MOST_LANES = 4096
 """More would be a loop, which LLVM would write out."""
 CLASSES: dict[tuple[str, int], type[Number]] = {}
@@ -229,9 +238,7 @@ class Number(Conversions):
                 refuse(
                     "operator",
                     f"`{op}` takes integers, not {a_(cls.__name__)}",
-                    hint="convert with Int(...), or read the bits by x.bitcast(...)"
-                    if op in _BITWISE
-                    else "multiply or divide by a power of two",
+                    hint=_OF_FLOATS[op],
                 )
         elif op == "/":
             refuse(
@@ -286,7 +293,12 @@ class Number(Conversions):
         return mask.of(arith.compare(b, op, cls.dtype, to_type(a, cls, b), to_type(c, cls, b)))
 
     def __hash__(self) -> int:
-        return hash(self._known("a key", "compare it with the keys, as `in` does, or unroll over them"))
+        return hash(
+            self._known(
+                "a key",
+                "compare it with keys that are known, as `in` does; what a kernel collects lies in memory",
+            )
+        )
 
     __iter__ = None  # else Python would try v[0], v[1], ... without end
 

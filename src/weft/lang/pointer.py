@@ -186,6 +186,9 @@ class Pointer(Generic[T]):
         check_index(index, 1, self.__weft_count__)
         return Place(self._at(index, current()), self.dtype, self.space, self.dtype.alignment)
 
+    def __array_function__(self, *_: object) -> object:
+        return NotImplemented  # NumPy computes with arrays, not with memory of a device
+
     def __getitem__(self, index: NumberLike) -> T:
         return self.load(index)
 

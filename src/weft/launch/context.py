@@ -535,9 +535,7 @@ def _check_kernel(kernel: object) -> None:
             f"{a_(type(kernel).__name__)} is not a kernel",
             "pass a function decorated with @kernel",
         )
-    problems = Problems()
-    problems.add("not-a-kernel", message, hint, at=0)
-    raise LaunchError(problems.placed(caller_location(), 0))
+    raise LaunchError.here("not-a-kernel", message, hint, at=("kernel", 0))
 
 
 _cpu: DeviceContext | None = None

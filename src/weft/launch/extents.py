@@ -146,8 +146,10 @@ class Placements:
                 )
                 problem(message, f"write over={extents!r}")
             else:
+                plain = isinstance(over, (float, str, tuple))
+                what = f"{over!r}" if plain else a_(type(over).__name__)
                 problem(
-                    f"over={over!r} must be one to three integers", "write over=n or over=(height, width)"
+                    f"over= takes one to three integers, not {what}", "write over=n or over=(height, width)"
                 )
             return None
         if not 1 <= len(sizes) <= 3:

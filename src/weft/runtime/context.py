@@ -437,7 +437,16 @@ class BaseContext(Here, PeerAccess):
             raise LaunchError.here(
                 "execution-time",
                 f"execution_time takes a number of calls of 1 or more, not {iterations!r}",
+                "leave it out for one call",
                 at=("iterations", 1),
+            )
+        if not callable(function):
+            kind = a_(type(cast("object", function)).__name__)
+            raise LaunchError.here(
+                "execution-time",
+                f"execution_time calls a function with the context, not {kind}",
+                "write lambda ctx: ctx.enqueue_function(...)",
+                at=("function", 0),
             )
         self.refuse_waiting()
         start = self.record_event()

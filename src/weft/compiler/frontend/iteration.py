@@ -9,6 +9,7 @@ from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
+from weft.lang.spec import is_composite
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
@@ -63,7 +64,7 @@ def known(items: Any) -> Any:
         refuse(
             "iteration",
             f"{a_(type(items).__name__)} cannot be looped over",
-            hint="loop over range(n) and index, or unroll a tuple",
+            hint=f"loop over range(n) and index: {VALUE}[i]" if is_composite(items) else "loop over range(n)",
             part=VALUE,
         )
     return cast("Any", items)

@@ -6,10 +6,11 @@ import ast
 import builtins
 import sys
 from collections.abc import Iterable, Sequence
+from types import ModuleType
 from typing import NamedTuple
 
 from weft.compiler.frontend.hostcalls import host_call, names_of
-from weft.compiler.frontend.names import advice
+from weft.compiler.frontend.names import advice, package_of
 from weft.compiler.frontend.tree import bound_names, walk
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import Diagnostic, Label, nearest
@@ -158,6 +159,14 @@ def _nearest(name: str, known: Iterable[str]) -> str | None:
     return nearest(name, [k for k in known if not k.startswith("_")])
 
 
+def _asked(name: ast.Name, nodes: Iterable[ast.AST]) -> tuple[ast.expr, str]:
+    """The attribute of a name that is asked for, and what it is called; the name itself without one."""
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.value is name:
+            return node, node.attr
+    return name, ""
+
+
 def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list[Diagnostic]:
     """All that is wrong with the text of a function, before any of it runs, by the nodes of its body."""
     checker = _Checker(fn.file, kernel, fn.name)
@@ -199,15 +208,29 @@ def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list
             checker.problem(node, "host-only", message, instead, _ONCE)
     for node in names:
         name = node.id
-        if name in local or name in defined or name in seen:
+        if name in local or name in seen:
+            continue
+        if name in defined:
+            module = defined[name]
+            if type(module) is ModuleType and (package := package_of(module.__name__)):
+                whole, asked = _asked(node, nodes)
+                if (text := ast.unparse(whole)) not in seen:
+                    seen.add(text)
+                    message = f"`{text}` is {module.__name__}'s and means nothing in compiled code"
+                    checker.problem(whole, "host-only", message, advice(package, asked) or "")
             continue
         if name in HOST_ONLY:
             message = f"`{name}` is Python's and means nothing in compiled code"
             checker.problem(node, "host-only", message, HOST_ONLY[name])
         if hasattr(builtins, name):
             continue
+        whole, asked = _asked(node, nodes)
+        hint = advice(name, asked)
+        if hint != advice(name):  # of a module, each name has its own
+            node, name = whole, ast.unparse(whole)
+        if name in seen:
+            continue
         seen.add(name)
-        hint = advice(name)
         if hint is None:
             guess = _nearest(name, local) or _nearest(name, defined) or _nearest(name, vars(builtins))
             hint = f"did you mean `{guess}`?" if guess else "define or import it before the function runs"

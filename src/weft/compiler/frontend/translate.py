@@ -13,11 +13,12 @@ from collections.abc import Iterable
 from types import FrameType, ModuleType
 from typing import Any, cast
 
+from weft.compiler.frontend.names import MATH
 from weft.compiler.frontend.variables import Var
 from weft.compiler.ir.core import Value
 from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, a_, nearest
 from weft.diagnostics.wrote import Source, source_of
-from weft.dtype import dtype_hint
+from weft.dtype import dtype_elsewhere, dtype_hint, made_by
 from weft.lang.number import Number
 from weft.lang.spec import is_composite
 
@@ -35,13 +36,7 @@ _COUNT = re.compile(
 _CALL = re.compile(r"(?:[\w.<>]*\.)?([\w<>]+)\(\) (takes|got|missing)\b")
 _CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
 _UNBOUND = re.compile(r"variable '(\w+)'")
-_PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics"})
-MATH = frozenset(
-    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees erf erfc exp exp2 expm1"
-    " floor fma fmod frexp hypot isfinite isinf isnan ldexp log log10 log1p log2 max min modf nextafter pow"
-    " radians sin sinh sqrt tan tanh trunc".split()
-)
-"""What ``weft.math`` has under the name that Python's modules use."""
+_PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics", "cupy", "torch", "jax"})
 BRACKETS = {
     "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
     "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
@@ -49,6 +44,20 @@ BRACKETS = {
 }
 """What to write, by the name of what ``tensor.tile`` and its kin give."""
 _RENAMED = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "power": "pow"}
+_NUMPYS = {
+    "where": "write a if condition else b; of vectors, condition.select(a, b)",
+    "clip": "write weft.math.clamp(x, low, high)",
+    "round": "write round(x)",
+    "rint": "write round(x)",
+    "square": "write x * x",
+    "sign": "write copysign(1.0, x), from weft.math",
+    "array": "write SIMD[Float32, 2](a, b), or take memory of the thread: stack_allocation(Float32, n)",
+    **dict.fromkeys(("zeros_like", "empty_like", "ones_like"), "write stack_allocation(Float32, n)"),
+    **dict.fromkeys(
+        ("sum", "mean", "prod", "dot", "matmul", "amax", "amin"), "write a loop over the elements"
+    ),
+}
+"""What to write for functions of NumPy that ``weft.math`` has not, or under another form."""
 _SHOWN = 12
 """A list of more names than this is not printed."""
 
@@ -142,6 +151,8 @@ def _operand_hint(left: str, right: str) -> str:
         return "make a value of the class: write Float32(...) and so on"
     if "NoneType" in kinds:
         return "give it a value first; a function without `return` gives None"
+    if "complex" in kinds:
+        return "write ComplexFloat32(re, im), from weft.complex"
     if kinds & {"str", "list", "tuple", "dict", "set", "ndarray"}:
         return "a kernel computes with numbers: take one out of it at compile time"
     return "convert one of them, or define the operator as a method of the @struct"
@@ -234,6 +245,10 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
             "item-assignment", f"the items of {_article(kind)} cannot be assigned", (), (), (hint,)
         ), None
     code, words, hint = _VERBS[verb]
+    if kind == "Pointer" and code == "iteration":
+        hint = f"loop over range(n) and index: {VALUE}[i]"
+    if kind == "function" and code == "index":
+        hint = "call it, with all arguments in parentheses"
     return Diagnostic(
         code, f"{_article(kind)} {words}", (), (), (hint,)
     ), VALUE if code == "iteration" else None
@@ -277,8 +292,9 @@ def _module_of(node: ast.AST | None, frame: FrameType | None) -> str:
     if not isinstance(node, ast.Call):
         return ""
     callee = _value(node.func, frame)
-    module = getattr(callee, "__module__", None) or getattr(_class_of(callee), "__module__", "")
-    return str(module).split(".")[0]
+    held = _value(node.func.value, frame) if isinstance(node.func, ast.Attribute) else None
+    module = held.__name__ if isinstance(held, ModuleType) else getattr(callee, "__module__", None)
+    return str(module or getattr(_class_of(callee), "__module__", "")).split(".")[0]
 
 
 def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None:
@@ -286,21 +302,25 @@ def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None
     if module not in _PYTHON_MATH or not isinstance(node, ast.Call):
         return None
     written = ast.unparse(node.func)
-    name = _RENAMED.get(written.rsplit(".", 1)[-1], written.rsplit(".", 1)[-1])
-    return (
-        Diagnostic(
-            "not-compile-time",
-            f"`{written}` is Python's and computes at compile time, but `{VALUE}` exists only at run time",
-            (),
-            (),
-            (
-                f"write weft.math.{name}({VALUE})"
-                if name in MATH
-                else "see what weft.math has, or write it with @func",
-            ),
-        ),
-        None,
-    )
+    name = written.rpartition(".")[2]
+    message = f"`{written}` is Python's and computes at compile time, but `{VALUE}` exists only at run time"
+    return Diagnostic("not-compile-time", message, (), (), (_in_weft(node, name, frame),)), None
+
+
+def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
+    """What to write for a function of ``math`` or NumPy."""
+    name = _RENAMED.get(name, name)
+    kind = dtype_elsewhere(_value(call.func, frame))
+    if kind is not None:
+        return f"write {made_by[kind.name].__name__}({VALUE})"
+    if name in _NUMPYS:
+        return _NUMPYS[name]
+    if not call.args or name not in MATH:
+        return "see what weft.math has, or write it with @func"
+    if is_composite(_value(call.args[0], frame)):
+        return "loop over its elements and compute with one at a time"
+    shown = call.args[0].elts if isinstance(call.args[0], (ast.List, ast.Tuple)) else call.args
+    return f"write weft.math.{name}({', '.join(map(ast.unparse, shown))})"
 
 
 def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
@@ -321,7 +341,8 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
     kind = {"an ndarray": "a NumPy array", "a ndarray": "a NumPy array"}.get(kind, kind)
     if stored:
         message = f"`{OBJECT}` is {kind} known at compile time, which a run-time value or index cannot change"
-        hint = "use memory of the thread: stack_allocation(Float32, 8)"
+        length = getattr(table, "size", 0) or (type(table) is list and len(cast("list[Any]", table))) or "n"
+        hint = f"use memory of the thread: stack_allocation(Float32, {length})"
         return Diagnostic("not-compile-time", message, (), (), (hint,)), INDEX
     return (
         Diagnostic(
@@ -397,8 +418,18 @@ def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
         return Diagnostic("operand", f"{called} takes a number, not {_article(m[1])}", (), (), (hint,)), None
     if m := re.match(r"(.+) is not an element type", text):
         message = f"{called} takes an element type, which {m[1]} is not"
-        return Diagnostic("element-type", message, (), (), (dtype_hint(m[1]),)), None
+        hint = "write the element type first, then the number" if m[1].isdigit() else dtype_hint(m[1])
+        return Diagnostic("element-type", message, (), (), (hint,)), None
     return None
+
+
+def _unpacked(node: ast.AST | None, frame: FrameType | None, count: int) -> str:
+    """How to take so many of the values that are there."""
+    held = _value(node.value, frame) if isinstance(node, ast.Assign) else None
+    if isinstance(node, ast.Assign) and count < 3 and all(hasattr(_class_of(held), axis) for axis in "xyz"):
+        names, text = ast.unparse(node.targets[0]).strip("()"), ast.unparse(node.value)
+        return f"write {names} = {', '.join(f'{text}.{axis}' for axis in 'xyz'[:count])}"
+    return "name as many variables as there are values"
 
 
 def _direct(
@@ -427,7 +458,7 @@ def _direct(
                 f"{m[2]} values are needed here{count}",
                 (),
                 (),
-                ("name as many variables as there are values",),
+                (_unpacked(node, frame, int(m[2])),),
             ),
             None,
         )
@@ -463,6 +494,10 @@ def refined(
     found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
     if found is not None:
         return found
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
+        message = "`%` of a text computes at compile time, but what it shows exists only at run time"
+        hint = 'write an f-string: print(f"{x}"), or {x:.3f} for three places'
+        return Diagnostic(diagnostic.code, message, (), (), (hint,)), None
     if known and not helper and isinstance(node, ast.Call):
         called = ast.unparse(node.func)
         message = diagnostic.message.split(" needs ")[-1]

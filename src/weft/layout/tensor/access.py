@@ -115,7 +115,7 @@ def place(
             "rank",
             f"the tensor has rank {layout.rank} (layout {layout}), but {count(len(parts), 'index')} "
             f"{'was' if len(parts) == 1 else 'were'} given",
-            "give one index for each mode; `:` takes a whole mode",
+            f"give one index for each mode, t[{', '.join('ijklmn'[: layout.rank])}]; `:` takes a whole mode",
         )
     offset: Scalar = 0
     for mode, (part, (extent, stride)) in enumerate(zip(parts, modes(layout), strict=True)):

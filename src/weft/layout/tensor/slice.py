@@ -96,7 +96,7 @@ def _expanded(layout: Layout, parts: tuple[Any, ...]) -> tuple[Any, ...]:
         refuse(
             "rank",
             f"the tensor has rank {layout.rank} (layout {layout}), but {len(parts)} indices were given",
-            "give one index for each mode; `:` takes a whole mode",
+            f"give one index for each mode, t[{', '.join('ijklmn'[: layout.rank])}]; `:` takes a whole mode",
         )
     return parts
 

@@ -323,6 +323,9 @@ class LayoutTensor(Generic[T]):
 
         return self.dim(0), at
 
+    def __array_function__(self, *_: object) -> object:
+        return NotImplemented  # NumPy computes with arrays, not with memory of a device
+
     def __iter__(self) -> Iterator[Any]:
         """The elements of one mode; of several the parts along the first: of a matrix its rows.
 
