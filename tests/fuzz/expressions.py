@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from tests.fuzz.forms import CONDITIONS, SCALARS, VECTORS, form
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import COMPARISONS, leaf, narrower, operators, real, weak
 from tests.fuzz.scope import Record, Scope
@@ -28,11 +31,11 @@ def expression(s: Scope, kind: Kind, depth: int = 2, literals: bool = False) -> 
     if kind is BOOL:
         return condition(s, depth)
     forms = "binary binary binary binary mixed unary cast cast choose extreme memory call logic".split()
-    forms += ["lanes", "named"]
+    forms += ["lanes", "named", "filled", "filled"]
     if kind.is_float and kind.bits >= 32:
         forms += ["integer", "integer"]
-    form = s.pick([*forms, *(["function", "power"] if kind.is_float else ["power", "shift", "round"])])
-    return _FORMS[form](s, kind, depth - 1)
+    how = s.pick([*forms, *(["function", "power"] if kind.is_float else ["power", "shift", "round"])])
+    return _FORMS[how](s, kind, depth - 1)
 
 
 def _pair(s: Scope, kind: Kind, depth: int) -> tuple[str, str]:
@@ -174,6 +177,22 @@ def _lanes(s: Scope, kind: Kind, depth: int) -> str:
     return f"_product({value})" if how == "mul" else f"{value}.reduce_{how}()"
 
 
+def operand(s: Scope, depth: int) -> Callable[[Kind, int, bool], str]:
+    """What fills the holes of forms."""
+
+    def made(kind: Kind, lanes: int, literals: bool) -> str:
+        return vector(s, kind, lanes, depth) if lanes > 1 else expression(s, kind, depth, literals)
+
+    return made
+
+
+def _filled(s: Scope, kind: Kind, depth: int) -> str:
+    closed, s.closed = s.closed, True  # some are lambdas
+    found = form(s, SCALARS, kind, operand(s, depth - 1))
+    s.closed = closed
+    return found or _binary(s, kind, depth)
+
+
 def _power(s: Scope, kind: Kind, depth: int) -> str:
     a = expression(s, kind, depth)
     if kind.is_float:
@@ -227,6 +246,7 @@ _FORMS = {
     "shift": _shift,
     "round": _round,
     "function": _function,
+    "filled": _filled,
 }
 
 
@@ -236,47 +256,49 @@ def condition(s: Scope, depth: int = 1) -> str:
     if flags and s.chance(4):
         return s.pick(flags)
     forms = "compare compare compare compare logic logic chain in mixed known record exact"
-    form = s.pick(f"{forms} tuples every pointers".split())
-    if depth > 0 and form == "logic":
+    how = s.pick(f"{forms} tuples every pointers filled".split())
+    if depth > 0 and how == "logic":
         a, c = condition(s, depth - 1), condition(s, depth - 1)
         return s.pick(
             ["({0} and {1})", "({0} or {1})", "_Bool(not {0})", "(({0}) & ({1}))", "(({0}) ^ ({1}))"]
         ).format(a, c)
     kind = s.kind()
-    if form == "known" and s.constants:
+    if how == "known" and s.constants:
         return f"({s.pick(s.constants)} {s.pick(COMPARISONS)} {s.number(0, 3)})"
-    if form == "tuples":
+    if how == "filled":
+        return form(s, CONDITIONS, kind, operand(s, depth - 1))
+    if how == "tuples":
         return _tuples(s, depth)
-    if form == "every":
-        how = s.pick(["any([{0}])", "all(({0},))", "any(q for q in ({0},))", "all(not q for q in [{0}])"])
-        closed, s.closed = s.closed, s.closed or " for " in how  # Python takes no := there
+    if how == "every":
+        every = s.pick(["any([{0}])", "all(({0},))", "any(q for q in ({0},))", "all(not q for q in [{0}])"])
+        closed, s.closed = s.closed, s.closed or " for " in every  # Python takes no := there
         items = ", ".join(condition(s, depth - 1) for _ in range(s.number(1, 3)))
         s.closed = closed
-        return f"_Bool({how.format(items)})"
-    if form == "pointers":
+        return f"_Bool({every.format(items)})"
+    if how == "pointers":
         found = [m for m in s.memories if m.loads and m.size >= 4]
         if found:
             m = s.pick(found)
             ends = (f"{m.loads} + {index(s, m.size)}" for _ in range(2))
             op = s.pick(["<", ">=", "=="])
             return f"({next(ends)} {op} {next(ends)})"
-    if form == "record":
+    if how == "record":
         names = [(n, m) for n, r in s.records for m, q in s.records if q is r and n != m]
         if names:
             first, second = s.pick(names)
             return f"({first} {s.pick(['==', '!='])} {second})"
     a = expression(s, kind, depth - 1)
-    if form == "exact" and kind.is_integer:
+    if how == "exact" and kind.is_integer:
         return f"({a} {s.pick(COMPARISONS)} {real(s)})"
-    if form == "mixed" and kind.bits > 8:
+    if how == "mixed" and kind.bits > 8:
         return f"({a} {s.pick(COMPARISONS)} {expression(s, narrower(s, kind), 0)})"
-    if form == "in" and kind is INT and s.chance(2):
+    if how == "in" and kind is INT and s.chance(2):
         return f"_Bool({a} in range({s.number(-3, 3)}, {s.number(0, 9)}))"
-    if form == "in" and not kind.is_float:
+    if how == "in" and not kind.is_float:
         items = ", ".join(weak(s, kind) for _ in range(s.number(1, 3)))
         return f"_Bool({a} {s.pick(['in', 'not in'])} ({items},))"
     c = expression(s, kind, 0, literals=True)
-    if form == "chain":
+    if how == "chain":
         return (
             f"({a} {s.pick(['<', '<='])} {c} {s.pick(COMPARISONS)} {expression(s, kind, 0, literals=True)})"
         )
@@ -306,34 +328,37 @@ def vector(s: Scope, kind: Kind, lanes: int, depth: int) -> str:
     if depth <= 0 or s.chance(6):
         return f"SIMD[{kind.name}, {lanes}]({expression(s, kind, 0, literals=True)})"
     a = vector(s, kind, lanes, depth - 1)
-    form = s.pick("binary binary unary insert shuffle join select cast compare choose call".split())
-    if form == "choose":
+    forms = "binary binary unary insert shuffle join select cast compare choose call filled filled filled filled"
+    how = s.pick(forms.split())
+    if how == "filled":
+        return form(s, VECTORS, kind, operand(s, depth - 1), lanes) or f"(+{a})"
+    if how == "choose":
         return f"({a} if {condition(s, 0)} else {vector(s, kind, lanes, depth - 1)})"
-    if form == "call":
+    if how == "call":
         calls = [f for f, k, m in s.lanewise if k is kind and m == lanes]
         return s.pick(calls).format(a, expression(s, kind, 0, literals=True)) if calls else f"(-{a})"
-    if form == "binary":
+    if how == "binary":
         c = (
             vector(s, kind, lanes, depth - 1)
             if s.chance(2)
             else expression(s, kind, depth - 1, literals=True)
         )
         return _joined(s, kind, *((a, c) if s.chance(2) else (c, a)))
-    if form == "unary":
+    if how == "unary":
         return s.pick(["(-{0})", "abs({0})"] if kind.is_float else ["(-{0})", "abs({0})", "(~{0})"]).format(a)
-    if form == "insert":
+    if how == "insert":
         return f"{a}.insert({index(s, lanes)}, {expression(s, kind, depth - 1, literals=True)})"
-    if form == "shuffle":
+    if how == "shuffle":
         return f"{a}.shuffle({', '.join(str(s.number(0, lanes - 1)) for _ in range(lanes))})"
-    if form == "join":
+    if how == "join":
         picked = ", ".join(str(s.number(0, 2 * lanes - 1)) for _ in range(lanes))
         return f"{a}.shuffle({picked}, other={vector(s, kind, lanes, depth - 1)})"
-    if form == "select":
+    if how == "select":
         c = vector(s, kind, lanes, depth - 1)
         true = a if s.chance(2) else c
         false = c if s.chance(2) else expression(s, kind, 0, literals=True)
         return f"({a} {s.pick(COMPARISONS)} {c}).select({true}, {false})"
-    if form == "compare":
+    if how == "compare":
         return (
             f"SIMD[{kind.name}, {lanes}]({a} {s.pick(COMPARISONS)} {expression(s, kind, 0, literals=True)})"
         )

@@ -22,6 +22,7 @@ __all__ = [
     "literal",
     "meet",
     "nearest",
+    "saturated",
 ]
 
 
@@ -139,6 +140,16 @@ def convert(value: Any, source: Kind, target: Kind) -> Any:
     if math.isinf(plain):
         return target.high if plain > 0 else target.low
     return min(max(int(plain), target.low), target.high)
+
+
+def saturated(value: Any, source: Kind, target: Kind) -> Any:
+    """Likewise, but the nearest that the format holds where it is finite."""
+    found = convert(value, source, target)
+    if target.is_float and math.isfinite(value) and math.isinf(found):
+        return target.number(math.copysign((2 - 2.0 ** (1 - target.precision)) * 2.0 ** (target.most - 1), value))
+    if target.is_integer and source.is_integer:
+        return min(max(value, target.low), target.high)
+    return found
 
 
 def literal(value: bool | int | float, kind: Kind) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.fuzz.kinds import Kind
+from tests.fuzz.kinds import BOOL, Kind
 from tests.fuzz.scalars import Number, as_kind
 
-__all__ = ["SIMD", "Vector", "VectorType"]
+__all__ = ["SIMD", "Vector", "VectorType", "iota", "lifted"]
 
 
 class Vector:
@@ -23,7 +23,9 @@ class Vector:
     def __len__(self) -> int:
         return len(self.lanes)
 
-    def __getitem__(self, lane: Any) -> Number:
+    def __getitem__(self, lane: Any) -> Any:
+        if isinstance(lane, slice):
+            return Vector(self.kind, self.lanes[lane])
         return self.lanes[int(lane)]
 
     def __str__(self) -> str:
@@ -34,20 +36,59 @@ class Vector:
 
     def each(self, f: Callable[..., Any], *others: Any) -> Any:
         """``f`` of the lanes of all; a scalar is every lane's."""
-        columns = [o.lanes if isinstance(o, Vector) else [o] * len(self.lanes) for o in others]
-        found = [f(*row) for row in zip(self.lanes, *columns, strict=True)]
-        return Vector(found[0].kind, found)
+        return lifted(f)(self, *others)
 
     def cast(self, to: Any) -> Vector:
         return self.each(Number.cast, to)
+
+    def saturating_cast(self, to: Any) -> Vector:
+        return self.each(Number.saturating_cast, to)
 
     def bitcast(self, to: Any) -> Vector:
         return self.each(Number.bitcast, to)
 
     def insert(self, lane: Any, value: Any) -> Vector:
-        lanes = list(self.lanes)
-        lanes[int(lane)] = as_kind(value, self.kind)
+        lanes, new = list(self.lanes), value.lanes if isinstance(value, Vector) else [as_kind(value, self.kind)]
+        lanes[int(lane) : int(lane) + len(new)] = new
         return Vector(self.kind, lanes)
+
+    def slice(self, width: int, *, offset: int = 0) -> Vector:
+        return self[offset : offset + width]
+
+    def join(self, other: Vector) -> Vector:
+        return Vector(self.kind, self.lanes + other.lanes)
+
+    def split(self) -> tuple[Vector, Vector]:
+        half = len(self) // 2
+        return self[:half], self[half:]
+
+    def interleave(self, other: Vector) -> Vector:
+        return Vector(self.kind, [x for pair in zip(self.lanes, other.lanes, strict=True) for x in pair])
+
+    def deinterleave(self) -> tuple[Vector, Vector]:
+        return self[::2], self[1::2]
+
+    def reversed(self) -> Vector:
+        return self[::-1]
+
+    def rotate_left(self, by: int) -> Vector:
+        by %= len(self)
+        return self[by:].join(self[:by])
+
+    def rotate_right(self, by: int) -> Vector:
+        return self.rotate_left(-by)
+
+    def shift_left(self, by: int) -> Vector:
+        return Vector(self.kind, self.lanes[by:] + [as_kind(0, self.kind)] * by)
+
+    def shift_right(self, by: int) -> Vector:
+        return Vector(self.kind, [as_kind(0, self.kind)] * by + self.lanes[: len(self) - by])
+
+    def any(self) -> Number:
+        return Number(BOOL, any(map(bool, self.lanes)))
+
+    def all(self) -> Number:
+        return Number(BOOL, all(map(bool, self.lanes)))
 
     def shuffle(self, *picked: int, other: Any = None) -> Vector:
         lanes = self.lanes + (other.lanes if isinstance(other, Vector) else [])
@@ -56,13 +97,15 @@ class Vector:
     def select(self, true: Any, false: Any) -> Any:
         return self.each(Number.select, true, false)
 
-    def _reduced(self, f: Callable[[Number, Number], Number]) -> Number:
+    def reduce(self, f: Callable[[Any, Any], Any], width: int = 1) -> Any:
         """Halves first, as documented."""
-        lanes = self.lanes
-        while len(lanes) > 1:
-            half = len(lanes) // 2
-            lanes = [f(x, y) for x, y in zip(lanes[:half], lanes[half:], strict=True)]
-        return lanes[0]
+        found: Any = self
+        while len(found) > width:
+            found = f(*found.split())
+        return found if width > 1 else found[0]
+
+    def _reduced(self, f: Callable[[Number, Number], Number]) -> Number:
+        return self.reduce(lambda a, c: a.each(f, c))
 
     def reduce_add(self) -> Number:
         return self._reduced(lambda x, y: x + y)
@@ -93,7 +136,7 @@ def _install() -> None:
         return apply
 
     names = "add sub mul truediv floordiv mod and or xor lshift rshift".split()
-    for name in [*names, *("r" + n for n in names), *"lt le gt ge eq ne neg abs invert pow".split()]:
+    for name in [*names, *("r" + n for n in names), *"lt le gt ge eq ne neg pos abs invert pow".split()]:
         setattr(Vector, f"__{name}__", method(f"__{name}__"))
 
 
@@ -107,7 +150,9 @@ class VectorType:
         self.kind = kind
         self.count = count
 
-    def __call__(self, value: Any = 0) -> Vector:
+    def __call__(self, value: Any = 0, *more: Any) -> Vector:
+        if more:
+            return Vector(self.kind, [as_kind(x, self.kind) for x in (value, *more)])
         if isinstance(value, Vector):
             return (
                 value
@@ -122,3 +167,24 @@ class SIMD:
 
     def __class_getitem__(cls, item: Any) -> VectorType:
         return VectorType(item[0].kind, item[1])
+
+
+def iota(kind: Any, lanes: int, start: Any = 0, step: Any = 1) -> Vector:
+    """``iota(Int, 4, start)``."""
+    first, by = as_kind(start, kind.kind), as_kind(step, kind.kind)
+    return Vector(kind.kind, [as_kind(n, kind.kind) * by + first for n in range(lanes)])
+
+
+def lifted(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numbers, for vectors too: of several results, a vector for each."""
+
+    def apply(x: Any, *others: Any) -> Any:
+        if not isinstance(x, Vector):
+            return f(x, *others)
+        columns = [o.lanes if isinstance(o, Vector) else [o] * len(x) for o in others]
+        found = [f(*row) for row in zip(x.lanes, *columns, strict=True)]
+        if isinstance(found[0], tuple):
+            return tuple(Vector(part[0].kind, list(part)) for part in zip(*found, strict=True))
+        return Vector(found[0].kind, found)
+
+    return apply

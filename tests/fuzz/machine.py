@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
-from tests.fuzz.lanes import SIMD, Vector, VectorType
-from tests.fuzz.mathematics import MATH
+from tests.fuzz.lanes import SIMD, Vector, VectorType, iota
+from tests.fuzz.mathematics import BIT, MATH
 from tests.fuzz.memories import Array, Atomic, Layout, Pointer, Tensor
 from tests.fuzz.program import Argument, Program, model_text
 from tests.fuzz.scalars import Number, ScalarType, as_kind, number_of
@@ -186,7 +186,9 @@ class Machine:
             "_times": operator.mul,
             "_power": _power,
             "_product": operator.methodcaller("reduce_mul"),
+            "iota": iota,
             "math": MATH,
+            "bit": BIT,
         }
         out["Int"], out["UInt"] = out["Int64"], out["UInt64"]
         return out

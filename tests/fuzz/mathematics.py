@@ -1,7 +1,8 @@
-"""The model's ``weft.math``: what is exact of it."""
+"""The model's ``weft.math``, what is exact of it, and ``weft.bit``."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -9,26 +10,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from tests.fuzz.kinds import BOOL, nearest
-from tests.fuzz.lanes import Vector
+from tests.fuzz.kinds import BOOL, KINDS, bits_of, nearest, of_bits
+from tests.fuzz.lanes import lifted
 from tests.fuzz.scalars import Number, as_kind, both
 
-__all__ = ["MATH"]
+__all__ = ["BIT", "MATH"]
 
 
 def _float(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def apply(x: Any) -> Any:
-        if isinstance(x, Vector):
-            return x.each(apply)
         found = f(x.value)
         return Number(BOOL, bool(found)) if found.dtype.kind == "b" else as_kind(float(found), x.kind)
 
-    return apply
+    return lifted(apply)
 
 
+@lifted
 def _fma(x: Any, y: Any, z: Any) -> Any:
-    if isinstance(x, Vector):
-        return x.each(_fma, y, z)
     kind, (a, b, c) = x.kind, (x.value, as_kind(y, x.kind).value, as_kind(z, x.kind).value)
     if not kind.is_float:
         return x * y + z
@@ -52,7 +50,117 @@ def _copysign(x: Any, y: Any) -> Any:
     return Number(kind, np.copysign(a, c))
 
 
+def _exact(f: Callable[[float, float], float]) -> Callable[..., Any]:
+    """A function of two floats whose result needs no rounding; Python raises where it is nan."""
+
+    def apply(x: Any, y: Any) -> Any:
+        kind, a, c = both(x, y)
+        try:
+            return Number(kind, kind.number(f(float(a), float(c))))
+        except ValueError:
+            return Number(kind, kind.number(math.nan))
+
+    return lifted(apply)
+
+
+def _frexp(x: Any) -> tuple[Number, Number]:
+    part, power = math.frexp(float(x.value))
+    return Number(x.kind, x.kind.number(part)), Number(KINDS["Int32"], power)
+
+
+def _modf(x: Any) -> tuple[Number, ...]:
+    return tuple(Number(x.kind, x.kind.number(part)) for part in math.modf(float(x.value)))
+
+
+def _nextafter(x: Any, y: Any) -> Any:
+    """The next of all numbers of the format, by their bits in order."""
+    kind, a, c = x.kind, x.value, y.value
+    if np.isnan(a) or np.isnan(c) or a == c:
+        return Number(kind, c if a == c else kind.number(math.nan))
+    if a == 0:
+        return Number(kind, np.copysign(of_bits(kind, 1), c))
+    return Number(kind, of_bits(kind, bits_of(kind, a) + (1 if (c > a) == (a > 0) else -1)))
+
+
+def _extreme(least: bool) -> Callable[..., Any]:
+    """The lesser or greater; not nan, and -0 is less than 0."""
+
+    def two(x: Any, y: Any) -> Any:
+        kind, a, c = both(x, y)
+        if a != a or c != c:
+            return Number(kind, c if a != a else a)
+        if a == c:
+            return Number(kind, a if bool(np.signbit(a)) == least else c)
+        return Number(kind, min(a, c) if least else max(a, c))
+
+    return lambda *given: functools.reduce(lifted(two), given)
+
+
+_min, _max = _extreme(True), _extreme(False)
+
+
+def _integers(f: Callable[..., int]) -> Callable[..., Any]:
+    """A function of a number's bits, how many these are, and other numbers; wrapped."""
+
+    def apply(x: Any, *others: Any) -> Any:
+        u = [int(n) % (1 << x.kind.bits) for n in (x, *others)]
+        return Number(x.kind, x.kind.wrap(f(x.kind.bits, *u)))
+
+    return lifted(apply)
+
+
+def _whole(f: Callable[..., int]) -> Callable[..., Any]:
+    """A function of integers as such; wrapped, and 0 where Python divides by 0."""
+
+    def apply(x: Any, *others: Any) -> Any:
+        try:
+            found = f(*map(int, (x, *others)))
+        except ZeroDivisionError:
+            found = 0
+        return Number(x.kind, x.kind.wrap(found))
+
+    return lifted(apply)
+
+
+def _bytes_picked(low: Any, high: Any, selector: Any) -> Any:
+    found = (int(low) | int(high) << 32).to_bytes(8, "little")
+    picked = bytes(found[int(selector) >> 4 * n & 7] for n in range(4))
+    return Number(low.kind, int.from_bytes(picked, "little"))
+
+
+def _turned(bits: int, u: int, v: int, n: int) -> int:
+    return (u << bits | v) << n % bits >> bits
+
+
+BIT = SimpleNamespace(
+    pop_count=_integers(lambda bits, u: u.bit_count()),
+    count_leading_zeros=_integers(lambda bits, u: bits - u.bit_length()),
+    count_trailing_zeros=_integers(lambda bits, u: (u & -u).bit_length() - 1 if u else bits),
+    bit_width=_whole(int.bit_length),
+    byte_swap=_integers(lambda bits, u: int.from_bytes(u.to_bytes(bits // 8, "big"), "little")),
+    bit_reverse=_integers(lambda bits, u: int(f"{u:0{bits}b}"[::-1], 2)),
+    next_power_of_two=_whole(lambda x: 1 << max(0, x - 1).bit_length()),
+    prev_power_of_two=_whole(lambda x: 1 << x.bit_length() - 1 if x > 0 else 0),
+    rotate_bits_left=_integers(lambda bits, u, n: _turned(bits, u, u, n)),
+    rotate_bits_right=_integers(lambda bits, u, n: _turned(bits, u, u, -n)),
+    funnel_shift_left=_integers(_turned),
+    funnel_shift_right=_integers(lambda bits, u, v, n: (u << bits | v) >> n % bits),
+    is_power_of_two=lambda x: Number(BOOL, int(x) > 0 and int(x).bit_count() == 1),
+    byte_permute=_bytes_picked,
+)
 MATH = SimpleNamespace(
+    min=_min,
+    max=_max,
+    clamp=lambda x, low, high: _min(_max(x, low), high),
+    fmod=_exact(math.fmod),
+    remainder=_exact(math.remainder),
+    nextafter=lifted(_nextafter),
+    frexp=lifted(_frexp),
+    modf=lifted(_modf),
+    ceildiv=_whole(lambda a, c: -(-a // c)),
+    align_up=_whole(lambda a, c: -(-a // c) * c),
+    align_down=_whole(lambda a, c: a // c * c),
+    gcd=_whole(math.gcd),
     sqrt=_float(np.sqrt),
     floor=_float(np.floor),
     ceil=_float(np.ceil),

@@ -33,6 +33,14 @@ class Array:
         return at
 
 
+def _spread(value: Any, count: int) -> list[Any]:
+    return value.lanes if isinstance(value, Vector) else [value] * count
+
+
+def _counted(start: Any, step: Any, count: int) -> list[int]:
+    return [int(start) + int(step) * n for n in range(count)]
+
+
 class Pointer:
     """An address in an array."""
 
@@ -63,14 +71,31 @@ class Pointer:
     def __setitem__(self, n: Any, value: Any) -> None:
         self.array.store(self.at + int(n), value)
 
-    def load(self, n: Any = 0, *, width: int = 1, alignment: int = 0) -> Any:
+    def load(self, n: Any = 0, *, width: int = 1, mask: Any = True, default: Any = 0) -> Any:
         if width == 1:
             return self[n]
-        return Vector(self.array.kind, [self[int(n) + lane] for lane in range(width)])
+        return self.gather(_counted(n, 1, width), mask=mask, default=default)
 
-    def store(self, n: Any, value: Any, *, alignment: int = 0) -> None:
-        for lane, one in enumerate(value.lanes if isinstance(value, Vector) else [value]):
-            self[int(n) + lane] = one
+    def gather(self, offsets: Any, *, mask: Any = True, default: Any = 0) -> Vector:
+        kind, size = self.array.kind, len(offsets)
+        rows = zip(offsets, _spread(mask, size), _spread(default, size), strict=True)
+        return Vector(kind, [self[n] if m else as_kind(d, kind) for n, m, d in rows])
+
+    def store(self, n: Any, value: Any, *, mask: Any = True) -> None:
+        width = max(len(v) if isinstance(v, Vector) else 1 for v in (value, mask))
+        self.scatter(_counted(n, 1, width), value, mask=mask)
+
+    def scatter(self, offsets: Any, value: Any, *, mask: Any = True) -> None:
+        size = len(offsets)
+        for n, one, m in zip(offsets, _spread(value, size), _spread(mask, size), strict=True):
+            if m:
+                self[n] = one
+
+    def strided_load(self, stride: Any, *, width: int) -> Vector:
+        return self.gather(_counted(0, stride, width))
+
+    def strided_store(self, value: Any, stride: Any) -> None:
+        self.scatter(_counted(0, stride, len(value)), value)
 
 
 class Layout:

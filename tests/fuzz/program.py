@@ -55,7 +55,7 @@ class Program:
 
 HEAD = """from __future__ import annotations
 from weft import *
-from weft import math
+from weft import bit, math
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.lang import no_contraction

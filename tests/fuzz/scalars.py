@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, bits_of, convert, literal, meet, of_bits
+from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, bits_of, convert, literal, meet, of_bits, saturated
 
 __all__ = ["Number", "ScalarType", "as_kind", "number_of"]
 
@@ -122,6 +122,9 @@ class Number:
 
     def cast(self, to: Any) -> Number:
         return Number(to.kind, convert(self.value, self.kind, to.kind))
+
+    def saturating_cast(self, to: Any) -> Number:
+        return Number(to.kind, saturated(self.value, self.kind, to.kind))
 
     def bitcast(self, to: Any) -> Number:
         return Number(to.kind, of_bits(to.kind, bits_of(self.kind, self.value)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fuzz.expressions import expression, index, vector
+from tests.fuzz.expressions import expression, index, operand, vector
+from tests.fuzz.forms import STORES, form
 from tests.fuzz.kinds import BOOL, KINDS
 from tests.fuzz.scope import Memory, Scope
 
@@ -15,6 +16,9 @@ def store(s: Scope, indent: str) -> list[str]:
         return []
     m = s.pick(found)
     place = m.form.format(index(s, m.size))
+    if m.loads and m.size >= 8 and s.chance(2):
+        found = form(s, STORES, m.kind, operand(s, 1), s.pick([2, 4]))
+        return [indent + found] if found else []
     if m.loads and s.chance(4):
         lanes = s.pick([n for n in (2, 4, 8) if n <= m.size])
         return [

@@ -14,6 +14,7 @@ from weft.gpu import global_idx
 from weft.lang.decorators import kernel
 from weft.lang.number import number_class
 from weft.layout import LayoutTensor
+from weft.math import ceildiv
 
 Launch = Callable[..., list[npt.NDArray[Any]]]
 Ptx = Callable[..., str]
@@ -67,3 +68,21 @@ def test_ends_of_integers(launch: Launch, ptx: Ptx, dtype: str) -> None:
     assert found.tolist() == expected.astype(dtype).tolist()
     code = ptx(kern, a, b, np.zeros((a.size, 6), dtype))
     assert not any(f"{op}.{kind}16" in code for op in ("neg", "abs", "min", "max") for kind in "su")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64"])
+def test_quotients_rounded_up_at_the_ends(launch: Launch, dtype: str) -> None:
+    element, info = number_class(as_dtype(dtype)), np.iinfo(dtype)
+    edges = {info.min, info.min + 1, info.min // 2, -3, -1, 0, 1, 2, 7, info.max - 1, info.max}
+    values = [n for n in edges if info.min <= n <= info.max]
+    pairs = [(a, b) for a in values for b in values]
+
+    def rounded_up(x: Any, y: Any, out: Any) -> None:
+        out[global_idx.x] = ceildiv(x[global_idx.x], y[global_idx.x])
+
+    tensor = LayoutTensor[element]
+    rounded_up.__annotations__ = {"x": tensor, "y": tensor, "out": tensor}
+    a, b = np.array(pairs, dtype).T.copy()
+    found = launch(kernel(rounded_up), a, b, np.zeros_like(a), grid_dim=1, block_dim=a.size)[2]
+    wanted = [-(-a // b) if b else 0 for a, b in pairs]
+    assert found.tolist() == [(n - info.min) % (info.max - info.min + 1) + info.min for n in wanted]

@@ -40,10 +40,7 @@ def ceildiv(a: Any, b: Any) -> Any:
     x, y = meet("ceildiv", a, b)
     if x.dtype.is_float:
         return floating("ceildiv", ops.ceil_of_ratio, plain.ceil_of_ratio, x, y)
-    if x.dtype.is_signed:
-        return -(-x // y)
-    q = x // y
-    return q + (q * y != x).select(type(x)(1), type(x)(0))
+    return x // y + (x % y != 0).select(type(x)(1), type(x)(0))
 
 
 @overload
