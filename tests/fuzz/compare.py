@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tests.fuzz.kinds import KINDS, from_bits
+from tests.fuzz.kinds import KINDS, Kind, from_bits
 from tests.fuzz.machine import Outcome
 from tests.fuzz.program import Program
 
@@ -19,23 +19,27 @@ def _nan(array: npt.NDArray[Any], bfloat: bool) -> npt.NDArray[Any]:
     return np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, np.bool_)
 
 
+def _unequal(name: str, kind: Kind, w: npt.NDArray[Any], g: npt.NDArray[Any]) -> str:
+    whole = f"uint{8 * w.itemsize}"
+    bad = w.view(whole) != g.view(whole)
+    bad &= ~(_nan(w, kind.name == "BFloat16") & _nan(g, kind.name == "BFloat16"))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        values = [f"{from_bits(kind, x[at])!r} ({x.view(whole)[at]:#x})" for x in (g, w)]
+        count = int(bad.sum())
+        return f"{name}[{at}] of {kind.name} is {values[0]}, in the model {values[1]}; {count} differ"
+    return ""
+
+
 def difference(program: Program, wanted: Outcome, got: Outcome) -> str:
     """What differs first, or nothing."""
     if wanted.failed != got.failed:
         return f"an assertion fails: {got.failed}, in the model {wanted.failed}"
     for argument in program.arguments:
-        if argument.form not in ("pointer", "tensor"):
-            continue
-        name, kind = argument.name, KINDS[argument.kind]
-        w, g = wanted.arrays[name], got.arrays[name]
-        whole = f"uint{8 * w.itemsize}"
-        bad = w.view(whole) != g.view(whole)
-        bad &= ~(_nan(w, kind.name == "BFloat16") & _nan(g, kind.name == "BFloat16"))
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            values = [f"{from_bits(kind, x[at])!r} ({x.view(whole)[at]:#x})" for x in (g, w)]
-            count = int(bad.sum())
-            return f"{name}[{at}] of {kind.name} is {values[0]}, in the model {values[1]}; {count} differ"
+        for name, _, kind, _ in argument.parts() if argument.memory else ():
+            found = _unequal(name, KINDS[kind], wanted.arrays[name], got.arrays[name])
+            if found:
+                return found
     if wanted.printed != got.printed:
         pairs = [(w, g) for w, g in zip(wanted.printed, got.printed, strict=False) if w != g]
         shown = pairs[0] if pairs else (len(wanted.printed), len(got.printed))

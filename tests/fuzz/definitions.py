@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.fuzz.expressions import expression, vector
-from tests.fuzz.kinds import BOOL, FLOATS, INTEGERS, KINDS, Kind
+from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import literal
-from tests.fuzz.scope import Function, Record, Scope
+from tests.fuzz.scope import Function, Many, Part, Record, Scope
 from tests.fuzz.statements import block, returned
 
 __all__ = ["constants", "functions", "structs"]
@@ -53,21 +55,47 @@ def _constant(s: Scope, kind: Kind, depth: int) -> str:
     return f"({a} {s.pick('+ - *'.split())} {_constant(s, kind, depth - 1)})"
 
 
+FORMS = "struct struct struct struct named data data tuple enum".split()
+
+
 def structs(s: Scope) -> list[str]:
-    """Zero to two structs, the second perhaps with the first in it."""
+    """Zero to three types of values of several parts, some with others in them."""
     lines: list[str] = []
-    for n in range(s.number(0, 2)):
-        fields: list[tuple[str, Kind | Record]] = [
-            (name, s.kind() if not s.chance(8) else BOOL) for name in "xyz"[: s.number(1, 3)]
-        ]
-        if s.types and s.chance(2):
-            fields.append(("q", s.types[0]))
-        record = Record(f"R{n}", tuple(fields))
-        lines += ["@struct", f"class {record.name}:", *[f"    {f}: {k.name}" for f, k in fields], ""]
-        made = Record(record.name, record.fields, *_methods(s, record, lines))
-        s.types.append(made)
+    for n in range(s.number(0, 3)):
+        form = s.pick(FORMS)
+        if form == "enum":
+            members = s.pick([(0, 1), (3, -1, 7), (1, 2, 4, 8)])
+            lines += [f"class R{n}(enum.{s.pick(['Enum', 'IntEnum'])}):"]
+            lines += [*[f"    M{k} = {value}" for k, value in enumerate(members)], ""]
+            s.types.append(Record(f"R{n}", tuple((f"M{k}", INT) for k in range(len(members))), form=form))
+            continue
+        names = [f"[{k}]" for k in range(4)] if form == "tuple" else list("xyzw")
+        fields: list[tuple[str, Part]] = [(name, _field(s)) for name in names[: s.number(1, 3)]]
+        inside = [r for r in s.types if r.form == "struct" or form not in ("struct", r.form)]
+        if inside and s.chance(2):
+            fields.append(("[3]" if form == "tuple" else "q", s.pick(inside)))
+            fields = [(f"[{k}]", kind) for k, (_, kind) in enumerate(fields)] if form == "tuple" else fields
+        name = f"tuple[{', '.join(kind.name for _, kind in fields)}]" if form == "tuple" else f"R{n}"
+        pack, align = (s.pick([(1, 0), (0, 16)]) if form == "struct" and s.chance(4) else (0, 0))
+        record = Record(name, tuple(fields), form=form, pack=pack, align=align)
+        if form != "tuple":
+            said = f"({'pack=1' if pack else 'align=16'})" if pack or align else ""
+            mark = {"struct": f"@struct{said}", "data": "@dataclasses.dataclass(frozen=True)"}
+            lines += [mark[form]] if form in mark else []
+            lines += [f"class {name}{'(NamedTuple)' if form == 'named' else ''}:"]
+            lines += [*[f"    {f}: {k.name}" for f, k in fields], ""]
+        if form in ("struct", "data"):
+            methods, changes = _methods(s, record, lines)
+            record = replace(record, methods=methods, changes=changes)
+        s.types.append(record)
         lines.append("")
     return lines
+
+
+def _field(s: Scope) -> Kind | Many:
+    if s.chance(5):
+        return Many(s.kind(), s.pick([2, 4]), s.chance(2))
+    return BOOL if s.chance(8) else s.kind()
 
 
 def _methods(
@@ -78,9 +106,10 @@ def _methods(
     body.records.append(("self", record))
     body.fixed.append(("x", takes))
     made = expression(body, gives, 2)
+    lines += ["    @func"] if record.form == "data" else []
     lines += [f"    def look(self, x: {takes.name}) -> {gives.name}:", f"        return {made}", ""]
     numbers = [(place, kind) for place, kind in record.places("self") if kind is not BOOL]
-    if not numbers:
+    if not numbers or record.form == "data":
         return (("look", takes, gives),), ()
     lines.append(f"    def change(self, x: {takes.name}):")
     for _ in range(s.number(1, 2)):
@@ -173,7 +202,7 @@ def _struct(s: Scope, name: str) -> list[str]:
     body, kind = inner(s, 6), s.pick(s.types)
     takes = s.kind()
     body.fixed.append(("y", takes))
-    body.fixed += [("x." + place.partition(".")[2], k) for place, k in kind.places("x")]
+    body.fixed += kind.reads("x")
     body.gives, body.returns = kind, "struct"
     text = _body(s, body)
     s.functions.append(Function(f"{name}({{0}})", (kind, takes), kind))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.fuzz.forms import CONDITIONS, SCALARS, VECTORS, form
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import COMPARISONS, leaf, narrower, operators, real, weak
-from tests.fuzz.scope import Record, Scope
+from tests.fuzz.scope import Many, Part, Record, Scope
 
 __all__ = ["condition", "expression", "index", "record", "vector"]
 
@@ -142,10 +142,16 @@ def _call(s: Scope, kind: Kind, depth: int) -> str:
     return f.form.format(", ".join(args))
 
 
-def argument(s: Scope, kind: Kind | Record, depth: int, literals: bool) -> str:
+def argument(s: Scope, kind: Part, depth: int, literals: bool) -> str:
     if isinstance(kind, Record):
         return record(s, kind, depth)
-    return expression(s, kind, depth, literals)
+    if isinstance(kind, Kind):
+        return expression(s, kind, depth, literals)
+    if kind.lanes:
+        return vector(s, kind.kind, kind.count, depth)
+    if s.chance(3):
+        return f"{kind.name}(fill={expression(s, kind.kind, depth, True)})"
+    return f"{kind.name}({', '.join(expression(s, kind.kind, 0, True) for _ in range(kind.count))})"
 
 
 def _logic(s: Scope, kind: Kind, depth: int) -> str:
@@ -283,10 +289,14 @@ def condition(s: Scope, depth: int = 1) -> str:
             op = s.pick(["<", ">=", "=="])
             return f"({next(ends)} {op} {next(ends)})"
     if how == "record":
-        names = [(n, m) for n, r in s.records for m, q in s.records if q is r and n != m]
+        names = [(n, m, r) for n, r in s.records for m, q in s.records if q is r and n != m and r.exact()]
         if names:
-            first, second = s.pick(names)
-            return f"({first} {s.pick(['==', '!='])} {second})"
+            first, second, kept = s.pick(names)
+            if kept.form == "enum" and s.chance(2):
+                members = ", ".join(f"{kept.name}.{m}" for m, _ in kept.fields[:2])
+                return f"_Bool({first} {s.pick(['in', 'not in'])} ({members}))"
+            ops = ["is", "is not"] if kept.form == "enum" and s.chance(2) else ["==", "!="]
+            return f"_Bool({first} {s.pick(ops)} {second})"
     a = expression(s, kind, depth - 1)
     if how == "exact" and kind.is_integer:
         return f"({a} {s.pick(COMPARISONS)} {real(s)})"
@@ -319,6 +329,8 @@ def _tuples(s: Scope, depth: int) -> str:
 def vector(s: Scope, kind: Kind, lanes: int, depth: int) -> str:
     """A SIMD value."""
     found = [n for n, k, m in s.vectors if k is kind and m == lanes]
+    for name, held in s.records:
+        found += [w for w, k in held.parts(name) if isinstance(k, Many) and k.name == f"SIMD[{kind.name}, {lanes}]"]
     if found and (depth <= 0 or s.chance(3)):
         return s.pick(found)
     loads = [m for m in s.memories if m.kind is kind and m.loads and m.size >= lanes]
@@ -366,8 +378,12 @@ def vector(s: Scope, kind: Kind, lanes: int, depth: int) -> str:
 
 
 def record(s: Scope, kind: Record, depth: int) -> str:
-    """A value of a struct."""
+    """A value of several parts."""
     found = [n for n, r in s.records if r is kind]
+    stored = [h for h in s.holders if h[1] is kind]
+    if stored and s.chance(3):
+        text, _, size, _ = s.pick(stored)
+        return text.format(index(s, size))
     if found and not s.chance(3):
         name = s.pick(found)
         if kind.changes and depth > 0 and s.chance(2):
@@ -380,5 +396,8 @@ def record(s: Scope, kind: Record, depth: int) -> str:
         return f.form.format(", ".join(argument(s, k, depth - 1, f.weak) for k in f.takes))
     if found and depth > 1 and s.chance(3):
         return f"({s.pick(found)} if {condition(s, 1)} else {record(s, kind, depth - 1)})"
-    fields = [argument(s, k, depth - 1, True) for _, k in kind.fields]
-    return f"{kind.name}({', '.join(fields)})"
+    if kind.form == "enum":
+        names = [f"{kind.name}.{name}" for name, _ in kind.fields]
+        return f"({s.pick(names)} if {condition(s, 0)} else {s.pick(names)})"
+    literals = kind.form == "struct"  # the others hold what they are given
+    return kind.made([argument(s, k, depth - 1, literals) for _, k in kind.fields])

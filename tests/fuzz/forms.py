@@ -86,7 +86,7 @@ math.clamp({T*N}, {T?}, {T*N})
 $p.load($S - 1, width=$N, mask=iota(Int, $N, {0:3}) < 1, default={T?})
 $p.load($S - 2, width=$N, mask=iota(Int, $N) < {0:2}, default={T*N})
 $p.load({0:1} * $H, width=$N, mask={mask*N})
-$p.gather({Int*N} & ($S - 1))
+$p.gather({Int64*N} & ($S - 1))
 $p.gather({UInt8*N} & 1, mask={mask*N}, default={T?})
 ($p + {0:1}).strided_load(($S - 2) // ($N - 1), width=$N)
 ($p + ($S - 1)).strided_load(-(($S - 1) // ($N - 1)), width=$N)""",
@@ -108,7 +108,7 @@ STORES = {
     "all": """$p.store($S - 1, {T*N}, mask=iota(Int, $N, {0:3}) < 1)
 $p.store({0:1} * $H, {T*N}, mask={mask*N})
 $p.store({0:1}, {T?}, mask={condition})
-$p.scatter({Int*N} & ($S - 1), {T*N})
+$p.scatter({Int64*N} & ($S - 1), {T*N})
 $p.scatter({UInt8*N} & 1, {T?}, mask={mask*N})
 ($p + {0:1}).strided_store({T*N}, ($S - 2) // ($N - 1))"""
 }

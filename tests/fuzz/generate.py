@@ -10,8 +10,10 @@ from tests.fuzz.definitions import constants, functions, structs
 from tests.fuzz.expressions import condition, expression, index
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, literal
 from tests.fuzz.program import Argument, Program
-from tests.fuzz.scope import Choice, Memory, Scope, Seeded
+from tests.fuzz.records import described, leaves
+from tests.fuzz.scope import Choice, Memory, Record, Scope, Seeded
 from tests.fuzz.statements import Loop, block, simple
+from tests.fuzz.stores import hold
 from tests.fuzz.together import SWAPPED, together
 from tests.fuzz.values import numbers
 
@@ -176,19 +178,40 @@ def _inputs(s: Scope, arguments: list[Argument]) -> list[str]:
         kind = s.kind() if not s.chance(8) else BOOL
         arguments.append(Argument(f"c{n}", "scalar", kind.name, numbers(s, kind, 1)))
         s.fixed.append((f"c{n}", kind))
-    flat = [r for r in s.types if all(isinstance(k, Kind) for _, k in r.fields)]
-    if flat and s.chance(2):
-        record = s.pick(flat)
-        kinds = [k for _, k in record.places("")]
-        bits = [numbers(s, k, 1)[0] for k in kinds]
-        arguments.append(Argument("r", "struct", record.name, bits, kinds=[k.name for k in kinds]))
-        name = s.fresh("s")
+    if s.types and s.chance(2):
+        record, name = s.pick(s.types), s.fresh("s")
+        arguments.append(_records("r", "struct", record, s, 1))
         lines.append(f"    {name} = r")
         s.records.append((name, record))
+    lines += _stored(s, arguments, "rs", 16, "row")
     if s.chance(2):
         arguments.append(Argument("fixed", "comptime", value=s.number(0, 5)))
         s.constants.append("fixed")
     return lines
+
+
+def _records(name: str, form: str, record: Record, s: Scope, count: int) -> Argument:
+    d = described(record)
+    bits = [n for _, kind in leaves(d) for n in numbers(s, KINDS[kind], count)]
+    return Argument(name, form, record.name, bits, record=d)
+
+
+def _stored(s: Scope, arguments: list[Argument], name: str, size: int, own: str) -> list[str]:
+    """Memory of structs, behind a pointer, in a tensor or as arrays of their fields."""
+    kinds = [r for r in s.types if r.form == "struct"]
+    if not kinds or not s.chance(2):
+        return []
+    record, form = s.pick(kinds), s.pick(["pointer", "pointer", "tensor", "soa"])
+    argument = _records(name, form, record, s, size)
+    argument.shape, argument.stride = ([size // 4, 4], [4, 1]) if form == "tensor" else ([], [])
+    arguments.append(argument)
+    at, few = (f"{name}[{own} & {size // 4 - 1}, {{0}}]", 4) if form == "tensor" else (f"{name}[{{0}}]", size)
+    hold(s, at, record, few, False)
+    if s.chance(2):
+        return []
+    kept = s.fresh("s")
+    s.records.append((kept, record))
+    return [f"    {kept} = {at.format(f'{own} & {few - 1}')}"]
 
 
 def _tensor(s: Scope, arguments: list[Argument]) -> list[str]:
@@ -231,6 +254,11 @@ def _outputs(s: Scope, count: int, arguments: list[Argument]) -> list[Kind]:
         arguments.append(Argument(name, "pointer", kind.name, numbers(s, kind, count * 2 * SLOTS)))
         form = f"{name}[row * {2 * SLOTS} + {SLOTS} + {{0}}]"
         s.memories.append(Memory(form, kind, SLOTS, True))
+    held = [r for r in s.types if r.form == "struct"]
+    if held and s.chance(2):
+        record, form = s.pick(held), s.pick(["pointer", "pointer", "soa"])
+        arguments.append(_records("o_r", form, record, s, count * SLOTS))
+        hold(s, f"o_r[row * {SLOTS} + {{0}}]", record, SLOTS, True)
     if s.chance(2):
         kind, how = _operation(s)
         few = [bits_of(kind, literal(s.number(0, 9), kind)) for _ in range(4)]
@@ -264,8 +292,9 @@ def _stores(s: Scope, outputs: list[Kind]) -> list[str]:
 def _parameters(arguments: list[Argument]) -> list[str]:
     out: list[str] = []
     for a in arguments:
-        if a.form in ("pointer", "tensor"):
-            out.append(f"{a.name}: {'Pointer' if a.form == 'pointer' else 'LayoutTensor'}[{a.kind}]")
+        if a.memory:
+            owner = {"pointer": "Pointer", "tensor": "LayoutTensor", "soa": "SoA"}[a.form]
+            out.append(f"{a.name}: {owner}[{a.kind}]")
         elif a.form != "comptime":
             out.append(f"{a.name}: {a.kind}")
     fixed = [f"{a.name}: Comptime[int]" for a in arguments if a.form == "comptime"]

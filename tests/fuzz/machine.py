@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import inspect
 import itertools
 import operator
@@ -9,15 +11,16 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
 from tests.fuzz.lanes import SIMD, Vector, VectorType, iota
 from tests.fuzz.mathematics import BIT, MATH
-from tests.fuzz.memories import Array, Atomic, Layout, Pointer, Tensor
+from tests.fuzz.memories import Array, Atomic, Layout, Place, Pointer, Records, RowType, Tensor, put
 from tests.fuzz.program import Argument, Program, model_text
+from tests.fuzz.records import built, flattened
 from tests.fuzz.scalars import Number, ScalarType, as_kind, number_of
 
 __all__ = ["Outcome", "run_model"]
@@ -73,7 +76,7 @@ def coerced(value: Any, annotation: Any, scope: dict[str, Any]) -> Any:
             return value
     if isinstance(annotation, ScalarType):
         return as_kind(value, annotation.kind)
-    return annotation(value) if isinstance(annotation, VectorType) else value
+    return annotation(value) if isinstance(annotation, (VectorType, RowType)) else value
 
 
 def _power(x: Any, n: Any) -> Any:
@@ -100,6 +103,11 @@ def func(function: Any) -> Any:
     return call
 
 
+def _equal(a: Any, c: Any) -> bool:
+    found = a == c
+    return bool(found.all() if isinstance(found, Vector) else found)
+
+
 class Struct:
     """What ``@struct`` makes of a class: a value of named fields."""
 
@@ -119,7 +127,7 @@ class Struct:
         return made
 
     def __eq__(self, other: Any) -> Any:
-        return Number(BOOL, all(bool(getattr(self, n) == getattr(other, n)) for n in self.fields))
+        return Number(BOOL, all(_equal(getattr(self, n), getattr(other, n)) for n in self.fields))
 
     def __ne__(self, other: Any) -> Any:
         return ~(self == other)
@@ -143,7 +151,8 @@ class Machine:
 
     def memory(self, dtype: Any, shape: Any, *, address_space: Any = None, alignment: int = 0) -> Any:
         size = shape.size() if isinstance(shape, Layout) else int(shape)
-        fresh = Array(dtype.kind, [None] * size)
+        numbers = isinstance(dtype, ScalarType)
+        fresh = Array(dtype.kind, [None] * size) if numbers else Records(INT, [None] * size)
         if address_space == "shared":
             fresh = self.shared.setdefault(sys._getframe(1).f_lineno, fresh)  # pyright: ignore[reportPrivateUsage]
         return Tensor(Pointer(fresh), shape) if isinstance(shape, Layout) else Pointer(fresh)
@@ -155,7 +164,9 @@ class Machine:
         self.printed.append(" ".join(str(number_of(v)) if isinstance(v, Number) else str(v) for v in values))
 
     def scope(self) -> dict[str, Any]:
-        def struct(cls: Any) -> Any:
+        def struct(cls: Any = None, **_: Any) -> Any:
+            if cls is None:
+                return struct
             made = type(cls.__name__, (cls, Struct), {"__init__": Struct.__init__})
             made.fields, made.scope = cls.__annotations__, out
             return made
@@ -186,6 +197,12 @@ class Machine:
             "_times": operator.mul,
             "_power": _power,
             "_product": operator.methodcaller("reduce_mul"),
+            "InlineArray": RowType,
+            "_place": Place,
+            "_put": put,
+            "NamedTuple": NamedTuple,
+            "dataclasses": dataclasses,
+            "enum": enum,
             "iota": iota,
             "math": MATH,
             "bit": BIT,
@@ -197,20 +214,35 @@ class Machine:
 def _argument(argument: Argument, scope: dict[str, Any], arrays: dict[str, Array]) -> Any:
     if argument.form == "comptime":
         return argument.value
-    if argument.form == "struct":
-        values = [
-            Number(KINDS[k], of_bits(KINDS[k], b)) for k, b in zip(argument.kinds, argument.bits, strict=True)
-        ]
-        return scope[argument.kind](*values)
-    kind = KINDS[argument.kind]
-    values = [bool(b) if kind is BOOL else of_bits(kind, b) for b in argument.bits]
-    if argument.form == "scalar":
-        return Number(kind, values[0])
-    arrays[argument.name] = Array(kind, values)
-    at = Pointer(arrays[argument.name])
-    return (
-        Tensor(at, Layout(tuple(argument.shape), tuple(argument.stride))) if argument.form == "tensor" else at
-    )
+    found = [[of_bits(KINDS[k], n) for n in bits] for _, _, k, bits in argument.parts()]
+    if argument.record is None:
+        kind = KINDS[argument.kind]
+        if argument.form == "scalar":
+            return Number(kind, found[0][0])
+        made = Array(kind, found[0])
+    else:
+        kinds = [KINDS[k] for _, _, k, _ in argument.parts()]
+        rows = [map(Number, kinds, row) for row in zip(*found, strict=True)]
+        values = [built(argument.record, scope, numbers) for numbers in rows]
+        if argument.form == "struct":
+            return values[0]
+        made = Records(INT, values)
+    arrays[argument.name] = made
+    layout = Layout(tuple(argument.shape), tuple(argument.stride))
+    return Tensor(Pointer(made), layout) if argument.form == "tensor" else Pointer(made)
+
+
+def _left(argument: Argument, array: Array) -> dict[str, npt.NDArray[Any]]:
+    """What an argument's memory holds, by the names of its parts."""
+    parts = argument.parts()
+    if argument.record is None:
+        columns: Any = [array.values]
+    else:
+        columns = zip(*(flattened(argument.record, v, lambda x: x.value) for v in array.values), strict=True)
+    return {
+        name: to_storage(KINDS[k], list(values))
+        for (name, _, k, _), values in zip(parts, columns, strict=True)
+    }
 
 
 def _extents(given: Any) -> tuple[int, int, int]:
@@ -279,5 +311,5 @@ def run_model(program: Program) -> Outcome:
         for threads in _blocks(machine, program.launch):
             machine.shared.clear()
             failed |= _run_block(scope["program"], args, threads)
-    found = {name: to_storage(a.kind, a.values) for name, a in arrays.items()}
-    return Outcome(found, sorted(machine.printed), failed)
+    found = [_left(a, arrays[a.name]) for a in program.arguments if a.memory]
+    return Outcome({name: array for part in found for name, array in part.items()}, sorted(machine.printed), failed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,7 +12,7 @@ from tests.fuzz.kinds import BOOL, INT, Kind
 from tests.fuzz.lanes import Vector
 from tests.fuzz.scalars import Number, as_kind
 
-__all__ = ["Array", "Atomic", "Layout", "Pointer", "Tensor"]
+__all__ = ["Array", "Atomic", "Layout", "Place", "Pointer", "Records", "RowType", "Tensor", "put"]
 
 
 class Array:
@@ -31,6 +32,82 @@ class Array:
         if not 0 <= at < len(self.values):
             raise IndexError(f"element {at} of {len(self.values)}")
         return at
+
+
+class Records(Array):
+    """Elements of several parts: values that do not change; a place changes what memory holds."""
+
+    def load(self, at: int) -> Any:
+        return self.values[self.inside(at)]
+
+    def store(self, at: int, value: Any) -> None:
+        self.values[self.inside(at)] = value
+
+
+class Row:
+    """The value of an ``InlineArray``."""
+
+    def __init__(self, kind: Kind, items: list[Number]) -> None:
+        self.kind = kind
+        self.items = items
+
+    def __getitem__(self, n: Any) -> Number:
+        return self.items[int(n)]
+
+    def __eq__(self, other: object) -> Any:
+        return Number(BOOL, isinstance(other, Row) and all(map(bool, map(operator.eq, self.items, other.items))))
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType]
+
+    def replaced_at(self, n: Any, item: Any) -> Row:
+        made = list(self.items)
+        made[int(n)] = as_kind(item, self.kind)
+        return Row(self.kind, made)
+
+
+class RowType:
+    """``InlineArray[T, n]``."""
+
+    def __init__(self, kind: Kind, count: int) -> None:
+        self.kind = kind
+        self.count = count
+
+    def __class_getitem__(cls, item: Any) -> RowType:
+        return cls(item[0].kind, item[1])
+
+    def __call__(self, *items: Any, fill: Any = None) -> Row:
+        if fill is not None:
+            items = (fill,) * self.count
+        return items[0] if isinstance(items[0], Row) else Row(self.kind, [as_kind(x, self.kind) for x in items])
+
+
+class Place:
+    """A part of an element of memory: read and written alone."""
+
+    def __init__(self, owner: Any, index: Any, *path: Any) -> None:
+        self.owner, self.index, self.path = owner, index, path
+
+    def get(self) -> Any:
+        found = self.owner[self.index]
+        for step in self.path:
+            found = getattr(found, step) if isinstance(step, str) else found[step]
+        return found
+
+    def set(self, value: Any) -> None:
+        self.owner[self.index] = self._changed(self.owner[self.index], self.path, value)
+
+    def _changed(self, whole: Any, path: tuple[Any, ...], value: Any) -> Any:
+        if not path:
+            return value
+        step, rest = path[0], path[1:]
+        if isinstance(step, str):
+            return whole.replaced(**{step: self._changed(getattr(whole, step), rest, value)})
+        return whole.replaced_at(step, self._changed(whole[step], rest, value))
+
+
+def put(value: Any, place: Place) -> None:
+    """``place = value``, evaluated in Python's order."""
+    place.set(value)
 
 
 def _spread(value: Any, count: int) -> list[Any]:

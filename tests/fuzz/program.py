@@ -10,28 +10,44 @@ from __future__ import annotations
 import ast
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from tests.fuzz.kinds import KINDS
+from tests.fuzz.records import leaves
 
 __all__ = ["Argument", "Program", "model_text", "weft_text"]
 
 
 @dataclass
 class Argument:
-    """What a kernel is given: a ``pointer``, ``tensor``, ``scalar``, ``struct`` or ``comptime``."""
+    """What a kernel is given: a ``pointer``, ``tensor``, ``soa``, ``scalar``, ``struct`` or ``comptime``."""
 
     name: str
     form: str
     kind: str = ""
     bits: list[int] = field(default_factory=list[int])
-    """The elements, as bits; of a struct its fields', in order."""
+    """The elements, as bits; of records those of each number in them, one after the other."""
     shape: list[int] = field(default_factory=list[int])
     stride: list[int] = field(default_factory=list[int])
-    kinds: list[str] = field(default_factory=list[str])
-    """Of a struct: the kinds of its fields."""
     value: Any = None
     """What a compile-time parameter is."""
+    record: Any = None
+    """What the elements are made of, where they are no numbers; see ``records``."""
+
+    @property
+    def memory(self) -> bool:
+        return self.form in ("pointer", "tensor", "soa")
+
+    def parts(self) -> list[tuple[str, tuple[Any, ...], str, list[int]]]:
+        """The numbers in the elements: a name, where they are, their kind and bits."""
+        if self.record is None:
+            return [(self.name, (), self.kind, self.bits)]
+        found = leaves(self.record)
+        count = len(self.bits) // max(len(found), 1)
+        return [
+            (".".join(map(str, (self.name, *path))), path, kind, self.bits[n * count : (n + 1) * count])
+            for n, (path, kind) in enumerate(found)
+        ]
 
 
 @dataclass
@@ -54,13 +70,15 @@ class Program:
 
 
 HEAD = """from __future__ import annotations
+import dataclasses, enum
+from typing import NamedTuple
 from weft import *
 from weft import bit, math
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.lang import no_contraction
 from weft.layout import Layout, LayoutTensor
-from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
+from weft.memory import AddressSpace, SoA, dynamic_shared_memory, stack_allocation
 
 """
 APART = """
@@ -121,16 +139,28 @@ class _ForModel(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
-        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
-            return _changed(node.targets[0], node.value)
-        return node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        self.generic_visit(node)
-        if not isinstance(node.target, ast.Attribute):
+        if len(node.targets) != 1:
             return node
-        now = ast.parse(ast.unparse(node.target), mode="eval").body
-        return _changed(node.target, ast.BinOp(now, node.op, node.value))
+        root, path = _steps(node.targets[0])
+        if not path:
+            return node
+        if isinstance(root, ast.Name):
+            return _changed(cast("ast.Attribute", node.targets[0]), node.value)
+        return ast.Expr(_call("_put", [node.value, _place(root, path)]))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
+        self.generic_visit(node)
+        root, path = _steps(node.target)
+        if not path:
+            return node
+        now: ast.expr = ast.parse(ast.unparse(node.target), mode="eval").body
+        if isinstance(root, ast.Name):
+            return _changed(cast("ast.Attribute", node.target), ast.BinOp(now, node.op, node.value))
+        found = ast.BinOp(_call("_at.get", []), node.op, node.value)
+        return [
+            ast.Assign([ast.Name("_at", ast.Store())], _place(root, path), lineno=0),
+            ast.Expr(_call("_at.set", [found])),
+        ]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -140,6 +170,26 @@ class _ForModel(ast.NodeTransformer):
             if node.func.id in self.waiting:
                 return ast.YieldFrom(node)
         return node
+
+
+def _steps(target: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
+    """``p[i].x.w[k]`` as ``p[i]`` and the way from there: names of fields, and places in arrays."""
+    path: list[ast.expr] = []
+    while isinstance(target, ast.Attribute) or (
+        isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute)
+    ):
+        path.insert(0, ast.Constant(target.attr) if isinstance(target, ast.Attribute) else target.slice)
+        target = target.value
+    return target, path
+
+
+def _place(root: ast.expr, path: list[ast.expr]) -> ast.expr:
+    assert isinstance(root, ast.Subscript)
+    return _call("_place", [root.value, root.slice, *path])
+
+
+def _call(name: str, args: list[ast.expr]) -> ast.expr:
+    return ast.Call(ast.parse(name, mode="eval").body, args, [])
 
 
 def _changed(target: ast.Attribute, value: ast.expr) -> ast.stmt:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from tests.fuzz.kinds import FLOATS, INT, INTEGERS, KINDS, Kind
 
-__all__ = ["Choice", "Function", "Memory", "Record", "Scope", "Seeded"]
+__all__ = ["Choice", "Function", "Many", "Memory", "Part", "Record", "Scope", "Seeded"]
 
 T = TypeVar("T")
 
@@ -52,23 +52,79 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Many:
+    """Several numbers of a kind in a field: the lanes of a vector, or an array in a row."""
+
+    kind: Kind
+    count: int
+    lanes: bool
+
+    @property
+    def name(self) -> str:
+        return f"{'SIMD' if self.lanes else 'InlineArray'}[{self.kind.name}, {self.count}]"
+
+
+@dataclass(frozen=True)
 class Record:
-    """A struct: its fields, each of a kind or a struct, and the methods that give a number."""
+    """A value of several parts: a ``struct``, a ``named`` tuple, a dataclass (``data``), a ``tuple``, an ``enum``."""
 
     name: str
-    fields: tuple[tuple[str, Kind | Record], ...]
+    fields: tuple[tuple[str, Part], ...]
+    """Of an enum, its members."""
     methods: tuple[tuple[str, Kind, Kind], ...] = ()
     """Name, parameter and result of the methods that give a number."""
     changes: tuple[tuple[str, Kind], ...] = ()
     """Of those that give the changed struct."""
+    form: str = "struct"
+    pack: int = 0
+    align: int = 0
+
+    def made(self, parts: Sequence[str]) -> str:
+        """One of these parts."""
+        return f"({', '.join(parts)},)" if self.form == "tuple" else f"{self.name}({', '.join(parts)})"
+
+    def changed(self, value: str, field: str, part: str) -> str:
+        """One that differs in a field; structs are assigned to."""
+        if self.form == "tuple":
+            return self.made([part if name == field else f"{value}{name}" for name, _ in self.fields])
+        return (
+            f"{value}._replace({field}={part})"
+            if self.form == "named"
+            else f"dataclasses.replace({value}, {field}={part})"
+        )
+
+    def parts(self, prefix: str) -> list[tuple[str, Kind | Many]]:
+        """What is in it, however deep, and how it is written behind the prefix."""
+        found: list[tuple[str, Kind | Many]] = []
+        for name, kind in self.fields if self.form != "enum" else ():
+            where = f"{prefix}{name}" if self.form == "tuple" else f"{prefix}.{name}"
+            found += kind.parts(where) if isinstance(kind, Record) else [(where, kind)]
+        return found
 
     def places(self, prefix: str) -> list[tuple[str, Kind]]:
         """The numbers in it."""
-        found: list[tuple[str, Kind]] = []
-        for name, kind in self.fields:
-            where = f"{prefix}.{name}"
-            found += kind.places(where) if isinstance(kind, Record) else [(where, kind)]
+        return [(where, kind) for where, kind in self.parts(prefix) if isinstance(kind, Kind)]
+
+    def reads(self, prefix: str) -> list[tuple[str, Kind]]:
+        """The numbers that it has, those in vectors and arrays too."""
+        if self.form == "enum":
+            return [(f"Int64({prefix}.value)", INT)]
+        found = self.places(prefix)
+        for where, kind in self.parts(prefix):
+            if isinstance(kind, Many):
+                found += [(f"{where}[{n}]", kind.kind) for n in range(kind.count)]
         return found
+
+    def flat(self) -> bool:
+        """Whether it has numbers alone, so that a pattern can name them."""
+        return self.form not in ("tuple", "enum") and all(isinstance(k, Kind) for _, k in self.fields)
+
+    def exact(self) -> bool:
+        """Whether ``==`` asks for no floats: a nan in a tuple equals itself in Python."""
+        return self.form == "struct" or not any(k.is_float for _, k in self.reads(""))
+
+
+Part = Kind | Record | Many
 
 
 @dataclass(frozen=True)
@@ -76,8 +132,8 @@ class Function:
     """A function that may be called: ``form`` holds where the arguments go."""
 
     form: str
-    takes: tuple[Kind | Record, ...]
-    gives: Kind | Record
+    takes: tuple[Part, ...]
+    gives: Part
     weak: bool = True
     """Whether a literal may be an argument."""
 
@@ -93,6 +149,8 @@ class Scope:
     constants: list[str] = field(default_factory=list[str])
     """Small integers known at compile time."""
     records: list[tuple[str, Record]] = field(default_factory=list[tuple[str, Record]])
+    holders: list[tuple[str, Record, int, bool]] = field(default_factory=list[tuple[str, Record, int, bool]])
+    """Memory of records: where the index goes, of what, how many there are, and whether it may be written."""
     vectors: list[tuple[str, Kind, int]] = field(default_factory=list[tuple[str, Kind, int]])
     memories: list[Memory] = field(default_factory=list[Memory])
     functions: list[Function] = field(default_factory=list[Function])
@@ -103,7 +161,7 @@ class Scope:
     """What is changed by an atomic operation, which is always the same: an address, a kind, the operation."""
     returns: str = ""
     """What a return gives: empty where none may stand."""
-    gives: Kind | Record | None = None
+    gives: Part | None = None
     kernel: bool = False
     closed: bool = False
     """Whether nothing may be assigned in expressions: they stand in a lambda."""
@@ -135,7 +193,7 @@ class Scope:
         """The numbers of a kind that are there."""
         found = [n for n, k in [*self.names, *self.fixed] if k is kind]
         for name, record in self.records:
-            found += [n for n, k in record.places(name) if k is kind]
+            found += [n for n, k in record.reads(name) if k is kind]
         return found
 
     def assignable(self) -> list[tuple[str, Kind]]:
@@ -155,6 +213,7 @@ class Scope:
             self.fixed,
             self.constants,
             self.records,
+            self.holders,
             self.vectors,
             self.memories,
             self.functions,

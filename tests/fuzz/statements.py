@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.fuzz.expressions import condition, expression, record, vector
+from tests.fuzz.expressions import argument, condition, expression, index, record, vector
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
 from tests.fuzz.leaves import literal, narrower, weak
 from tests.fuzz.scope import Function, Record, Scope
@@ -134,13 +134,22 @@ def _record(s: Scope, indent: str) -> list[str]:
         line = f"{indent}{name} = {record(s, kind, 2)}"
         s.records.append((name, kind))
         return [line]
+    held = [h for h in s.holders if h[3]]
+    if held and s.chance(3):
+        text, kind, size, _ = s.pick(held)
+        return [f"{indent}{text.format(index(s, size))} = {record(s, kind, 2)}"]
     name, kind = s.pick(s.records)
-    if s.chance(3):
+    if s.chance(3) or kind.form == "enum":
         return [f"{indent}{name} = {record(s, kind, 2)}"]
-    place, number = s.pick(kind.places(name))
-    if number is not BOOL and s.chance(3):
-        return [f"{indent}{place} += {expression(s, number, literals=True)}"]
-    return [f"{indent}{place} = {expression(s, number, literals=True)}"]
+    if kind.form != "struct":
+        field, part = s.pick(kind.fields)
+        return [f"{indent}{name} = {kind.changed(name, field, argument(s, part, 1, False))}"]
+    place, part = s.pick(kind.parts(name))
+    if not isinstance(part, Kind):
+        return [f"{indent}{place} = {argument(s, part, 1, True)}"]
+    if part is not BOOL and s.chance(3):
+        return [f"{indent}{place} += {expression(s, part, literals=True)}"]
+    return [f"{indent}{place} = {expression(s, part, literals=True)}"]
 
 
 def _vector(s: Scope, indent: str) -> list[str]:
@@ -301,7 +310,7 @@ def _if(s: Scope, indent: str, depth: int, loop: Loop | None) -> list[str]:
 def _match(s: Scope, indent: str, depth: int, loop: Loop | None) -> list[str]:
     """Cases of numbers, of tuples of them, or of structs."""
     inner = indent + "    "
-    records = [(n, r) for n, r in s.records if all(isinstance(k, Kind) for _, k in r.fields)]
+    records = [(n, r) for n, r in s.records if r.flat()]
     if records and s.chance(2):
         name, kind = s.pick(records)
         parts = kind.places(name)

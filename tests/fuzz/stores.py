@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tests.fuzz.expressions import expression, index, operand, vector
+from tests.fuzz.expressions import record as made
 from tests.fuzz.forms import STORES, form
-from tests.fuzz.kinds import BOOL, KINDS
-from tests.fuzz.scope import Memory, Scope
+from tests.fuzz.kinds import BOOL, KINDS, Kind
+from tests.fuzz.scope import Memory, Record, Scope
 
-__all__ = ["atomic", "local", "pointer", "store"]
+__all__ = ["atomic", "hold", "local", "pointer", "store"]
 
 
 def store(s: Scope, indent: str) -> list[str]:
@@ -29,8 +30,32 @@ def store(s: Scope, indent: str) -> list[str]:
     return [f"{indent}{place} = {expression(s, m.kind, literals=True)}"]
 
 
+def hold(s: Scope, at: str, record: Record, size: int, writable: bool) -> None:
+    """Make known that structs lie in memory, and their parts."""
+    s.holders.append((at, record, size, writable))
+    for where, kind in record.parts(at):
+        if isinstance(kind, Kind):
+            s.memories.append(Memory(where, kind, size, writable))
+        elif not kind.lanes:
+            inner = where.format(index(s, size, 0)).replace("{", "{{").replace("}", "}}")
+            s.memories.append(Memory(f"{inner}[{{0}}]", kind.kind, kind.count, writable))
+
+
+def _structs(s: Scope, record: Record, indent: str) -> list[str]:
+    """Structs in memory of the thread."""
+    name, size, i = s.fresh("m"), s.pick([2, 4]), s.fresh("i")
+    shape = s.pick([str(size), f"Layout.row_major({size})"])
+    lines = [f"{indent}{name} = stack_allocation({record.name}, {shape})"]
+    lines += [f"{indent}for {i} in range({size}):", f"{indent}    {name}[{i}] = {made(s, record, 2)}"]
+    hold(s, f"{name}[{{0}}]", record, size, True)
+    return lines
+
+
 def local(s: Scope, indent: str) -> list[str]:
     """Memory of the thread: a tensor of one or two modes, or a pointer; filled at once."""
+    kinds = [r for r in s.types if r.form == "struct"]
+    if kinds and s.chance(3):
+        return _structs(s, s.pick(kinds), indent)
     kind, name, size = s.kind(), s.fresh("m"), s.pick([2, 4, 8])
     form, fill = s.number(0, 2), expression(s, kind, 1, literals=True)
     if form == 0:

@@ -14,13 +14,15 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from tests.fuzz.kinds import KINDS, of_bits
+from tests.fuzz.kinds import KINDS, Kind, of_bits
 from tests.fuzz.machine import Outcome
 from tests.fuzz.program import Argument, Program, weft_text
+from tests.fuzz.records import built, laid, part_of
 
 from weft import DeviceError
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
+from weft.memory import SoA
 
 __all__ = ["Device", "load"]
 
@@ -29,8 +31,17 @@ _numbers = itertools.count()
 
 def _elements(argument: Argument) -> npt.NDArray[Any]:
     """The elements of an argument, as memory holds them."""
-    kind = KINDS[argument.kind]
-    unsigned = np.array(argument.bits, f"uint{max(kind.bits, 8)}")
+    parts = [(path, _stored(KINDS[kind], bits)) for _, path, kind, bits in argument.parts()]
+    if argument.record is None:
+        return parts[0][1]
+    made = np.zeros(parts[0][1].size, laid(argument.record))
+    for path, numbers in parts:
+        part_of(made, path)[...] = numbers
+    return made
+
+
+def _stored(kind: Kind, bits: list[int]) -> npt.NDArray[Any]:
+    unsigned = np.array(bits, f"uint{max(kind.bits, 8)}")
     return unsigned.view(kind.storage) if kind.bits > 1 else unsigned.astype(np.bool_)
 
 
@@ -70,18 +81,9 @@ class Device:
         for argument in program.arguments:
             if argument.form == "comptime":
                 fixed[argument.name] = argument.value
-            elif argument.form in ("pointer", "tensor"):
-                array = _elements(argument)
-                buffer = ctx.enqueue_create_buffer(KINDS[argument.kind].name.lower(), array.size)
-                ctx.enqueue_copy(dst=buffer, src=array)
-                buffers[argument.name] = buffer
-                tensor = argument.form == "tensor"
-                layout = Layout(tuple(argument.shape), tuple(argument.stride)) if tensor else None
-                given.append(
-                    buffer
-                    if layout is None
-                    else buffer.tensor(layout.dynamic() if argument.value else layout)
-                )
+            elif argument.memory:
+                buffers[argument.name], value = self._uploaded(argument, module)
+                given.append(value)
             else:
                 given.append(_host_value(argument, module))
         launch: dict[str, Any] = {
@@ -99,12 +101,35 @@ class Device:
                 failed = True
         arrays: dict[str, npt.NDArray[Any]] = {}
         for argument in program.arguments:
-            if argument.name in buffers:
-                arrays[argument.name] = np.empty_like(_elements(argument))
-                ctx.enqueue_copy(dst=arrays[argument.name], src=buffers[argument.name])
-        ctx.synchronize()
+            if argument.memory:
+                found = self._downloaded(argument, buffers[argument.name])
+                arrays |= {name: part_of(found, path) for name, path, _, _ in argument.parts()}
         del sys.modules[module.__name__]
         return Outcome(arrays, sorted(out.getvalue().splitlines()), failed)
+
+
+    def _uploaded(self, argument: Argument, module: ModuleType) -> tuple[Any, Any]:
+        """A buffer of the elements, and what the kernel is given."""
+        ctx, array = self.context, _elements(argument)
+        kind = getattr(module, argument.kind)
+        if argument.form == "soa":
+            buffer: Any = SoA(ctx, kind, array.size)
+            buffer.copy_from(array)
+            return buffer, buffer
+        buffer = ctx.enqueue_create_buffer(kind, array.size)
+        ctx.enqueue_copy(dst=buffer, src=array)
+        if argument.form != "tensor":
+            return buffer, buffer
+        layout = Layout(tuple(argument.shape), tuple(argument.stride))
+        return buffer, buffer.tensor(layout.dynamic() if argument.value else layout)
+
+    def _downloaded(self, argument: Argument, buffer: Any) -> npt.NDArray[Any]:
+        if argument.form == "soa":
+            return buffer.numpy()
+        array = np.empty_like(_elements(argument))
+        self.context.enqueue_copy(dst=array, src=buffer)
+        self.context.synchronize()
+        return array
 
 
 def _host_value(argument: Argument, module: ModuleType) -> Any:
@@ -112,7 +137,5 @@ def _host_value(argument: Argument, module: ModuleType) -> Any:
         value = of_bits(KINDS[name], bits)
         return getattr(module, name)(float(value) if KINDS[name].is_float else int(value))
 
-    if argument.form == "scalar":
-        return typed(argument.kind, argument.bits[0])
-    fields = [typed(k, b) for k, b in zip(argument.kinds, argument.bits, strict=True)]
-    return getattr(module, argument.kind)(*fields)
+    numbers = [typed(kind, bits[0]) for _, _, kind, bits in argument.parts()]
+    return numbers[0] if argument.record is None else built(argument.record, vars(module), iter(numbers))

@@ -115,7 +115,7 @@ def _vary(out: Pointer[Float64], n: Int):
         ball = Ball(at, ball.radius * 2, color)
     out[0], out[1] = Float64(at.x), Float64(at.y)
     out[2] = 1.0 if color in (Color.GREEN, Color.BLUE) else 2.0
-    out[3] = Float64(mode)
+    out[3] = Float64(mode) + 0.5 * (mode.value + 1)
     out[4] = Float64(weight.value)
     out[5] = ball.radius
     out[6] = 1.0 if ball.color == color else 0.0
@@ -128,7 +128,7 @@ def test_variables(device: DeviceContext, n: int) -> None:
     for _ in range(n):
         a, b = b, a + b
     late = n > 2
-    expected = [a, b, 1 if late else 2, 5 if late else 0, 8 if late else 0.5, 2**n, 1, 2**n + 1]
+    expected = [a, b, 1 if late else 2, 5 + 0.5 * 6 if late else 0.5, 8 if late else 0.5, 2**n, 1, 2**n + 1]
     assert run(device, _vary, n).tolist() == expected
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.compiler.ir.core import Value
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
 from weft.lang.structs import replace_field
@@ -37,6 +38,11 @@ class Access:
     def attribute(self, held: Any, name: str) -> Any:
         """``held.name``, of memory not read yet."""
         return held.attribute(name) if isinstance(held, Place) else getattr(held, name)
+
+    def value_of(self, held: Any) -> Any:
+        """``held.value``: of a number of run time itself, as the member of an IntEnum has been chosen."""
+        found = held.value
+        return held if isinstance(found, Value) else found
 
     def read(self, held: Any) -> Any:
         """The value of what may be a place."""

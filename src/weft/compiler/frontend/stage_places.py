@@ -29,8 +29,12 @@ class Places(Expressions):
         if isinstance(node.ctx, ast.Load) and _is_indexed(node.value) and not _is_sliced(node):
             return place(b_call("read", self.held(node)), node)
         self.generic_visit(node)
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_variable(node):
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        if isinstance(node, ast.Subscript) and _is_variable(node):
             return place(b_call("index", node.value, node.slice), node)
+        if isinstance(node, ast.Attribute) and node.attr == "value":
+            return place(b_call("value_of", node.value), node)
         return node
 
     def held(self, node: Any) -> ast.expr:
