@@ -76,7 +76,7 @@ def structs(s: Scope) -> list[str]:
             fields.append(("[3]" if form == "tuple" else "q", s.pick(inside)))
             fields = [(f"[{k}]", kind) for k, (_, kind) in enumerate(fields)] if form == "tuple" else fields
         name = f"tuple[{', '.join(kind.name for _, kind in fields)}]" if form == "tuple" else f"R{n}"
-        pack, align = (s.pick([(1, 0), (0, 16)]) if form == "struct" and s.chance(4) else (0, 0))
+        pack, align = s.pick([(1, 0), (0, 16)]) if form == "struct" and s.chance(4) else (0, 0)
         record = Record(name, tuple(fields), form=form, pack=pack, align=align)
         if form != "tuple":
             said = f"({'pack=1' if pack else 'align=16'})" if pack or align else ""

@@ -330,7 +330,9 @@ def vector(s: Scope, kind: Kind, lanes: int, depth: int) -> str:
     """A SIMD value."""
     found = [n for n, k, m in s.vectors if k is kind and m == lanes]
     for name, held in s.records:
-        found += [w for w, k in held.parts(name) if isinstance(k, Many) and k.name == f"SIMD[{kind.name}, {lanes}]"]
+        found += [
+            w for w, k in held.parts(name) if isinstance(k, Many) and k.name == f"SIMD[{kind.name}, {lanes}]"
+        ]
     if found and (depth <= 0 or s.chance(3)):
         return s.pick(found)
     loads = [m for m in s.memories if m.kind is kind and m.loads and m.size >= lanes]
@@ -340,7 +342,9 @@ def vector(s: Scope, kind: Kind, lanes: int, depth: int) -> str:
     if depth <= 0 or s.chance(6):
         return f"SIMD[{kind.name}, {lanes}]({expression(s, kind, 0, literals=True)})"
     a = vector(s, kind, lanes, depth - 1)
-    forms = "binary binary unary insert shuffle join select cast compare choose call filled filled filled filled"
+    forms = (
+        "binary binary unary insert shuffle join select cast compare choose call filled filled filled filled"
+    )
     how = s.pick(forms.split())
     if how == "filled":
         return form(s, VECTORS, kind, operand(s, depth - 1), lanes) or f"(+{a})"

@@ -1,9 +1,9 @@
 """Forms of expressions as text with holes, for what needs no more than its operands.
 
-``{T}`` is an expression of the type that is wanted, ``{T?}`` one or a literal; ``{any}``, ``{int}``, ``{float}`` and
-``{Int32}`` are of some type, or that one. ``{T*4}`` is a vector, ``{mask*4}`` lanes of Bool, ``{0:7}`` a number from 0
-to 7. ``$T`` is the type's name; ``N`` is the number of lanes, ``H`` half and ``D`` twice as many; ``$p`` is a pointer
-to ``$S`` elements of the type.
+``{T}`` is an expression of the type that is wanted, ``{T?}`` one or a literal; ``{any}``, ``{int}``, ``{float}``
+and ``{Int32}`` are of some type, or that one. ``{T*4}`` is a vector, ``{mask*4}`` lanes of Bool, ``{0:7}`` a
+number from 0 to 7. ``$T`` is the type's name; ``N`` is the number of lanes, ``H`` half and ``D`` twice as many;
+``$p`` is a pointer to ``$S`` elements of the type.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _filled(s: Scope, text: str, kind: Kind, operand: Operand, lanes: int) -> st
         return operand(s.pick(some[name] if name in some else [KINDS[name]]), count, literals)
 
     def hole(found: re.Match[str]) -> str:
-        name, star, count = found[1].partition("*")
+        name, _, count = found[1].partition("*")
         size = counts.get(count) or int(count or 1)
         if ":" in name:
             low, _, high = name.partition(":")

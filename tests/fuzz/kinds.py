@@ -146,7 +146,9 @@ def saturated(value: Any, source: Kind, target: Kind) -> Any:
     """Likewise, but the nearest that the format holds where it is finite."""
     found = convert(value, source, target)
     if target.is_float and math.isfinite(value) and math.isinf(found):
-        return target.number(math.copysign((2 - 2.0 ** (1 - target.precision)) * 2.0 ** (target.most - 1), value))
+        return target.number(
+            math.copysign((2 - 2.0 ** (1 - target.precision)) * 2.0 ** (target.most - 1), value)
+        )
     if target.is_integer and source.is_integer:
         return min(max(value, target.low), target.high)
     return found

@@ -48,7 +48,10 @@ class Vector:
         return self.each(Number.bitcast, to)
 
     def insert(self, lane: Any, value: Any) -> Vector:
-        lanes, new = list(self.lanes), value.lanes if isinstance(value, Vector) else [as_kind(value, self.kind)]
+        lanes, new = (
+            list(self.lanes),
+            value.lanes if isinstance(value, Vector) else [as_kind(value, self.kind)],
+        )
         lanes[int(lane) : int(lane) + len(new)] = new
         return Vector(self.kind, lanes)
 

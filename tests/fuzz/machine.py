@@ -312,4 +312,6 @@ def run_model(program: Program) -> Outcome:
             machine.shared.clear()
             failed |= _run_block(scope["program"], args, threads)
     found = [_left(a, arrays[a.name]) for a in program.arguments if a.memory]
-    return Outcome({name: array for part in found for name, array in part.items()}, sorted(machine.printed), failed)
+    return Outcome(
+        {name: array for part in found for name, array in part.items()}, sorted(machine.printed), failed
+    )

@@ -99,22 +99,30 @@ def _extreme(least: bool) -> Callable[..., Any]:
 _min, _max = _extreme(True), _extreme(False)
 
 
-def _integers(f: Callable[..., int]) -> Callable[..., Any]:
-    """A function of a number's bits, how many these are, and other numbers; wrapped."""
+def _clamp(x: Any, low: Any, high: Any) -> Any:
+    return _min(_max(x, low), high)
+
+
+def _is_power(x: Any) -> Number:
+    return Number(BOOL, int(x) > 0 and int(x).bit_count() == 1)
+
+
+def _bits(f: Callable[[int, int, int, int], int]) -> Callable[..., Any]:
+    """A function of how many bits there are, and these of one to three numbers; wrapped."""
 
     def apply(x: Any, *others: Any) -> Any:
-        u = [int(n) % (1 << x.kind.bits) for n in (x, *others)]
-        return Number(x.kind, x.kind.wrap(f(x.kind.bits, *u)))
+        u, v, n = [int(n) % (1 << x.kind.bits) for n in (x, *others, 0, 0)][:3]
+        return Number(x.kind, x.kind.wrap(f(x.kind.bits, u, v, n)))
 
     return lifted(apply)
 
 
-def _whole(f: Callable[..., int]) -> Callable[..., Any]:
-    """A function of integers as such; wrapped, and 0 where Python divides by 0."""
+def _whole(f: Callable[[int, int], int]) -> Callable[..., Any]:
+    """A function of one or two integers as such; wrapped, and 0 where Python divides by 0."""
 
-    def apply(x: Any, *others: Any) -> Any:
+    def apply(x: Any, y: Any = 0) -> Any:
         try:
-            found = f(*map(int, (x, *others)))
+            found = f(int(x), int(y))
         except ZeroDivisionError:
             found = 0
         return Number(x.kind, x.kind.wrap(found))
@@ -128,30 +136,34 @@ def _bytes_picked(low: Any, high: Any, selector: Any) -> Any:
     return Number(low.kind, int.from_bytes(picked, "little"))
 
 
-def _turned(bits: int, u: int, v: int, n: int) -> int:
+def _up(bits: int, u: int, v: int, n: int) -> int:
     return (u << bits | v) << n % bits >> bits
 
 
+def _down(bits: int, u: int, v: int, n: int) -> int:
+    return (u << bits | v) >> n % bits
+
+
 BIT = SimpleNamespace(
-    pop_count=_integers(lambda bits, u: u.bit_count()),
-    count_leading_zeros=_integers(lambda bits, u: bits - u.bit_length()),
-    count_trailing_zeros=_integers(lambda bits, u: (u & -u).bit_length() - 1 if u else bits),
-    bit_width=_whole(int.bit_length),
-    byte_swap=_integers(lambda bits, u: int.from_bytes(u.to_bytes(bits // 8, "big"), "little")),
-    bit_reverse=_integers(lambda bits, u: int(f"{u:0{bits}b}"[::-1], 2)),
-    next_power_of_two=_whole(lambda x: 1 << max(0, x - 1).bit_length()),
-    prev_power_of_two=_whole(lambda x: 1 << x.bit_length() - 1 if x > 0 else 0),
-    rotate_bits_left=_integers(lambda bits, u, n: _turned(bits, u, u, n)),
-    rotate_bits_right=_integers(lambda bits, u, n: _turned(bits, u, u, -n)),
-    funnel_shift_left=_integers(_turned),
-    funnel_shift_right=_integers(lambda bits, u, v, n: (u << bits | v) >> n % bits),
-    is_power_of_two=lambda x: Number(BOOL, int(x) > 0 and int(x).bit_count() == 1),
+    pop_count=_bits(lambda bits, u, v, n: u.bit_count()),
+    count_leading_zeros=_bits(lambda bits, u, v, n: bits - u.bit_length()),
+    count_trailing_zeros=_bits(lambda bits, u, v, n: (u & -u).bit_length() - 1 if u else bits),
+    byte_swap=_bits(lambda bits, u, v, n: int.from_bytes(u.to_bytes(bits // 8, "big"), "little")),
+    bit_reverse=_bits(lambda bits, u, v, n: int(f"{u:0{bits}b}"[::-1], 2)),
+    rotate_bits_left=_bits(lambda bits, u, v, n: _up(bits, u, u, v)),
+    rotate_bits_right=_bits(lambda bits, u, v, n: _down(bits, u, u, v)),
+    funnel_shift_left=_bits(_up),
+    funnel_shift_right=_bits(_down),
+    bit_width=_whole(lambda x, _: x.bit_length()),
+    next_power_of_two=_whole(lambda x, _: 1 << max(0, x - 1).bit_length()),
+    prev_power_of_two=_whole(lambda x, _: 1 << x.bit_length() - 1 if x > 0 else 0),
+    is_power_of_two=_is_power,
     byte_permute=_bytes_picked,
 )
 MATH = SimpleNamespace(
     min=_min,
     max=_max,
-    clamp=lambda x, low, high: _min(_max(x, low), high),
+    clamp=_clamp,
     fmod=_exact(math.fmod),
     remainder=_exact(math.remainder),
     nextafter=lifted(_nextafter),

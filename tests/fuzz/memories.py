@@ -55,7 +55,9 @@ class Row:
         return self.items[int(n)]
 
     def __eq__(self, other: object) -> Any:
-        return Number(BOOL, isinstance(other, Row) and all(map(bool, map(operator.eq, self.items, other.items))))
+        return Number(
+            BOOL, isinstance(other, Row) and all(map(bool, map(operator.eq, self.items, other.items)))
+        )
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
@@ -78,7 +80,9 @@ class RowType:
     def __call__(self, *items: Any, fill: Any = None) -> Row:
         if fill is not None:
             items = (fill,) * self.count
-        return items[0] if isinstance(items[0], Row) else Row(self.kind, [as_kind(x, self.kind) for x in items])
+        return (
+            items[0] if isinstance(items[0], Row) else Row(self.kind, [as_kind(x, self.kind) for x in items])
+        )
 
 
 class Place:

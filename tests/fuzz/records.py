@@ -1,4 +1,4 @@
-"""Values of several parts outside of kernels: described in a program, laid out as C does, made of bits, taken apart."""
+"""Values of several parts outside of kernels: described, laid out as C does, made of bits, taken apart."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.fuzz.scope import Many, Part, Record
 
 __all__ = ["built", "described", "flattened", "laid", "leaves", "part_of"]
 
-Described = Any
-"""A number's name; a list of ``SIMD`` or ``InlineArray``, name and count; or of a record a dict, as JSON has it."""
+Described = str | list[Any] | dict[str, Any]
+"""A number's name; ``SIMD`` or ``InlineArray`` with name and count; of a record a dict; as JSON has them."""
 
 
 def described(part: Part) -> Described:

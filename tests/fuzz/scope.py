@@ -66,7 +66,7 @@ class Many:
 
 @dataclass(frozen=True)
 class Record:
-    """A value of several parts: a ``struct``, a ``named`` tuple, a dataclass (``data``), a ``tuple``, an ``enum``."""
+    """A ``struct``, a ``named`` tuple, a dataclass (``data``) or a ``tuple``; or an ``enum``."""
 
     name: str
     fields: tuple[tuple[str, Part], ...]

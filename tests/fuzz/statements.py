@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.fuzz.expressions import argument, condition, expression, index, record, vector
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
 from tests.fuzz.leaves import literal, narrower, weak
-from tests.fuzz.scope import Function, Record, Scope
+from tests.fuzz.scope import Function, Scope
 from tests.fuzz.stores import atomic, local, pointer, store
 
 __all__ = ["Loop", "block", "simple"]
@@ -289,8 +289,8 @@ def returned(s: Scope) -> str:
     """What stands behind ``return``."""
     if s.gives is None:
         return ""
-    if isinstance(s.gives, Record):
-        return f" {record(s, s.gives, 2)}"
+    if not isinstance(s.gives, Kind):
+        return f" {argument(s, s.gives, 2, False)}"
     made = expression(s, s.gives, 2, literals=True)
     if s.returns == "pair":
         return f" {made}, {expression(s, s.gives, 1, literals=True)}"

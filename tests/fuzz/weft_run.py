@@ -107,7 +107,6 @@ class Device:
         del sys.modules[module.__name__]
         return Outcome(arrays, sorted(out.getvalue().splitlines()), failed)
 
-
     def _uploaded(self, argument: Argument, module: ModuleType) -> tuple[Any, Any]:
         """A buffer of the elements, and what the kernel is given."""
         ctx, array = self.context, _elements(argument)

@@ -10,6 +10,7 @@ import pytest
 
 from weft import (
     SIMD,
+    BFloat16,
     Bool,
     CompileError,
     Float32,
@@ -490,6 +491,28 @@ def test_structs_of_arrays(device: DeviceContext) -> None:
     records["id"][2] = 2
     records["counts"][0, 2] += 100
     assert shown(bodies.numpy()) == shown(records)
+
+
+@struct
+class Short:
+    """What NumPy has no type for is its bits there, also several in a field."""
+
+    one: BFloat16
+    lanes: SIMD[BFloat16, 2]
+
+
+@kernel
+def doubled_lanes(p: SoA[Short]):
+    p[global_idx.x].lanes += p[global_idx.x].one
+
+
+def test_structs_of_arrays_of_bits(device: DeviceContext) -> None:
+    records = np.zeros(2, numpy_of(Short))
+    records["one"], records["lanes"] = 0x3F80, [[0x4000, 0x0000], [0x3F80, 0xBF80]]
+    shorts = SoA(device, Short, 2)
+    shorts.copy_from(records)
+    device.enqueue_function(doubled_lanes, shorts, grid_dim=1, block_dim=2)
+    assert shorts.numpy()["lanes"].tolist() == [[0x4040, 0x3F80], [0x4000, 0x0000]]
 
 
 def test_a_struct_of_arrays_reads_neighbouring_memory() -> None:

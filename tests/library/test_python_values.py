@@ -199,6 +199,18 @@ def _compared(a: Ball, b: Ball) -> Any:
     return a == b, a != b, a.center == b.center, a.center < b.center, a in (b, a)
 
 
+@func
+def _compared_lanes(x: Float32, y: Float32) -> Any:
+    v, w = Float32.simd(x, 2), Float32.simd(y, 2)
+    a, b = (v, Held(Int32(1), w)), (w, Held(Int32(1), v))
+    return a == b, a != b, a in (b, (v, Held(Int32(2), w)))
+
+
+@pytest.mark.parametrize("y", [1.0, 3.0])
+def test_lanes_in_tuples_are_equal_where_all_are(y: float) -> None:
+    assert _compared_lanes(1.0, y) == (y == 1, y != 1, y == 1)
+
+
 @pytest.mark.parametrize("x", [1, 3])
 @pytest.mark.parametrize("color", [Color.RED, Color.GREEN])
 def test_comparisons(x: int, color: Color) -> None:

@@ -182,11 +182,15 @@ def counted(element: ElementType, dtype: np.dtype[Any], shape: tuple[int, ...]) 
 
 
 def fits_exactly(element: ElementType, dtype: DType) -> bool:
-    """Whether elements are numbers of a type, one beside the other, and nothing else; bytes always do."""
+    """Whether elements are numbers of a type, one beside the other, and nothing else; bytes always do.
+
+    What NumPy has no type for, such as bfloat16, is there as its bits.
+    """
     if dtype is DType.uint8:
         return True
     found = list(_numbers(element, 1))
-    return all(d is dtype for d, _ in found) and sum(n for _, n in found) * dtype.itemsize == element.itemsize
+    alike = all(dtype in (d, as_dtype(d.numpy.name)) for d, _ in found)
+    return alike and sum(n for _, n in found) * dtype.itemsize == element.itemsize
 
 
 def _numbers(dtype: DType, times: int) -> Iterator[tuple[DType, int]]:

@@ -67,8 +67,8 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, Flag)
 
 
-def equal(b: Logic, a: Any, c: Any) -> Any:
-    """``a == c`` as a bool or a Bool, of tuples and lists item by item."""
+def equal(b: Logic, a: Any, c: Any, item: bool = False) -> Any:
+    """``a == c`` as a bool or a Bool, of tuples and lists item by item; of an item's lanes all have to be."""
     if type(a) is list and type(c) is list:
         a, c = tuple(cast("list[Any]", a)), tuple(cast("list[Any]", c))
     items, others = parts_of(a), parts_of(c)
@@ -77,9 +77,10 @@ def equal(b: Logic, a: Any, c: Any) -> Any:
         items, others = all_parts(a) or (), all_parts(c) or ()
         same: Any = len(items) == len(others)
         for one, other in zip(items, others, strict=False):
-            same = b.both(same, lambda one=one, other=other: equal(b, one, other))
+            same = b.both(same, lambda one=one, other=other: equal(b, one, other, item=True))
         return same
-    return b.truth(a == c)
+    found = a == c
+    return b.truth(found.all() if item and isinstance(found, Number) and found.lanes > 1 else found)
 
 
 def _in_range(b: Logic, value: Any, items: Range) -> Any:
