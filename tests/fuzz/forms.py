@@ -2,7 +2,7 @@
 
 ``{T}`` is an expression of the type that is wanted, ``{T?}`` one or a literal; ``{any}``, ``{int}``,
 ``{float}`` and ``{Int32}`` are of some type, or that one. ``{T*4}`` is a vector, ``{mask*4}`` lanes of Bool,
-``{0:7}`` a number from 0 to 7. ``$T`` is the type's name; ``N`` is the number of lanes, ``H`` half, ``D`` double;
+``{0:7}`` a number up to 7. ``$T`` is the type's name; ``N`` is the number of lanes, ``H`` half, ``D`` double;
 ``$p`` is a pointer to ``$S`` elements of the type.
 """
 
