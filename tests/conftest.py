@@ -7,13 +7,14 @@ import functools
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
 
+from gpu_turns import gpu_turn
 from ptxas import WHEELS, find_ptxas
 
 if TYPE_CHECKING:
@@ -100,6 +101,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             reason = missing_gpu()
             if reason is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Tests on a GPU go beside each other, in as many processes as there are; ``gpu_memory`` goes alone.
+
+    All of a test does, the fixtures of the session that it is the first to ask for among it.
+    """
+    if item.get_closest_marker("gpu") is None:
+        return (yield)
+    with gpu_turn(alone=item.get_closest_marker("gpu_memory") is not None):
+        return (yield)
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -66,6 +66,7 @@ def run(folder: Path, text: str, status: int = 0) -> subprocess.CompletedProcess
     return done
 
 
+@pytest.mark.gpu_memory
 def test_a_stray_access(tmp_path: Path) -> None:
     done = run(
         tmp_path,

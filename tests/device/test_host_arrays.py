@@ -67,6 +67,7 @@ def test_there_and_back(ctx: DeviceContext, count: int) -> None:
         x += np.float32(n)
 
 
+@pytest.mark.gpu_memory
 def test_many_launches_leave_no_memory(ctx: DeviceContext) -> None:
     x = np.zeros(1 << 22, np.float32)
     ctx.enqueue_function(add, x, x, x, len(x), over=len(x))

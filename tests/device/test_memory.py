@@ -170,6 +170,7 @@ def test_many_threads(any_context: DeviceContext) -> None:
 
 
 @pytest.mark.gpu
+@pytest.mark.gpu_memory
 def test_free_memory_comes_back(gpu: DeviceContext, under_sanitizer: bool) -> None:
     """A pool keeps what buffers gave up, and gives it to whoever needs it in another size."""
     if under_sanitizer:
@@ -193,6 +194,7 @@ def test_free_memory_comes_back(gpu: DeviceContext, under_sanitizer: bool) -> No
 
 
 @pytest.mark.gpu
+@pytest.mark.gpu_memory
 def test_allocation_waits_for_memory_in_use(gpu: DeviceContext) -> None:
     free = gpu.memory_info()[0]
     size = int(free * 0.3)

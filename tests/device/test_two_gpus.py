@@ -92,6 +92,7 @@ def test_an_assertion_is_of_its_gpu(two_gpus: Gpus) -> None:
         two_gpus[1].synchronize()
 
 
+@pytest.mark.gpu_memory
 def test_memory_is_of_its_gpu(two_gpus: Gpus) -> None:
     before = [ctx.memory_info()[0] for ctx in two_gpus]
     buffer = two_gpus[1].enqueue_create_buffer("uint8", 10 * GIB)
