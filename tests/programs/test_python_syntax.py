@@ -181,8 +181,78 @@ def asked(a: Int, b: Int, c: Int) -> Int:
     while not any(found < 10 * i for i in range(n)) and found > 0:
         found -= 7
     return -found if n > 2 and any(i == b for i in range(n)) or all([i < c for i in range(n)]) else found
+
+
+@func
+def reassigned(a: Int, b: Int, c: Int) -> Int:
+    count, point = 0, Point(b, c)
+
+    def bump(by: Int) -> Int:
+        nonlocal count, point
+        if by == 2:
+            return -count
+        count += by
+        point.x += 1
+        point = Point(point.y, point.x)
+        return count
+
+    def twice():
+        def once(k: Int):
+            nonlocal count, later
+            count, later = count * 2 + k, k
+
+        once(a)
+        found = bump(1) if count > b else bump(2)
+        once(found)
+        return count
+
+    def lower():
+        nonlocal c
+        c -= 2
+        return c
+
+    def applied(f, n: Int) -> Int:
+        total = 0
+        for i in range(n):
+            total += f(i) if i != 3 else -1
+        return total
+
+    for i in range(abs(a)):
+        if i % 2 or bump(i) > c:
+            bump(b)
+    total = applied(bump, b) + applied(lambda i: bump(i) * 2, 3)
+    total += twice() * 10
+    while lower() > 0:
+        total += 1
+    if any(bump(i) > 40 for i in range(c, 9)):
+        total += later
+    later = 0
+    return total * 10000 + count * 100 + point.x * 10 + point.y + c
+
+
+@func
+def counters(a: Int, b: Int, c: Int) -> Int:
+    def counter(start: Int):
+        def bump():
+            nonlocal start
+            start += b
+            return start
+
+        return bump
+
+    total = 0
+
+    def add(v: Int):
+        nonlocal total
+        total += v
+
+    one, two = counter(a), counter(c)
+    for _ in range(abs(a) + 1):
+        add(one())
+        two()
+    return one() * 10000 + two() * 100 + total
 """
-FUNCTIONS = "named named_aside inner matched left looped compared gathered asked".split()
+FUNCTIONS = "named named_aside inner matched left looped compared gathered asked reassigned counters".split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 
 

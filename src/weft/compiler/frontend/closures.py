@@ -13,6 +13,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, cast
 
 from weft.compiler.frontend.containers import Held, noted
+from weft.compiler.frontend.nonlocals import SharedVar
 from weft.compiler.frontend.variables import UNDEFINED, Var
 from weft.compiler.ir.core import Value
 from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
@@ -115,6 +116,8 @@ class Closure:
             value = cell.cell_contents
         except ValueError:
             return _UNSET
+        if type(value) is Var and value.root is not None and value.scope in self._scopes():
+            return SharedVar(value)
         if type(value) is Var:
             value = value.load() if value.scope in self._scopes() and value.defined else UNDEFINED
         if value is self.b:

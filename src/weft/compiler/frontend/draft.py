@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from weft.abi.artifact import Site
+from weft.compiler.frontend.nonlocals import SharedSpec
 from weft.compiler.ir.core import Function, Global, Module, Op
 from weft.diagnostics import CompileError
 from weft.lang.pointer import AddressSpace
@@ -31,6 +32,8 @@ class Draft:
     )
     result: Spec | None = None
     """None while it is under way."""
+    changes: tuple[SharedSpec, ...] = ()
+    """The variables of functions around it that it gives back beside its result."""
     uses: set[str] = field(default_factory=set[str])
     dynamic_shared: int = 0
     uses_thread: bool = False

@@ -10,6 +10,7 @@ from weft.compiler.frontend.closures import Closure, entry, given
 from weft.compiler.frontend.containers import captured, check, restored
 from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
+from weft.compiler.frontend.nonlocals import give_back
 from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
@@ -195,7 +196,7 @@ class Elaborator:
             positional = tuple([values[p.name] for p in parameters(fn) if not p.keyword_only])
             named = {p.name: values[p.name] for p in parameters(fn) if p.keyword_only and p.name in values}
             return self.call(Func[..., Any](other, {}), positional, named, untyped)
-        b = current()
+        b = _staging()
         values = values if inner is None else given(inner, values)
         specs: dict[str, Spec] = {}
         taken: dict[str, list[Value]] = {}
@@ -229,13 +230,16 @@ class Elaborator:
                 leaves.extend(leaves_of(value))
         made = self._elaborated(fn, order, untyped, inner)
         assert made.result is not None
-        types = tuple(leaf.type for leaf in made.result.leaves())
+        count = len(made.result.leaves())
+        types = tuple(leaf.type for spec in (made.result, *made.changes) for leaf in spec.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
         op = self.refer(b.emit("func.call", tuple(leaves), types), made)
         if made.memory:
             more = shared_memory(self.under_way) - before
             self.take_shared_memory(f"calling {fn.name} takes", more)
-        return made.result.build(op.results)
+        b.given_back = {}
+        give_back(b, made.changes, op.results[count:])
+        return made.result.build(op.results[:count])
 
     def callback(self, func: Func[..., Any], order: list[tuple[str, Spec]]) -> tuple[Value, Spec]:
         """The address of a function as C calls it, and what it returns."""
@@ -335,14 +339,16 @@ class Elaborator:
             b.region, b.loc = draft.function.body, (place[1], 0)
             b.annotation, b.result_of = annotation, fn.name
             with building(b):
+                b.entering = True
                 values = [_parameter(b, draft.function, name, spec) for name, spec in order]
+                b.entering = False
             self.under_way.append(draft)
             done, around = len(self.done), [] if library else captured(fn)
             try:
                 with building(b):
                     body(b, *values)
                     b.containers.check_large()
-                    draft.result = finish(b, draft.function, fn, f.kernel)
+                    draft.result, draft.changes = finish(b, draft.function, fn, f.kernel)
             except (CompileError, Exception) as error:
                 if not b.learnt:  # else it may be wrong for the types that were assumed only
                     found = located(error, *place[:2], fn.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from weft.compiler.frontend.nonlocals import SharedSpec, changes
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.variables import carried
 from weft.compiler.ir.core import Function, Loc, Value
@@ -20,8 +21,8 @@ from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.lang.weak import Closed
 
 
-def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> Spec:
-    """Give every return its operands, now that all of them are known; the result's spec."""
+def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec, tuple[SharedSpec, ...]]:
+    """Give every return its operands, now that all are known; the result's spec, and what changes."""
     body = f.body
     b.region = body
     fell = b.live
@@ -34,18 +35,20 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> Spec:
         if not body.ops or not body.ops[-1].spec.terminator:
             b.emit("llvm.unreachable")
     if kernel:
-        return StaticSpec(None)
+        return StaticSpec(None), ()
     values = _unified(b, fn.name, [value for _, _, value in b.returns])
     result, values = _result(b, values, fn.name, fell)
-    f.results = tuple(leaf.type for leaf in result.leaves())
+    changed = [*changes(b)]
+    specs = tuple(spec for _, spec in changed)
+    f.results = tuple(leaf.type for spec in (result, *specs) for leaf in spec.leaves())
     if not f.results:
-        return result
+        return result, specs
     for (op, region, _), value in zip(b.returns, values, strict=True):
         region.ops.pop()
         b.region, b.live, b.loc = region, True, op.loc
-        op.operands = tuple(leaves_of(value))
+        op.operands = (*leaves_of(value), *(leaf for var, _ in changed for leaf in var.held()))
         region.ops.append(op)
-    return result
+    return result, specs
 
 
 def _unified(b: Staging, name: str, values: list[Any]) -> list[Any]:

@@ -74,11 +74,16 @@ class _Stager(Places):
     def whole(self, function: ast.FunctionDef, name: str, parameters: Sequence[str]) -> ast.FunctionDef:
         """The staged function, under another name; its first parameter is the builder."""
         body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
-        undefined = sorted((self.carried & stored_names(body, self.liveness.stored)).difference(parameters))
+        stored = stored_names(body, self.liveness.stored)
+        undefined = sorted((self.carried & stored).difference(parameters, self.slotted))
         staged: list[ast.stmt] = self.block(body)
         if undefined:
             unset = ast.Assign([var(n, True) for n in undefined], b_attribute("UNDEFINED"))
             staged.insert(0, place(unset, function))
+        for n in sorted(self.reassigned):
+            first = var(n) if n in parameters else b_attribute("UNDEFINED")
+            slot = ast.Assign([var(n, True)], b_call("shared", ast.Constant(n), first))
+            staged.insert(0, place(slot, function))
         if self.shared:  # they are variables of the outermost function, whether or not it assigns them
             bound = [
                 place(ast.Assign([var(n, True)], ast.Constant(None)), function) for n in sorted(self.shared)
@@ -160,7 +165,8 @@ class _Stager(Places):
         """Statements that assign the staged ``value`` to an unstaged target."""
         if isinstance(target, ast.Name):
             if target.id in self.carried:
-                value = b_call("st", var(target.id), value, ast.Constant(target.id))
+                slot = [ast.Constant(True)] if target.id in self.slotted else []
+                value = b_call("st", var(target.id), value, ast.Constant(target.id), *slot)
             return [place(ast.Assign([var(target.id, True)], value), like)]
         if isinstance(target, (ast.Tuple, ast.List)):
             names = [self.temp("t") for _ in target.elts]

@@ -15,6 +15,7 @@ from typing import Any
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import decided
+from weft.compiler.frontend.nonlocals import declared, held
 from weft.compiler.frontend.tree import (
     arguments_of,
     b_attribute,
@@ -99,7 +100,15 @@ class Expressions(ast.NodeTransformer):
         self.function = "" if kernel else function.name
         self.liveness = Liveness(function, nodes)
         own = stored_names(function.body, self.liveness.stored).union(arguments_of(function))
-        self.carried = self.liveness.names
+        self.reassigned: set[str] = set()
+        """Variables of this function that functions in it assign."""
+        self.slotted: set[str] = set()
+        """Those, and the ones that this function assigns so itself: they have slots from the beginning."""
+        if any(isinstance(n, ast.Nonlocal) for n in nodes):
+            self.reassigned = held(function)
+            own -= (said := declared(function))
+            self.slotted = self.reassigned | said
+        self.carried = self.liveness.names | self.slotted
         """Variables that are read by the builder: they may be in slots, or not assigned."""
         self.functions: dict[str, ast.FunctionDef] = {}
         """The functions in this one and in those in it, by their staged names."""

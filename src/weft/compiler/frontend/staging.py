@@ -14,6 +14,7 @@ from weft.compiler.frontend.generators import certain, extreme, first, generator
 from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.matching import fits
+from weft.compiler.frontend.nonlocals import shared
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
 from weft.compiler.ir.core import Region, Value
@@ -64,6 +65,10 @@ class Staging(Logic, Access):
     def closure(self, function: Any) -> Closure:
         """A lambda."""
         return Closure(function, None, {}, self)
+
+    def shared(self, name: str, value: Any) -> Var:
+        """A variable that functions in this one assign."""
+        return shared(self, name, value)
 
     # -- variables ----------------------------------------------------------------------------
     def ld(self, value: Any, name: str) -> Any:
@@ -403,6 +408,7 @@ class Staging(Logic, Access):
         if self.annotation is not MISSING:
             value = returned(self.result_of, self.annotation, value)
         op = self.emit("weft.return")
+        self.left_open.update([var for var in self.shared_vars.values() if not var.defined])
         self.returns.append((op, self.region, value))
 
     def assert_(self, condition: Any, message: Callable[[], Any]) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from weft.compiler.frontend.hostcalls import host_call, names_of
 from weft.compiler.frontend.names import advice, package_of
+from weft.compiler.frontend.nonlocals import leaving
 from weft.compiler.frontend.tree import bound_names, walk
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import Diagnostic, Label, nearest
@@ -175,8 +176,11 @@ def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list
     local = constant.union(scope.cells)
     names: list[ast.Name] = []
     inner: set[ast.AST] = set()
+    outside = leaving(fn.body()) if any(isinstance(node, ast.Nonlocal) for node in nodes) else set[str]()
     for node in nodes:
         if isinstance(node, ast.Constant) or node in inner:
+            continue
+        if isinstance(node, ast.Nonlocal) and not outside.intersection(node.names):
             continue
         if isinstance(node, ast.Name):
             names.append(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
@@ -89,7 +90,7 @@ def _is_literal(value: object) -> TypeGuard[int | float]:
 class Var:
     """One carried variable: its slots, its spec, and whether it is set on every path to here."""
 
-    __slots__ = ("b", "defined", "loc", "name", "scope", "slots", "spec", "weak")
+    __slots__ = ("b", "changed", "defined", "loc", "name", "root", "scope", "slots", "spec", "weak")
 
     def __init__(self, b: Builtins, name: str, value: Any) -> None:
         self.b = b
@@ -100,15 +101,28 @@ class Var:
         self.weak: object = None
         self.loc: Loc = b.loc
         self.defined = False
+        self.changed = False
+        self.root: Var | None = None
+        """Of one that functions in the function assign: which it is in the function that it belongs to."""
         if value is UNDEFINED:
             b.open_vars.append(self)
         else:
             self.store(value)
 
+    def begin(self, value: Any, weak: bool) -> None:
+        """Start with what a variable elsewhere holds, of which ``weak`` says that it holds literals."""
+        if weak:
+            self.weak, b = self.b.new_mark(), self.b
+            dtype = b.stored.get(self.weak) or b.met.get(self.weak) or value.dtype
+            value = number_class(dtype, value.lanes)(value)
+        self.store(value)
+
     def _create(self, value: Any) -> Any:
         """Fix the spec from the first value; a literal's type stays open until something meets it."""
         b = self.b
-        if _is_literal(value) or (isinstance(value, Number) and value.weak is not None):
+        if self.weak is None and (
+            _is_literal(value) or (isinstance(value, Number) and value.weak is not None)
+        ):
             self.weak = b.new_mark()
             assumed, lanes = (
                 (value.dtype, value.lanes) if isinstance(value, Number) else (assumed_type(value), 1)
@@ -131,8 +145,13 @@ class Var:
             value = self._create(value)
         else:
             value = self._converted(value)
-        for slot, leaf in zip(self.slots, leaves_of(value), strict=True):
+        self.put(leaves_of(value))
+
+    def put(self, leaves: Sequence[Value]) -> None:
+        """Assign what is of the variable's type."""
+        for slot, leaf in zip(self.slots, leaves, strict=True):
             self.b.set(slot, leaf)
+        self.changed = True
         if self.b.live:
             self.defined = True
 
@@ -193,10 +212,11 @@ class Var:
         spec, b = self.spec, self.b
         assert spec is not None
         if isinstance(spec, StaticSpec) or not spec.leaves():
+            who = "no run-time branch or loop" if self.root is None else "no function in a function"
             raise CompileError(
                 Diagnostic(
                     "not-compile-time",
-                    f"`{self.name}` is {spec.describe()}, so no run-time branch or loop can change it",
+                    f"`{self.name}` is {spec.describe()}, so {who} can change it",
                     (Label(self._place(b.loc), "changed here"), *self._since(spec.describe())),
                     (),
                     ("let a number stand for it, or choose it by a condition known at compile time",),
@@ -242,8 +262,17 @@ class Var:
             )
         if self.spec is None:
             return UNDEFINED
-        leaves = [b.get(slot, leaf.type) for slot, leaf in zip(self.slots, self.spec.leaves(), strict=True)]
-        value = self.spec.build(leaves)
-        if self.weak is not None and self.weak not in b.stored:
+        value = self.spec.build(self.held())
+        if self.is_weak:
             value.weak = self.weak
         return value
+
+    def held(self) -> list[Value]:
+        """What its slots hold."""
+        leaves = () if self.spec is None else self.spec.leaves()
+        return [self.b.get(slot, leaf.type) for slot, leaf in zip(self.slots, leaves, strict=True)]
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it holds literals only, as far as is known."""
+        return self.weak is not None and self.weak not in self.b.stored
