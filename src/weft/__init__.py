@@ -131,6 +131,11 @@ class _Rooms:
 
         return call_on_cpu(func, args, kwargs)
 
+    def cpu(self) -> Any:
+        from weft.launch.context import cpu_context
+
+        return cpu_context()
+
     def forget(self, definition: Definition) -> None:
         from sys import modules
 

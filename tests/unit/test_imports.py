@@ -73,6 +73,7 @@ ROOMS: dict[str, set[str] | None] = {
     "testing": {"runtime"},
     "benchmark": BOTTOM | {"lang", "runtime"},
     **dict.fromkeys(LIBRARY, {"lang", "record", "diagnostics", "dtype"} | LIBRARY),
+    "algorithm": {"lang", "record", "diagnostics", "dtype", "targets"} | LIBRARY,
     "numerics": BOTTOM | {"lang"},
     "foreign": BOTTOM | {"config", "lang", "layout", "runtime"},
     "launch": set(),

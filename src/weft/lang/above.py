@@ -17,6 +17,10 @@ class Above(Protocol):
         """Run a @func that Python calls."""
         ...
 
+    def cpu(self) -> Any:
+        """The context in which functions run that Python calls."""
+        ...
+
     def forget(self, definition: Definition) -> None:
         """Drop what was compiled of a function."""
         ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
+from types import FunctionType
 from typing import Any, cast, get_args, get_origin
 
 from weft.abi.formats import wrap
@@ -12,6 +13,7 @@ from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import VALUE, a_
 from weft.dtype import DType
 from weft.lang.any_lanes import closed
+from weft.lang.decorators import Func
 from weft.lang.elements import ElementType, element_type
 from weft.lang.enums import EnumSpec, place_of
 from weft.lang.fold import has_lanes
@@ -143,6 +145,10 @@ def literal_type(value: Any) -> DType | None:
 def _accept_any(value: Any, adopt: Adopt) -> Accepted:
     """A value decides by itself what it is."""
     kind = cast("type[Any]", type(value))
+    if kind is FunctionType or kind is Func:
+        from weft.lang.host_closures import accept_function  # not for who gives no functions
+
+        return accept_function(value, lambda item: _accept_any(item, adopt))
     if isinstance(value, tuple) or is_numeric(value):
         parts = all_parts(value)
         if parts is not None:
@@ -230,6 +236,11 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
             return _accept_struct(cls, value, adopt)
         if issubclass(cls, Enum):
             return _accept_member(cls, value)
+        if cls is Callable:
+            if not callable(value):
+                hint = "pass a function, a @func or a lambda"
+                raise Mismatch(_describe(value), "a function", hint)
+            return _accept_any(value, adopt)
         wanted = _parts_wanted(annotation, cls)
         if wanted is not None:
             parts = all_parts(value)

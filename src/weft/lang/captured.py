@@ -221,7 +221,7 @@ class _Walk:
 
     def open(self, module: object) -> bool:
         """Whether the code of a module is looked into."""
-        return not _is_own(module) and (_package(module) in self.homes or not _is_library(_package(module)))
+        return not _is_own(module) and (_package(module) in self.homes or not is_library(_package(module)))
 
     # -- functions ------------------------------------------------------------------------------
     def function(self, fn: FunctionType) -> None:
@@ -378,7 +378,7 @@ def _is_own(module: object) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _is_library(top: str) -> bool:
+def is_library(top: str) -> bool:
     """Whether a package is Python's own or an installed one."""
     if top == "__main__":  # a file of its own, or a notebook
         return False

@@ -58,7 +58,7 @@ _BY_TEXT = frozenset((("decimal", "Decimal"), ("fractions", "Fraction")))
 """Classes whose instances are what they print, by name: they are seldom imported."""
 
 
-class _Same:
+class Identity:
     """An object that only it itself equals; kept alive, so that no other gets its address."""
 
     __slots__ = ("value",)
@@ -67,7 +67,7 @@ class _Same:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.value is self.value
+        return isinstance(other, Identity) and other.value is self.value
 
     def __hash__(self) -> int:
         return id(self.value)
@@ -113,9 +113,9 @@ def told_apart(value: object) -> tuple[object, ...]:
             continue
         parts = _parts(one, kind)
         if parts is None:
-            key.append(_Same(one))
+            key.append(Identity(one))
             continue
-        key += (kind if kind in _CONTENTS else _Same(kind), len(parts))
+        key += (kind if kind in _CONTENTS else Identity(kind), len(parts))
         begun[id(one)] = len(begun)
         alive.append(one)
         waiting.append(_End(id(one)))

@@ -554,6 +554,14 @@ open_contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
 """All that there are."""
 
 
+def cpu_context() -> DeviceContext:
+    """The context in which @funcs run that Python calls."""
+    global _cpu
+    if _cpu is None:
+        _cpu = DeviceContext(api="cpu")
+    return _cpu
+
+
 def call_on_cpu(func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Run a @func compiled for this machine's CPU, in one thread, and wait for its result.
 
@@ -562,7 +570,4 @@ def call_on_cpu(func: Func[..., Any], args: tuple[Any, ...], kwargs: Mapping[str
     """
     from weft.launch.host_call import host_call
 
-    global _cpu
-    if _cpu is None:
-        _cpu = DeviceContext(api="cpu")
-    return host_call(_cpu, func, args, kwargs)
+    return host_call(cpu_context(), func, args, kwargs)

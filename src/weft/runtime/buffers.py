@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, overload
 
 from weft.diagnostics import OBJECT, LaunchError, a_, elaborating, refuse
 from weft.dtype import DType
@@ -12,6 +12,7 @@ from weft.runtime.dim import as_index
 from weft.runtime.here import Here
 
 if TYPE_CHECKING:
+    from weft.lang.number import NumberLike
     from weft.runtime.context import BaseContext
     from weft.runtime.copies import CopyEnd
     from weft.runtime.host_buffer import HostBuffer
@@ -206,8 +207,16 @@ class DeviceBuffer(Buffer[T]):
     space = "device"
     called = "DeviceBuffer"
 
-    def __getitem__(self, part: slice) -> DeviceBuffer[T]:
-        if not isinstance(part, slice):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if TYPE_CHECKING:  # in a function that captures the buffer it is a Pointer
+
+        @overload
+        def __getitem__(self, part: slice) -> DeviceBuffer[T]: ...
+        @overload
+        def __getitem__(self, part: NumberLike) -> T: ...
+        def __setitem__(self, part: NumberLike, value: T | NumberLike) -> None: ...
+
+    def __getitem__(self, part: Any) -> Any:
+        if not isinstance(part, slice):
             _refuse_in_kernels()
             raise LaunchError.here(
                 "device-element",

@@ -19,6 +19,7 @@ from weft.compiler.ir.core import Value
 from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
 from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current
+from weft.lang.host_closures import HostClosure
 from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
 from weft.lang.told_apart import told_apart
 
@@ -166,6 +167,10 @@ class Closure:
         )
 
 
+Captures = Closure | HostClosure
+"""A function that is given what it captures beside its arguments."""
+
+
 def defined(
     function: FunctionType, parameters: Sequence[tuple[str, Any, bool, Any]], result: Any, b: Elaboration
 ) -> Closure:
@@ -178,6 +183,7 @@ def defined(
         scope = Scope(function.__globals__)
         qualname = f"{outer.function.source_name}.<locals>.{node.name}"
         found = Definition(node, outer.file, scope, made, result, qualname=qualname)
+        found.within = True
         if len(_definitions) >= _DEFINITIONS:
             _definitions.clear()
         _definitions[key] = found
@@ -185,17 +191,33 @@ def defined(
     return Closure(function, found, defaults, b)
 
 
-def given(closure: Closure, values: dict[str, Any]) -> dict[str, Any]:
+def given(closure: Captures, values: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a call, with its own defaults where there were none."""
+    if isinstance(closure, HostClosure):
+        return values
     return {name: closure.defaults[name] if value is _UNSET else value for name, value in values.items()}
 
 
-def entry(closure: Closure) -> Callable[..., Any]:
-    """What elaborates a ``def`` for a builder, its parameters and what it captures."""
+def entry(closure: Captures, staged: Callable[[], Any]) -> Callable[..., Any]:
+    """What elaborates a function for a builder, its parameters and what it captures.
+
+    ``staged`` gives the staged code of one that does not stand in staged code itself.
+    """
 
     def run(b: Elaboration, *values: Any) -> None:
         count = len(values) - len(closure.captures)
-        made = closure.rebuilt(values[count:])
-        made.function(b, *values[:count])
+        captured = values[count:]
+        if isinstance(closure, HostClosure):
+            made = _with(staged(), dict(zip(closure.captures, captured, strict=True)))
+        else:
+            made = closure.rebuilt(captured).function
+        made(b, *values[:count])
 
     return run
+
+
+def _with(function: FunctionType, given: dict[str, Any]) -> FunctionType:
+    """A staged function with values for some of its captured variables."""
+    names, cells = function.__code__.co_freevars, function.__closure__ or ()
+    closure = tuple([CellType(given[n]) if n in given else c for n, c in zip(names, cells, strict=True)])
+    return FunctionType(function.__code__, function.__globals__, function.__name__, None, closure)

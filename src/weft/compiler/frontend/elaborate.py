@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from weft.abi.artifact import AssertSite, Piece, Site
-from weft.compiler.frontend.closures import Closure, entry, given
+from weft.compiler.frontend.closures import Captures, Closure, entry, given
 from weft.compiler.frontend.containers import captured, check, restored
 from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
@@ -27,6 +27,7 @@ from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import building, current
 from weft.lang.external import check_callback, check_result, filled
 from weft.lang.generic import bound_of, describe_annotation, substitute
+from weft.lang.host_closures import HostClosure
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.overloads import chosen
@@ -175,7 +176,7 @@ class Elaborator:
 
     def call(
         self,
-        func: Func[..., Any] | Closure,
+        func: Func[..., Any] | Closure | HostClosure,
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
         untyped: DType = DType.float32,
@@ -184,7 +185,7 @@ class Elaborator:
 
         Float literals that it returns, and that nothing types, are ``untyped``.
         """
-        fn, inner = func.definition, func if isinstance(func, Closure) else None
+        fn, inner = func.definition, func if isinstance(func, (Closure, HostClosure)) else None
         assert fn is not None
         values, problems = bind(fn, args, kwargs, func.bound)
         if problems:
@@ -270,7 +271,7 @@ class Elaborator:
         return made, called.result
 
     def _elaborated(
-        self, fn: Definition, order: list[tuple[str, Spec]], untyped: DType, inner: Closure | None = None
+        self, fn: Definition, order: list[tuple[str, Spec]], untyped: DType, inner: Captures | None = None
     ) -> Draft:
         """A called function for arguments of these specs; it returns float literals as ``untyped``."""
         key = (fn, tuple(order), untyped)
@@ -288,7 +289,7 @@ class Elaborator:
         self.done[key] = None
         try:
             f = Function(fn.name, [], inline=True)
-            run = stage(fn, False).run if inner is None else entry(inner)
+            run = stage(fn, False).run if inner is None else entry(inner, lambda: stage(fn, False).run)
             held = [] if inner is None else inner.containers()
             types = {n: s.value for n, s in order if isinstance(s, StaticSpec)}
             result = substitute(result_annotation(fn), types)
@@ -323,10 +324,9 @@ class Elaborator:
         stays but that type.
         """
         place = (fn.file, fn.line, fn.qualname)
-        within = "<locals>" in fn.qualname and fn.function is None
-        if not within:  # else the function around it is noted
+        if not fn.within:  # else the function around it is noted
             note(fn)
-        library = within or is_internal(place[0])
+        library = fn.within or is_internal(place[0])
         met: dict[object, DType] = {}
         stored: dict[object, DType] = {}
         for _ in range(_PASSES):

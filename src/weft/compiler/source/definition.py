@@ -78,6 +78,8 @@ class Definition:
         doc: what it says of itself.
     """
 
+    within = False
+    """Whether it stands in a function that is being elaborated, which says what they read."""
     overloads: tuple[Definition, ...] = ()
     """Those that are called instead of it where their annotations say more of the arguments."""
 
@@ -176,7 +178,7 @@ class Definition:
 
             body = self.body()
             body.name = INNER
-            self._reads = named(compiled(body, self._file, self.qualname, tuple(self._scope.cells)))
+            self._reads = named(compiled(body, self.file, self.qualname, tuple(self.scope.cells)))
         return self._reads
 
     def digest(self) -> bytes:

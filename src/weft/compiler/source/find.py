@@ -12,13 +12,16 @@ import linecache
 from collections.abc import Callable, Iterator
 from importlib.util import decode_source
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 from weft.compiler.source.recompile import NESTED, is_source_of
+from weft.compiler.source.scopes import no_type_parameters
 from weft.compiler.source.written import texts_kept
 from weft.diagnostics import CompileError, Location, caller_location
 
 _Function = Callable[..., Any]
+_Node = TypeVar("_Node", bound=ast.stmt)
+_LAMBDA = "<lambda>"
 _BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
@@ -67,7 +70,28 @@ def _found(fn: _Function) -> tuple[ast.FunctionDef, str]:
 
 
 def _matching(text: str, fn: _Function) -> ast.FunctionDef | None:
+    if fn.__code__.co_name == _LAMBDA:
+        lambdas = (n for n in _lambdas(text, fn.__code__) if is_source_of(_placed(ast.Expr(n), n), text, fn))
+        return next(map(_as_definition, lambdas), None)
     return next((node for node in _definitions(text, fn.__code__) if is_source_of(node, text, fn)), None)
+
+
+def _lambdas(text: str, code: CodeType) -> Iterator[ast.Lambda]:
+    try:
+        nodes = ast.walk(ast.parse(text))
+    except (SyntaxError, ValueError, MemoryError):
+        return
+    yield from (n for n in nodes if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno)
+
+
+def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
+    """The definition that a lambda stands for."""
+    body = _placed(ast.Return(node.body), node.body)
+    return _placed(ast.FunctionDef("lambda", node.args, [body], [], None, **no_type_parameters()), node)
+
+
+def _placed(node: _Node, like: ast.expr) -> _Node:
+    return ast.copy_location(node, like)
 
 
 def _missing(fn: _Function) -> CompileError:

@@ -8,11 +8,11 @@ import re
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
-from weft.compiler.source.written import keep_text
+from weft.compiler.source.written import keep_text, share_text
 from weft.diagnostics import CompileError, nearest
 
 if TYPE_CHECKING:
@@ -57,7 +57,33 @@ class PythonFunction(Definition):
     @property
     def version(self) -> object:
         """Its code."""
+        return self.code
+
+    @property
+    def code(self) -> CodeType:
+        """Its code, which may be replaced."""
         return self._function.__code__
+
+    def with_cells(self, cells: Mapping[str, CellType]) -> PythonFunction:
+        """The function with other captured variables; those that are left out are not set."""
+        fn = self._function
+        closure = tuple([cells.get(name, CellType()) for name in fn.__code__.co_freevars])
+        made = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, closure)
+        made.__qualname__, made.__module__, made.__kwdefaults__ = (
+            fn.__qualname__,
+            fn.__module__,
+            fn.__kwdefaults__,
+        )
+        made.__annotations__ = fn.__annotations__
+        made.__dict__.update(fn.__dict__)
+        share_text(made, fn)
+        return PythonFunction(made)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What a ``def`` gives its function beside code and scope: defaults and annotations."""
+        fn = self._function
+        return fn.__defaults__ or None, fn.__kwdefaults__ or None, fn.__annotations__ or None
 
     @property
     def function(self) -> FunctionType:

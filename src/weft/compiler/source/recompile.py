@@ -20,7 +20,7 @@ _METHOD_FLAG = sys.version_info >= (3, 12)
 """Whether the call of a method begins with the instruction for attributes, with a flag."""
 
 
-def is_source_of(node: ast.FunctionDef, text: str, fn: Callable[..., Any]) -> bool:
+def is_source_of(node: ast.stmt, text: str, fn: Callable[..., Any]) -> bool:
     """Whether ``fn`` is what Python makes of the definition ``node`` in ``text``."""
     code = fn.__code__
     for imported in _imported(fn):

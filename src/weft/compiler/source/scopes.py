@@ -27,8 +27,8 @@ def compiled(node: ast.FunctionDef, file: str, qualname: str, free: Sequence[str
     return code.replace(co_name=qualname.rpartition(".")[2], co_qualname=qualname)
 
 
-def in_scopes(node: ast.FunctionDef, qualname: str, free: Sequence[str], nested: bool) -> ast.Module:
-    """The definition within classes and functions like those that it stands in.
+def in_scopes(node: ast.stmt, qualname: str, free: Sequence[str], nested: bool) -> ast.Module:
+    """A definition, or a lambda, within classes and functions like those that it stands in.
 
     They decide what its names mean: a variable of a function outside, a private name of a class.
     """
@@ -40,13 +40,13 @@ def in_scopes(node: ast.FunctionDef, qualname: str, free: Sequence[str], nested:
     for name, inner in reversed([*pairwise([*outside, ""])]):
         if name == _LOCALS:
             continue
-        if inner == _LOCALS:
+        if inner == _LOCALS or name.startswith("<"):  # of a comprehension
             tree, free = _function(name, free, tree), []
         else:
             tree = ast.copy_location(ast.ClassDef(name, [], [], [tree], [], **no_type_parameters()), node)
     if nested and _LOCALS not in outside:
         tree = _function("outside", free, tree)  # it is called global there, or has type parameters
-        name = outside[0] if outside else node.name
+        name = outside[0] if outside else getattr(node, "name", "inside")
         tree.body.insert(0, ast.copy_location(ast.Global([name]), node))
     return ast.Module([tree], [])
 

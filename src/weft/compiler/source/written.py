@@ -45,6 +45,12 @@ def keep_text(fn: Callable[..., Any]) -> None:
         return  # no file, as in a notebook
 
 
+def share_text(made: Callable[..., Any], fn: Callable[..., Any]) -> None:
+    """A function that was made of another has its text."""
+    if fn in _kept:
+        _kept[made] = _kept[fn]
+
+
 def give_text(fn: Callable[..., Any], text: str) -> None:
     """Say what the file of a function of another process holds; messages quote from that."""
     import linecache

@@ -1,0 +1,235 @@
+"""Loops by a function of the index, after Mojo's ``algorithm.functional``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from weft.algorithm.places import Place, as_count, as_shape
+from weft.diagnostics import refuse
+from weft.gpu import block_idx, global_idx, grid_dim
+from weft.lang import Comptime, Int, func, kernel
+
+if TYPE_CHECKING:
+    from weft.gpu.host import DeviceContext
+
+__all__ = ["elementwise", "map", "parallelize", "tile", "vectorize"]
+
+_RANK = 3
+"""Extents that a launch has."""
+
+
+def elementwise(
+    func: Callable[..., None],
+    shape: int | tuple[int, ...],
+    context: DeviceContext | None = None,
+    *,
+    simd_width: int | None = None,
+) -> None:
+    """Call ``func(i)``, ``func(i, j)``, ... for every index of a shape, each in a thread of its own.
+
+    Args:
+        func: what is done for one index; it has as many parameters as ``shape`` has extents. What it
+            captures becomes arguments: see ``weft.algorithm``.
+        shape: the extents. Let the last be the direction in which memory is contiguous.
+        context: where it runs, after what that holds already. Without it, the context of the first buffer or
+            tensor that ``func`` captures; on the CPU, and waited for, where there is none.
+        simd_width: how many elements along the last extent a call does. ``func`` is then called with
+            ``width=simd_width`` too, which is known at compile time, and with ``width=1`` for each of
+            those that are left at the end.
+
+    Raises:
+        LaunchError: an argument is wrong, or ``func`` captures what no kernel can be given.
+        CompileError: ``func`` cannot be compiled.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft import Float32, Int
+        >>> from weft.algorithm import elementwise
+        >>> x = np.arange(6, dtype=np.float32)
+        >>> y = np.zeros((2, 3), np.float32)
+        >>> def body(i: Int, j: Int) -> None:
+        ...     y[i, j] = x[3 * i + j] ** 2 if j > 0 else -1.0
+        >>> elementwise(body, (2, 3))
+        >>> y
+        array([[-1.,  1.,  4.],
+               [-1., 16., 25.]], dtype=float32)
+    """
+    extents = as_shape(shape, "shape", 1)
+    width = 1 if simd_width is None else as_count(simd_width, "simd_width", 3)
+    lead, last = extents[:-1], extents[-1] if extents else 1
+    over = (prod(lead[: len(lead) - 1]), *lead[-1:], -(-last // width))[-max(1, min(len(extents), _RANK)) :]
+    with Place(context, func) as place:
+        place.context.enqueue_function(_elementwise, func, extents, simd_width=simd_width, over=over)
+
+
+@kernel
+def _elementwise(func: Callable[..., None], extents: Any, *, simd_width: Comptime[Any]):
+    rank = len(extents)
+    index: Any = (global_idx.z, global_idx.y, global_idx.x)[-rank:] if rank else ()
+    if rank > _RANK:  # the first of three counts all but the last two
+        index = (*_unravel(index[0], extents[:-2]), *index[1:])
+    if simd_width is None:
+        func(*index)
+    else:
+        _run(func, index[:-1], simd_width * index[-1], simd_width, extents[-1])
+
+
+def _unravel(number: Any, extents: Any) -> tuple[Any, ...]:
+    """The indices of an element, of which the last counts fastest."""
+    found: list[Any] = []
+    for extent in reversed(extents):
+        found.insert(0, number % extent)
+        number = number // extent
+    return tuple(found)
+
+
+@func
+def _run(func: Callable[..., None], lead: Any, first: Int, width: Any, end: Int):
+    if first + width <= end:
+        func(*lead, first, width=width)
+    else:
+        for i in range(first, end):
+            func(*lead, i, width=1)
+
+
+def parallelize(
+    func: Callable[[Int], None],
+    num_work_items: int,
+    num_workers: int | None = None,
+    context: DeviceContext | None = None,
+) -> None:
+    """Call ``func(i)`` for ``i`` from 0 to ``num_work_items - 1``, in parallel.
+
+    It is for few items that are much work each: on a CPU each is a task of its own, where ``elementwise``
+    gives many to a thread.
+
+    Args:
+        func: what is done for one item. What it captures becomes arguments.
+        num_work_items: how many there are.
+        num_workers: how many workers share them, each of which takes every so many; by default each item
+            has one.
+        context: where it runs; see ``elementwise``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft import Int
+        >>> from weft.algorithm import parallelize
+        >>> rows, total = np.arange(12).reshape(3, 4), np.zeros(3, np.int64)
+        >>> def sum_row(i: Int) -> None:
+        ...     for k in range(4):
+        ...         total[i] += rows[i, k]
+        >>> parallelize(sum_row, 3)
+        >>> total
+        array([ 6, 22, 38])
+    """
+    count = as_count(num_work_items, "num_work_items", 1)
+    workers = count if num_workers is None else min(count, as_count(num_workers, "num_workers", 2))
+    with Place(context, func) as place:
+        if place.threads_are_loops:
+            if workers:
+                place.context.enqueue_function(_parallelize, func, count, grid_dim=workers, block_dim=1)
+        else:
+            place.context.enqueue_function(_each, func, count, workers, over=workers)
+
+
+@kernel
+def _parallelize(func: Callable[[Int], None], count: Int):
+    for i in range(block_idx.x, count, grid_dim.x):
+        func(Int(i))
+
+
+@kernel
+def _each(func: Callable[[Int], None], count: Int, workers: Int):
+    for i in range(global_idx.x, count, workers):
+        func(Int(i))
+
+
+@func
+def map(func: Callable[[Int], Any], size: Int) -> None:
+    """Call ``func(i)`` for ``i`` from 0 to ``size - 1``, one after the other.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft import Float32, Int
+        >>> from weft.algorithm import map
+        >>> x = np.ones(5, np.float32)
+        >>> def add_to_next(i: Int) -> None:
+        ...     x[i + 1] += x[i]
+        >>> map(add_to_next, 4)
+        >>> x
+        array([1., 2., 3., 4., 5.], dtype=float32)
+    """
+    for i in range(size):
+        func(Int(i))
+
+
+@func
+def vectorize(func: Callable[..., Any], size: Int, *, simd_width: Comptime[int]) -> None:
+    """Call ``func(i, width=simd_width)`` for ``simd_width`` elements at a time, then for each left.
+
+    Args:
+        func: what is done for ``width`` elements from ``i`` on; ``width`` is known at compile time, and 1
+            for those at the end that are less than ``simd_width``.
+        size: the number of elements.
+        simd_width: how many are done at once, a power of two.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft import Float32, Int, Pointer, func
+        >>> from weft.algorithm import vectorize
+        >>> @func
+        ... def scale(x: Pointer[Float32], n: Int, by: Float32) -> None:
+        ...     def body(i: Int, width: int) -> None:
+        ...         x.store(i, by * x.load(i, width=width))
+        ...     vectorize(body, n, simd_width=4)
+        >>> x = np.arange(6, dtype=np.float32)
+        >>> scale(x, 6, 2.0)
+        >>> x
+        array([ 0.,  2.,  4.,  6.,  8., 10.], dtype=float32)
+    """
+    whole = size // simd_width * simd_width
+    for i in range(0, whole, simd_width):
+        func(i, width=simd_width)
+    for i in range(whole, size):
+        func(i, width=1)
+
+
+@func
+def tile(
+    func: Callable[..., Any], offset: Int, upperbound: Int, *, tile_sizes: Comptime[tuple[int, ...]]
+) -> None:
+    """Call ``func(i, width=size)`` from ``offset`` on: for the first size as often as it fits, then the next.
+
+    Args:
+        func: what is done for ``width`` elements from ``i`` on; ``width`` is known at compile time.
+        offset: the first element.
+        upperbound: where the elements end.
+        tile_sizes: the sizes, the largest first; what the last leaves over is done one by one.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft import Int
+        >>> from weft.algorithm import tile
+        >>> done_by = np.zeros(14, np.int64)
+        >>> def body(i: Int, width: int) -> None:
+        ...     for k in range(width):
+        ...         done_by[i + k] = width
+        >>> tile(body, 0, 14, tile_sizes=(8, 4))
+        >>> done_by
+        array([8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 1, 1])
+    """
+    _check_sizes(tile_sizes)
+    done = offset
+    for width in tile_sizes if tile_sizes[-1] == 1 else (*tile_sizes, 1):
+        end = done + (upperbound - done) // width * width
+        for i in range(done, end, width):
+            func(i, width=width)
+        done = max(done, end)
+
+
+def _check_sizes(sizes: Any) -> None:
+    if not sizes or min(sizes) < 1:
+        message = f"tile_sizes={sizes!r} are no sizes"
+        refuse("argument-type", message, hint="write them in a tuple, the largest first: (16, 4)")

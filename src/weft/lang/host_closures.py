@@ -1,0 +1,263 @@
+"""Functions of the program as arguments: the memory that they name goes with them.
+
+A parameter that takes a function takes what that captures too: buffers, tensors and arrays, and values
+of weft's types (``Float32(x)``, structs), each time as they are then. That may be a variable of a function
+around it, a global, or an attribute of either, as ``self.x``; and what functions capture that it calls. All
+else that it names is known at compile time, as for every kernel. Functions made of one ``def`` or lambda that
+differ only in what they are given share their code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
+from typing import Any, cast
+
+from weft.compiler.ir.core import Value
+from weft.compiler.source.capturing import CapturingFunction, Chain, assigned_in, variable_of
+from weft.compiler.source.definition import Scope
+from weft.compiler.source.python import PythonFunction, definition_of
+from weft.diagnostics import is_internal, refuse
+from weft.lang.accept import Accepted, Mismatch, accept_as
+from weft.lang.captured import is_library
+from weft.lang.decorators import Func, Kernel
+from weft.lang.elaboration import current
+from weft.lang.number import Number
+from weft.lang.spec import Leaf, Spec, StaticSpec, build_each, leaves_of, spec_of
+from weft.lang.structs import is_struct
+from weft.lang.told_apart import Identity, told_apart
+from weft.record import record, replace
+
+Accept = Callable[[Any], Accepted]
+"""What a value is as an argument."""
+
+_MOST = 4096
+_KNOWN: frozenset[Any] = frozenset(
+    (bool, int, float, complex, str, bytes, range, slice, list, dict, set, frozenset, type(None), ModuleType)
+)
+_CONSTANT: frozenset[Any] = frozenset((bool, int, float, str, type(None)))
+_NO_MEMORY = (type, ModuleType, BuiltinFunctionType, Kernel)
+_definitions: dict[object, CapturingFunction] = {}
+_ABSENT: Any = object()
+
+
+@record
+class HostClosureSpec:
+    """A function: its code, and of what kinds that is which it captures."""
+
+    definition: CapturingFunction
+    bound: StaticSpec
+    chains: tuple[Chain, ...]
+    items: tuple[Spec, ...]
+
+    def leaves(self) -> Sequence[Leaf]:
+        """The machine values that complete it, in order."""
+        return [
+            replace(leaf, suffix=f".{'.'.join(chain)}{leaf.suffix}")
+            for chain, item in zip(self.chains, self.items, strict=True)
+            for leaf in item.leaves()
+        ]
+
+    def build(self, leaves: Sequence[Value]) -> HostClosure:
+        """The value, from its leaves."""
+        return HostClosure(self.definition, self.bound.value, self.chains, build_each(self.items, leaves))
+
+    def describe(self) -> str:
+        """How a message names it."""
+        return f"the function {self.definition.name}"
+
+
+class HostClosure:
+    """A function of the program, in a kernel that was given it."""
+
+    __weft_nested__ = True
+
+    def __init__(
+        self,
+        definition: CapturingFunction,
+        bound: dict[str, Any],
+        chains: tuple[Chain, ...],
+        values: list[Any],
+    ) -> None:
+        self.definition = definition
+        self.bound = bound
+        self.chains = tuple(chains)
+        self._values = values
+        self.__name__ = definition.name
+
+    @property
+    def captures(self) -> tuple[str, ...]:
+        """The variables of what it captures."""
+        return tuple(map(variable_of, self.chains))
+
+    def captured(self) -> list[Any]:
+        """What it captures."""
+        return self._values
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it from the code at hand."""
+        return current().elaborator.call(cast("Any", self), args, kwargs)
+
+    def containers(self) -> list[Any]:
+        """None: lists and the like that it names are the program's."""
+        return []
+
+    def __weft_spec__(self) -> Spec:
+        items = tuple(map(spec_of, self._values))
+        return HostClosureSpec(self.definition, StaticSpec(self.bound), self.chains, items)
+
+    def __weft_leaves__(self) -> list[Value]:
+        return [leaf for value in self._values for leaf in leaves_of(value)]
+
+    def __weft_carried__(self) -> Any:
+        refuse(
+            "not-compile-time",
+            f"{self.__name__} is code, so no run-time branch or loop can choose it",
+            hint="call it in the branch, or choose it by a condition known at compile time",
+        )
+
+
+def memory_of(value: Any) -> list[Any]:
+    """The memory that a value is, or that a function captures."""
+    spec, leaves = accept_as(Any, value)
+    return [item for leaf, item in zip(spec.leaves(), leaves, strict=True) if leaf.pointer]
+
+
+def accept_function(value: FunctionType | Func[..., Any], accept: Accept) -> Accepted:
+    """A function as an argument: what it captures are its machine values.
+
+    Raises:
+        Mismatch: it captures what cannot be an argument.
+    """
+    return _Given(accept).function(value)
+
+
+class _Given:
+    """Functions that are looked into for one argument; those under way capture nothing of each other."""
+
+    def __init__(self, accept: Accept) -> None:
+        self.accept = accept
+        self.under_way: list[object] = []
+
+    def function(self, value: FunctionType | Func[..., Any]) -> Accepted:
+        """A function, or a ``@func``, as an argument."""
+        bound = value.bound if isinstance(value, Func) else {}
+        of = _function_of(value)
+        if of is None or of in self.under_way or not _is_open(of):
+            return StaticSpec(value), []
+        self.under_way.append(of)
+        taken = dict(self._captured(of))
+        self.under_way.pop()
+        if isinstance(value, Func) and not any(spec.leaves() for spec, _ in taken.values()):
+            return StaticSpec(value), []
+        chains = tuple(taken)
+        items = tuple([taken[chain][0] for chain in chains])
+        spec = HostClosureSpec(_definition(of, chains), StaticSpec(bound), chains, items)
+        return spec, [leaf for chain in chains for leaf in taken[chain][1]]
+
+    def _captured(self, of: PythonFunction) -> Iterator[tuple[Chain, Accepted]]:
+        scope = of.scope
+        done = set[Chain]()
+        for chain in _chains(of):
+            value = _start(scope, chain[0])
+            own = len(chain) > 1 and _is_instance(value) and chain[0] not in assigned_in(of)
+            for length in range(1, len(chain) + 1 if own else 2):
+                value = (
+                    value if length == 1 else getattr(value, "__dict__", {}).get(chain[length - 1], _ABSENT)
+                )
+                if value is _ABSENT or chain[:length] in done:
+                    break
+                constant = length > 1 and type(value) in _CONSTANT
+                try:
+                    taken = _known(value) if constant else self._taken(value)
+                except Mismatch as wrong:
+                    found = f"{wrong.found}, as {of.name} does by `{'.'.join(chain[:length])}`"
+                    raise Mismatch(found, f"a function that captures {wrong.allowed}", wrong.hint) from None
+                if taken is not None:
+                    done.add(chain[:length])
+                    yield chain[:length], taken
+                    break
+
+    def _taken(self, value: Any) -> Accepted | None:
+        """What is given of a value; None of one that is known at compile time."""
+        kind = cast("type[Any]", type(value))
+        if kind in _KNOWN or isinstance(value, _NO_MEMORY):
+            return None
+        if isinstance(value, (FunctionType, Func)):
+            taken = self.function(cast("Any", value))
+            return taken if taken[0].leaves() else None
+        spec, leaves = self.accept(value)
+        typed = isinstance(value, Number) or is_struct(kind)
+        return (spec, leaves) if typed or any(leaf.pointer for leaf in spec.leaves()) else None
+
+
+def _known(value: Any) -> Accepted:
+    return StaticSpec(value), []
+
+
+def _function_of(value: Any) -> PythonFunction | None:
+    """A function as a definition, and a ``@func`` that was made of one."""
+    if isinstance(value, FunctionType):
+        return definition_of(value)
+    found: object = value.definition if isinstance(value, Func) else None
+    return found if isinstance(found, PythonFunction) else None
+
+
+def _is_open(of: PythonFunction) -> bool:
+    """Whether a function is the program's own."""
+    return not is_internal(of.file) and not is_library(str(of.module).partition(".")[0])
+
+
+def _start(scope: Scope, name: str) -> Any:
+    """What a name means; _ABSENT where it means nothing yet."""
+    cell = scope.cells.get(name)
+    if cell is None:
+        return scope.globals.get(name, _ABSENT)
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _ABSENT
+
+
+def _is_instance(value: Any) -> bool:
+    """Whether a value is an instance of one of the program's classes, or a module of it."""
+    kind = cast("type[Any]", type(value))
+    package = str(value.__name__ if kind is ModuleType else kind.__module__).partition(".")[0]
+    return package not in ("weft", "builtins") and not is_library(package) and not isinstance(value, type)
+
+
+def _chains(of: PythonFunction) -> list[Chain]:
+    names = of.reads()
+    return sorted(names.free | names.globals)
+
+
+def _definition(of: PythonFunction, chains: tuple[Chain, ...]) -> CapturingFunction:
+    """The definition of a function: the same one for all that lead to one code."""
+    given = set(chains)
+    left = {c[0] for c in _chains(of) if not any(c[:n] in given for n in range(1, len(c) + 1))}
+    known = {name: _start(of.scope, name) for name in of.scope.cells if name in left}
+    key = (chains, *_key(of, known, []))
+    found = _definitions.get(key)
+    if found is None:
+        cells = {n: CellType() if value is _ABSENT else CellType(value) for n, value in known.items()}
+        if len(_definitions) >= _MOST:
+            _definitions.clear()
+        found = _definitions[key] = CapturingFunction(of, cells, chains)
+    return found
+
+
+def _key(of: PythonFunction, known: Mapping[str, Any], under_way: list[object]) -> tuple[object, ...]:
+    """What tells a function's code apart; ``known`` are the captured variables that are not given."""
+    under_way = [*under_way, of]
+    key: list[object] = [Identity(of.code), Identity(of.scope.globals)]
+    for part in of.parts:
+        key += told_apart(part)
+    for value in known.values():
+        inner = _function_of(value)
+        if inner is None or getattr(value, "bound", None):
+            key += told_apart(value)
+        elif inner in under_way:
+            key.append(under_way.index(inner))
+        else:
+            key += _key(inner, {name: _start(inner.scope, name) for name in inner.scope.cells}, under_way)
+    return tuple(key)
