@@ -9,7 +9,7 @@ from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import COMPARISONS, leaf, narrower, operators, real, weak
 from tests.fuzz.scope import Many, Part, Record, Scope
 
-__all__ = ["condition", "expression", "index", "record", "vector"]
+__all__ = ["condition", "expression", "index", "operand", "record", "upto", "vector"]
 
 
 def index(s: Scope, size: int, depth: int = 1) -> str:
@@ -20,6 +20,12 @@ def index(s: Scope, size: int, depth: int = 1) -> str:
     if size - 1 > kind.high:
         kind = INT
     return f"({expression(s, kind, depth)} & {size - 1})"
+
+
+def upto(s: Scope, count: int) -> str:
+    """An index from 0 to ``count - 1``."""
+    size = 1 << (count - 1).bit_length()
+    return index(s, count) if size == count else f"min({index(s, size)}, {count - 1})"
 
 
 def expression(s: Scope, kind: Kind, depth: int = 2, literals: bool = False) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from tests.fuzz.definitions import constants, functions, structs
-from tests.fuzz.expressions import condition, expression, index
+from tests.fuzz.expressions import condition, expression, index, upto
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, literal
 from tests.fuzz.program import Argument, Program
 from tests.fuzz.records import described, leaves
@@ -217,7 +217,7 @@ def _stored(s: Scope, arguments: list[Argument], name: str, size: int, own: str)
 def _tensor(s: Scope, arguments: list[Argument]) -> list[str]:
     """A tensor of two modes, and parts of it."""
     kind, row_major = s.kind(), not s.chance(3)
-    height, width = 8, 8
+    height, width = (s.pick([8, 8, 9, 11]) for _ in range(2))
     stride = [width, 1] if row_major else [1, height]
     made = Argument("t", "tensor", kind.name, numbers(s, kind, height * width), [height, width], stride)
     made.value = s.chance(3)  # a layout that is known at run time
@@ -225,15 +225,26 @@ def _tensor(s: Scope, arguments: list[Argument]) -> list[str]:
     s.memories.append(Memory(f"t[{{0}}, {index(s, width)}]", kind, height))
     s.memories.append(Memory(f"t[{index(s, height)}, {{0}}]", kind, width))
     lines = [f"    t1 = t.tile[4, 2]({index(s, 2)}, {index(s, 4)})"]
-    if s.chance(2) and not made.value:  # at the edge, where less exists
-        name = s.fresh("v")
-        lines.append(f"    t5 = t.tile[3, 5]({index(s, 2)}, {index(s, 2)})")
-        lines.append(f"    {name} = t5[t5.dim(0) - 1, t5.dim(1) - 1]")
-        s.names.append((name, kind))
-    lines += [f"    t2 = t[{index(s, height)}, 2:6]"]
+    if s.chance(2):  # at the edge, where less exists
+        rows, columns = s.number(2, 5), s.number(2, 5)
+        default = s.pick(["", "", ", default=3"])
+        counts = -(-height // rows), -(-width // columns)
+        at = ", ".join(f"min(row + {s.number(0, 3)} & 7, {count - 1})" for count in counts)
+        lines.append(f"    t5 = t.tile[{rows}, {columns}]({at}{default})")
+        s.memories.append(Memory(f"t5[{{0}}, {upto(s, columns)}]", kind, 2))
+        s.memories.append(Memory("t5[1:, :][0, {0}]", kind, 2))
+        s.fixed += [("t5.dim(0)", INT), ("t5.dim(1)", INT)]
+        s.tensors.append(("t5", kind, [rows, columns]))
+        if rows == 4 or columns == 4:
+            way = "4, 1" if rows == 4 else "1, 4"
+            s.memories.append(Memory(f"t5.vectorize[{way}]()[0, 0][{{0}}]", kind, 4))
+            other = "Layout.row_major(2, 1)" if rows == 4 else "Layout.row_major(1, 2)"
+            s.memories.append(Memory(f"t5.distribute[{other}](row & 1)[{{0}}, 1]", kind, 2))
+    lines += [f"    t2 = t[{upto(s, height)}, 2:6]"]
+    s.tensors += [("t", kind, [height, width]), ("t1", kind, [4, 2]), ("t2", kind, [4])]
     s.memories.append(Memory(f"t1[{{0}}, {s.number(0, 1)}]", kind, 4))
     s.memories.append(Memory("t2[{0}]", kind, 4))
-    if made.value:
+    if made.value or (height, width) != (8, 8):
         return lines
     threads = s.pick(["Layout.row_major(2, 4)", "Layout.col_major(4, 2)"])
     lines.append(f"    t3 = t.distribute[{threads}](row & 7)")
@@ -267,7 +278,15 @@ def _outputs(s: Scope, count: int, arguments: list[Argument]) -> list[Kind]:
     if s.chance(3):
         kind = s.kind()
         arguments.append(Argument("ot", "tensor", kind.name, numbers(s, kind, count * 4), [count, 4], [4, 1]))
-        form = s.pick(["ot[row, {0}]", "ot.tile[1, 2](row, 1)[0, {0} & 1]", "ot[row, 0:4][{0}]"])
+        form = s.pick(
+            [
+                "ot[row, {0}]",
+                "ot.tile[1, 2](row, 1)[0, {0} & 1]",
+                "ot[row, 0:4][{0}]",
+                "ot.tile[1, 3](row, 1 + (row & 0), default=7)[0, min({0}, 2)]",
+                "ot[row, :].tile[3]({0} & 1)[{0} >> 1]",
+            ]
+        )
         s.memories.append(Memory(form, kind, 4, True, "(ot.ptr + row * 4)"))
     return kinds
 

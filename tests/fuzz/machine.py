@@ -155,7 +155,7 @@ class Machine:
         fresh = Array(dtype.kind, [None] * size) if numbers else Records(INT, [None] * size)
         if address_space == "shared":
             fresh = self.shared.setdefault(sys._getframe(1).f_lineno, fresh)  # pyright: ignore[reportPrivateUsage]
-        return Tensor(Pointer(fresh), shape) if isinstance(shape, Layout) else Pointer(fresh)
+        return Tensor.over(Pointer(fresh), shape) if isinstance(shape, Layout) else Pointer(fresh)
 
     def dynamic(self, dtype: Any, size: Any = None) -> Pointer:
         return Pointer(self.shared.setdefault("dynamic", Array(dtype.kind, [None] * 4096)))
@@ -229,7 +229,7 @@ def _argument(argument: Argument, scope: dict[str, Any], arrays: dict[str, Array
         made = Records(INT, values)
     arrays[argument.name] = made
     layout = Layout(tuple(argument.shape), tuple(argument.stride))
-    return Tensor(Pointer(made), layout) if argument.form == "tensor" else Pointer(made)
+    return Tensor.over(Pointer(made), layout) if argument.form == "tensor" else Pointer(made)
 
 
 def _left(argument: Argument, array: Array) -> dict[str, npt.NDArray[Any]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from tests.fuzz.kinds import BOOL, INT, Kind
@@ -211,110 +212,127 @@ class _Split:
     def __getitem__(self, sizes: Any) -> Any:
         given: Any = sizes if isinstance(sizes, Layout) else _parts(sizes)
 
-        def at(*where: Any) -> Any:
-            return self.made(given, where)
+        def at(*where: Any, **named: Any) -> Any:
+            return self.made(given, where, **named)
 
         return at
 
 
+Steps = list[list[int | None]]
+"""Along a mode, of each place: how far it lies; of a vector's, how far its lanes; None for what is not there."""
+GONE: list[int | None] = [None]
+
+
 class Tensor:
-    """A layout over memory; ``lanes`` are the positions of a vectorized tensor's element."""
+    """Positions in memory along each mode; of a tile that reaches past the edge some are missing."""
 
-    def __init__(self, ptr: Pointer, layout: Layout, lanes: list[int] | None = None) -> None:
+    def __init__(self, ptr: Pointer, modes: list[Steps], default: Any = 0, there: bool = True) -> None:
         self.ptr = ptr
-        self.layout = layout
-        self.lanes = lanes
+        self.modes = modes
+        self.default = default
+        self.there = there
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.layout.shape
+    @staticmethod
+    def over(ptr: Pointer, layout: Layout) -> Tensor:
+        pairs = zip(layout.shape, layout.stride, strict=True)
+        return Tensor(ptr, [[[n * step] for n in range(extent)] for extent, step in pairs])
 
-    def dim(self, mode: int) -> int:
-        return self.layout.shape[mode]
+    def _part(self, modes: list[Steps], default: Any = None) -> Tensor:
+        return Tensor(self.ptr, modes, self.default if default is None else default, self.there)
 
-    def size(self) -> int:
-        return self.layout.size()
+    def dim(self, mode: int) -> Number:
+        """How much of a mode exists."""
+        return Number(INT, sum(self.there and step[0] is not None for step in self.modes[mode]))
 
-    def offset(self, index: Any) -> int:
-        index = _parts(index)
-        if len(index) != len(self.shape):
-            raise IndexError(f"{len(index)} indices for {self.shape}")
-        for n, extent in zip(index, self.shape, strict=True):
-            if not 0 <= int(n) < extent:
-                raise IndexError(f"{index} of {self.shape}")
-        return sum(int(n) * step for n, step in zip(index, self.layout.stride, strict=True))
+    def size(self) -> Any:
+        return functools.reduce(operator.mul, map(self.dim, range(len(self.modes))))
+
+    def _lanes(self, index: Any) -> list[int | None]:
+        """Where the lanes of an element are; the first mode runs fastest, as in a layout's own order."""
+        parts = [int(n) for n in _parts(index)]
+        if len(parts) != len(self.modes) or not all(
+            0 <= n < len(m) for n, m in zip(parts, self.modes, strict=True)
+        ):
+            raise IndexError(f"{parts} of {[*map(len, self.modes)]}")
+        steps = itertools.product(*(m[n] for n, m in zip(parts[::-1], self.modes[::-1], strict=True)))
+        return [sum(cast("Any", s)) if self.there and None not in s else None for s in steps]
 
     def __getitem__(self, index: Any) -> Any:
         parts = _parts(index)
+        if parts[-1] is ...:
+            parts = (*parts[:-1], *[slice(None)] * (len(self.modes) - len(parts) + 1))
         if any(isinstance(part, slice) for part in parts):
             return self._sliced(parts)
-        at = self.offset(index)
-        if self.lanes is None:
-            return self.ptr[at]
-        return Vector(self.ptr.array.kind, [self.ptr[at + lane] for lane in self.lanes])
+        found = [
+            as_kind(self.default, self.ptr.array.kind) if at is None else self.ptr[at]
+            for at in self._lanes(index)
+        ]
+        return found[0] if len(found) == 1 else Vector(self.ptr.array.kind, found)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        at = self.offset(index)
-        for n, lane in enumerate([0] if self.lanes is None else self.lanes):
-            self.ptr[at + lane] = value.lanes[n] if isinstance(value, Vector) else value
+        for n, at in enumerate(self._lanes(index)):
+            if at is not None:
+                self.ptr[at] = value.lanes[n] if isinstance(value, Vector) else value
 
     def _sliced(self, parts: Any) -> Tensor:
-        at, shape, stride = 0, list[int](), list[int]()
-        for part, extent, step in zip(parts, self.shape, self.layout.stride, strict=True):
-            if not isinstance(part, slice):
-                at += int(part) * step
-                continue
-            found = cast("Any", part)
-            start = 0 if found.start is None else int(found.start)
-            stop = extent if found.stop is None else int(found.stop)
-            at += start * step
-            shape.append(stop - start)
-            stride.append(step)
-        return Tensor(self.ptr + at, Layout(tuple(shape), tuple(stride)), self.lanes)
+        kept, at, there = list[Steps](), 0, self.there
+        for part, mode in zip(parts, self.modes, strict=True):
+            if isinstance(part, slice):
+                ends = (None if n is None else int(n) for n in (part.start, part.stop, part.step))
+                kept.append(mode[slice(*ends)])
+            else:
+                step = mode[int(part)][0]
+                at, there = at + (step or 0), there and step is not None
+        return Tensor(self.ptr + at, kept, self.default, there)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[n] if len(self.modes) == 1 else self[n, ...] for n in range(int(self.dim(0))))
+
+    def __reversed__(self) -> Iterator[Any]:
+        return reversed(list(self))
 
     def address(self, *index: Any) -> Pointer:
-        return self.ptr + self.offset(index)
+        (at,) = self._lanes(index)
+        assert at is not None
+        return self.ptr + at
 
     def fill(self, value: Any) -> None:
-        for index in itertools.product(*map(range, self.shape)):
+        for index in itertools.product(*(range(len(mode)) for mode in self.modes)):
             self[index] = value
 
     @property
     def tile(self) -> _Split:
-        def made(sizes: tuple[int, ...], where: Any) -> Tensor:
-            steps = zip(where, sizes, self.layout.stride, strict=True)
-            at = sum(int(n) * size * step for n, size, step in steps)
-            left = [extent - int(n) * size for n, size, extent in zip(where, sizes, self.shape, strict=True)]
-            part = tuple(map(min, sizes, left))
-            return Tensor(self.ptr + at, Layout(part, self.layout.stride), self.lanes)
+        def made(sizes: tuple[int, ...], where: Any, default: Any = None) -> Tensor:
+            modes: list[Steps] = []
+            for mode, size, n in zip(self.modes, sizes, where, strict=True):
+                there = mode[int(n) * size : (int(n) + 1) * size]
+                modes.append(there + [GONE] * (size - len(there)))
+            return self._part(modes, default)
 
         return _Split(made)
+
+    def tiles(self, *sizes: int) -> list[Tensor]:
+        counts = [-(-int(self.dim(n)) // size) for n, size in enumerate(sizes)]
+        return [self.tile[sizes](*at) for at in itertools.product(*map(range, counts))]
 
     @property
     def vectorize(self) -> _Split:
         def made(sizes: tuple[int, ...], _: Any) -> Tensor:
-            shape = tuple(extent // size for extent, size in zip(self.shape, sizes, strict=True))
-            stride = tuple(step * size for step, size in zip(self.layout.stride, sizes, strict=True))
-            # the first of the sizes runs fastest, as in a layout's own order
-            lanes = [
-                sum(n * step for n, step in zip(reversed(at), self.layout.stride, strict=True))
-                for at in itertools.product(*map(range, reversed(sizes)))
-            ]
-            return Tensor(self.ptr, Layout(shape, stride), lanes)
+            modes: list[Steps] = []
+            for mode, size in zip(self.modes, sizes, strict=True):
+                padded = mode + [GONE] * (-len(mode) % size)
+                groups = (padded[n : n + size] for n in range(0, len(padded), size))
+                modes.append([[at for step in group for at in step] for group in groups])
+            return self._part(modes)
 
         return _Split(made)
 
     @property
     def distribute(self) -> _Split:
         def made(threads: Layout, where: Any) -> Tensor:
-            number = int(where[0])
-            coordinate = [
-                number // step % extent for extent, step in zip(threads.shape, threads.stride, strict=True)
-            ]
-            at = sum(n * step for n, step in zip(coordinate, self.layout.stride, strict=True))
-            shape = tuple(extent // n for extent, n in zip(self.shape, threads.shape, strict=True))
-            stride = tuple(step * n for step, n in zip(self.layout.stride, threads.shape, strict=True))
-            return Tensor(self.ptr + at, Layout(shape, stride), self.lanes)
+            grid = zip(self.modes, threads.shape, threads.stride, strict=True)
+            padded = ((mode + [GONE] * (-len(mode) % n), n, step) for mode, n, step in grid)
+            return self._part([mode[int(where[0]) // step % n :: n] for mode, n, step in padded])
 
         return _Split(made)
 

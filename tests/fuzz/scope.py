@@ -153,6 +153,8 @@ class Scope:
     """Memory of records: where the index goes, of what, how many there are, and whether it may be written."""
     vectors: list[tuple[str, Kind, int]] = field(default_factory=list[tuple[str, Kind, int]])
     memories: list[Memory] = field(default_factory=list[Memory])
+    tensors: list[tuple[str, Kind, list[int]]] = field(default_factory=list[tuple[str, Kind, list[int]]])
+    """What loops may go through, and its extents."""
     functions: list[Function] = field(default_factory=list[Function])
     types: list[Record] = field(default_factory=list[Record])
     lanewise: list[tuple[str, Kind, int]] = field(default_factory=list[tuple[str, Kind, int]])
@@ -216,6 +218,7 @@ class Scope:
             self.holders,
             self.vectors,
             self.memories,
+            self.tensors,
             self.functions,
         )
         return lists  # pyright: ignore[reportReturnType]

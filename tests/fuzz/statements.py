@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.fuzz.expressions import argument, condition, expression, index, record, vector
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
 from tests.fuzz.leaves import literal, narrower, weak
-from tests.fuzz.scope import Function, Scope
+from tests.fuzz.scope import Function, Memory, Scope
 from tests.fuzz.stores import atomic, local, pointer, store
 
 __all__ = ["Loop", "block", "simple"]
@@ -383,7 +383,39 @@ def _unroll(s: Scope, indent: str, depth: int) -> list[str]:
     return out
 
 
+def _through(s: Scope, indent: str, depth: int) -> list[str]:
+    """A loop through a tensor: its elements, its rows or its tiles."""
+    text, kind, extents = s.pick(s.tensors)
+    mark, name = s.mark(), s.fresh("x")
+    if len(extents) == 1:
+        s.fixed.append((name, kind))
+    elif s.chance(2):
+        s.tensors.append((name, kind, extents[1:]))
+        s.memories.append(Memory(f"{name}[{{0}}]", kind, 2))
+    else:
+        sizes = s.number(1, extents[0]), s.number(2, extents[1])
+        text += f".tiles({sizes[0]}, {sizes[1]})"
+        s.fixed += [(f"{name}.dim(0)", INT), (f"{name}.dim(1)", INT)]
+        s.memories.append(Memory(f"{name}[{s.number(0, sizes[0] - 1)}, {{0}}]", kind, 2))
+    target, form = name, s.pick("plain plain enumerate zip reversed".split())
+    if form == "reversed" and ".tiles" not in text:
+        text = f"reversed({text})"
+    elif form == "enumerate":
+        number = s.fresh("i")
+        target, text = f"{number}, {name}", f"enumerate({text}{s.pick(['', ', 1'])})"
+        s.fixed.append((number, INT))
+    elif form == "zip":
+        number = s.fresh("i")
+        target, text = f"{name}, {number}", f"zip({text}, range({s.number(0, 9)}))"
+        s.fixed.append((number, INT))
+    out = [f"{indent}for {target} in {text}:", *block(s, indent + "    ", depth - 1, Loop(), True)]
+    s.back(mark)
+    return out
+
+
 def _for(s: Scope, indent: str, depth: int) -> list[str]:
+    if s.tensors and s.chance(4):
+        return _through(s, indent, depth)
     kind = s.pick([INT, INT, INT, *[k for k in INTEGERS if k.signed]])
     numbers = [expression(s, kind, 1), expression(s, kind, 0), expression(s, kind, 0)]
     bounds = s.pick(BOUNDS).format(*numbers)

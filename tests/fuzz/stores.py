@@ -60,6 +60,7 @@ def local(s: Scope, indent: str) -> list[str]:
     form, fill = s.number(0, 2), expression(s, kind, 1, literals=True)
     if form == 0:
         s.memories.append(Memory(f"{name}[{{0}}]", kind, size, True, f"{name}.ptr"))
+        s.tensors.append((name, kind, [size]))
         shape = f"Layout.row_major({size})"
         return [f"{indent}{name} = stack_allocation({kind.name}, {shape})", f"{indent}{name}.fill({fill})"]
     if form == 1:
@@ -68,6 +69,7 @@ def local(s: Scope, indent: str) -> list[str]:
         s.memories.append(Memory(f"{name}[{{0}}, {s.number(0, 3)}]", kind, size, True))
         s.memories.append(Memory(f"{name}[{at if at.isdigit() else 0}, {{0}}]", kind, 4, True))
         shape = f"Layout.{made}({size}, 4)"
+        s.tensors.append((name, kind, [size, 4]))
         return [f"{indent}{name} = stack_allocation({kind.name}, {shape})", f"{indent}{name}.fill({fill})"]
     counter = s.fresh("i")
     lines = [
