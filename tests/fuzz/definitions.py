@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.fuzz.expressions import expression, vector
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import literal
-from tests.fuzz.scope import Function, Many, Part, Record, Scope
+from tests.fuzz.scope import Function, Many, Memory, Part, Record, Scope
 from tests.fuzz.statements import block, returned
 
 __all__ = ["constants", "functions", "structs"]
@@ -22,6 +22,8 @@ def inner(s: Scope, budget: int) -> Scope:
         constants=list(s.constants),
         fixed=list(s.fixed),
         lanewise=list(s.lanewise),
+        memories=[m for m in s.memories if "TABLE" in m.form],
+        tables=s.tables,
         budget=budget,
         favourites=s.favourites,
     )
@@ -29,13 +31,37 @@ def inner(s: Scope, budget: int) -> Scope:
 
 def constants(s: Scope) -> list[str]:
     """Numbers known at compile time."""
-    lines = ["TAPS = (1, 2, 0, 3)", f"G1 = {s.number(0, 7)}"]
+    lines = ["TAPS = (1, 2, 0, 3)", f"G1 = {s.number(0, 7)}", *_tables(s)]
     s.constants += ["TAPS[1]", "TAPS[3]", "G1", "len(TAPS)", "max(G1, 2)"]
     for n in range(s.number(0, 2)):
         kind = s.kind()
         lines.append(f"C{n} = {_constant(s, kind, 2)}")
         s.fixed.append((f"C{n}", kind))
     return lines
+
+
+def _tables(s: Scope) -> list[str]:
+    """A table, read by an index of run time: of literals, which take their type there, or of NumPy's."""
+    kinds = [k for k in s.favourites if k.name != "BFloat16"]
+    if not kinds or not s.chance(2):
+        return []
+    kind, form = s.pick(kinds), s.pick(["list", "tuple", "rows", "array", "array2"])
+    rows = [[literal(s, kind).strip("()") for _ in range(4)] for _ in range(2)]
+    if kind.is_float:
+        rows = [[text + ".0" * text.lstrip("-").isdigit() for text in row] for row in rows]
+    text = ", ".join(rows[0] + rows[1])
+    if form.startswith("array"):
+        at = "TABLE[{0}]" if form == "array" else f"TABLE[{s.pick(['{0}, 1', '1, {0}', '{0}][2'])}]"
+        size = 8 if form == "array" else 4 if "1, {0}" in at else 2
+        text = f"[{text}]" if form == "array" else str(rows).replace("'", "")
+        s.memories.append(Memory(at, kind, size))
+        return [f"TABLE = np.array({text}, np.{kind.name.lower()})"]
+    at = f"_{kind.name}(TABLE[{{0}}]{'[2]' if form == 'rows' else ''})"
+    s.memories.append(Memory(f"{kind.name}({at})", kind, 2 if form == "rows" else 8))
+    s.constants.append("len(TABLE)")
+    s.tables.append((at, kind, 2 if form == "rows" else 8))
+    text = str([tuple(row) for row in rows]).replace("'", "") if form == "rows" else f"[{text}]"
+    return [f"TABLE = {f'tuple({text})' if form == 'tuple' else text}"]
 
 
 def _constant(s: Scope, kind: Kind, depth: int) -> str:

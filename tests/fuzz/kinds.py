@@ -193,4 +193,4 @@ def of_bits(kind: Kind, bits: int) -> Any:
     """The number that has these bits."""
     if kind.is_float:
         return from_bits(kind, np.array([bits], f"uint{kind.bits}").view(kind.storage)[0])
-    return kind.wrap(bits)
+    return bool(bits) if kind is BOOL else kind.wrap(bits)

@@ -34,6 +34,11 @@ def weak(s: Scope, kind: Kind) -> str:
     """A literal that takes its type from what it meets."""
     if s.constants and kind.is_integer and s.chance(3):
         return f"_{kind.name}({s.pick(s.constants)})"
+    tables = [(at, size) for at, k, size in s.tables if k is kind]
+    indices = [n for n, k in s.names + s.fixed if k.is_integer]
+    if tables and indices and s.chance(2):
+        at, size = s.pick(tables)
+        return at.format(f"{s.pick(indices)} & {size - 1}")
     return f"_{kind.name}({literal(s, kind)})"
 
 

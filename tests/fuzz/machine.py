@@ -18,7 +18,7 @@ import numpy.typing as npt
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
 from tests.fuzz.lanes import SIMD, Vector, VectorType, iota
 from tests.fuzz.mathematics import BIT, MATH
-from tests.fuzz.memories import Array, Atomic, Layout, Place, Pointer, Records, RowType, Tensor, put
+from tests.fuzz.memories import Array, Atomic, Layout, Place, Pointer, Records, RowType, Table, Tensor, put
 from tests.fuzz.program import Argument, Program, model_text
 from tests.fuzz.records import built, flattened
 from tests.fuzz.scalars import Number, ScalarType, as_kind, number_of
@@ -198,6 +198,7 @@ class Machine:
             "_power": _power,
             "_product": operator.methodcaller("reduce_mul"),
             "InlineArray": RowType,
+            "np": SimpleNamespace(array=Table, **{k.name.lower(): k for k in KINDS.values()}),
             "_place": Place,
             "_put": put,
             "NamedTuple": NamedTuple,

@@ -13,7 +13,7 @@ from tests.fuzz.kinds import BOOL, INT, Kind
 from tests.fuzz.lanes import Vector
 from tests.fuzz.scalars import Number, as_kind
 
-__all__ = ["Array", "Atomic", "Layout", "Place", "Pointer", "Records", "RowType", "Tensor", "put"]
+__all__ = ["Array", "Atomic", "Layout", "Place", "Pointer", "Records", "RowType", "Table", "Tensor", "put"]
 
 
 class Array:
@@ -43,6 +43,22 @@ class Records(Array):
 
     def store(self, at: int, value: Any) -> None:
         self.values[self.inside(at)] = value
+
+
+class Table:
+    """An array of NumPy's, with numbers of the program's."""
+
+    def __init__(self, items: list[Any], kind: Kind) -> None:
+        self.items, self.kind = items, kind
+
+    def __getitem__(self, index: Any) -> Any:
+        found: Any = self
+        for n in _parts(index):
+            found = found.items[int(n)]
+            found = (
+                Table(cast("Any", found), self.kind) if isinstance(found, list) else as_kind(found, self.kind)
+            )
+        return found
 
 
 class Row:
@@ -219,7 +235,7 @@ class _Split:
 
 
 Steps = list[list[int | None]]
-"""Along a mode, of each place: how far it lies; of a vector's, how far its lanes; None for what is not there."""
+"""Along a mode, how far each place lies, of a vector how far its lanes; None for what is not there."""
 GONE: list[int | None] = [None]
 
 
@@ -278,7 +294,8 @@ class Tensor:
         kept, at, there = list[Steps](), 0, self.there
         for part, mode in zip(parts, self.modes, strict=True):
             if isinstance(part, slice):
-                ends = (None if n is None else int(n) for n in (part.start, part.stop, part.step))
+                given = cast("Any", part)
+                ends = [None if n is None else int(n) for n in (given.start, given.stop, given.step)]
                 kept.append(mode[slice(*ends)])
             else:
                 step = mode[int(part)][0]

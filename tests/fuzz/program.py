@@ -72,6 +72,7 @@ class Program:
 HEAD = """from __future__ import annotations
 import dataclasses, enum
 from typing import NamedTuple
+import numpy as np
 from weft import *
 from weft import bit, math
 from weft.atomic import Atomic

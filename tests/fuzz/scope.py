@@ -153,6 +153,8 @@ class Scope:
     """Memory of records: where the index goes, of what, how many there are, and whether it may be written."""
     vectors: list[tuple[str, Kind, int]] = field(default_factory=list[tuple[str, Kind, int]])
     memories: list[Memory] = field(default_factory=list[Memory])
+    tables: list[tuple[str, Kind, int]] = field(default_factory=list[tuple[str, Kind, int]])
+    """Tables of literals: where the index goes, of what kind, how many."""
     tensors: list[tuple[str, Kind, list[int]]] = field(default_factory=list[tuple[str, Kind, list[int]]])
     """What loops may go through, and its extents."""
     functions: list[Function] = field(default_factory=list[Function])

@@ -92,6 +92,20 @@ def matched(a: Int, b: Int, c: Int) -> Int:
 
 
 @func
+def guarded(a: Int, b: Int, c: Int) -> Int:
+    match a, b:
+        case (1, v) if (lambda q: q - v)(c) > 0 or any(q > v for q in (c, 2)):
+            return v
+        case (3, v) if (lambda v: v + 1)(c) > v and sum([v * 2 for v in (a, 1)]) > v:
+            return v + 100
+        case (w, u) if (u := w * 2) > 3 and all(u > q for q in (w, c)):
+            return u
+        case (w, u) if w > 1 and (u := c) > 1 or (lambda: w + u)() > 3:
+            return w * u
+    return u
+
+
+@func
 def left(a: Int, b: Int, c: Int) -> Int:
     for i in range(a):
         if i * i > b:
@@ -252,7 +266,7 @@ def counters(a: Int, b: Int, c: Int) -> Int:
         two()
     return one() * 10000 + two() * 100 + total
 """
-FUNCTIONS = "named named_aside inner matched left looped compared gathered asked reassigned counters".split()
+FUNCTIONS = "named named_aside inner matched guarded left looped compared gathered asked reassigned counters".split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 
 

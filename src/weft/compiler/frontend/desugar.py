@@ -90,14 +90,15 @@ class _Desugar:
         test: ast.expr = ast.Subscript(var(found), ast.Constant(0), ast.Load())
         out: list[ast.stmt] = [ast.Assign([var(found, True)], call)]
 
-        def bound() -> list[ast.stmt]:
-            return [ast.Assign([var(n, True)], copy.deepcopy(value)) for n, value in parts.items()]
+        def bound(names: Iterable[str]) -> list[ast.stmt]:
+            return [ast.Assign([var(n, True)], copy.deepcopy(parts[n])) for n in names]
 
         if case.guard is not None:
             if names:  # they are bound before the guard is asked, whatever it says
-                out.append(ast.If(copy.deepcopy(test), bound(), []))
+                out.append(ast.If(copy.deepcopy(test), bound(names), []))
             test = ast.BoolOp(ast.And(), [test, _Renamed(parts).visit(case.guard)])
-        out.append(ast.If(test, [*bound(), *body], rest))
+            names = [n for n in names if n not in _assigned(case.guard)]
+        out.append(ast.If(test, [*bound(names), *body], rest))
         return [place(statement, case.pattern) for statement in out]
 
 
@@ -114,6 +115,11 @@ def _note_breaks(body: list[ast.stmt], flag: str) -> bool:
     return found
 
 
+def _assigned(node: ast.AST) -> set[str]:
+    """What ``:=`` in an expression assigns."""
+    return {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
+
+
 class _Renamed(ast.NodeTransformer):
     """What a case has captured, in its guard: it is known there, which the variable need not be."""
 
@@ -126,7 +132,12 @@ class _Renamed(ast.NodeTransformer):
         return node
 
     def _inner(self, node: Any) -> Any:
-        """What has names of its own stays as it is: the variables are bound too."""
+        """What has names of its own: these are not meant."""
+        nodes, outer = list(ast.walk(node)), self.parts
+        own = {n.arg for n in nodes if isinstance(n, ast.arg)} | bound_names(nodes)
+        self.parts = {name: part for name, part in outer.items() if name not in own}
+        self.generic_visit(node)
+        self.parts = {name: part for name, part in outer.items() if name not in _assigned(node)}
         return node
 
     visit_Lambda = visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _inner
