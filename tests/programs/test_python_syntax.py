@@ -266,7 +266,8 @@ def counters(a: Int, b: Int, c: Int) -> Int:
         two()
     return one() * 10000 + two() * 100 + total
 """
-FUNCTIONS = "named named_aside inner matched guarded left looped compared gathered asked reassigned counters".split()
+FUNCTIONS = "named named_aside inner matched guarded left looped compared gathered asked".split()
+FUNCTIONS += ["reassigned", "counters"]
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 
 
