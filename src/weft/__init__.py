@@ -11,7 +11,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 from weft.compiler import started as started  # before all else
-from weft.diagnostics import CompileError, DeviceError, LaunchError, PerformanceWarning, WeftError
+from weft.diagnostics import (
+    CompileError,
+    CompileWarning,
+    DeviceError,
+    LaunchError,
+    PerformanceWarning,
+    WeftError,
+)
 from weft.dtype import DType
 from weft.lang import (
     SIMD,
@@ -65,6 +72,7 @@ __all__ = [
     "BFloat16",
     "Bool",
     "CompileError",
+    "CompileWarning",
     "Comptime",
     "DType",
     "DeviceError",

@@ -10,7 +10,7 @@ from typing import Any
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.llvm.emit import warm
 from weft.compiler.pipeline import EmissionKind, check_emission_kind, elaborate_kernel
-from weft.diagnostics import CompileError, a_, caller_location
+from weft.diagnostics import CompileError, Diagnostic, a_, caller_location
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
@@ -40,6 +40,8 @@ class Info:
     """The text, or the bytes of an object file."""
     times: Mapping[str, float] = field(compare=False, repr=False)
     """How long each stage took, in milliseconds."""
+    warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
+    """What is legal in it and hardly meant so; each was a warning too."""
 
     def __str__(self) -> str:
         if isinstance(self.code, str):
@@ -98,7 +100,7 @@ def compile_info(
     options = CompileOptions(describe_over(over) if over else None, distinct=True)
     made = elaborate_kernel(kernel, specs, found, options)
     code = made.emit(kind)
-    return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times))
+    return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts)
 
 
 def default_target() -> str:

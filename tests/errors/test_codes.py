@@ -21,7 +21,7 @@ PACKAGE = Path(weft.__file__).parent
 FOLDER = PACKAGE / "diagnostics" / "codes"
 PAGES = {page.code: page for group in GROUPS for page in pages(group)}
 PROGRAM = r"^```python\n((?:(?!```).*\n)*)```\n"
-SAYING = frozenset({"Diagnostic", "problem", "refuse", "report"})
+SAYING = frozenset({"Diagnostic", "doubt", "problem", "refuse", "report"})
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)*")
 
 

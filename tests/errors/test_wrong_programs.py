@@ -3,7 +3,8 @@
 A case is a heading, a ``python`` block and the ``text`` that its error prints. The program finds the
 names of ``PRELUDE`` defined, and lies in a file of its own. Where it defines kernels and runs through,
 each kernel is compiled for the CPU and for sm_90, and both must say the same. On a page of ``weft explain`` a
-case has no heading, and its program is complete: it imports what it uses, and fails by itself.
+case has no heading, and its program is complete: it imports what it uses, and fails by itself. Warnings, of
+which tests make errors, are cases too.
 ``pytest --update-golden`` writes what is said now; read the difference before you commit it.
 """
 
@@ -25,6 +26,7 @@ from weft import CompileError, Float32, Int, Kernel, Pointer, WeftError, kernel
 from weft.compile import compile_info
 from weft.diagnostics import hook, is_internal
 from weft.diagnostics.explain import GROUPS, pages
+from weft.diagnostics.render import render
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.elaboration import maybe_current
@@ -123,7 +125,11 @@ def run(case: Case, file: Path) -> Iterator[WeftError]:
 def text_of(error: WeftError, file: Path) -> str:
     """What the error prints, without what differs from machine to machine."""
     processor = DeviceContext(api="cpu").name
-    return str(error).replace(str(file), file.name).replace(processor, "This processor") + "\n"
+    if all(d.code in WARNINGS for d in error.diagnostics):  # of which the tests make errors
+        shown = "\n\n".join(render(d, kind="warning") for d in error.diagnostics)
+    else:
+        shown = str(error)
+    return shown.replace(str(file), file.name).replace(processor, "This processor") + "\n"
 
 
 def problems_of(error: WeftError, file: Path) -> list[str]:
@@ -181,6 +187,7 @@ def compiles_again() -> bool:
 
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.md"))
+WARNINGS = frozenset(page.code for page in pages("warnings"))
 PAGES = sorted(Path(page.path) for group in GROUPS for page in pages(group))
 CASES = [
     pytest.param(file, case, id=f"{file.stem}: {case.name}")

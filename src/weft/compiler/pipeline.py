@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from weft.abi.artifact import Argument, Artifact, KernelInfo, Signature, Site
-from weft.compiler.frontend.draft import Draft, assemble, shared_memory
+from weft.compiler.frontend.draft import Draft, assemble, doubts, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
 from weft.compiler.frontend.options import PLAIN, CompileOptions
@@ -18,7 +18,7 @@ from weft.compiler.ir.printer import print_module
 from weft.compiler.ir.verify import InvalidIR, verify_module
 from weft.compiler.llvm.symbols import entry_symbol
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import CompileError, Location, caller_location, nearest
+from weft.diagnostics import CompileError, Diagnostic, Location, caller_location, nearest
 from weft.dtype import DType
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
@@ -48,6 +48,8 @@ class Compilation:
     kernels: tuple[KernelInfo, ...]
     options: tuple[CompileOptions, ...]
     """Of each kernel, as it was elaborated: one that asks which thread it is has one element a thread."""
+    doubts: tuple[Diagnostic, ...]
+    """What is legal in them and hardly meant so."""
     times: dict[str, float] = field(compare=False)
     """How long each stage took, in milliseconds."""
 
@@ -127,7 +129,12 @@ def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Co
     """Elaborate and verify kernels of one module; what several of them call is there once."""
     found = find_target(target)
     with rarely_collected():
-        return with_room(lambda: _elaborated(instances, found))
+        made = with_room(lambda: _elaborated(instances, found))
+    if not made.doubts:
+        return made
+    from weft.diagnostics.warned import told
+
+    return replace(made, doubts=told(made.doubts))
 
 
 def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
@@ -152,7 +159,7 @@ def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
     kernels = tuple([_described(module, target, *kernel) for kernel in each])
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    return Compilation(module, target, kernels, tuple(options), times)
+    return Compilation(module, target, kernels, tuple(options), doubts(drafts), times)
 
 
 def _described(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from weft.diagnostics.diagnostic import INDEX, LEFT, OBJECT, RIGHT, STORED, VALUE, Diagnostic, Label
 from weft.diagnostics.errors import (
     CompileError,
+    CompileWarning,
     DeviceError,
     LaunchError,
     PerformanceWarning,
@@ -34,6 +35,7 @@ __all__ = [
     "STORED",
     "VALUE",
     "CompileError",
+    "CompileWarning",
     "DeviceError",
     "Diagnostic",
     "Label",

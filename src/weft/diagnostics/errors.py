@@ -91,8 +91,16 @@ class LaunchError(WeftError):
     __module__ = "weft"
 
 
+class CompileWarning(UserWarning):
+    """Something in a kernel is legal, and hardly meant so. It is given once, at its line."""
+
+    __module__ = "weft"
+
+
 class PerformanceWarning(UserWarning):
     """Something is right, but much slower than it need be. It is given once, where it was noticed."""
+
+    __module__ = "weft"
 
 
 def note_slow(message: str, place: Location | None) -> None:

@@ -25,6 +25,10 @@ GROUPS = {
         "Found before anything reaches the driver: everything that is wrong with the call at once.",
     ),
     "devices": ("Buffers, streams and devices", "Found on the host, or told by the device."),
+    "warnings": (
+        "Warnings",
+        "Found when a kernel is compiled: what is legal and hardly meant so. It is compiled as it stands.",
+    ),
     "tools": ("Targets and tools", "Found for one target, on the command line or in the environment."),
 }
 """The folders of the pages in their order: what each is called, and when its mistakes are found."""

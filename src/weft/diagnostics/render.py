@@ -18,9 +18,9 @@ _CHAIN_LIMIT = 8
 _RED, _BLUE, _CYAN, _BOLD = "1;31", "1;34", "1;36", "1"
 
 
-def render(diagnostic: Diagnostic, *, colour: bool = False) -> str:
+def render(diagnostic: Diagnostic, *, colour: bool = False, kind: str = "error") -> str:
     """The diagnostic as several lines of text, without a newline at the end."""
-    return "\n".join(_Renderer(diagnostic, colour).lines())
+    return "\n".join(_Renderer(diagnostic, colour, kind).lines())
 
 
 def render_all(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> str:
@@ -32,9 +32,10 @@ def render_all(diagnostics: Iterable[Diagnostic], *, colour: bool = False) -> st
 
 
 class _Renderer:
-    def __init__(self, diagnostic: Diagnostic, colour: bool) -> None:
+    def __init__(self, diagnostic: Diagnostic, colour: bool, kind: str) -> None:
         self.diagnostic = diagnostic
         self.colour = colour
+        self.kind = kind
         lines = [number for label in diagnostic.labels for number, _, _ in _rows(label.location)]
         self.gutter = len(str(max(lines, default=0)))
 
@@ -48,7 +49,7 @@ class _Renderer:
     def lines(self) -> Iterator[str]:
         diagnostic = self.diagnostic
         first, *more = diagnostic.message.splitlines() or [""]
-        yield self.paint(f"error[{diagnostic.code}]", _RED) + self.paint(f": {first}", _BOLD)
+        yield self.paint(f"{self.kind}[{diagnostic.code}]", _RED) + self.paint(f": {first}", _BOLD)
         yield from more
         shown = False
         for index, labels in enumerate(_by_file(diagnostic.labels)):

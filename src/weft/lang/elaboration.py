@@ -14,6 +14,7 @@ from weft.dtype import DType
 if TYPE_CHECKING:
     from weft.abi.artifact import AssertSite, Piece, PrintSite
     from weft.compiler.ir.core import Global, Op, Value
+    from weft.diagnostics import Diagnostic
     from weft.lang.decorators import Func
     from weft.lang.number import Number
     from weft.lang.scalars import Int
@@ -60,6 +61,14 @@ class Elaborator(Protocol):
 
     def note_thread(self) -> None:
         """The code at hand asks which thread runs it."""
+        ...
+
+    def doubt(self, diagnostic: Diagnostic, value: Value | None = None, /) -> None:
+        """Warn of the code at hand, if ``value`` proves to be what the diagnostic says."""
+        ...
+
+    def is_for_several_types(self) -> bool:
+        """Whether the code at hand may be elaborated for other types too, as its text stands."""
         ...
 
     def take_shared_memory(self, what: str, size: int, /) -> None:

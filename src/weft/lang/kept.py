@@ -30,7 +30,7 @@ def keep(value: Any) -> None:
         ...     keep(sqrt(x))
         >>> @kernel
         ... def lost(x: Float32):
-        ...     sqrt(x)
+        ...     _ = sqrt(x)
         >>> ["sqrt" in str(compile_info(k, target="sm_90")) for k in (kept, lost)]
         [True, False]
     """

@@ -42,6 +42,7 @@ __all__ = ["Number", "NumberLike", "number_class", "to_type", "type_name", "valu
 
 N = TypeVar("N", bound="Number")
 _BITWISE = frozenset("&|^")
+_SHIFTS = frozenset({"<<", ">>"})
 _BITS = "convert with Int(...), or read the bits by x.bitcast(...)"
 _OF_FLOATS = {
     "&": (_BITS, "of conditions write `and`, or brackets: (a < b) & (c < d)"),
@@ -254,6 +255,10 @@ class Number(Conversions):
         left, right = constant(a, cls), constant(c, cls)
         if left is not None and right is not None and mark is None:
             return cls(fold(op, d, left, right))
+        if right is not None and op in _SHIFTS:
+            from weft.lang.doubts import doubt_shift
+
+            doubt_shift(op, d, right)
         b = current()
         return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), mark)
 
@@ -289,6 +294,10 @@ class Number(Conversions):
         mask = number_class(DType.bool, cls.lanes)
         if left is not None and right is not None:
             return mask(compare(op, left, right))
+        if right == 0 or right != right or left != left:
+            from weft.lang.doubts import doubt_comparison
+
+            doubt_comparison(op, cls.dtype, left, right)
         b = current()
         return mask.of(arith.compare(b, op, cls.dtype, to_type(a, cls, b), to_type(c, cls, b)))
 

@@ -8,15 +8,24 @@ known of a kernel is what its draft has gathered of what it calls.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from weft.abi.artifact import Site
 from weft.compiler.frontend.nonlocals import SharedSpec
-from weft.compiler.ir.core import Function, Global, Module, Op
-from weft.diagnostics import CompileError
+from weft.compiler.ir.core import Function, Global, Module, Op, Value
+from weft.compiler.source.definition import Definition
+from weft.diagnostics import CompileError, Diagnostic
 from weft.lang.pointer import AddressSpace
 from weft.lang.spec import Spec
 from weft.record import field, record, replace
 from weft.targets import Target
+
+
+class Doubt(NamedTuple):
+    """A warning, if ``value`` proves to be what its code says."""
+
+    diagnostic: Diagnostic
+    value: Value | None
 
 
 @record(frozen=False, eq=False)
@@ -27,6 +36,7 @@ class Draft:
     """
 
     function: Function
+    definition: Definition
     refers: list[tuple[Op, Draft | Global | Site]] = field(
         default_factory=list[tuple[Op, "Draft | Global | Site"]]
     )
@@ -44,6 +54,8 @@ class Draft:
     """Memory of fixed size."""
     refused: list[CompileError] = field(default_factory=list[CompileError])
     """What is wrong with it, unless less memory is taken in the end."""
+    doubts: list[Doubt] = field(default_factory=list[Doubt])
+    """What is hardly meant so in its own code."""
 
     def refer(self, op: Op, what: Draft | Global | Site) -> None:
         """Note what an operation names, and of what it calls all that is known."""
@@ -77,6 +89,11 @@ def reached(drafts: Iterable[Draft]) -> list[Draft]:
     for draft in drafts:
         visit(draft)
     return list(found)
+
+
+def doubts(kernels: Iterable[Draft]) -> tuple[Diagnostic, ...]:
+    """What is hardly meant so in all that these reach."""
+    return tuple([doubt.diagnostic for draft in reached(kernels) for doubt in draft.doubts])
 
 
 def shared_memory(drafts: Iterable[Draft]) -> int:

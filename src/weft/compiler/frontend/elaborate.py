@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from weft.abi.artifact import AssertSite, Piece, Site
 from weft.compiler.frontend.closures import Captures, Closure, entry, given
 from weft.compiler.frontend.containers import captured, check, restored
-from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
+from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.nonlocals import give_back
 from weft.compiler.frontend.options import Over
@@ -18,7 +18,16 @@ from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
 from weft.compiler.source.definition import MISSING, Definition
-from weft.diagnostics import CompileError, Location, WeftError, a_, caller_location, is_internal, refuse
+from weft.diagnostics import (
+    CompileError,
+    Diagnostic,
+    Location,
+    WeftError,
+    a_,
+    caller_location,
+    is_internal,
+    refuse,
+)
 from weft.dtype import DType
 from weft.lang.allocate import check_shared_memory
 from weft.lang.any_lanes import closed
@@ -102,6 +111,19 @@ class Elaborator:
             except CompileError as error:
                 f = draft.function
                 draft.refused.append(located_here(error, f.file, f.line, f.source_name))
+
+    def doubt(self, diagnostic: Diagnostic, value: Value | None = None) -> None:
+        """Warn of the code at hand, if ``value`` proves to be what the diagnostic says."""
+        if _staging().live:
+            self.under_way[-1].doubts.append(Doubt(diagnostic, value))
+
+    def is_for_several_types(self) -> bool:
+        """Whether the code at hand may be elaborated for other types too, as its text stands."""
+        fn = self.under_way[-1].definition
+        return "<locals>" in fn.qualname or any(
+            p.annotation in (MISSING, Any, object) or p.variable or p.comptime or bound_of(p.annotation)
+            for p in parameters(fn)
+        )
 
     # -- functions ------------------------------------------------------------------------------
     def kernel(
@@ -331,7 +353,7 @@ class Elaborator:
         stored: dict[object, DType] = {}
         for _ in range(_PASSES):
             draft = Draft(
-                replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2])
+                replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2]), fn
             )
             b = Staging(self.target, self)
             b.file, b.function = place[0], draft.function

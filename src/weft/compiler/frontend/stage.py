@@ -155,10 +155,15 @@ class _Stager(Places):
         return out or [ast.Pass()]
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
-        named = isinstance(node.value, (ast.Name, ast.Attribute))
+        written = type(node.value)
         node.value = self.condition(node.value)  # `a and f()` is a statement for what f does
-        if named:
+        if written in (ast.Name, ast.Attribute):
             node.value = place(b_call("unused", node.value), node.value)
+        elif written is ast.Call and isinstance(node.value, ast.Call):
+            node.value.func = place(b_call("called", node.value.func), node.value.func)
+            node.value = place(b_call("dropped", node.value), node.value)
+        elif written in (ast.BinOp, ast.UnaryOp, ast.Compare):
+            node.value = place(b_call("dropped", node.value), node.value)
         return node
 
     def store(self, target: ast.expr, value: ast.expr, like: ast.AST) -> list[ast.stmt]:

@@ -10,6 +10,7 @@ from weft.compiler.frontend.access import Access
 from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check, stays
 from weft.compiler.frontend.contexts import Context
+from weft.compiler.frontend.dropped import note_dropped
 from weft.compiler.frontend.generators import certain, extreme, first, generator, total
 from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
@@ -148,6 +149,17 @@ class Staging(Logic, Access):
             cls = closed(annotation, value)
             return cls.of(to_type(value, cls, self))
         return value
+
+    def called(self, callee: Any) -> Any:
+        """What a statement calls."""
+        self.callee = callee
+        return callee
+
+    def dropped(self, value: Any) -> None:
+        """A statement that is a call or an operator."""
+        callee, self.callee = self.callee, None
+        if value is not None:
+            note_dropped(self, callee, value)
 
     def unused(self, value: Any) -> None:
         """A statement that is only a name."""

@@ -30,6 +30,8 @@ class FunctionState(Elaboration):
         self.breaks: list[dict[Var, bool]] | None = None
         """Which variables are set at each ``break`` of the loop that has just ended; None if unrolled."""
         self.containers = Containers()
+        self.callee: Any = None
+        """What the statement at hand calls, if it is a call."""
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []
         self.shared_vars: dict[Var, Var] = {}

@@ -1,0 +1,102 @@
+"""What is legal in the user's own code and hardly meant so: warnings about what operators are given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from weft.diagnostics import LEFT, RIGHT, Diagnostic, frame_location, is_internal
+from weft.lang.elaboration import current
+
+if TYPE_CHECKING:
+    from weft.compiler.ir.core import Value
+    from weft.diagnostics import Location
+    from weft.dtype import DType
+
+_OPERATORS = frozenset({__name__, "weft.lang.number", "weft.lang.operators"})
+_COMPARED = "Builtins.compared"
+"""What stands between an operator that a function writes and its doubt."""
+
+
+def written() -> Location | None:
+    """The operation that the function under elaboration itself writes; None where weft or a helper does."""
+    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None and (
+        frame.f_globals.get("__name__") in _OPERATORS or frame.f_code.co_qualname == _COMPARED
+    ):
+        frame = frame.f_back
+    if frame is None or is_internal(frame.f_code.co_filename):
+        return None
+    return frame_location(frame) if _is_under_elaboration(frame) else None
+
+
+def _is_under_elaboration(frame: FrameType) -> bool:
+    """Whether it is of the function at hand: what Python such a function calls has no builder."""
+    b, outer = current(), frame.f_back
+    if any(value is b for value in frame.f_locals.values()):
+        return True
+    while outer is not None and is_internal(outer.f_code.co_filename):
+        outer = outer.f_back
+    return outer is not None and frame.f_code in outer.f_code.co_consts and _is_under_elaboration(outer)
+
+
+def doubt(
+    code: str,
+    message: str,
+    hints: Iterable[str],
+    notes: Iterable[str] = (),
+    *,
+    value: Value | None = None,
+    typed: bool = False,
+) -> None:
+    """Warn of the operation at hand, if ``value`` proves to be what the code says.
+
+    ``typed``: not in code for several types, where it may be right for others.
+    """
+    place = written()
+    if place is None or (typed and current().elaborator.is_for_several_types()):
+        return
+    from weft.diagnostics.wrote import resolved
+
+    diagnostic = Diagnostic(code, message, notes=tuple(notes), hints=tuple(hints))
+    current().elaborator.doubt(resolved(diagnostic, place), value)
+
+
+def doubt_comparison(op: str, dtype: DType, left: object, right: object) -> None:
+    """Warn of a comparison with a constant that has only one outcome."""
+    if left != left or right != right:
+        always = "True" if op == "ne" else "False"
+        shown = LEFT if left != left else RIGHT
+        other = RIGHT if left != left else LEFT
+        doubt(
+            "constant-comparison",
+            f"this is always {always}: nothing is equal to nan, or less or greater, nan itself included",
+            [f"write weft.math.isnan({other}) to find nan"],
+            [f"{shown} is nan"],
+        )
+    elif right == 0 and op in ("ge", "lt") and dtype.is_integer and not dtype.is_signed:
+        name = dtype.name.replace("uint", "UInt")
+        doubt(
+            "constant-comparison",
+            f"this is always {op == 'ge'}: {LEFT} is a {name}, which is never negative",
+            ["count down by a signed number, Int(...) say, or leave the test out"],
+            ["below 0 an unsigned number wraps around to the greatest"],
+            typed=True,
+        )
+
+
+def doubt_shift(op: str, dtype: DType, count: object) -> None:
+    """Warn of a shift that leaves nothing of the number."""
+    if not isinstance(count, int) or count < dtype.bits:
+        return
+    from weft.lang.number import type_name
+
+    name = type_name(dtype)
+    left = "0" if op == "<<" or not dtype.is_signed else "0, or -1 of a negative number"
+    wide = "Int" if dtype.is_signed else "UInt64"
+    hints = [f"widen it before: {wide}({LEFT}) {op} {RIGHT}"] if dtype.bits < 64 else ["shift by fewer"]
+    doubt(
+        "shift-width", f"a {name} has {dtype.bits} bits: shifted by {count} it is {left}", hints, typed=True
+    )

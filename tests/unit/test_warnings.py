@@ -1,0 +1,233 @@
+"""What is legal and hardly meant so: when there is a warning, and when not. `weft explain` has the texts."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import weft.math
+from weft import (
+    CompileError,
+    CompileWarning,
+    Comptime,
+    Float32,
+    Float64,
+    Int,
+    Int32,
+    Kernel,
+    Pointer,
+    UInt32,
+    func,
+    kernel,
+    struct,
+)
+from weft.atomic import Atomic
+from weft.compile import compile_info
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+from weft.random import Random
+
+
+def codes_of(fn: Kernel[...], target: str = "sm_90", **types: Any) -> list[str]:
+    """The codes of the warnings about a kernel, by line."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = compile_info(fn, target=target, emission_kind="ir", **types).warnings
+    return [d.code for d in found]
+
+
+# -- results that nobody uses -------------------------------------------------------------------------
+
+
+@func
+def total(x: Pointer[Float32], n: Int) -> Float32:
+    found = Float32(0.0)
+    for i in range(n):
+        found += x[i]
+    return found
+
+
+@func
+def stored(x: Pointer[Float32], value: Float32) -> Float32:
+    x[0] = value
+    return value
+
+
+@func
+def told(x: Float32) -> Float32:
+    print(x)
+    return x
+
+
+@func
+def checked(x: Float32) -> Float32:
+    assert x > 0.0
+    return x
+
+
+@func
+def through(x: Pointer[Float32], value: Float32) -> Float32:
+    return stored(x, value)
+
+
+@struct
+class Pair:
+    a: Float32
+    b: Float32
+
+    def swapped(self) -> Pair:
+        return Pair(self.b, self.a)
+
+
+@kernel
+def results_dropped(x: Pointer[Float32], n: Int):
+    total(x, n)
+    x[0].cast(Int)
+    min(x[0], x[1])
+    weft.math.sqrt(x[0])
+    pair = Pair(x[0], x[1])
+    pair.swapped()
+    random = Random(seed=1)
+    random.step()
+    stored(x, Float32(1.0)) + 1.0  # pyright: ignore[reportUnusedExpression]
+    x.load(n)
+    pair.a = Float32.simd(x[0], x[1]).reduce_add()
+
+
+def test_results_that_nobody_uses() -> None:
+    for target in ("native", "sm_90"):
+        assert codes_of(results_dropped, target) == ["unused-result"] * 8
+
+
+@kernel
+def results_of_effects(x: Pointer[Float32], count: Pointer[Int32], n: Int):
+    stored(x, Float32(1.0))
+    through(x, Float32(1.0))
+    told(x[0])
+    checked(x[0])
+    Atomic.fetch_add(count, Int32(1))
+    x.load(0, volatile=True)
+    _ = total(x, n)
+    stack = [x[0], x[1] + 1.0]
+    stack.pop()
+    seen = dict[str, Any]()
+    seen.setdefault("sum", x[0] + x[1])
+    x[2] = stack[0] + seen["sum"]
+    if n > 3 and stored(x, Float32(2.0)) > 1.0:
+        x[3] = 0.0
+
+
+def test_what_a_call_does_beside_its_result_is_meant() -> None:
+    for target in ("native", "sm_90"):
+        assert codes_of(results_of_effects, target) == []
+
+
+# -- comparisons and shifts of one outcome ------------------------------------------------------------
+
+NOTHING = math.nan
+
+
+@kernel
+def comparisons(x: Pointer[Float32], u: UInt32, n: Int):
+    if x[0] == NOTHING or x[1] != float("nan"):
+        x[2] = 1.0
+    if n > 2 and u >= 0:
+        x[3] = 1.0
+    if 0 > u:
+        x[4] = 1.0
+    x[5] = Float32(Int32(n) << 32)
+
+
+def test_comparisons_and_shifts_of_one_outcome() -> None:
+    found = ["constant-comparison"] * 4 + ["shift-width"]
+    assert codes_of(comparisons) == codes_of(comparisons, "native") == found
+
+
+@func
+def clamped(x, low: Comptime[int]):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+    return x if x >= low else x * 0  # pyright: ignore[reportUnknownVariableType]
+
+
+@func
+def negative(x):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+    return x < 0  # pyright: ignore[reportUnknownVariableType]
+
+
+@func
+def shifted(x: Any) -> Any:
+    return (x << 40) >= 0
+
+
+@kernel
+def right_comparisons(x: Pointer[Float32], u: UInt32, n: Int):
+    if u > 0 or u <= 0 or n >= 0 or x[0] < math.inf or x[0] != x[0]:
+        x[0] = 1.0
+    if negative(u) or shifted(u) or clamped(u, low=0) > 3:
+        x[1] = 1.0
+    x[2] = Float32(u << 31) + Float32(n << 63) + Float32(u << UInt32(n)) + abs(Float32(max(u, 0)))
+
+
+def test_right_comparisons_and_shifts() -> None:
+    assert codes_of(right_comparisons) == codes_of(right_comparisons, "native") == []
+
+
+# -- how they are given -------------------------------------------------------------------------------
+
+
+@kernel
+def dropped(x: Pointer[Float32]):
+    x[0] + Float32(global_idx.x)  # pyright: ignore[reportUnusedExpression]
+
+
+@kernel
+def silenced(x: Pointer[Float32]):
+    x[global_idx.x].cast(Float64)  # weft: ignore[unused-result]
+
+
+def test_a_line_silences_its_warning() -> None:
+    assert codes_of(silenced) == []
+
+
+def test_a_warning_shows_the_line_and_what_to_write() -> None:
+    with pytest.warns(CompileWarning) as given:
+        compile_info(dropped, target="sm_90", emission_kind="ir")
+    [warning] = given
+    assert (warning.filename, warning.lineno) == (dropped.definition.file, dropped.definition.line + 2)
+    text = str(warning.message)
+    assert text.startswith("warning[unused-result]: `x[0] + Float32(global_idx.x)` is computed")
+    assert text.endswith("= help: assign it to a variable, or to `_`; or leave it out")
+
+
+def test_each_place_warns_once(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(
+        "from weft import Float32, Pointer, kernel\n"
+        "from weft.compile import compile_info\n"
+        "@kernel\n"
+        "def odd(x: Pointer[Float32]):\n"
+        "    x[0].cast(Float32)\n"
+        "    x[1].cast(Float32)\n"
+        "for target in ('sm_90', 'sm_80', 'native'):\n"
+        "    print(len(compile_info(odd, target=target, emission_kind='ir').warnings))\n"
+    )
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "2\n2\n2\n"
+    assert done.stderr.count("CompileWarning: warning[unused-result]") == 2
+    filtered = [sys.executable, "-W", "ignore:warning[unused-result]", file]
+    assert subprocess.run(filtered, capture_output=True, text=True, timeout=60, check=True).stderr == ""
+
+
+def test_a_filter_makes_errors_of_them() -> None:
+    cpu = DeviceContext(api="cpu")
+    x = cpu.enqueue_create_buffer(Float32, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", CompileWarning)
+        with pytest.raises(CompileError, match=r"^error\[unused-result\]: ") as error:
+            cpu.enqueue_function(dropped, x, grid_dim=1, block_dim=4)
+    assert [d.code for d in error.value.diagnostics] == ["unused-result"]
