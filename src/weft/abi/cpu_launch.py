@@ -29,6 +29,39 @@ class LaunchBlock(ctypes.Structure):
     ]
 
 
+class LaneWords(ctypes.Structure):
+    """A stream of the CPU, as native code sees it under the interpreter's lock."""
+
+    _fields_ = [
+        ("submitted", ctypes.c_int64),
+        ("finished", ctypes.c_int64),
+        ("inside", ctypes.c_int64),
+        ("closed", ctypes.c_int64),
+    ]
+
+
+class DirectLaunch(ctypes.Structure):
+    """What native code needs for launches of a kernel on the thread that asks for them.
+
+    ``entry`` is the kernel's, ``lane`` the address of a stream's ``LaneWords``, ``most`` that of how many
+    threads end soon enough, ``thread`` which one may launch so, ``block`` what was launched last.
+    """
+
+    _fields_ = [
+        ("entry", ctypes.c_int64),
+        ("lane", ctypes.c_int64),
+        ("most", ctypes.c_int64),
+        ("thread", ctypes.c_int64),
+        ("state", ctypes.c_int64),
+        ("over", ctypes.c_int64 * 3),
+        ("block", ctypes.c_int64 * 3),
+    ]
+
+    def getPtr(self) -> int:
+        """The address, as the driver's configurations of launches give theirs."""
+        return ctypes.addressof(self)
+
+
 CALLS = {
     "weft$tell": ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64)),
     "weft$parted": ctypes.CFUNCTYPE(

@@ -12,8 +12,8 @@ from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
 from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.frontend.room import with_room
-from weft.compiler.ir.core import Module
-from weft.compiler.ir.effects import alone, effects_of
+from weft.compiler.ir.core import Function, Module
+from weft.compiler.ir.effects import alone, effects_of, may_wait
 from weft.compiler.ir.printer import print_module
 from weft.compiler.ir.verify import InvalidIR, verify_module
 from weft.compiler.llvm.symbols import entry_symbol
@@ -189,11 +189,16 @@ def _described(
         signature=Signature(instance.kernel.definition.name, tuple(arguments)),
         place=(function.file, function.line),
         per_thread=(1, 1) if over is None else over.per_thread,
-        uses=frozenset(draft.uses),
+        uses=frozenset({*draft.uses, *(["waits"] if _may_wait(module, function, target) else ())}),
         shared=shared_memory([draft]),
         dynamic_shared=draft.dynamic_shared,
         sites=sites,
     )
+
+
+def _may_wait(module: Module, function: Function, target: Target) -> bool:
+    """Whether the thread that launches it must not run it, since it may wait for what that does later."""
+    return target.threads == "loops" and may_wait(module, function)
 
 
 def _check_parameters(kernel: Definition, arguments: Sequence[Argument], target: Target) -> None:

@@ -12,9 +12,14 @@ Step = Callable[[Stream], object]
 
 
 class RecordedCapture:
-    """Work being recorded. The order in which it came from all branches is an order to run it in."""
+    """Work being recorded. The order in which it came from all branches is an order to run it in.
 
-    def __init__(self) -> None:
+    Args:
+        ended: Is called when no more is recorded.
+    """
+
+    def __init__(self, ended: Callable[[], object] = lambda: None) -> None:
+        self._ended = ended
         self._steps: list[Step] = []
         self._owners: list[object] = []
 
@@ -28,10 +33,12 @@ class RecordedCapture:
 
     def finish(self, earlier: object) -> RecordedGraph:
         """The graph."""
+        self._ended()
         return RecordedGraph(self._steps, self._owners)
 
     def abandon(self) -> None:
-        """Nothing has to be undone."""
+        """Nothing but the end has to be told."""
+        self._ended()
 
 
 class RecordedGraph:

@@ -43,6 +43,27 @@ def alone(module: Module, function: Function, effects: Effects) -> frozenset[int
     return _NOTHING if met is Sync.ALL else every - effects.touched if met is Sync.BLOCK else every
 
 
+def may_wait(module: Module, function: Function) -> bool:
+    """Whether a thread of it may go on only when another kernel, or the host, has done something.
+
+    It calls functions from elsewhere, or has a loop, and reads what others may write meanwhile.
+    """
+    ops = [op for f in module.reached(function) for op in f.body.walk()]
+    if any(op.name == "llvm.call" for op in ops):
+        return True
+    if not any(op.name in ("weft.for", "weft.while") for op in ops):
+        return False
+    asked = {value for op in ops for value in op.operands}
+    return any(_reads_anew(op) and not asked.isdisjoint(op.results) for op in ops)
+
+
+def _reads_anew(op: Op) -> bool:
+    """Whether it reads what others may have written since the last time."""
+    if op.name == "llvm.load":
+        return bool(op.attrs["volatile"]) or "ordering" in op.attrs
+    return op.name in ("llvm.cmpxchg", "llvm.atomicrmw", "llvm.inline_asm")
+
+
 def _finds_memory(op: Op) -> bool:
     """Whether it gives an address that comes from no argument: it may be that of any memory."""
     return op.name == "llvm.inttoptr" or (op.name == "llvm.load" and isinstance(op.result.type, PointerType))

@@ -71,6 +71,43 @@ class Entry:
 
 
 @struct
+class LaneWords:
+    """As ``abi/cpu_launch.py`` has them, and the two that follow."""
+
+    submitted: Int
+    finished: Int
+    inside: Int
+    closed: Int
+
+
+@struct
+class LaunchBlock:
+    """What a kernel's entry on the CPU reads."""
+
+    grid: InlineArray[Int32, 3]
+    block: InlineArray[Int32, 3]
+    next: Int
+    total: Int
+    chunk: Int
+    state: Int
+    dynamic_shared: Int
+    over: InlineArray[Int, 3]
+
+
+@struct
+class DirectLaunch:
+    """A launch of the CPU on the thread that asks for it."""
+
+    entry: FunctionPointer[[Pointer[Int], Pointer[LaunchBlock]], None]
+    lane: Pointer[LaneWords]
+    most: Pointer[Int]
+    thread: Int
+    state: Int
+    over: InlineArray[Int, 3]
+    block: InlineArray[Int, 3]
+
+
+@struct
 class Held:
     """What was read: of a dictionary the name ``key``; else bytes, or (~size) keys and values of one."""
 
@@ -136,7 +173,7 @@ class Site:
 
 @struct
 class Table:
-    """What the stub of one context knows."""
+    """What the stub of one context knows. On a CPU there is no ``launch``, and sites have a ``config``."""
 
     launch: FunctionPointer[
         [Int, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, Int, Pointer[Int], Int], Int32

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from functools import cache
 
 from weft.abi.artifact import Artifact, LoadedCode
-from weft.abi.cpu_launch import MOST_THREADS
-from weft.runtime.cpu.native import CpuFunction, externals, run_launch
+from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
+from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
 from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Failed, Lane, busy_lanes, wait_for_lanes
 from weft.runtime.driver import (
@@ -30,6 +30,7 @@ from weft.runtime.driver import (
     Kept,
     Launch,
     LoadObject,
+    NativeLauncher,
     OutOfMemory,
     Stream,
     anew,
@@ -173,7 +174,9 @@ class CpuDevice:
 
     def begin_capture(self, stream: Stream) -> RecordedCapture:
         """Record work from now on."""
-        return RecordedCapture()
+        assert isinstance(stream, CpuStream)
+        stream.pause_launchers()
+        return RecordedCapture(stream.resume_launchers)
 
     def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CpuFunction, ...]:
         """Load an object file."""
@@ -205,10 +208,9 @@ class CpuDevice:
 class CpuStream:
     """One queue of work."""
 
-    native = None
-
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
+        self._launchers: weakref.WeakSet[NativeLauncher] = weakref.WeakSet()
         weakref.finalize(self, lane.abandon).atexit = False
 
     def copy(self, copy: Copy) -> None:
@@ -240,7 +242,43 @@ class CpuStream:
             if failure is not None:
                 raise Failed(failure)
 
-        self._lane.submit(task)
+        if not (ends_soon(launch) and self._lane.run(task)):
+            self._lane.submit(task)
+
+    @property
+    def native(self) -> CpuStream:
+        """Native code runs short launches itself, where the queue is empty."""
+        return self
+
+    @property
+    def number(self) -> int:
+        """The address of what native code looks at."""
+        return ctypes.addressof(self._lane.words)
+
+    def launch_addresses(self) -> tuple[int, int]:
+        """None: a launch is a call of the kernel's entry."""
+        return 0, 0
+
+    def launch_failed(self, status: int) -> None:
+        """A call of an entry has no status."""
+
+    def handles(self, launch: Launch) -> tuple[int, DirectLaunch]:
+        """What the launch needs is in its configuration."""
+        return 0, direct_launch(launch, self._lane)
+
+    def add_launcher(self, launcher: NativeLauncher) -> None:
+        """Take part in what native code launches here."""
+        self._launchers.add(launcher)
+
+    def pause_launchers(self) -> None:
+        """Have Python see all launches until ``resume_launchers``."""
+        for launcher in self._launchers:
+            launcher.pause()
+
+    def resume_launchers(self) -> None:
+        """Let native code launch again."""
+        for launcher in self._launchers:
+            launcher.resume()
 
     def call(self, function: Callable[[], object]) -> None:
         """Queue a call of a host function."""
@@ -267,6 +305,8 @@ class CpuStream:
     def close(self) -> None:
         """Take no more work."""
         self._lane.close()
+        for launcher in self._launchers:
+            launcher.forget(self.number)
 
 
 class _Block:

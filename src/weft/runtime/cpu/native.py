@@ -5,23 +5,27 @@ from __future__ import annotations
 import ctypes
 import itertools
 import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from weft.abi.artifact import AssertSite, KernelInfo
 from weft.abi.console import IDS
-from weft.abi.cpu_launch import CALLS, MOST_THREADS, LaunchBlock
+from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
 from weft.diagnostics import Diagnostic
 from weft.diagnostics.parted import Parting
 from weft.runtime.cpu.pool import pool, processors
-from weft.runtime.driver import Extents, Launch
+from weft.runtime.cpu.queue import Failed, Lane
+from weft.runtime.cpu.threads import main_thread
+from weft.runtime.driver import Launch
 from weft.runtime.printing import Console, assertion_failed, format_print, value_count
 
 _SMALL = 2048
 """A first launch of fewer threads stays on the stream's own thread."""
 _SMALL_SECONDS = 4e-5
-"""Later launches do where all the work would take less than this: waking others costs about half."""
+"""Later launches do where all the work would take less than this: waking others costs about half. Where the
+stream has nothing to do, the thread that asks for them runs them itself."""
 _CHUNKS_PER_WORKER = 8
 
 
@@ -37,9 +41,18 @@ class CpuFunction:
         self.kernel = kernel
         self.entry = _named(kernel, _ENTRY(address))
         self.counts = {number: value_count(site) for number, site in kernel.sites.items()}
-        self.thread_seconds: float | None = None
-        """What one thread of the last launch took; it decides whether the next is shared."""
+        self.most = -1
+        """Threads that would take ``_SMALL_SECONDS``, as the last launch took; -1 before the first."""
+        self.direct = ctypes.c_int64(-1)
+        """The same for launches on the thread that asks; none of a kernel that may wait for others."""
+        self.address = address
         self._keep = keep
+
+    def took(self, seconds: float, threads: int, workers: int) -> None:
+        """So long took a launch."""
+        self.most = int(_SMALL_SECONDS * threads / max(1e-9, seconds * workers))
+        if "waits" not in self.kernel.uses:
+            self.direct.value = self.most
 
 
 def _named(kernel: KernelInfo, entry: Callable[[int, int], None]) -> Callable[[int, int], None]:
@@ -61,11 +74,35 @@ def _named(kernel: KernelInfo, entry: Callable[[int, int], None]) -> Callable[[i
 class _Running:
     """What the callbacks of one launch need, and what they found."""
 
-    def __init__(self, function: CpuFunction, console: Console, block: Extents) -> None:
+    def __init__(self, function: CpuFunction, console: Console, block: Sequence[int]) -> None:
         self.function = function
         self.block = block
         self.console = console
-        self.failures: list[Diagnostic] = []
+        self.failure: Diagnostic | None = None
+
+    def has_failed(self) -> bool:
+        """Whether nothing more is to be said of it."""
+        return self.failure is not None
+
+    def fail(self, failure: Diagnostic) -> None:
+        """Take the first failure."""
+        self.failure = failure
+
+
+class _Direct(_Running):
+    """The same of launches by native code, of which one fails between two looks at the stream."""
+
+    def __init__(self, function: CpuFunction, lane: Lane, block: Sequence[int]) -> None:
+        super().__init__(function, lane.console, block)
+        self.lane = lane
+        self.failed_among: object = None
+
+    def has_failed(self) -> bool:
+        return self.failed_among is self.lane.failures
+
+    def fail(self, failure: Diagnostic) -> None:
+        self.lane.failed(Failed(failure))
+        self.failed_among = self.lane.failures
 
 
 _running: dict[int, _Running] = {}
@@ -78,15 +115,15 @@ def _on_tell(state: int, number: int, words: Any) -> None:
     site = kernel.sites[number]
     if not isinstance(site, AssertSite):
         running.console.write(format_print(site, words[:count]))
-    elif not running.failures:
+    elif not running.has_failed():
         name, ids, values = kernel.signature.name, words[:IDS], words[IDS : IDS + count]
-        running.failures.append(assertion_failed(name, site, ids[:3], ids[3:], values))
+        running.fail(assertion_failed(name, site, ids[:3], ids[3:], values))
 
 
 def _on_parted(state: int, *what: Any) -> None:
     """A thread takes a decision before a barrier otherwise than the block's first one."""
     running = _running[state]
-    if running.failures:
+    if running.has_failed():
         return
     x, y, _ = running.block
     *ids, first, one, other, flag, place = what
@@ -98,7 +135,7 @@ def _on_parted(state: int, *what: Any) -> None:
     else:
         where = f"in block {block} it is {one} for thread {begin} and {other} for thread {thread}"
     parting = Parting.of(place.decode())
-    running.failures.append(parting.happened(running.function.kernel.signature.name, where))
+    running.fail(parting.happened(running.function.kernel.signature.name, where))
 
 
 _callbacks = {"weft$tell": CALLS["weft$tell"](_on_tell), "weft$parted": CALLS["weft$parted"](_on_parted)}
@@ -121,8 +158,7 @@ def run_launch(queued: Launch, console: Console) -> Diagnostic | None:
     assert isinstance(function, CpuFunction)
     total = grid[0] * grid[1] * grid[2]
     threads = total * block[0] * block[1] * block[2]
-    known = function.thread_seconds
-    small = threads < _SMALL if known is None else threads * known < _SMALL_SECONDS
+    small = threads < _SMALL if function.most < 0 else threads <= function.most
     workers = 1 if small else min(processors(), total)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
@@ -146,7 +182,31 @@ def run_launch(queued: Launch, console: Console) -> Diagnostic | None:
         else:
             entry = function.entry
             pool().run(lambda: entry(first, second), workers - 1)
-        function.thread_seconds = (time.perf_counter() - start) * workers / threads
+        function.took(time.perf_counter() - start, threads, workers)
     finally:
         del _running[state]
-    return running.failures[0] if running.failures else None
+    return running.failure
+
+
+def direct_launch(launch: Launch, lane: Lane) -> DirectLaunch:
+    """What native code needs to make such launches on the thread that asks for them."""
+    function = launch.function
+    assert isinstance(function, CpuFunction)
+    made = DirectLaunch(
+        function.address,
+        ctypes.addressof(lane.words),
+        ctypes.addressof(function.direct),
+        main_thread(),
+        next(_ids),
+        launch.over,
+    )
+    _running[made.state] = _Direct(function, lane, made.block)
+    weakref.finalize(made, _running.pop, made.state).atexit = False
+    return made
+
+
+def ends_soon(launch: Launch) -> bool:
+    """Whether it would take the thread that asks for it no longer than it takes to wake another."""
+    function, (x, y, z), block = launch.function, launch.grid, launch.block
+    assert isinstance(function, CpuFunction)
+    return x * y * z * block[0] * block[1] * block[2] <= function.direct.value

@@ -13,8 +13,9 @@ import weakref
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
+from weft.abi.cpu_launch import LaneWords
 from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
-from weft.runtime.cpu.threads import serves_lane, start_thread
+from weft.runtime.cpu.threads import main_thread, serves_lane, start_thread
 from weft.runtime.forks import after_fork
 from weft.runtime.last_words import last_words
 from weft.runtime.printing import Console
@@ -45,7 +46,8 @@ class Lane:
     """A queue and the thread that serves it, which starts with the first task."""
 
     def __init__(self) -> None:
-        self._closed = False
+        self.words = LaneWords()
+        """Tasks submitted and finished, whether one is run by ``run``, whether this is closed."""
         self._abandoned = False
         self.begin()
         _lanes.add(self)
@@ -59,7 +61,7 @@ class Lane:
         self._thread: threading.Thread | None = None
         self._ended = False
         self._failures: list[BaseException] = []
-        self._submitted = self._finished = 0
+        self.words.submitted = self.words.finished = self.words.inside = 0
         self._taken = self._given = 0
         self.waiting = 0
         """Threads that wait for room."""
@@ -67,13 +69,14 @@ class Lane:
     @property
     def idle(self) -> bool:
         """Whether all that was submitted until now has ended."""
-        finished = self._finished
-        return finished == self._submitted
+        words = self.words
+        finished = words.finished
+        return finished == words.submitted and not words.inside
 
     @property
     def tasks(self) -> int:
         """How many tasks wait or run."""
-        return self._submitted - self._finished
+        return self.words.submitted - self.words.finished
 
     @property
     def nbytes(self) -> int:
@@ -91,10 +94,10 @@ class Lane:
             DeviceError: the system has no thread for it.
         """
         with self._lock:
-            waiting = self._submitted - self._finished
+            waiting = self.tasks
             if waiting and (waiting > MOST_TASKS or self._taken - self._given > MOST_BYTES):
                 self._wait_for_room()
-            if self._closed:
+            if self.words.closed:
                 raise LaunchError.here(
                     "stream-closed",
                     "this stream is closed and takes no more work",
@@ -104,7 +107,7 @@ class Lane:
                 return
             if self._thread is None:
                 self._start()
-            self._submitted += 1
+            self.words.submitted += 1
             self._taken += nbytes
             self._queue.put((task, nbytes))
 
@@ -121,6 +124,35 @@ class Lane:
                 self._room.wait()
         finally:
             self.waiting -= 1
+
+    def run(self, task: Task) -> bool:
+        """Run a task at once, on this thread, if all others have ended: it must be short. Whether it was run.
+
+        Only the main thread does that, whose stack is large.
+        """
+        words, ran = self.words, False
+        if words.submitted != words.finished or words.inside or threading.get_ident() != main_thread():
+            return False
+        try:
+            with self._lock:
+                if words.submitted == words.finished and not words.closed and self._thread and not _exiting:
+                    ran, words.inside = True, 1
+            if ran:
+                task()
+        except Exception as error:
+            self.failed(error)
+        finally:
+            words.inside = 0
+        return ran
+
+    def failed(self, error: BaseException) -> None:
+        """Keep what a task raised until somebody waits."""
+        self._failures.append(error)
+
+    @property
+    def failures(self) -> list[BaseException]:
+        """What failed since the last ``synchronize``."""
+        return self._failures
 
     def post(self, task: Task) -> None:
         """Queue a task behind what is there, where the thread runs or has run. It must not raise."""
@@ -157,13 +189,14 @@ class Lane:
     def close(self) -> None:
         """Take no more tasks; the thread ends after those that are queued. Idempotent."""
         with self._room:
-            if not self._closed:
-                self._closed = True
+            if not self.words.closed:
+                self.words.closed = 1
                 self._queue.put(None)
 
     def abandon(self) -> None:
         """Close where nobody is left to synchronize: what is printed and fails is shown at the end."""
         self._abandoned = True
+        self.words.closed = 1
         self._queue.put(None)
 
     def _start(self) -> None:
@@ -186,14 +219,16 @@ class Lane:
 
     def _run(self, task: Task, nbytes: int) -> None:
         queue = self._queue
+        while self.words.inside:
+            time.sleep(0)  # such a task is short
         try:
             task()
         except BaseException as error:
-            self._failures.append(error)
+            self.failed(error)
         if nbytes == _POSTED or queue is not self._queue:  # the task forked, and this is the child
             return
         self._given += nbytes
-        self._finished += 1
+        self.words.finished += 1
         if self.waiting and not self._is_half_full():
             with self._room:
                 self._room.notify_all()

@@ -23,6 +23,11 @@ def serves_lane(now: bool | None = None) -> bool:
     return getattr(_here, "serves", False)
 
 
+def main_thread() -> int:
+    """The number of the process's first thread."""
+    return threading.main_thread().ident or 0
+
+
 def start_thread(work: Callable[..., object], name: str, *args: Any) -> threading.Thread:
     """A daemon thread with the stack that kernels need, whatever the process has set for others.
 

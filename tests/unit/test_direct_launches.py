@@ -1,0 +1,242 @@
+"""Short launches on the CPU, which the thread that asks for them runs itself."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from weft import DeviceError, Float32, Int, Int32, LaunchError, Pointer, kernel
+from weft.abi import cpu_launch
+from weft.atomic import Atomic
+from weft.gpu import barrier, global_idx, thread_idx
+from weft.gpu.host import DeviceContext
+from weft.lang.c_structs import c_struct
+from weft.launch.native import tables
+from weft.launch.native.code import native_code
+from weft.runtime.cpu.device import CpuStream
+from weft.runtime.cpu.queue import Lane
+
+
+@pytest.mark.parametrize("name", ["LaneWords", "LaunchBlock", "DirectLaunch"])
+def test_both_sides_mean_the_same_memory(name: str) -> None:
+    one, other = getattr(cpu_launch, name), c_struct(getattr(tables, name))
+    places = [[(n, getattr(s, n).offset, getattr(s, n).size) for n, *_ in s._fields_] for s in (one, other)]
+    assert places[0] == places[1]
+    assert ctypes.sizeof(one) == ctypes.sizeof(other)
+
+
+@kernel
+def add_one(x: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        x[i] += 1.0
+
+
+@kernel
+def spin(x: Pointer[Int], n: Int):
+    total = Int(0)
+    for i in range(n):
+        total = total * 3 + i ^ total
+    x[0] = total
+
+
+@kernel
+def append(log: Pointer[Int32], value: Int32):
+    log[0] += 1
+    log[log[0]] = value
+
+
+@pytest.fixture
+def ctx() -> Iterator[DeviceContext]:
+    """A context whose launches are native ones, by Python or not."""
+    native_code()
+    with DeviceContext(api="cpu") as made:
+        buffer = made.enqueue_create_buffer(Float32, 4)
+        for _ in range(200):
+            made.enqueue_function(add_one, buffer, 4, grid_dim=1, block_dim=4)
+            made.synchronize()
+        assert type(made.enqueue_function) is type(len)
+        yield made
+
+
+def lane(ctx: DeviceContext) -> Lane:
+    stream = ctx.stream.native
+    assert isinstance(stream, CpuStream)
+    return getattr(stream, "_lane")  # noqa: B009
+
+
+def repeated(launch: Callable[[], object], ctx: DeviceContext, times: int = 50) -> None:
+    for _ in range(times):
+        launch()
+        ctx.synchronize()
+
+
+def test_a_short_launch_has_ended_when_the_call_returns(ctx: DeviceContext) -> None:
+    x = np.zeros(4, np.float32)
+    buffer = ctx.enqueue_create_buffer(Float32, 4)
+    buffer.enqueue_fill(0.0)
+
+    def launch() -> None:
+        ctx.enqueue_function(add_one, buffer, 4, grid_dim=1, block_dim=4)
+
+    repeated(launch, ctx)
+    count = lane(ctx).words.submitted
+    for _ in range(100):
+        launch()
+    assert lane(ctx).words.submitted < count + 100
+    ctx.enqueue_copy(dst=x, src=buffer)
+    ctx.synchronize()
+    assert x.tolist() == [150.0] * 4
+
+
+def test_the_order_of_a_stream_is_kept(ctx: DeviceContext) -> None:
+    log = ctx.enqueue_create_buffer(Int32, 4000)
+    log.enqueue_fill(0)
+    repeated(lambda: ctx.enqueue_function(append, log, 7, grid_dim=1, block_dim=1), ctx)
+    log.enqueue_fill(0)
+    wanted: list[int] = []
+    for n in range(300):
+        if n % 50 == 0:
+            ctx.enqueue_host_call(lambda: time.sleep(0.002))
+        for value in (3 * n, 3 * n + 1, 3 * n + 2):
+            ctx.enqueue_function(append, log, value, grid_dim=1, block_dim=1)
+            wanted.append(value)
+        if n % 7 == 0:
+            ctx.synchronize()
+    with log.map_to_host() as host:
+        assert host[0] == len(wanted)
+        assert host.numpy()[1 : len(wanted) + 1].tolist() == wanted
+
+
+def test_threads_of_the_host_take_turns(ctx: DeviceContext) -> None:
+    log = ctx.enqueue_create_buffer(Int32, 6001)
+    log.enqueue_fill(0)
+
+    def work(mine: int) -> None:
+        for n in range(1000):
+            ctx.enqueue_function(append, log, mine * 10000 + n, grid_dim=1, block_dim=1)
+            if n % 100 == 0:
+                ctx.synchronize()
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 3)]
+    for thread in threads:
+        thread.start()
+    work(0)
+    for thread in threads:
+        thread.join()
+    with log.map_to_host() as host:
+        assert host[0] == 3000
+        found = host.numpy()[1:3001]
+    for mine in range(3):
+        assert found[found // 10000 == mine].tolist() == [mine * 10000 + n for n in range(1000)]
+
+
+@kernel
+def wait_for(flag: Pointer[Int32], out: Pointer[Int32]):
+    while Atomic.load(flag) == 0:
+        pass
+    out[0] += 1
+
+
+@kernel
+def raise_flag(flag: Pointer[Int32]):
+    Atomic.store(flag, 1)
+
+
+def test_a_kernel_that_waits_for_a_later_one_does_not_hold_its_thread(ctx: DeviceContext) -> None:
+    flag, out = ctx.enqueue_create_buffer(Int32, 1), ctx.enqueue_create_buffer(Int32, 1)
+    flag.enqueue_fill(1)
+    out.enqueue_fill(0)
+    repeated(lambda: ctx.enqueue_function(wait_for, flag, out, grid_dim=1, block_dim=1), ctx)
+    flag.enqueue_fill(0)
+    ctx.synchronize()
+    other = ctx.create_stream()
+    ctx.enqueue_function(wait_for, flag, out, grid_dim=1, block_dim=1)
+    ctx.enqueue_function(raise_flag, flag, grid_dim=1, block_dim=1, stream=other)
+    ctx.synchronize()
+    with out.map_to_host() as host:
+        assert host[0] == 51
+
+
+def test_what_becomes_long_goes_to_the_stream_again(ctx: DeviceContext) -> None:
+    x = ctx.enqueue_create_buffer(Int, 1)
+    repeated(lambda: ctx.enqueue_function(spin, x, 10, grid_dim=1, block_dim=1), ctx)
+    ctx.enqueue_function(spin, x, 20_000_000, grid_dim=1, block_dim=1)
+    start = lane(ctx).words.submitted
+    ctx.enqueue_function(spin, x, 20_000_000, grid_dim=1, block_dim=1)
+    assert lane(ctx).words.submitted == start + 1
+    ctx.synchronize()
+
+
+@kernel
+def checked(x: Pointer[Int32], n: Int32):
+    print("seen", n)
+    assert n >= 0, "negative"
+    x[0] = n
+
+
+def test_prints_and_assertions(ctx: DeviceContext, capfd: pytest.CaptureFixture[str]) -> None:
+    x = ctx.enqueue_create_buffer(Int32, 1)
+    repeated(lambda: ctx.enqueue_function(checked, x, 5, grid_dim=1, block_dim=1), ctx)
+    capfd.readouterr()
+    for _ in range(2):
+        for n in (1, -2, 3, -4):
+            ctx.enqueue_function(checked, x, n, grid_dim=1, block_dim=1)
+        with pytest.raises(DeviceError, match="negative"):
+            ctx.synchronize()
+        assert capfd.readouterr().out == "seen 1\nseen -2\nseen 3\nseen -4\n"
+    ctx.synchronize()
+
+
+@kernel
+def parts(x: Pointer[Int32], at: Int):
+    if thread_idx.x == at:
+        barrier()
+    x[thread_idx.x] = 1
+
+
+def test_threads_that_part_are_told_of_the_present_block(ctx: DeviceContext) -> None:
+    x = ctx.enqueue_create_buffer(Int32, 64)
+    repeated(lambda: ctx.enqueue_function(parts, x, 100, grid_dim=1, block_dim=16), ctx)
+    ctx.enqueue_function(parts, x, 5, grid_dim=1, block_dim=(4, 4))
+    ctx.synchronize()
+    ctx.enqueue_function(parts, x, 3, grid_dim=1, block_dim=(8, 2))
+    with pytest.raises(DeviceError, match=r"for thread \(3, 0, 0\)"):
+        ctx.synchronize()
+
+
+def test_a_capture_records_and_does_not_run(ctx: DeviceContext) -> None:
+    log = ctx.enqueue_create_buffer(Int32, 200)
+    repeated(lambda: ctx.enqueue_function(append, log, 7, grid_dim=1, block_dim=1), ctx)
+    log.enqueue_fill(0)
+    with ctx.capture() as graph:
+        ctx.enqueue_function(append, log, 1, grid_dim=1, block_dim=1)
+        ctx.enqueue_function(append, log, 2, grid_dim=1, block_dim=1)
+    ctx.enqueue_function(append, log, 3, grid_dim=1, block_dim=1)
+    graph.replay()
+    ctx.enqueue_function(append, log, 4, grid_dim=1, block_dim=1)
+    with log.map_to_host() as host:
+        assert host.numpy()[:5].tolist() == [4, 3, 1, 2, 4]
+
+
+def test_a_closed_context_takes_nothing() -> None:
+    native_code()
+    made = DeviceContext(api="cpu")
+    log = made.enqueue_create_buffer(Int32, 200)
+    log.enqueue_fill(0)
+    repeated(lambda: made.enqueue_function(append, log, 7, grid_dim=1, block_dim=1), made, 150)
+    stream = made.create_stream()
+    for _ in range(40):
+        made.enqueue_function(append, log, 7, grid_dim=1, block_dim=1, stream=stream)
+        stream.synchronize()
+    stream.close()
+    with pytest.raises(LaunchError, match="closed"):
+        made.enqueue_function(append, log, 7, grid_dim=1, block_dim=1, stream=stream)
+    made.close()
+    with pytest.raises(LaunchError, match="closed"):
+        made.enqueue_function(append, log, 7, grid_dim=1, block_dim=1)
