@@ -10,6 +10,7 @@ from typing import Any
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.llvm.emit import warm
 from weft.compiler.pipeline import EmissionKind, check_emission_kind, elaborate_kernel
+from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, a_, caller_location
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
@@ -134,22 +135,6 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
     specs: dict[str, Spec] = {}
     waiting = list(types)
 
-    def take(p: Parameter, given: Any) -> None:
-        try:
-            specs[p.name] = StaticSpec(given) if p.comptime else spec_of_annotation(p.annotation, given)
-        except Mismatch as found:
-            specs[p.name] = StaticSpec(None)
-            if found.annotation and p.annotation is not MISSING:
-                note_mismatch(problems, fn, p, found, None)
-                return
-            message = f"the type of `{p.name}` is not known: found {found.found}, allowed is {found.allowed}"
-            if given is MISSING:
-                message = f"compiling {fn.name} without a launch needs to know the type of `{p.name}`"
-            hint = f"annotate it, or pass its type: {p.name}=Pointer[Float32], say"
-            if p.annotation is not MISSING and found.hint:
-                hint = found.hint.replace("e.g. Layout", f"e.g. {p.name}=Layout")
-            problems.add("open-type", message, hint)
-
     def note(message: str, hint: str, name: str = "") -> None:
         problems.add("open-type", message, hint, at=name if name in named else None)
 
@@ -166,7 +151,7 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
                 continue
             given = waiting.pop(0)
         if not p.variable and not (p.comptime and given is MISSING):
-            take(now, given)
+            specs[p.name] = _spec(fn, now, given, problems)
             for variable, meant in unify(p.annotation, type_of(specs[p.name])):
                 meanings.setdefault(variable.__name__, meant)
     unknown = {p.name: 4 if p.annotation.__bound__ is int else Float32 for p in params if p.variable}
@@ -176,7 +161,8 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
         message = f"compiling {fn.name} without a launch needs to know the type `{name}`"
         problems.add("open-type", message, f"say which: {fn.name}[{shown}], or {name}={shown}")
     for p in late:
-        take(replace(p, annotation=substitute(p.annotation, {**unknown, **meanings})), MISSING)
+        now = replace(p, annotation=substitute(p.annotation, {**unknown, **meanings}))
+        specs[p.name] = _spec(fn, now, MISSING, problems)
     if not problems:
         check_types(fn.name, params, meanings, note)
     specs.update({name: StaticSpec(meant) for name, meant in meanings.items()})
@@ -187,9 +173,26 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
     specs = {p.name: specs[p.name] for p in params if p.name in specs}
     unbound = {n: v for n, v in {**dict.fromkeys(specs), **named}.items() if n not in kernel.bound}
     problems.found += bind(fn, (), unbound, kernel.bound, ("emission_kind", "target", "over"))[1].found
-    if problems:
-        raise CompileError(problems.placed(caller_location(), 1 + len(types)))
+    problems.check(CompileError, 1 + len(types))
     return specs
+
+
+def _spec(fn: Definition, p: Parameter, given: Any, problems: Problems) -> Spec:
+    """The spec of a parameter by its annotation, and by what is given where that leaves something open."""
+    try:
+        return StaticSpec(given) if p.comptime else spec_of_annotation(p.annotation, given)
+    except Mismatch as found:
+        if found.annotation and p.annotation is not MISSING:
+            note_mismatch(problems, fn, p, found, None)
+            return StaticSpec(None)
+        message = f"the type of `{p.name}` is not known: found {found.found}, allowed is {found.allowed}"
+        if given is MISSING:
+            message = f"compiling {fn.name} without a launch needs to know the type of `{p.name}`"
+        hint = f"annotate it, or pass its type: {p.name}=Pointer[Float32], say"
+        if p.annotation is not MISSING and found.hint:
+            hint = found.hint.replace("e.g. Layout", f"e.g. {p.name}=Layout")
+        problems.add("open-type", message, hint)
+        return StaticSpec(None)
 
 
 def _is_open(p: Parameter) -> bool:

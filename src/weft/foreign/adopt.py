@@ -91,21 +91,7 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
         array = read(value)
     except Unreadable as found:
         raise Mismatch(found.found, allowed, found.hint) from None
-    if isinstance(wanted, ElementType):
-        array = as_elements(array, wanted, allowed)
-    elif isinstance(array.dtype, ForeignStruct) and wanted in (None, DType.uint8):
-        array = as_bytes(array)
-    elif wanted is not None and array.dtype is not wanted:
-        other = type_name(array.dtype)
-        convert = array.advice.convert.format(name=wanted.name)
-        hint = f"pass {convert}" if "(" in convert else convert
-        kind = "LayoutTensor" if as_tensor else "Pointer"
-        if isinstance(array.dtype, ForeignStruct):
-            like = {"complex64": "ComplexFloat32", "complex128": "ComplexFloat64"}.get(array.dtype.name)
-            hint = f"annotate {kind}[{like}], of weft.complex" if like else ""
-            hint = hint or f"annotate {kind}[S], where S is a @struct like these"
-            raise Mismatch(array.describe(), allowed, hint)
-        raise Mismatch(array.describe(), allowed, f"{hint}, or annotate {kind}[{other}]")
+    array = _with_elements(array, wanted, allowed, "LayoutTensor" if as_tensor else "Pointer")
     wrong = array.misplaced(context)
     if wrong is not None:
         place, hint = wrong
@@ -130,6 +116,26 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
             f"{array.advice.contiguous}, or annotate LayoutTensor[...], which honours strides",
         )
     return array
+
+
+def _with_elements(array: ForeignArray, wanted: DType | None, allowed: str, kind: str) -> ForeignArray:
+    """The array with elements of the wanted type, for a parameter of that kind."""
+    if isinstance(wanted, ElementType):
+        return as_elements(array, wanted, allowed)
+    foreign = isinstance(array.dtype, ForeignStruct)
+    if foreign and wanted in (None, DType.uint8):
+        return as_bytes(array)
+    if wanted is None or array.dtype is wanted:
+        return array
+    if foreign:
+        like = {"complex64": "ComplexFloat32", "complex128": "ComplexFloat64"}.get(array.dtype.name)
+        hint = f"annotate {kind}[{like}], of weft.complex" if like else ""
+        raise Mismatch(
+            array.describe(), allowed, hint or f"annotate {kind}[S], where S is a @struct like these"
+        )
+    convert = array.advice.convert.format(name=wanted.name)
+    hint = f"pass {convert}" if "(" in convert else convert
+    raise Mismatch(array.describe(), allowed, f"{hint}, or annotate {kind}[{type_name(array.dtype)}]")
 
 
 def _as_one(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, S
 
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
-from weft.diagnostics import LaunchError, a_, caller_location, nearest, refuse
+from weft.diagnostics import LaunchError, a_, nearest, refuse
 from weft.lang.above import above
 from weft.lang.elaboration import maybe_current
 from weft.lang.problems import Problems
@@ -263,8 +263,7 @@ def _check_names(fn: Definition, values: dict[str, Any]) -> None:
             guess = nearest(name, names)
             hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
             problems.add("argument-name", f"{fn.name} has no parameter `{name}`", hint, at=name)
-    if problems:
-        raise LaunchError(problems.placed(caller_location(), 0))
+    problems.check(LaunchError, 0)
 
 
 def _defined(fn: Any, decorator: str) -> Definition:

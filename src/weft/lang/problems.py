@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.diagnostics import Diagnostic, Label, Location
+from weft.diagnostics import Diagnostic, Label, Location, WeftError, caller_location
 from weft.record import replace
 
 
@@ -41,6 +41,14 @@ class Problems:
     def extend(self, diagnostics: Iterable[Diagnostic], at: int | str | None = None) -> None:
         """Note what somebody else found, at an argument."""
         self.found.extend((replace(d, labels=()), at) for d in diagnostics)
+
+    def check(self, kind: type[WeftError], positional: int) -> None:
+        """Raise an error of what is wrong with the call that the user's program makes, if anything is.
+
+        ``positional`` is how many values came by position.
+        """
+        if self.found:
+            raise kind(self.placed(caller_location(), positional))
 
     def placed(self, call: Location | None, positional: int) -> list[Diagnostic]:
         """The diagnostics, labelled with the arguments of the call at a place.

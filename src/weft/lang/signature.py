@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter
@@ -61,9 +61,7 @@ def bind(
 
     ``options`` are the keywords that the call takes besides, which a misspelt name may have meant.
     """
-    params = parameters(fn)
-    problems = Problems()
-    name_of = fn.name
+    params, problems, name_of = parameters(fn), Problems(), fn.name
 
     def problem(code: str, message: str, hint: str, at: int | str | None = None) -> None:
         problems.add(code, message, hint, notes=(f"{name_of}{describe_parameters(fn)}",), at=at)
@@ -95,11 +93,17 @@ def bind(
             problem("argument-name", message, "leave one of them out", name)
         else:
             values[name] = value
-    missing = [
-        p
-        for p in params
-        if p.name not in values and p.default is MISSING and p.name not in meant and not p.variable
-    ]
+    given = {*values, *meant}
+    _check_missing(fn, [p for p in params if p.name not in given], problem)
+    for p in params:
+        if p.name not in values and p.default is not MISSING:
+            values[p.name] = p.default
+    return values, problems
+
+
+def _check_missing(fn: Definition, absent: Iterable[Parameter], problem: Callable[..., None]) -> None:
+    """Say which parameters have no value; those absent are not given by the call."""
+    missing, name_of = [p for p in absent if p.default is MISSING and not p.variable], fn.name
     for p in missing:
         if p.comptime:
             problem(
@@ -112,10 +116,6 @@ def bind(
         listed = ", ".join(f"`{n}`" for n in runtime)
         message = f"{name_of} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}"
         problem("argument-count", message, f"pass {'it' if len(runtime) == 1 else 'them in this order'}")
-    for p in params:
-        if p.name not in values and p.default is not MISSING:
-            values[p.name] = p.default
-    return values, problems
 
 
 def argument_key(fn: Definition, name: str, count: int, named: Mapping[str, Any]) -> int | str | None:

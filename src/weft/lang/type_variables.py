@@ -67,7 +67,7 @@ def settle(
     literal: Callable[[Any], DType | None],
     note: Note,
 ) -> dict[str, Any]:
-    """Take the arguments of a generic function; what its type variables stand for.
+    """Take the arguments of a function; what its type variables stand for.
 
     Numbers that take the type that they meet are taken last, so that others say first what ``T`` is.
 
@@ -79,6 +79,11 @@ def settle(
         literal: of such a number its type where nothing else says one, else None.
         note: says what is wrong.
     """
+    if not any(p.variable for p in params):
+        for p in params:
+            if p.name in given:
+                take(p, given[p.name])
+        return {}
     types = {p.name: substitute(given[p.name], {}) for p in params if p.variable and p.name in given}
     if check_types(function, [p for p in params if p.name in types], types, note):
         return types

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast, get_origin
 
 from weft.abi.artifact import Signature
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import LaunchError, caller_location
+from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
@@ -216,13 +216,8 @@ def gather(
         problems.add("argument-type", message, hint, at=key(name))
 
     params = parameters(fn)
-    if is_generic(params):
-        types = settle(fn.name, params, given, take, literal_type, note)
-        specs.update({name: StaticSpec(meant) for name, meant in types.items()})
-    else:
-        for p in params:
-            if p.name in given:
-                take(p, given[p.name])
+    types = settle(fn.name, params, given, take, literal_type, note)
+    specs.update({name: StaticSpec(meant) for name, meant in types.items()})
     order = [p.name for p in params if p.name in specs]
     parts = [each[name] for name in order if name in each]
     flat = [[item for part in parts for item in part[n]] for n in (0, 1)]
@@ -282,8 +277,7 @@ def check_writes(
                 array.read_only,
                 at=argument_key(kernel.definition, name, len(args), named),
             )
-    if problems:
-        raise LaunchError(problems.placed(caller_location(), len(args)))
+    problems.check(LaunchError, len(args))
 
 
 def _taker(p: Parameter) -> Taker:

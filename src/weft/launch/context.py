@@ -255,8 +255,7 @@ class DeviceContext(BaseContext):
                 if not found.annotation:
                     return CompiledKernel(self, bound)
                 note_mismatch(problems, kernel.definition, p, found, None)
-        if problems:
-            raise CompileError(problems.placed(caller_location(), 0))
+        problems.check(CompileError, 0)
         self._load(bound, Specs(specs), CompileOptions(distinct=True))
         self._go_native()
         return CompiledKernel(self, bound)
@@ -419,8 +418,7 @@ class DeviceContext(BaseContext):
         place = self._extents.examine(*where, problems)
         for diagnostic, at in refused:
             problems.extend((diagnostic,), at)
-        if problems:
-            raise LaunchError(problems.placed(caller_location(), len(args)))
+        problems.check(LaunchError, len(args))
         return taken, place
 
     def _launch_beside(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any, cast
 
-from weft.diagnostics import LaunchError, a_, caller_location
+from weft.diagnostics import LaunchError, a_
 from weft.lang.problems import Problems
 from weft.launch.ranges import OverPlan, most_blocks, plan_over
 from weft.runtime.dim import Dim, as_dim, as_index
@@ -85,8 +85,7 @@ class Placements:
         """
         grid, problems = plan.grid(per_thread), Problems()
         self._check_range(tuple(reversed(plan.extents[: plan.rank])), plan, grid, problems)
-        if problems:
-            raise LaunchError(problems.placed(caller_location(), count))
+        problems.check(LaunchError, count)
         return grid
 
     def _check_range(self, over: Any, plan: OverPlan, grid: Dim, problems: Problems) -> None:

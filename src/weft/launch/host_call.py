@@ -203,8 +203,7 @@ def host_call(
         return argument_key(func.definition, name, len(args), kwargs)
 
     taken = gather(func.definition, values, taker, problems, key)
-    if problems:
-        raise LaunchError(problems.placed(caller_location(), len(args)))
+    problems.check(LaunchError, len(args))
     call = _compiled(ctx, func, taken.specs.by_name)
     memory = call.pack(taken.values)
     assert call.function is not None

@@ -9,7 +9,7 @@ from weft.diagnostics import Diagnostic, LaunchError
 from weft.record import replace
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo, LaunchAttributes
-from weft.targets import Feature, find_target
+from weft.targets import Feature, Target, find_target
 
 Found = list[tuple[Diagnostic, str]]
 """What is wrong, each with the argument that it is about."""
@@ -42,14 +42,10 @@ def launch_attributes(
         >>> launch_attributes(gpu, Dim(9), cluster_dim=2)[1][0][0].message
         'grid_dim=(9, 1, 1) is 9 in x, which cluster_dim=(2, 1, 1) does not divide'
     """
-    found: Found = []
     if cluster_dim is None and cooperative is False and pdl is False:
-        return None, found
-    target = find_target(info.target)
-
-    def report(code: str, message: str, hint: str, at: str) -> None:
-        found.append((Diagnostic(code, message, (), (), (hint,)), at))
-
+        return None, []
+    found = _Found()
+    report, target = found.add, find_target(info.target)
     for name, value in (("cooperative", cooperative), ("pdl", pdl)):
         if not isinstance(value, bool):
             report("launch-option", f"{name}={value!r} is not True or False", f"write {name}=True", name)
@@ -69,33 +65,39 @@ def launch_attributes(
             "make two kernels of it: what is queued first has ended before the next begins",
             "cooperative",
         )
-    cluster: Dim | None = None
-    if cluster_dim is not None:
-        if not target.supports(Feature.CLUSTERS):
-            report(
-                "cluster-device",
-                f"{info.name} has no clusters of blocks, which cluster_dim={cluster_dim!r} asks for",
-                "leave it out; clusters need an NVIDIA GPU of compute capability 9.0 or newer",
-                "cluster_dim",
-            )
-        else:
-            cluster = _cluster(cluster_dim, found)
-    if cluster is not None:
-        if cluster.total > target.cluster_limit:
-            report(
-                "cluster-size",
-                f"cluster_dim={tuple(cluster)} has {cluster.total} blocks; "
-                f"{info.name} allows {target.cluster_limit} per cluster at most",
-                "use smaller clusters; 8 blocks run on every GPU that has clusters",
-                "cluster_dim",
-            )
-        for axis, blocks, size in zip("xyz", grid or (), cluster, strict=grid is not None):
-            if blocks % size:
-                report("cluster-grid", *_uneven(grid or Dim(1), cluster, axis, blocks), "cluster_dim")
+    cluster = None if cluster_dim is None else _cluster(cluster_dim, info, target, grid, found)
     return LaunchAttributes(cluster, cooperative is True, pdl is True), found
 
 
-def _cluster(given: Any, found: Found) -> Dim | None:
+class _Found(list[tuple[Diagnostic, str]]):
+    def add(self, code: str, message: str, hint: str, at: str) -> None:
+        self.append((Diagnostic(code, message, hints=(hint,)), at))
+
+
+def _cluster(given: Any, info: DeviceInfo, target: Target, grid: Dim | None, found: _Found) -> Dim | None:
+    """The blocks of a cluster, where they are right."""
+    if not target.supports(Feature.CLUSTERS):
+        message = f"{info.name} has no clusters of blocks, which cluster_dim={given!r} asks for"
+        hint = "leave it out; clusters need an NVIDIA GPU of compute capability 9.0 or newer"
+        found.add("cluster-device", message, hint, "cluster_dim")
+        return None
+    cluster = _extents(given, found)
+    if cluster is None:
+        return None
+    if cluster.total > target.cluster_limit:
+        message = (
+            f"cluster_dim={tuple(cluster)} has {cluster.total} blocks; "
+            f"{info.name} allows {target.cluster_limit} per cluster at most"
+        )
+        hint = "use smaller clusters; 8 blocks run on every GPU that has clusters"
+        found.add("cluster-size", message, hint, "cluster_dim")
+    for axis, blocks, size in zip("xyz", grid or (), cluster, strict=grid is not None):
+        if blocks % size:
+            found.add("cluster-grid", *_uneven(grid or Dim(1), cluster, axis, blocks), "cluster_dim")
+    return cluster
+
+
+def _extents(given: Any, found: Found) -> Dim | None:
     try:
         return as_dim(given, "cluster_dim")
     except LaunchError as error:

@@ -24,7 +24,6 @@ from weft.diagnostics import (
     Location,
     WeftError,
     a_,
-    caller_location,
     is_internal,
     refuse,
 )
@@ -41,9 +40,10 @@ from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.overloads import chosen
 from weft.lang.pointer import AddressSpace
+from weft.lang.problems import Problems
 from weft.lang.python_number import python_number
 from weft.lang.returned import is_one, result_annotation
-from weft.lang.signature import Parameter, argument_key, bind, is_generic, parameters
+from weft.lang.signature import Parameter, argument_key, bind, parameters
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, lanes_of, leaves_of, spec_of
 from weft.lang.type_variables import assumed, outside, settle, type_of
 from weft.record import replace
@@ -210,43 +210,17 @@ class Elaborator:
         fn, inner = func.definition, func if isinstance(func, (Closure, HostClosure)) else None
         assert fn is not None
         values, problems = bind(fn, args, kwargs, func.bound)
-        if problems:
-            raise CompileError(problems.placed(caller_location(), len(args)))
-        other = chosen(fn, values, problems) if fn.overloads else fn
-        if problems:
-            raise CompileError(problems.placed(caller_location(), len(args)))
-        if other is not fn:
-            positional = tuple([values[p.name] for p in parameters(fn) if not p.keyword_only])
-            named = {p.name: values[p.name] for p in parameters(fn) if p.keyword_only and p.name in values}
-            return self.call(Func[..., Any](other, {}), positional, named, untyped)
-        b = _staging()
+        problems.check(CompileError, len(args))
+        if fn.overloads:
+            other = chosen(fn, values, problems)
+            problems.check(CompileError, len(args))
+            if other is not fn:
+                params = parameters(fn)
+                positional = tuple([values[p.name] for p in params if not p.keyword_only])
+                named = {p.name: values[p.name] for p in params if p.keyword_only and p.name in values}
+                return self.call(Func[..., Any](other, {}), positional, named, untyped)
         values = values if inner is None else given(inner, values)
-        specs: dict[str, Spec] = {}
-        taken: dict[str, list[Value]] = {}
-
-        def take(p: Parameter, value: Any) -> Spec | None:
-            try:
-                value = _argument(p.name, p.annotation, p.comptime, value, fn.name)
-            except CompileError as error:
-                problems.extend(error.diagnostics, argument_key(fn, p.name, len(args), kwargs))
-                return None
-            specs[p.name], taken[p.name] = spec_of(value), leaves_of(value)
-            return specs[p.name]
-
-        def note(message: str, hint: str, name: str = "") -> None:
-            problems.add("argument-type", message, hint, at=argument_key(fn, name, len(args), kwargs))
-
-        params = parameters(fn)
-        if is_generic(params):
-            types = settle(fn.name, params, values, take, assumed, note)
-            specs.update({name: StaticSpec(meant) for name, meant in types.items()})
-        else:
-            for p in params:
-                take(p, values[p.name])
-        if problems:
-            raise CompileError(problems.placed(caller_location(), len(args)))
-        order = [(p.name, specs[p.name]) for p in params]
-        leaves = [leaf for p in params for leaf in taken.get(p.name, ())]
+        order, leaves = self._taken(fn, values, problems, len(args), kwargs)
         if inner is not None:
             for name, value in zip(inner.captures, inner.captured(), strict=True):
                 order.append((f"{fn.name}.{name}", spec_of(value)))
@@ -256,6 +230,7 @@ class Elaborator:
         count = len(made.result.leaves())
         types = tuple(leaf.type for spec in (made.result, *made.changes) for leaf in spec.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
+        b = _staging()
         op = self.refer(b.emit("func.call", tuple(leaves), types), made)
         if made.memory:
             more = shared_memory(self.under_way) - before
@@ -263,6 +238,37 @@ class Elaborator:
         b.given_back = {}
         give_back(b, made.changes, op.results[count:])
         return made.result.build(op.results[:count])
+
+    def _taken(
+        self,
+        fn: Definition,
+        values: Mapping[str, Any],
+        problems: Problems,
+        count: int,
+        kwargs: Mapping[str, Any],
+    ) -> tuple[list[tuple[str, Spec]], list[Value]]:
+        """Arguments as a function takes them, of which ``count`` came by position: specs, and IR values."""
+        specs: dict[str, Spec] = {}
+        taken: dict[str, list[Value]] = {}
+
+        def take(p: Parameter, value: Any) -> Spec | None:
+            try:
+                value = _argument(p.name, p.annotation, p.comptime, value, fn.name)
+            except CompileError as error:
+                problems.extend(error.diagnostics, argument_key(fn, p.name, count, kwargs))
+                return None
+            specs[p.name], taken[p.name] = spec_of(value), leaves_of(value)
+            return specs[p.name]
+
+        def note(message: str, hint: str, name: str = "") -> None:
+            problems.add("argument-type", message, hint, at=argument_key(fn, name, count, kwargs))
+
+        params = parameters(fn)
+        types = settle(fn.name, params, values, take, assumed, note)
+        specs.update({name: StaticSpec(meant) for name, meant in types.items()})
+        problems.check(CompileError, count)
+        leaves = [leaf for p in params for leaf in taken.get(p.name, ())]
+        return [(p.name, specs[p.name]) for p in params], leaves
 
     def callback(self, func: Func[..., Any], order: list[tuple[str, Spec]]) -> tuple[Value, Spec]:
         """The address of a function as C calls it, and what it returns."""

@@ -50,74 +50,85 @@ class Named:
 @functools.lru_cache(maxsize=4096)
 def named(code: CodeType) -> Named:
     """What a code object reads, and those in it."""
-    chains: dict[bool, set[tuple[str, ...]]] = {True: set(), False: set()}
-    attributes: set[str] = set()
-    imports: set[tuple[str, int]] = set()
-    stored: set[str] = set()
-    chain: list[str] | None = None
-    free = False
-    level = 0
-
-    def end() -> None:
-        if chain is not None:
-            chains[free].add(tuple(chain))
-
-    local = [*code.co_varnames, *(n for n in code.co_cellvars if n not in code.co_varnames)]
-    places = [*local, *code.co_freevars]
-    for operation, argument in _operations(code):
-        if operation in _GLOBAL:
-            end()
-            chain, free = [code.co_names[argument >> 1]], False
-        elif operation in _PLAIN:
-            end()
-            chain, free = [code.co_names[argument]], False
-        elif operation in _FREE and argument >= len(local):
-            end()
-            chain, free = [places[argument]], True
-        elif operation in _ATTRIBUTE or operation in _METHOD:
-            name = code.co_names[argument >> 1 if _FLAGGED and operation in _ATTRIBUTE else argument]
-            if chain is None:
-                attributes.add(name)
-            else:
-                chain.append(name)
-        else:
-            end()
-            chain = None
-            if operation == _IMPORT:
-                imports.add((code.co_names[argument], level))
-            elif operation == _FROM:
-                attributes.add(code.co_names[argument])
-            elif operation in _SUPER:
-                attributes.add(code.co_names[argument >> 2])
-            elif operation in _STORE:
-                stored.add(code.co_names[argument])
-            level = _level(code, operation, argument, level)
-    end()
-    names = {name for one in (*chains[True], *chains[False]) for name in one} | attributes
-    strings: set[str] = set()
-    for const in code.co_consts:
-        if isinstance(const, str) and const.isidentifier():
-            strings.add(const)
-        elif isinstance(const, CodeType):
-            inner = named(const)
-            chains[False] |= inner.globals
-            for one in inner.free:
-                if one[0] in code.co_freevars:
-                    chains[True].add(one)
-                else:
-                    attributes.update(one[1:])
-            attributes |= inner.attributes
-            strings |= inner.strings
-            imports |= inner.imports
-            stored |= inner.stored
+    found = _Found()
+    found.read(code)
+    names = {name for chain in (*found.globals, *found.free) for name in chain} | found.attributes
+    found.read_inner(code)
+    by_text = names & _BY_TEXT or found.imports
     return Named(
-        frozenset(chains[False]),
-        frozenset(chains[True]),
-        frozenset(attributes),
-        frozenset(strings) if names & _BY_TEXT or imports else frozenset(),
-        frozenset(imports),
-        frozenset(stored),
+        frozenset(found.globals),
+        frozenset(found.free),
+        frozenset(found.attributes),
+        frozenset(found.strings) if by_text else frozenset(),
+        frozenset(found.imports),
+        frozenset(found.stored),
     )
+
+
+class _Found:
+    def __init__(self) -> None:
+        self.globals: set[tuple[str, ...]] = set()
+        self.free: set[tuple[str, ...]] = set()
+        self.attributes: set[str] = set()
+        self.strings: set[str] = set()
+        self.imports: set[tuple[str, int]] = set()
+        self.stored: set[str] = set()
+
+    def read(self, code: CodeType) -> None:
+        """What its own instructions read."""
+        chain: list[str] = []
+        into, names, level = self.globals, code.co_names, 0
+
+        def begin(*chain_of: str) -> list[str]:
+            if chain:
+                into.add(tuple(chain))
+            return list(chain_of)
+
+        local = [*code.co_varnames, *(n for n in code.co_cellvars if n not in code.co_varnames)]
+        places = [*local, *code.co_freevars]
+        for operation, argument in _operations(code):
+            if operation in _GLOBAL:
+                chain, into = begin(names[argument >> 1]), self.globals
+            elif operation in _PLAIN:
+                chain, into = begin(names[argument]), self.globals
+            elif operation in _FREE and argument >= len(local):
+                chain, into = begin(places[argument]), self.free
+            elif operation in _ATTRIBUTE or operation in _METHOD:
+                name = names[argument >> 1 if _FLAGGED and operation in _ATTRIBUTE else argument]
+                if chain:
+                    chain.append(name)
+                else:
+                    self.attributes.add(name)
+            else:
+                chain = begin()
+                if operation == _IMPORT:
+                    self.imports.add((names[argument], level))
+                elif operation == _FROM:
+                    self.attributes.add(names[argument])
+                elif operation in _SUPER:
+                    self.attributes.add(names[argument >> 2])
+                elif operation in _STORE:
+                    self.stored.add(names[argument])
+                level = _level(code, operation, argument, level)
+        begin()
+
+    def read_inner(self, code: CodeType) -> None:
+        """What the code in it reads, and its strings."""
+        for const in code.co_consts:
+            if isinstance(const, str) and const.isidentifier():
+                self.strings.add(const)
+            elif isinstance(const, CodeType):
+                inner = named(const)
+                self.globals |= inner.globals
+                for chain in inner.free:
+                    if chain[0] in code.co_freevars:
+                        self.free.add(chain)
+                    else:
+                        self.attributes.update(chain[1:])
+                self.attributes |= inner.attributes
+                self.strings |= inner.strings
+                self.imports |= inner.imports
+                self.stored |= inner.stored
 
 
 def _operations(code: CodeType) -> Iterator[tuple[int, int]]:
