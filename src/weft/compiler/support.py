@@ -22,7 +22,7 @@ from weft.lang.decorators import Func, func
 from weft.lang.narrow import narrowed
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import BFloat16, Float16, Float32, Float64, UInt16, UInt32, UInt64
-from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
+from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec
 from weft.targets import Target
 
 _TAKEN, _READ, _SIZE, _LOST, _FAILED = (
@@ -119,7 +119,7 @@ def _counted(name: str, count: str) -> tuple[Func[..., Any], tuple[Spec, ...], t
     many = int(count)
     if name == "weft.rounded":
         return rounded, (NumberSpec(DType.float32, many),), _INLINE
-    return record, (_CONNECTION, _UINT, TupleSpec((_UINT,) * many), StaticSpec(name == "weft.failed")), _APART
+    return record, (_CONNECTION, _UINT, PartsSpec((_UINT,) * many), StaticSpec(name == "weft.failed")), _APART
 
 
 @functools.cache

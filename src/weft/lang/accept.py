@@ -24,8 +24,8 @@ from weft.lang.problems import Problems
 from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, part_names
 from weft.lang.promote import promote
 from weft.lang.signature import describe_annotation
-from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
-from weft.lang.structs import StructSpec, is_struct, struct_fields
+from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec
+from weft.lang.structs import is_struct, struct_fields
 from weft.lang.type_variables import outside, type_of
 
 Accepted = tuple[Spec, list[Any]]
@@ -187,7 +187,7 @@ def _accept_parts(cls: type[Any], wanted: Sequence[Any], parts: Sequence[Any], a
             raise _within(cls, name, wrong) from None
         specs.append(spec)
         values.extend(more)
-    return TupleSpec(tuple(specs), cls), values
+    return PartsSpec(tuple(specs), cls), values
 
 
 def _within(cls: type[Any], name: object, wrong: Mismatch) -> Mismatch:
@@ -411,7 +411,7 @@ def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
     if not isinstance(value, cls):
         raise Mismatch(_describe(value), f"a {cls.__name__}")
     cls = cast("type[Any]", type(value))  # which says what the types of a generic one are
-    specs: list[tuple[str, Spec]] = []
+    specs: list[Spec] = []
     values: list[Any] = []
     for name, annotation in struct_fields(cls).items():
         if not hasattr(value, name):
@@ -422,9 +422,9 @@ def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
             spec, more = accept_as(annotation, getattr(value, name), adopt)
         except Mismatch as wrong:
             raise Mismatch(f"{wrong.found} in its field .{name}", wrong.allowed, wrong.hint) from None
-        specs.append((name, spec))
+        specs.append(spec)
         values.extend(more)
-    return StructSpec(cls, tuple(specs)), values
+    return PartsSpec(tuple(specs), cls), values
 
 
 def _specs_of_parts(cls: type[Any], wanted: Sequence[Any]) -> Iterator[Spec]:
@@ -461,10 +461,10 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             return hook(get_args(annotation), given)
         if is_struct(cls):
             cls = given if isinstance(given, type) and issubclass(given, cls) else cls
-            return StructSpec(cls, tuple((n, spec_of_annotation(a)) for n, a in struct_fields(cls).items()))
+            return PartsSpec(tuple([spec_of_annotation(a) for a in struct_fields(cls).values()]), cls)
         if issubclass(cls, Enum):
             return NumberSpec(DType.int64) if issubclass(cls, int) else EnumSpec(cls)
         wanted = _parts_wanted(annotation, cls)
         if wanted is not None:
-            return TupleSpec(tuple(_specs_of_parts(cls, wanted)), cls)
+            return PartsSpec(tuple(_specs_of_parts(cls, wanted)), cls)
     return accept_as(annotation, given)[0]

@@ -9,7 +9,8 @@ from typing import Any
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.lang.elements import ElementType, element_type
-from weft.lang.structs import StructSpec, is_struct
+from weft.lang.spec import PartsSpec
+from weft.lang.structs import is_struct
 
 _KINDS: dict[str, Any] = {"bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.c_double}
 
@@ -49,7 +50,7 @@ def _kind(part: DType) -> Any:
     laid = part.laid
     if laid.items is not None:
         return _kind(laid.items[0]) * laid.items[1]
-    if not isinstance(laid.spec, StructSpec):
+    if not isinstance(laid.spec, PartsSpec):
         return ctypes.c_void_p
     cls, fields = laid.spec.cls, [(name, _kind(inner)) for name, (_, inner) in laid.fields.items()]
     body: dict[str, Any] = {"_fields_": fields, "__module__": cls.__module__, "__doc__": cls.__doc__}

@@ -15,8 +15,9 @@ from weft.lang.any_lanes import is_open
 from weft.lang.elaboration import Elaboration
 from weft.lang.generic import has_variables
 from weft.lang.number import Number, number_class, to_type
-from weft.lang.spec import NumberSpec, PointerSpec, Spec, build_each, spec_of
-from weft.lang.structs import StructSpec, is_struct, struct_fields
+from weft.lang.products import remade
+from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, build_each, spec_of
+from weft.lang.structs import is_struct, struct_fields
 from weft.record import record
 
 if TYPE_CHECKING:
@@ -34,6 +35,13 @@ class Laid:
     """Of a struct the fields, with their offsets."""
     items: tuple[DType, int] | None = None
     """Of an array or a vector the type and the number of what it has."""
+
+    def parts(self) -> list[tuple[int, DType]]:
+        """The parts, with their offsets."""
+        if self.items is None:
+            return list(self.fields.values())
+        item, count = self.items
+        return [(n * item.itemsize, item) for n in range(count)]
 
 
 class ElementType(DType):
@@ -98,7 +106,7 @@ class ElementType(DType):
         if laid.items is not None:
             inner = laid.items[0].numpy  # arrays of arrays are arrays of two dimensions
             return np.dtype((inner.base, (laid.items[1], *inner.shape)))
-        if not isinstance(laid.spec, StructSpec):
+        if not isinstance(laid.spec, PartsSpec):
             return np.dtype("uint64")
         parts = list(laid.fields.values())
         described = {
@@ -195,8 +203,8 @@ def _lay_struct(cls: type[Any]) -> Laid:
         at = -(-end // step) * step
         fields[name] = at, part
         end, alignment = at + part.itemsize, max(alignment, step)
-    specs = [(name, _spec(part)) for name, (_, part) in fields.items()]
-    return Laid(StructSpec(cls, tuple(specs)), -(-end // alignment) * alignment, alignment, fields)
+    spec = PartsSpec(tuple([_spec(part) for _, part in fields.values()]), cls)
+    return Laid(spec, -(-end // alignment) * alignment, alignment, fields)
 
 
 def _spec(dtype: DType) -> Spec:
@@ -246,23 +254,11 @@ def aligned(alignment: int, offset: int) -> int:
 def load_element(b: Elaboration, at: Value, dtype: DType, alignment: int) -> Any:
     """What lies at an address of an alignment."""
     spec = _spec(dtype)
-    if isinstance(dtype, ElementType):
-        laid = dtype.laid
-        if isinstance(spec, StructSpec):
-            parts = [
-                load_element(b, moved(b, at, offset), part, aligned(alignment, offset))
-                for offset, part in laid.fields.values()
-            ]
-            made: Any = object.__new__(spec.cls)
-            for name, value in zip(laid.fields, parts, strict=True):
-                object.__setattr__(made, name, value)
-            return made
-        if laid.items is not None and not isinstance(spec, NumberSpec):
-            item, count = laid.items
-            offsets = [n * item.itemsize for n in range(count)]
-            return dtype.annotation.of(
-                [load_element(b, moved(b, at, o), item, aligned(alignment, o)) for o in offsets]
-            )
+    if isinstance(spec, PartsSpec):
+        parts = cast("ElementType", dtype).laid.parts()
+        return remade(
+            spec.cls, [load_element(b, moved(b, at, o), part, aligned(alignment, o)) for o, part in parts]
+        )
     (leaf,) = spec.leaves()
     boolean = leaf.dtype is DType.bool and not leaf.pointer
     kind = of_dtype(DType.uint8, leaf.type.lanes) if boolean else leaf.type
@@ -281,17 +277,11 @@ def store_element(b: Elaboration, at: Value, dtype: DType, alignment: int, value
         if spec.dtype is DType.bool:
             data = arith.cast(b, data, DType.bool, DType.uint8)
     else:
-        assert isinstance(dtype, ElementType)
-        laid, annotation = dtype.laid, dtype.annotation
-        if isinstance(spec, StructSpec) and type(value) is spec.cls:
-            for name, (offset, part) in laid.fields.items():
-                held = getattr(value, name)
-                store_element(b, moved(b, at, offset), part, aligned(alignment, offset), held)
-            return
-        if laid.items is not None:
-            item, size = laid.items[0], laid.items[0].itemsize
-            for n, held in enumerate(annotation.given(value)):
-                store_element(b, moved(b, at, n * size), item, aligned(alignment, n * size), held)
+        laid = cast("ElementType", dtype).laid
+        if isinstance(spec, PartsSpec) and (laid.items is not None or type(value) is spec.cls):
+            held = spec.cls.given(value) if laid.items else [getattr(value, name) for name in laid.fields]
+            for (offset, part), one in zip(laid.parts(), held, strict=True):
+                store_element(b, moved(b, at, offset), part, aligned(alignment, offset), one)
             return
         found = spec_of(value)
         if found != spec:

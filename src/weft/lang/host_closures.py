@@ -23,10 +23,10 @@ from weft.lang.captured import is_library
 from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import current
 from weft.lang.number import Number
-from weft.lang.spec import Leaf, Spec, StaticSpec, build_each, leaves_of, spec_of
+from weft.lang.spec import Leaf, Spec, StaticSpec, build_each, leaves_of, leaves_within, spec_of
 from weft.lang.structs import is_struct
 from weft.lang.told_apart import Identity, told_apart
-from weft.record import record, replace
+from weft.record import record
 
 Accept = Callable[[Any], Accepted]
 """What a value is as an argument."""
@@ -52,11 +52,7 @@ class HostClosureSpec:
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
-        return [
-            replace(leaf, suffix=f".{'.'.join(chain)}{leaf.suffix}")
-            for chain, item in zip(self.chains, self.items, strict=True)
-            for leaf in item.leaves()
-        ]
+        return leaves_within([f".{'.'.join(chain)}" for chain in self.chains], self.items)
 
     def build(self, leaves: Sequence[Value]) -> HostClosure:
         """The value, from its leaves."""

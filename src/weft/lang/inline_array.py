@@ -13,39 +13,14 @@ from weft.lang.elements import element_type
 from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import Pointer
 from weft.lang.python_number import python_number
-from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
+from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
 from weft.lang.structs import converted
-from weft.record import record
 
 if TYPE_CHECKING:
     from weft.lang.decorators import ArrayLike
 
 MOST_ITEMS = 1024
 """More would be as many loads and stores, written out, where such a value is copied."""
-
-
-@record
-class ArraySpec:
-    """An array: its class and the spec of each item."""
-
-    cls: type[InlineArray]
-    items: tuple[Spec, ...]
-
-    def leaves(self) -> Sequence[Leaf]:
-        """The machine values that complete it, in order."""
-        return [
-            Leaf(f"[{n}]{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
-            for n, item in enumerate(self.items)
-            for leaf in item.leaves()
-        ]
-
-    def build(self, leaves: Sequence[Value]) -> Any:
-        """The value, from its leaves."""
-        return self.cls.of(build_each(self.items, leaves))
-
-    def describe(self) -> str:
-        """How a message names it."""
-        return self.cls.__name__
 
 
 class InlineArray:
@@ -129,7 +104,7 @@ class InlineArray:
         return value._items
 
     def __weft_spec__(self) -> Spec:
-        return ArraySpec(type(self), tuple([spec_of(item) for item in self._items]))
+        return PartsSpec(tuple([spec_of(item) for item in self._items]), type(self))
 
     def __weft_leaves__(self) -> list[Value]:
         return [leaf for item in self._items for leaf in leaves_of(item)]
@@ -142,7 +117,7 @@ class InlineArray:
         from weft.lang.accept import spec_of_annotation
 
         of, count = cls._kind()
-        return ArraySpec(cls, (spec_of_annotation(of),) * count)
+        return PartsSpec((spec_of_annotation(of),) * count, cls)
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> tuple[Spec, list[Any]]:
@@ -154,7 +129,7 @@ class InlineArray:
         if len(value) != count:
             raise Mismatch(f"{len(value)} values", a_(cls.__name__))
         found = [accept_as(of, item) for item in value]
-        return ArraySpec(cls, tuple([spec for spec, _ in found])), [v for _, more in found for v in more]
+        return PartsSpec(tuple([spec for spec, _ in found]), cls), [v for _, more in found for v in more]
 
     __weft_element__ = staticmethod(element_type)
 

@@ -118,10 +118,13 @@ def refuse_change(value: object, name: str) -> NoReturn:
 
 
 def remade(cls: type[Any], parts: Sequence[Any], *, plain: bool = False) -> Any:
-    """A tuple, a named tuple or a dataclass of these parts, made without its constructor."""
+    """What has these parts (a tuple, a dataclass, a struct, an array), made without its constructor."""
     if issubclass(cls, tuple):
         return cast("Any", tuple).__new__(cls, parts)
-    made: Any = object.__new__(cls if plain else _guarded(cls))
-    for name, part in zip(part_names(cls) or (), parts, strict=True):
+    if hasattr(cls, "__weft_items__"):
+        return cast("Any", cls).of(parts)
+    of_struct = getattr(cls, "__weft_names__", None)
+    made: Any = object.__new__(cls if plain or of_struct is not None else _guarded(cls))
+    for name, part in zip(part_names(cls) or () if of_struct is None else of_struct(), parts, strict=True):
         object.__setattr__(made, name, part)
     return made

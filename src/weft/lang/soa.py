@@ -14,8 +14,8 @@ from weft.lang.elements import ElementType
 from weft.lang.number import NumberLike
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
-from weft.lang.spec import Leaf, PointerSpec, Spec, StaticSpec
-from weft.lang.structs import StructSpec
+from weft.lang.products import remade
+from weft.lang.spec import Leaf, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_within
 from weft.record import record
 
 if TYPE_CHECKING:
@@ -41,11 +41,9 @@ class SoASpec:
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
-        return [
-            Leaf(f".{path}", leaf.type, leaf.dtype, leaf.pointer)
-            for path, part in _arrays(self.dtype)
-            for leaf in PointerSpec(part, AddressSpace.GLOBAL).leaves()
-        ]
+        arrays = dict(_arrays(self.dtype))
+        each = [PointerSpec(part, AddressSpace.GLOBAL) for part in arrays.values()]
+        return leaves_within([f".{path}" for path in arrays], each)
 
     def build(self, leaves: Sequence[Value]) -> Any:
         """The value, from its leaves."""
@@ -89,15 +87,12 @@ class _Spread(Place):
     def load(self) -> Any:
         """The struct, put together."""
         laid = cast("ElementType", self.dtype).laid
-        made: Any = object.__new__(cast("StructSpec", laid.spec).cls)
-        for name in laid.fields:
-            object.__setattr__(made, name, self._part(name).load())
-        return made
+        return remade(cast("PartsSpec", laid.spec).cls, [self._part(name).load() for name in laid.fields])
 
     def store(self, value: Any) -> None:
         """Write each field to its array."""
         laid = cast("ElementType", self.dtype).laid
-        if type(value) is not cast("StructSpec", laid.spec).cls:
+        if type(value) is not cast("PartsSpec", laid.spec).cls:
             found = a_(type(value).__name__)
             message = f"{a_(self.dtype.name)} is stored here, not {found}"
             refuse("element", message, hint=f"store {a_(self.dtype.name)}", part=STORED)

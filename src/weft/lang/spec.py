@@ -6,7 +6,7 @@ taken apart into its spec and its leaves, and built again from them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, Protocol, TypeGuard, cast
 
@@ -120,30 +120,38 @@ class PointerSpec:
 
 
 @record
-class TupleSpec:
-    """A tuple, a named tuple or a dataclass, part by part."""
+class PartsSpec:
+    """A value of several parts: a tuple, a named tuple, a dataclass, a struct, an array."""
 
     items: tuple[Spec, ...]
     cls: type[Any] = tuple
 
+    @property
+    def pythons(self) -> bool:
+        """Whether it is of a class of Python's, where each value has parts of its own types."""
+        return not hasattr(self.cls, "__weft_leaves__")
+
+    def names(self) -> Sequence[str]:
+        """The names of the parts; none of a tuple's or an array's."""
+        return part_names(self.cls) or getattr(self.cls, "__weft_names__", tuple)()
+
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
-        names = [f".{n}" for n in part_names(self.cls) or ()] or [f"[{n}]" for n in range(len(self.items))]
-        return [
-            Leaf(f"{name}{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
-            for name, item in zip(names, self.items, strict=True)
-            for leaf in item.leaves()
-        ]
+        names = [f".{n}" for n in self.names()] or [f"[{n}]" for n in range(len(self.items))]
+        return leaves_within(names, self.items)
 
     def build(self, leaves: Sequence[Value]) -> Any:
         """The value, from its leaves."""
         return remade(self.cls, build_each(self.items, leaves))
 
     def describe(self) -> str:
-        """How a message names it."""
-        if self.cls is not tuple:
-            return self.cls.__name__
-        return f"({', '.join(i.describe() for i in self.items)})"
+        """How a message names it: with the lanes that a struct leaves open."""
+        each = [item.describe() for item in self.items]
+        if self.cls is tuple:
+            return f"({', '.join(each)})"
+        opened: Sequence[str] = getattr(self.cls, "__weft_open__", tuple)()
+        lanes = [f"{n}: {shown}" for n, shown in zip(self.names(), each, strict=False) if n in opened]
+        return f"{self.cls.__name__}({', '.join(lanes)})" if lanes else self.cls.__name__
 
 
 class StaticSpec:
@@ -184,6 +192,15 @@ class StaticSpec:
         return hash(self.key)
 
 
+def leaves_within(names: Iterable[str], specs: Iterable[Spec]) -> list[Leaf]:
+    """The leaves of several values, each with the name of its value before its own."""
+    return [
+        Leaf(f"{name}{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
+        for name, spec in zip(names, specs, strict=True)
+        for leaf in spec.leaves()
+    ]
+
+
 def build_each(specs: Sequence[Spec], leaves: Sequence[Value]) -> list[Any]:
     """Several values from the concatenation of their leaves."""
     out: list[Any] = []
@@ -204,7 +221,7 @@ def spec_of(value: Any) -> Spec:
         return value.__weft_spec__()
     parts = parts_of(value)
     if parts is not None:
-        return TupleSpec(tuple(map(spec_of, parts)), class_of(value))
+        return PartsSpec(tuple(map(spec_of, parts)), class_of(value))
     if isinstance(value, RunTimeText):
         hint = "print it here, or pass the numbers themselves"
         refuse("text", "a text with run-time numbers stays where it is made", hint=hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform, overload
 
@@ -16,44 +16,13 @@ from weft.lang.elaboration import current, maybe_current
 from weft.lang.equality import compare_fields
 from weft.lang.generic import describe_annotation, substitute
 from weft.lang.number import Number, to_type
-from weft.lang.products import class_of, part_names, refuse_change
-from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
-from weft.record import record
+from weft.lang.products import class_of, part_names, refuse_change, remade
+from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
 
 T = TypeVar("T")
 _KEEP = frozenset(
     {"__init__", "__new__", "__post_init__", "__repr__", "__iter__", "__init_subclass__", "__class_getitem__"}
 )
-
-
-@record
-class StructSpec:
-    """A struct: its class and the specs of its fields."""
-
-    cls: type[Any]
-    fields: tuple[tuple[str, Spec], ...]
-
-    def leaves(self) -> Sequence[Leaf]:
-        """The machine values that complete it, in order."""
-        return [
-            Leaf(f".{name}{leaf.suffix}", leaf.type, leaf.dtype, leaf.pointer)
-            for name, spec in self.fields
-            for leaf in spec.leaves()
-        ]
-
-    def build(self, leaves: Sequence[Value]) -> Any:
-        """The value, from its leaves."""
-        made: Any = object.__new__(self.cls)
-        values = build_each([spec for _, spec in self.fields], leaves)
-        for (name, _), value in zip(self.fields, values, strict=True):
-            object.__setattr__(made, name, value)
-        return made
-
-    def describe(self) -> str:
-        """How a message names it: with the lanes that the class leaves open."""
-        types = struct_fields(self.cls)
-        lanes = [f"{n}: {spec.describe()}" for n, spec in self.fields if is_open(types[n])]
-        return f"{self.cls.__name__}({', '.join(lanes)})" if lanes else self.cls.__name__
 
 
 def is_struct(cls: object) -> bool:
@@ -90,11 +59,20 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
 
 
 def _spec(self: object) -> Spec:
-    return StructSpec(type(self), tuple((n, spec_of(getattr(self, n))) for n in struct_fields(type(self))))
+    return PartsSpec(tuple([spec_of(getattr(self, n)) for n in struct_fields(type(self))]), type(self))
 
 
 def _leaves(self: object) -> list[Value]:
     return [leaf for n in struct_fields(type(self)) for leaf in leaves_of(getattr(self, n))]
+
+
+def _names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(struct_fields(cls))
+
+
+def _open_fields(cls: type[Any]) -> list[str]:
+    """The fields that take any number of lanes."""
+    return [name for name, annotation in struct_fields(cls).items() if is_open(annotation)]
 
 
 def _is_number_class(annotation: object) -> TypeGuard[type[Number]]:
@@ -170,9 +148,8 @@ def _check_field(value: object, name: str) -> None:
 def replace_field(value: object, name: str, new: Any) -> Any:
     """``value`` with one field changed: structs are values, so assignment makes a new one."""
     _check_field(value, name)
-    made: object = object.__new__(type(value))
-    for field in struct_fields(type(value)):
-        object.__setattr__(made, field, new if field == name else getattr(value, field))
+    fields = struct_fields(type(value))
+    made = remade(type(value), [new if field == name else getattr(value, field) for field in fields])
     _convert(made)
     return made
 
@@ -296,6 +273,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     for name, method in methods.items():
         setattr(made, name, Func(definition_of(method), {}))
     compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))
+    made.__weft_names__, made.__weft_open__ = classmethod(_names), classmethod(_open_fields)
     made.__setattr__ = _assign
     made.__weft_struct__ = True
     made.__weft_pack__, made.__weft_align__ = pack, align

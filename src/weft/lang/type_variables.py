@@ -14,7 +14,7 @@ from weft.lang.generic import describe_annotation, is_open_number, substitute, u
 from weft.lang.number import Number, number_class
 from weft.lang.promote import promote
 from weft.lang.python_number import python_number
-from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec
+from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.weak import assumed_type
 from weft.record import replace
 
@@ -45,7 +45,7 @@ def type_of(spec: Spec) -> Any:
     """The annotation that says what a value is."""
     if isinstance(spec, NumberSpec):
         return number_class(spec.dtype, spec.lanes)
-    if isinstance(spec, TupleSpec):
+    if isinstance(spec, PartsSpec) and spec.pythons:
         return GenericAlias(tuple, tuple(map(type_of, spec.items)))
     if isinstance(spec, StaticSpec):
         kind = cast("type[Any]", type(spec.value))

@@ -34,7 +34,7 @@ from weft.lang.pointer import AddressSpace
 from weft.lang.problems import Problems
 from weft.lang.products import remade
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
-from weft.lang.spec import Leaf, NumberSpec, PointerSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
+from weft.lang.spec import Leaf, NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.launch.arguments import gather
 from weft.launch.variants import Variants
 from weft.record import replace
@@ -163,7 +163,7 @@ _HOST_CALL = definition_of(_host_call)
 def _plain(spec: Spec, leaves: Sequence[Any]) -> Any:
     if isinstance(spec, NumberSpec):
         return leaves[0]
-    if isinstance(spec, TupleSpec):
+    if isinstance(spec, PartsSpec) and spec.pythons:
         out: list[Any] = []
         start = 0
         for item in spec.items:

@@ -13,8 +13,7 @@ from weft.compiler.source.definition import Definition
 from weft.lang.captured import read_while
 from weft.lang.host_closures import HostClosureSpec
 from weft.lang.reads import Reads
-from weft.lang.spec import Spec, StaticSpec, TupleSpec
-from weft.lang.structs import StructSpec
+from weft.lang.spec import PartsSpec, Spec, StaticSpec
 
 T = TypeVar("T")
 _MOST = 8
@@ -73,10 +72,8 @@ def _known(spec: Spec) -> list[Any]:
     """What a spec has of Python's objects."""
     if isinstance(spec, StaticSpec):
         return [spec.value]
-    if isinstance(spec, TupleSpec):
-        return [value for item in spec.items for value in _known(item)]
     if isinstance(spec, HostClosureSpec):
         return [spec.definition, spec.bound.value, *(value for item in spec.items for value in _known(item))]
-    if isinstance(spec, StructSpec):
-        return [spec.cls, *(value for _, item in spec.fields for value in _known(item))]
+    if isinstance(spec, PartsSpec):
+        return [spec.cls, *(value for item in spec.items for value in _known(item))]
     return []

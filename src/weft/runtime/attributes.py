@@ -45,7 +45,7 @@ def launch_attributes(
     if cluster_dim is None and cooperative is False and pdl is False:
         return None, []
     found = _Found()
-    report, target = found.add, find_target(info.target)
+    report, target = found.report, find_target(info.target)
     for name, value in (("cooperative", cooperative), ("pdl", pdl)):
         if not isinstance(value, bool):
             report("launch-option", f"{name}={value!r} is not True or False", f"write {name}=True", name)
@@ -70,7 +70,7 @@ def launch_attributes(
 
 
 class _Found(list[tuple[Diagnostic, str]]):
-    def add(self, code: str, message: str, hint: str, at: str) -> None:
+    def report(self, code: str, message: str, hint: str, at: str) -> None:
         self.append((Diagnostic(code, message, hints=(hint,)), at))
 
 
@@ -79,7 +79,7 @@ def _cluster(given: Any, info: DeviceInfo, target: Target, grid: Dim | None, fou
     if not target.supports(Feature.CLUSTERS):
         message = f"{info.name} has no clusters of blocks, which cluster_dim={given!r} asks for"
         hint = "leave it out; clusters need an NVIDIA GPU of compute capability 9.0 or newer"
-        found.add("cluster-device", message, hint, "cluster_dim")
+        found.report("cluster-device", message, hint, "cluster_dim")
         return None
     cluster = _extents(given, found)
     if cluster is None:
@@ -90,10 +90,10 @@ def _cluster(given: Any, info: DeviceInfo, target: Target, grid: Dim | None, fou
             f"{info.name} allows {target.cluster_limit} per cluster at most"
         )
         hint = "use smaller clusters; 8 blocks run on every GPU that has clusters"
-        found.add("cluster-size", message, hint, "cluster_dim")
+        found.report("cluster-size", message, hint, "cluster_dim")
     for axis, blocks, size in zip("xyz", grid or (), cluster, strict=grid is not None):
         if blocks % size:
-            found.add("cluster-grid", *_uneven(grid or Dim(1), cluster, axis, blocks), "cluster_dim")
+            found.report("cluster-grid", *_uneven(grid or Dim(1), cluster, axis, blocks), "cluster_dim")
     return cluster
 
 

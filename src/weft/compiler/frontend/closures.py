@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from weft.compiler.source.definition import MISSING, Definition, Parameter, Scop
 from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current
 from weft.lang.host_closures import HostClosure
-from weft.lang.spec import Leaf, Spec, build_each, leaves_of, spec_of
+from weft.lang.spec import Leaf, Spec, build_each, leaves_of, leaves_within, spec_of
 from weft.lang.told_apart import told_apart
 
 written: dict[CodeType, ast.FunctionDef] = {}
@@ -50,12 +50,7 @@ class ClosureSpec:
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
-        names = self.made.captures
-        return [
-            replace(leaf, suffix=f".{name}{leaf.suffix}")
-            for name, item in zip(names, self.items, strict=True)
-            for leaf in item.leaves()
-        ]
+        return leaves_within([f".{name}" for name in self.made.captures], self.items)
 
     def build(self, leaves: Sequence[Value]) -> Closure:
         """The value, from its leaves."""

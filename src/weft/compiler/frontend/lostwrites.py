@@ -19,8 +19,11 @@ _Paths = frozenset[_Path]
 _NONE: _Paths = frozenset()
 
 
-def lost_writes(function: ast.FunctionDef, nodes: Sequence[ast.AST], kernel: bool) -> set[ast.AST]:
+def lost_writes(
+    function: ast.FunctionDef, kernel: bool, nodes: Sequence[ast.AST] | None = None
+) -> set[ast.AST]:
     """The targets ``p.x`` of assignments that change nothing but a copy; ``nodes`` are the function's."""
+    nodes = walk(function) if nodes is None else nodes
     if not any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in nodes):
         return set()
     names = set(arguments_of(function)) - _rebound(function, nodes)

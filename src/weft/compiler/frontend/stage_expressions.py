@@ -96,7 +96,7 @@ class Expressions(ast.NodeTransformer):
         outer: Expressions | None = None,
     ) -> None:
         nodes = walk(function)
-        self.lost = lost_writes(function, nodes, kernel)
+        self.lost = lost_writes(function, kernel, nodes)
         self.function = "" if kernel else function.name
         self.liveness = Liveness(function, nodes)
         own = stored_names(function.body, self.liveness.stored).union(arguments_of(function))

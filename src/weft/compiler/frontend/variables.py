@@ -16,7 +16,7 @@ from weft.lang.number import Number, number_class
 from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, part_names, parts_of, remade
 from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number
-from weft.lang.spec import NumberSpec, Spec, StaticSpec, TupleSpec, leaves_of, spec_of
+from weft.lang.spec import NumberSpec, PartsSpec, Spec, StaticSpec, leaves_of, spec_of
 from weft.lang.structs import is_struct, replace_field, struct_fields
 from weft.lang.weak import assumed_type
 
@@ -160,7 +160,7 @@ class Var:
         assert spec is not None
         if isinstance(spec, NumberSpec) and isinstance(value, (Number, bool, int, float)):
             return self._number(value, spec)
-        if isinstance(spec, (TupleSpec, EnumSpec)):
+        if isinstance(spec, (PartsSpec, EnumSpec)):
             value = as_runtime(value)
         value = carried(value)
         found = spec_of(value)

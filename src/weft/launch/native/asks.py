@@ -19,8 +19,8 @@ from weft.lang.decorators import Func, Kernel
 from weft.lang.generic import variables_of
 from weft.lang.number import Number
 from weft.lang.signature import Parameter, parameters
-from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec, machine_leaves
-from weft.lang.structs import StructSpec
+from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, machine_leaves
+from weft.lang.structs import is_struct
 from weft.launch.arguments import OPTIONS
 from weft.launch.native.code import native_code
 from weft.launch.native.objects import offset, offsets, words
@@ -281,11 +281,11 @@ def _ask_array(
 
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     """Add what the stub must ask of an argument, or of what a struct has in its fields; whether it can."""
-    if not isinstance(spec, StructSpec):
+    if not isinstance(spec, PartsSpec):
         return _ask_value(asks, spec, value, slot)
-    if type(value) is not spec.cls or not spec.leaves():
+    if not is_struct(spec.cls) or type(value) is not spec.cls or not spec.leaves():
         return False
-    for name, inner in spec.fields:
+    for name, inner in zip(spec.names(), spec.items, strict=True):
         with asks.field(value, name):
             if not _ask(asks, inner, getattr(value, name), slot):
                 return False
