@@ -14,6 +14,7 @@ BENCHMARKS = {
     "compile": "compile_time",
     "startup": "startup",
     "cpu": "cpu",
+    "fourteen": "fourteen",
     "gpu": "gpu",
     "devices": "devices",
 }
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="a Python with NVRTC, Triton, llvmlite",
     )
     parser.add_argument("--size", type=int, default=0, help="pixels along each side of the pictures")
+    parser.add_argument("--kernels", default="", help="which of the fourteen, with commas between them")
     options = parser.parse_args(argv)
     unknown = [n for n in options.names if n not in BENCHMARKS]
     if unknown:
