@@ -1,4 +1,4 @@
-"""Fourteen kernels as users write them for GPUs, which a CPU is to run as fast as loops that are written for it."""
+"""Fourteen kernels as users write them for GPUs; a CPU is to run them as fast as loops written for it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,8 @@ from weft.compiler.passes.inline_barriers import inline_barriers
 from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.thread_loops import thread_loops
-from weft.compiler.passes.uniformity import Uniformity
+from weft.compiler.passes.together import Together
+from weft.compiler.passes.uniformity import LOOPS, Uniformity
 from weft.diagnostics import CompileError
 
 FILES = sorted((Path(__file__).parent / "passes").glob("*.mlir"))
@@ -66,6 +67,20 @@ def _uniformity(module: Module) -> Uniformity:
     return Uniformity(kernel_of(module), {f.name: f for f in module.functions})
 
 
+def together(module: Module) -> str:
+    """Which loops, and which variables."""
+    k = kernel_of(module)
+    plan = Together(k, {f.name: f for f in module.functions}, _uniformity(module))
+    out = ""
+    for op in k.body.walk():
+        if op.name == "weft.slot" and op.result in plan.variables:
+            out += f"// variable {op.attrs['name']}\n"
+        elif op.name in LOOPS:
+            how = "behind each other" if op in plan.strided else "together" if op in plan.chosen else "each"
+            out += f"// {how}: {op.regions[0].args[0].name if op.name == 'weft.for' else 'while'}\n"
+    return out
+
+
 def thread_context(module: Module) -> None:
     """The kernel's own helpers, without the kernel, which is for ``thread_loops`` to make."""
     frame = context.Frame.of(module, kernel_of(module), context.needs_context(module))
@@ -87,10 +102,12 @@ def barrier_split(module: Module) -> None:
     made = Function("block", [*parameters, *known])
     b, head = Builder(), list[context.Op]()
     b.region = made.body
-    decisions = Decisions(k, {f.name: f for f in module.functions})
+    functions = {f.name: f for f in module.functions}
+    decisions = Decisions(k, functions)
+    plan = decisions, Together(k, functions, decisions.uniformity)
     at = context.Context.of(known)
     frame = context.Frame.of(module, k, context.needs_context(module))
-    BarrierBody(b, k, at, frame, head, parameters, at.block_dim, decisions).emit()
+    BarrierBody(b, k, at, frame, head, parameters, at.block_dim, *plan).emit()
     b.emit("weft.return")
     made.body.ops[:0] = head
     module.functions[:] = [made]
@@ -104,11 +121,12 @@ PASSES: list[Callable[[Module], str | None]] = [
     uniformity,
     first_threads,
     thread_context,
+    together,
     barrier_split,
     thread_loops,
     heap_arrays,
 ]
-ANALYSES = (uniformity, first_threads)
+ANALYSES = (uniformity, first_threads, together)
 
 
 def kernel_of(module: Module) -> Function:

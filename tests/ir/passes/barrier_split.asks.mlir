@@ -117,22 +117,6 @@
     }, {
     ^bb0:
     }) : (i1) -> ()
-    %74 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-    %75 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-    "weft.for"(%74, %block_dim_z, %75) ({
-    ^bb0(%thread_z_76: i64):
-      "weft.for"(%74, %block_dim_y, %75) ({
-      ^bb0(%thread_y_77: i64):
-        "weft.for"(%74, %block_dim_x, %75) ({
-        ^bb0(%thread_x_78: i64):
-          %79 = "arith.muli"(%block_dim_y, %thread_z_76) : (i64, i64) -> i64
-          %80 = "arith.addi"(%thread_y_77, %79) : (i64, i64) -> i64
-          %81 = "arith.muli"(%block_dim_x, %80) : (i64, i64) -> i64
-          %82 = "arith.addi"(%thread_x_78, %81) : (i64, i64) -> i64
-          "weft.exit_thread"() : () -> ()
-        }) {"parallel" = true} : (i64, i64, i64) -> ()
-      }) {"parallel" = false} : (i64, i64, i64) -> ()
-    }) {"parallel" = false} : (i64, i64, i64) -> ()
     "weft.return"() : () -> ()
   }) {} : () -> ()
 }) : () -> ()

@@ -117,20 +117,34 @@ def _for(lw: Lowering, op: Op) -> None:
         lw.start(body)
     lw.names[op.regions[0].args[0]] = index
     loop = Loop(latch, end, thread=thread)
-    tail = ""
     if thread:
         loop.group = lw.meta("distinct !{}")
-        parallel = lw.meta(f'!{{!"llvm.loop.parallel_accesses", {loop.group}}}')
-        tail = f", !llvm.loop {lw.meta(f'distinct !{{@self, {parallel}}}')}"
     lw.loops.append(loop)
     lw.region(op.regions[0])
     lw.loops.pop()
     lw.jump(latch)
+    tail = _about(lw, loop)
     lw.start(latch)
     again = f"i1 {goes_on(index)}, label %{first}, label %{end}" if near else f"label %{first}"
     lw.put(f"{following} = add {'nsw ' if unit else ''}{kind} {index}, {lw.ref(step)}")
     lw.put(f"br {again}{tail}")
     lw.start(end)
+
+
+def _about(lw: Lowering, loop: Loop) -> str:
+    """What LLVM is told of a loop: that its rounds are threads, or that they are not to be copied.
+
+    Vectors are made of each copy of the threads' loops within, which takes much of LLVM's time.
+    """
+    if loop.thread:
+        said = f'!{{!"llvm.loop.parallel_accesses", {loop.group}}}'
+        for around in lw.loops:
+            around.has_threads = True
+    elif loop.has_threads:
+        said = '!{!"llvm.loop.unroll.disable"}'
+    else:
+        return ""
+    return f", !llvm.loop {lw.meta(f'distinct !{{@self, {lw.meta(said)}}}')}"
 
 
 def _while(lw: Lowering, op: Op) -> None:
@@ -142,10 +156,13 @@ def _while(lw: Lowering, op: Op) -> None:
     lw.region(type(region)(region.args, region.ops[:-1]))
     lw.put(f"br i1 {lw.ref(condition.operands[0])}, label %{body}, label %{end}")
     lw.start(body)
-    lw.loops.append(Loop(head, end, block="blocks" in op.attrs))
+    loop = Loop(head, end, block="blocks" in op.attrs)
+    lw.loops.append(loop)
     lw.region(op.regions[1])
     lw.loops.pop()
-    lw.jump(head)
+    if not lw.done:
+        lw.put(f"br label %{head}{_about(lw, loop)}")
+        lw.done = True
     lw.start(end)
 
 

@@ -28,10 +28,10 @@ class Loop:
     """A loop around the code at hand: where ``break`` and ``continue`` go.
 
     ``thread`` is whether each round is a thread, ``block`` whether it is a block. ``group`` is the access
-    group of a thread loop, whose iterations may run in any order.
+    group of a thread loop, whose iterations may run in any order; ``has_threads`` says that one is within.
     """
 
-    __slots__ = ("block", "exit", "group", "latch", "thread")
+    __slots__ = ("block", "exit", "group", "has_threads", "latch", "thread")
 
     def __init__(self, latch: str, exit: str, *, thread: bool = False, block: bool = False) -> None:
         self.latch = latch
@@ -39,6 +39,7 @@ class Loop:
         self.thread = thread
         self.block = block
         self.group = ""
+        self.has_threads = False
 
 
 class Lowering:

@@ -1,9 +1,10 @@
-"""A block with barriers, on one CPU thread: the body is cut at them, each piece looped over threads.
+"""A block on one CPU thread, cut where its threads meet: each piece is looped over threads.
 
 Between barriers threads are independent, so each piece ("segment") runs for all threads of the block
-in turn. Control flow around a barrier must be the same for all threads: it runs once, outside the
-thread loops. What lives from one segment to another is kept per thread in arrays; cheap pure
-operations are computed again instead. A thread that has returned is skipped from then on.
+in turn. What ``together`` finds to run once for all threads stands outside the thread loops: control flow
+around barriers, loops of which all threads make the same rounds, what they all compute alike. What else
+lives from one segment to another is kept per thread in arrays; cheap pure operations are computed again
+instead. A thread that has returned is skipped from then on.
 The scheme is that of POCL's work-item loops (Jääskeläinen et al., 2015).
 """
 
@@ -17,12 +18,12 @@ from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, Type, pointer
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter, indexed, loop_nest
+from weft.compiler.passes.together import Together
+from weft.compiler.passes.uniformity import JUMPS, LOOPS
 from weft.diagnostics.parted import Parting
 from weft.record import field, record, replace
 
 _P = pointer(AddressSpace.GENERIC)
-_JUMPS = frozenset({"weft.break", "weft.continue"})
-_LOOPS = frozenset({"weft.for", "weft.while"})
 
 
 @record(frozen=False, eq=False)
@@ -45,18 +46,8 @@ class _Node:
             segment.op(op)
 
 
-def _splits(op: Op, jumps: bool) -> bool:
-    """Whether control flow must run once for all threads; ``jumps``: so do jumps out of it."""
-    if op.name == "gpu.barrier":
-        return True
-    if jumps and op.name in _JUMPS:
-        return True
-    inner = jumps and op.name == "weft.if"
-    return any(_splits(o, inner) for r in op.regions for o in r.ops)
-
-
 class BarrierBody:
-    """Emits one block of a kernel with barriers where ``b`` stands."""
+    """Emits one block of a kernel that is cut where ``b`` stands."""
 
     def __init__(
         self,
@@ -68,15 +59,20 @@ class BarrierBody:
         parameters: list[Value],
         bounds: list[Value],
         decisions: Decisions,
+        together: Together,
     ) -> None:
         self.b = b
         self.kernel = kernel
         self.decisions = decisions
+        self.together = together
         self.context = context
         self.frame = frame
         self.head = head
         self.bounds = bounds
         self.uniform: dict[Value, Value] = dict(zip(kernel.args, parameters, strict=True))
+        """What is computed once, and its copies."""
+        self.behind: dict[Value, Value] = {}
+        """Indices of which each thread's is the first one's and its own; and the first one's."""
         self.home: dict[Value, _Node] = {}
         self.used_in: dict[Value, set[_Node]] = {}
         self.arrays: dict[Value, tuple[Value, Type, int]] = {}
@@ -100,16 +96,23 @@ class BarrierBody:
                 out.append(_Node(None, list(segment), in_loop=in_loop))
                 segment.clear()
 
+        read: set[Value] = set()
         for op in ops:
-            if not _splits(op, True):
+            if op not in self.together.splits:
+                if op.name == "weft.set" and op.operands[0] in read and self.together.runs_once(op):
+                    flush()  # what reads it before does so in the threads' loop
+                    read.clear()
                 segment.append(op)
+                read.update(v for inner in op.regions for o in inner.walk() for v in o.operands)
                 continue
             flush()
-            node = _Node(op, asked=self.decisions.asked(op, barrier))
+            read.clear()
+            free = op in self.together.chosen
+            node = _Node(op, asked=[] if free else self.decisions.asked(op, barrier))
             if node.asked:
                 node.asking, node.parting = _Node(None), self.decisions.parting(op, barrier)
-            loops = in_loop or op.name in _LOOPS
-            around = (find_barrier(op.regions[-1]) or barrier) if op.name in _LOOPS else barrier
+            loops = in_loop or op.name in LOOPS
+            around = (find_barrier(op.regions[-1]) or barrier) if op.name in LOOPS else barrier
             for n, region in enumerate(op.regions):
                 inner = region.ops
                 if op.name == "weft.while" and n == 0:
@@ -141,10 +144,17 @@ class BarrierBody:
         out: list[Value] = []
         for node in nodes:
             if node.op is not None:
-                out.extend(v for v in _decides(node.op) if v not in node.asked)
+                wanted = self.decides(node.op)
+                out.extend(v for v in wanted if v not in node.asked and not self.together.once(v))
             for part in node.parts:
                 out.extend(self.uniform_uses(part))
         return out
+
+    def decides(self, op: Op) -> tuple[Value, ...]:
+        """What control flow goes by."""
+        if op in self.together.strided:
+            return (*self.together.strided[op], *op.operands[1:])
+        return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
 
     def again(self, v: Value, uniform: bool) -> bool:
         """Whether ``v`` is cheaper computed anew than kept: pure, from indices and arguments."""
@@ -152,6 +162,8 @@ class BarrierBody:
 
     def _cost(self, v: Value, uniform: bool) -> int:
         owner = v.owner
+        if self.together.once(v):
+            return 0
         if not isinstance(owner, Op):
             return 0 if v not in self.home else 100
         if owner.name == "llvm.alloca":
@@ -187,13 +199,15 @@ class BarrierBody:
                 count = _padded(owner.int_attr("count"), max(1, kind.bits // 8), alignment)
                 self.arrays[v] = (self.array(kind, count, alignment), kind, count)
             elif isinstance(owner, Op) and owner.name == "weft.slot":
-                if len(users) > 1 or any(u.in_loop for u in users):
+                if v in self.together.variables:
+                    self.uniform[v] = self.variable(owner.type_attr("elem_type"), str(owner.attrs["name"]))
+                elif len(users) > 1 or any(u.in_loop for u in users):
                     kind = owner.type_attr("elem_type")
                     self.arrays[v] = (self.array(kind), kind, 1)
                 else:
                     attrs = dict(owner.attrs)
                     self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, attrs)
-            elif users - {home} and not self.again(v, False):
+            elif users - {home} and not self.together.once(v) and not self.again(v, False):
                 self.arrays[v] = (self.array(v.type), v.type, 1)
 
     def asked(self, nodes: list[_Node]) -> list[Value]:
@@ -223,9 +237,31 @@ class BarrierBody:
         """Some pieces, one after the other."""
         for node in nodes:
             if node.op is None:
-                self.threads(node.copy_into, home=node)
+                self.piece(node)
             elif node.op.name != "gpu.barrier":
                 self.control(node)
+
+    def piece(self, node: _Node) -> None:
+        """What the threads do between two places where they meet; what is shared comes first."""
+        own: list[Op] = []
+        for op in node.ops:
+            if op.name != "weft.slot" and self.together.runs_once(op):
+                shared = Rewriter(self.b, self.context, self.frame, self.head)
+                shared.mapping = self.uniform
+                shared.op(op)
+            else:
+                own.append(op)
+        node.ops = own
+        if any(map(self.matters, own)):
+            self.threads(node.copy_into, home=node)
+
+    def matters(self, op: Op) -> bool:
+        """Whether an operation of a piece does more than compute what only that piece may use."""
+        if op.spec.pure:
+            return any(v in self.arrays or v in self.cells for v in op.results)
+        if op.name == "weft.return":
+            return self.left is not None
+        return op.name not in ("weft.slot", "llvm.alloca", "llvm.unreachable")
 
     def uniform_value(self, v: Value) -> Value:
         """A value that is the same for all threads, outside the thread loops."""
@@ -248,11 +284,15 @@ class BarrierBody:
         op, b = node.op, self.b
         assert op is not None
         b.loc = op.loc
-        if op.name in _JUMPS:
+        if op.name in JUMPS:
             b.emit(op.name)
             return
         if op.name != "weft.while":
             self.meet(node)
+        offsets = self.together.strided.get(op)
+        if offsets is not None:
+            self.rounds(node, offsets)
+            return
         operands = tuple([self.uniform_value(v) for v in op.operands])
         regions: list[Region] = []
         for n, (old, part) in enumerate(zip(op.regions, node.parts, strict=True)):
@@ -266,6 +306,25 @@ class BarrierBody:
                     b.emit("weft.condition", (self.uniform_value(old.ops[-1].operands[0]),))
             regions.append(made)
         b.emit(op.name, operands, (), dict(op.attrs), tuple(regions))
+
+    def rounds(self, node: _Node, offsets: tuple[Value, ...]) -> None:
+        """A loop whose threads begin one behind the other: the first one's rounds, joined by the others."""
+        op, b = node.op, self.b
+        assert op is not None
+        lower = b.constant(0, I64)
+        for offset in offsets:
+            lower = b.arith("addi", lower, self.uniform_value(offset))
+        upper, step = (self.uniform_value(v) for v in op.operands[1:])
+        every = self.bounds[0]
+        with b.into(op.regions[0].alike(self.behind)) as made:
+            if self.left is not None:
+                self.stop_when_all_left()
+            left = b.arith("subi", upper, self.behind[op.regions[0].args[0]])  # more than 0
+            fewer = b.compare("ult", left, every)
+            self.bounds[0] = b.select(fewer, left, every)
+            self.sequence(node.parts[0])
+            self.bounds[0] = every
+        b.emit(op.name, (lower, upper, step), (), dict(op.attrs), (made,))
 
     def meet(self, node: _Node) -> None:
         """Ask all threads for a decision; where they disagree, end the block."""
@@ -323,11 +382,6 @@ class BarrierBody:
                 body(segment)
         zero = b.constant(0, I64)
         loop_nest(b, regions, [(zero, bound) for bound in self.bounds])
-
-
-def _decides(op: Op) -> tuple[Value, ...]:
-    """What control flow goes by."""
-    return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
 
 
 def _padded(count: int, size: int, alignment: int) -> int:
@@ -400,6 +454,9 @@ class _Segment(Rewriter):
         if found is not None:
             return found
         body = self.body
+        first = body.behind.get(v)
+        if first is not None:
+            return self.b.arith("addi", first, self.context.thread_id[0])
         scalar = body.scalars.get(v)
         if scalar is not None:
             return scalar

@@ -12,14 +12,11 @@ tested in the loop as it is written.
 from __future__ import annotations
 
 from weft.compiler.ir.core import Function, Op, Value
-from weft.compiler.ir.types import I64, IntType
+from weft.compiler.ir.types import I64
+from weft.compiler.passes.indices import Ranges, thread_plus
 from weft.record import record
 
 _AXES = {"x": 0, "y": 1, "z": 2}
-_FAR = 1 << 62
-"""Indices and what they are made of are followed as far as this, either way."""
-_PLACE = (0, (1 << 31) - 1)
-"""What of a launch's extents and a thread's place can be; of those that ever end."""
 
 
 @record
@@ -71,7 +68,7 @@ class _Analysis:
         self.pure = pure
         self.arguments = arguments
         self.threads: dict[Value, set[str] | None] = {}
-        self.ranges: dict[Value, tuple[int, int] | None] = {}
+        self.ranges = Ranges()
 
     def axes(self, v: Value) -> set[str] | None:
         """What of the thread indices and the block's x ``v`` depends on; None where that is not known."""
@@ -94,53 +91,6 @@ class _Analysis:
                 found = None if inner is None or found is None else found | inner
         self.threads[v] = found
         return found
-
-    def thread_plus(self, v: Value) -> tuple[str, tuple[Value, ...]] | None:
-        """``v`` as a thread index plus values that the block shares."""
-        owner = v.owner
-        if not isinstance(owner, Op) or v not in self.pure:
-            return None
-        if owner.name == "gpu.thread_id":
-            return str(owner.attrs["dimension"]), ()
-        if owner.name != "arith.addi":
-            return None
-        for one, rest in (owner.operands, reversed(owner.operands)):
-            inner = self.thread_plus(one)
-            if inner is not None and self.shared(rest, inner[0]):
-                return inner[0], (*inner[1], rest)
-        return None
-
-    def range(self, v: Value) -> tuple[int, int] | None:
-        """The least and the greatest that ``v`` can be, signed; None where it may be far, or wrap around."""
-        if v not in self.ranges:
-            found = self._range(v)
-            near = found is not None and -_FAR <= found[0] <= found[1] < _FAR
-            self.ranges[v] = found if near else None
-        return self.ranges[v]
-
-    def _range(self, v: Value) -> tuple[int, int] | None:
-        owner = v.owner
-        if not isinstance(owner, Op):
-            return None
-        if owner.name == "arith.constant":
-            value = owner.attrs["value"]
-            return (value, value) if isinstance(value, int) else None
-        if owner.name in ("gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim"):
-            return _PLACE
-        if owner.name in ("arith.extsi", "arith.extui") and isinstance(owner.operands[0].type, IntType):
-            bits = owner.operands[0].type.bits
-            return (-(1 << bits - 1), (1 << bits - 1) - 1) if owner.name[-2] == "s" else (0, (1 << bits) - 1)
-        if owner.name not in ("arith.addi", "arith.subi", "arith.muli") or v.type is not I64:
-            return None
-        one, other = (self.range(operand) for operand in owner.operands)
-        if one is None or other is None:
-            return None
-        if owner.name == "arith.muli":
-            ends = [a * c for a in one for c in other]
-            return min(ends), max(ends)
-        if owner.name == "arith.subi":
-            other = -other[1], -other[0]
-        return one[0] + other[0], one[1] + other[1]
 
     def shared(self, v: Value, axis: str) -> bool:
         """Whether ``v`` is known where the loop along ``axis`` begins: blocks along x run inside y."""
@@ -174,7 +124,7 @@ class _Analysis:
             predicate = {"sgt": "slt", "sge": "sle"}[predicate]
         if left.type is not I64 or predicate not in ("slt", "sle"):
             return None
-        found, ends = self.thread_plus(left), self.range(left)
+        found, ends = thread_plus(left, self.shared), self.ranges.range(left)
         if found is None or ends is None or not self.shared(right, found[0]):
             return None
         return Bound(_AXES[found[0]], found[1], right, predicate == "sle", *ends)

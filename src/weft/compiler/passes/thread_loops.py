@@ -27,6 +27,7 @@ from weft.compiler.passes.thread_context import (
     loop_nest,
     needs_context,
 )
+from weft.compiler.passes.together import Together
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
@@ -55,7 +56,10 @@ class _Entry:
         self.frame = frame
         self.b = Builder()
         self.b.loc = (kernel.line, 0)
-        self.together = not frame.size and not has_barrier(kernel.body)
+        self.guards = [] if has_barrier(kernel.body) else take_guards(kernel)
+        functions = {f.name: f for f in module.functions}
+        self.decisions = Decisions(kernel, functions)
+        self.together = Together(kernel, functions, self.decisions.uniformity)
         self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
 
     def at(self, name: str, n: int = 0) -> Value:
@@ -113,7 +117,7 @@ class _Entry:
             linear = b.get(start, I64)
             ids = self.block_ids(linear, grid)
             count = one
-            if not self.together:
+            if self.frame.size or self.together.splits:
                 b.set(start, b.arith("addi", linear, one))
             else:
                 row = b.arith("subi", grid[0], ids[0])
@@ -167,16 +171,23 @@ class _Entry:
     def blocks(self, context: Context, count: Value, parameters: list[Value], head: list[Op]) -> None:
         """The work of ``count`` blocks that follow each other along x.
 
-        Without barriers and shared memory their threads may run in any order: row by row through all
-        of the blocks, so that memory is read in the order in which it lies.
+        Where they are not cut and share no memory their threads may run in any order: row by row through
+        all of the blocks, so that memory is read in the order in which it lies.
         """
-        b, k = self.b, self.kernel
-        if has_barrier(k.body):
-            bounds = [self.bound(axis, context) for axis in range(3)]
-            decisions = Decisions(k, {f.name: f for f in self.module.functions})
-            BarrierBody(b, k, context, self.frame, head, parameters, bounds, decisions).emit()
+        b, k, guards = self.b, self.kernel, self.guards
+        if self.together.splits:
+            bounds = [self.narrowed(axis, context, guards, parameters) for axis in range(3)]
+            with b.into(Region()) as block:
+                plan = self.decisions, self.together
+                BarrierBody(b, k, context, self.frame, head, parameters, bounds, *plan).emit()
+            if not guards:
+                b.region.ops += block.ops
+                return
+            some = b.constant(True, I1)
+            for axis in {guard.axis for guard in guards}:
+                some = b.arith("andi", some, b.compare("sgt", bounds[axis], b.constant(0, I64)))
+            b.branch(some, block)
             return
-        guards = take_guards(k)
         regions, (x, block_x, y, z) = indexed("thread_x", "block_x", "thread_y", "thread_z")
         zero = b.constant(0, I64)
         bounds = [self.narrowed(axis, context, guards, parameters) for axis in (1, 2)]

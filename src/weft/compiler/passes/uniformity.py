@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.record import record
 
-_LOOPS = frozenset({"weft.for", "weft.while"})
-_JUMPS = frozenset({"weft.break", "weft.continue"})
+LOOPS = frozenset({"weft.for", "weft.while"})
+JUMPS = frozenset({"weft.break", "weft.continue"})
 _CONTROL = frozenset(
     {"weft.if", "weft.condition", "weft.return", "weft.slot", "weft.set", "weft.get", "llvm.unreachable"}
-    | _LOOPS
-    | _JUMPS
+    | LOOPS
+    | JUMPS
 )
 
 
@@ -54,6 +54,10 @@ class Uniformity:
                     self._varying.add(one.slot)
                     changed = True
         self._known.clear()
+
+    def steady(self, slot: Value) -> bool:
+        """Whether all threads that come by give a variable the same."""
+        return _is_slot(slot) and slot not in self._varying
 
     def same(self, v: Value) -> bool:
         """Whether all threads of a block that come to a use of ``v`` have the same value there."""
@@ -111,26 +115,26 @@ def _given(region: Region, decisions: tuple[Value, ...]) -> Iterator[_Given]:
         inner = decisions
         if op.name == "weft.if":
             inner = (*decisions, *op.operands)
-        elif op.name in _LOOPS:
+        elif op.name in LOOPS:
             inner = (*decisions, *op.operands)
             if op.name == "weft.while":
                 inner = (*inner, *op.regions[0].ops[-1].operands)
-            inner = (*inner, *_jumps(op.regions[-1]))
+            inner = (*inner, *(jump.operands[0] for jump in branches_that_jump(op.regions[-1])))
         for one in op.regions:
             yield from _given(one, inner)
 
 
-def _jumps(body: Region) -> Iterator[Value]:
-    """The decisions within a loop's body that end the loop or one round of it."""
+def branches_that_jump(body: Region) -> Iterator[Op]:
+    """The branches within a loop's body that end the loop or one round of it."""
     for op in body.ops:
-        if op.name == "weft.if" and any(_leaves(region) for region in op.regions):
-            yield from op.operands
+        if op.name == "weft.if" and any(leaves(region) for region in op.regions):
+            yield op
             for region in op.regions:
-                yield from _jumps(region)
+                yield from branches_that_jump(region)
 
 
-def _leaves(region: Region) -> bool:
+def leaves(region: Region) -> bool:
+    """Whether a region ends the loop around it, or a round of it."""
     return any(
-        op.name in _JUMPS or (op.name == "weft.if" and any(_leaves(r) for r in op.regions))
-        for op in region.ops
+        op.name in JUMPS or (op.name == "weft.if" and any(leaves(r) for r in op.regions)) for op in region.ops
     )

@@ -1,0 +1,137 @@
+"""What indices are made of: a thread's own and what is added, how far they go, and their stride in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weft.compiler.ir.core import Op, Region, Value
+from weft.compiler.ir.types import I64, IntType
+
+_FAR = 1 << 62
+"""Indices and what they are made of are followed as far as this, either way."""
+_PLACE = (0, (1 << 31) - 1)
+"""What of a launch's extents and a thread's place can be; of those that ever end."""
+_EXTENTS = frozenset({"gpu.block_dim", "gpu.grid_dim"})
+_PLACES = _EXTENTS | {"gpu.thread_id", "gpu.block_id"}
+_CONVERSIONS = frozenset({"arith.extsi", "arith.extui", "arith.trunci"})
+
+
+def constant(v: Value) -> int | None:
+    """The integer that a value is, where that is known."""
+    owner = v.owner
+    if isinstance(owner, Op) and owner.name == "arith.constant":
+        value = owner.attrs["value"]
+        return int(value) if isinstance(value, int) else None
+    return None
+
+
+def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> tuple[str, tuple[Value, ...]] | None:
+    """``v`` as a thread index, of that axis, plus values that the threads along it share."""
+    owner = v.owner
+    if not isinstance(owner, Op):
+        return None
+    if owner.name == "gpu.thread_id":
+        return str(owner.attrs["dimension"]), ()
+    if owner.name != "arith.addi":
+        return None
+    for one, rest in (owner.operands, reversed(owner.operands)):
+        inner = thread_plus(one, shared)
+        if inner is not None and shared(rest, inner[0]):
+            return inner[0], (*inner[1], rest)
+    return None
+
+
+def is_positive(v: Value) -> bool:
+    """Whether a number is certain to be 1 or more: a constant, extents of the launch, products of these."""
+    owner, known = v.owner, constant(v)
+    if known is not None:
+        return known > 0
+    if not isinstance(owner, Op):
+        return False
+    if owner.name == "arith.muli":
+        return all(map(is_positive, owner.operands)) and Ranges().range(v) is not None
+    return owner.name in _EXTENTS
+
+
+class Ranges:
+    """How far integers go."""
+
+    def __init__(self) -> None:
+        self._known: dict[Value, tuple[int, int] | None] = {}
+
+    def range(self, v: Value) -> tuple[int, int] | None:
+        """The least and the greatest that ``v`` can be, signed; None where it may be far, or wrap around."""
+        if v not in self._known:
+            found = self._range(v)
+            near = found is not None and -_FAR <= found[0] <= found[1] < _FAR
+            self._known[v] = found if near else None
+        return self._known[v]
+
+    def _range(self, v: Value) -> tuple[int, int] | None:
+        owner, known = v.owner, constant(v)
+        if known is not None:
+            return known, known
+        if not isinstance(owner, Op):
+            return None
+        if owner.name in _PLACES:
+            return _PLACE
+        if owner.name in ("arith.extsi", "arith.extui") and isinstance(owner.operands[0].type, IntType):
+            bits = owner.operands[0].type.bits
+            return (-(1 << bits - 1), (1 << bits - 1) - 1) if owner.name[-2] == "s" else (0, (1 << bits) - 1)
+        if owner.name not in ("arith.addi", "arith.subi", "arith.muli") or v.type is not I64:
+            return None
+        one, other = (self.range(operand) for operand in owner.operands)
+        if one is None or other is None:
+            return None
+        if owner.name == "arith.muli":
+            ends = [a * c for a in one for c in other]
+            return min(ends), max(ends)
+        if owner.name == "arith.subi":
+            other = -other[1], -other[0]
+        return one[0] + other[0], one[1] + other[1]
+
+
+class Strides:
+    """By how much values and addresses grow with an index: a thread's along x, or that of a loop.
+
+    ``fixed`` says which values do not change with it.
+    """
+
+    def __init__(self, index: Callable[[Value], bool], fixed: Callable[[Value], bool]) -> None:
+        self._index = index
+        self._fixed = fixed
+        self._known: dict[Value, int | None] = {}
+
+    def of(self, v: Value) -> int | None:
+        """In units, or in bytes for an address; None where that is not known, or not always the same."""
+        if v not in self._known:
+            self._known[v] = None  # what depends on itself
+            self._known[v] = self._stride(v)
+        return self._known[v]
+
+    def _stride(self, v: Value) -> int | None:
+        owner = v.owner
+        if self._index(v):
+            return 1
+        if self._fixed(v) or owner is None:
+            return 0
+        if isinstance(owner, Region) or not (owner.spec.pure and owner.operands):
+            return None
+        strides = [self.of(o) for o in owner.operands]
+        if not any(strides) and None not in strides:
+            return 0
+        first = strides[0]
+        if owner.name in _CONVERSIONS or owner.name == "llvm.addrspacecast":
+            return first
+        second = strides[1] if len(strides) > 1 else None
+        if owner.name == "arith.muli":
+            factors = constant(owner.operands[1]), constant(owner.operands[0])
+            known = [s * f for s, f in zip(strides, factors, strict=True) if s is not None and f is not None]
+            return known[0] if known else None
+        if first is None or second is None:
+            return None
+        if owner.name == "llvm.getelementptr":
+            return first + second * max(1, owner.type_attr("elem_type").bits // 8)
+        if owner.name == "arith.addi":
+            return first + second
+        return first - second if owner.name == "arith.subi" else None

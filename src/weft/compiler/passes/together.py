@@ -1,0 +1,251 @@
+"""What the threads of a block do together, where they are loops on a CPU.
+
+Control flow around a barrier runs once for all threads, of necessity. So does a loop of which all threads
+make the same rounds, where it pays: each round then is a loop over the threads, innermost and parallel, of
+which LLVM makes vectors. That is also so where each thread begins at its own place and all go on by the same
+step (``range(thread_idx.x, n, BLOCK)``): together their rounds begin where the first thread's do, and the
+last round has fewer threads.
+
+What the threads share is computed once: values, and variables that all of them give the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.types import VectorType
+from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
+from weft.compiler.passes.inline_barriers import has_barrier
+from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, leaves
+
+_APART = frozenset(
+    {"weft.return", "weft.exit_thread", "weft.print", "weft.failed", "llvm.inline_asm", "llvm.call"}
+)
+"""A loop with one of these is left to each thread: it must keep its place among what the thread does."""
+_FEW = 32
+"""LLVM unrolls a loop of so many rounds, known when it is compiled; then the threads' loop is innermost."""
+_NEAR = 4
+"""Elements so many places apart are loaded together and told apart."""
+
+
+class Together:
+    """The plan of one kernel, whose helpers with barriers are inlined; ``functions`` are its module's."""
+
+    def __init__(self, kernel: Function, functions: Mapping[str, Function], uniformity: Uniformity) -> None:
+        self._functions = functions
+        self._uniformity = uniformity
+        self.splits: set[Op] = set()
+        """Barriers, and the control flow that runs once for all threads."""
+        self.chosen: set[Op] = set()
+        """Those loops of it that have no barrier."""
+        self.strided: dict[Op, tuple[Value, ...]] = {}
+        """Those of them that threads begin one behind the other; the sum that the first begins at."""
+        self._whole: set[Op] = set()
+        """Those whose body is one piece, in which a thread may go on to its next round."""
+        self._level: set[Op] = set()
+        """The operations of pieces, without those within others."""
+        self._waits = any(op.name == "weft.while" and self._syncs(op.regions) for op in kernel.body.walk())
+        self._visit(kernel.body.ops)
+        self.variables = set[Value]()
+        """Variables of the block: all threads give them the same where they come by together."""
+        if self.splits:
+            self._find_variables(kernel)
+
+    # -- what is computed once ----------------------------------------------------------------
+    def once(self, v: Value) -> bool:
+        """Whether ``v`` is computed once for all threads."""
+        owner = v.owner
+        if not isinstance(owner, Op):
+            return self._uniformity.same(v)
+        if owner not in self._level or not self._uniformity.same(v):
+            return False
+        if owner.name == "weft.get":
+            return owner.operands[0] in self.variables
+        return owner.spec.pure and all(map(self.once, owner.operands))
+
+    def runs_once(self, op: Op) -> bool:
+        """Whether an operation of a piece runs once for all threads, before what each of them does."""
+        if op.name == "weft.set":
+            return op.operands[0] in self.variables
+        return bool(op.results) and all(map(self.once, op.results))
+
+    def _find_variables(self, kernel: Function) -> None:
+        given: dict[Value, list[Op]] = {}
+        for op in kernel.body.walk():
+            if op.name == "weft.set":
+                given.setdefault(op.operands[0], []).append(op)
+        for slot, ops in given.items():
+            if self._uniformity.steady(slot) and self._level.issuperset(ops):
+                self.variables.add(slot)
+        wrong = self.variables
+        while wrong:
+            wrong = {s for s in self.variables if not all(self.once(op.operands[1]) for op in given[s])}
+            self.variables -= wrong
+
+    # -- what runs once -----------------------------------------------------------------------
+    def _visit(self, ops: list[Op]) -> None:
+        """Find what splits among operations that all threads come to together."""
+        for op in ops:
+            if op.name == "gpu.barrier" or op.name in JUMPS:
+                self.splits.add(op)
+            elif not op.regions:
+                self._level.add(op)
+            elif self._must_split(op) or (op.name in LOOPS and self._chooses(op)):
+                self._split(op)
+            elif op.name == "weft.if" and self._uniformity.same(op.operands[0]):
+                self._try(op)
+            else:
+                self._level.add(op)
+
+    def _must_split(self, op: Op) -> bool:
+        jumps = op.name == "weft.if" and any(map(leaves, op.regions))
+        return jumps or any(has_barrier(region) for region in op.regions)
+
+    def _split(self, op: Op) -> None:
+        self.splits.add(op)
+        for region in op.regions:
+            if op in self._whole:
+                self._level.update(region.ops)
+            else:
+                self._visit(region.ops)
+
+    def _try(self, branch: Op) -> None:
+        """Split a branch where that lets a loop within it be split."""
+        if not any(self._shares(op) for region in branch.regions for op in region.walk()):
+            self._level.add(branch)
+            return
+        before, level = len(self.chosen), set(self._level)
+        self._split(branch)
+        if len(self.chosen) == before:
+            self.splits.discard(branch)
+            self._level = level | {branch}
+
+    def _chooses(self, loop: Op) -> bool:
+        """Whether a loop without barriers runs once for all threads."""
+        offsets = self._starts(loop)
+        behind = offsets is not None
+        if self._waits or not (behind or self._shares(loop)) or not self._pays(loop, behind):
+            return False
+        branches = branches_that_jump(loop.regions[-1])
+        if not all(self._uniformity.same(op.operands[0]) for op in branches):
+            inner = Region([], [op for op in loop.regions[-1].walk() if op.name in LOOPS])
+            breaks = any(op.name == "weft.break" for op in loop.regions[-1].walk())
+            if breaks or inner.ops or loop.name == "weft.while":
+                return False
+            self._whole.add(loop)
+        self.chosen.add(loop)
+        if offsets is not None:
+            self.strided[loop] = offsets
+        return True
+
+    def _shares(self, op: Op) -> bool:
+        """Whether all threads make the same rounds of a loop, if it is one."""
+        if op.name == "weft.while":
+            return self._uniformity.same(op.regions[0].ops[-1].operands[0])
+        return op.name == "weft.for" and all(map(self._uniformity.same, op.operands))
+
+    def _starts(self, loop: Op) -> tuple[Value, ...] | None:
+        """What a loop's start is for the first thread along x, where each begins one behind the other."""
+        if loop.name != "weft.for":
+            return None
+        lower, upper, step = loop.operands
+        found = thread_plus(lower, lambda v, _: self._uniformity.same(v))
+        if found is None or found[0] != "x" or not is_positive(step) or Ranges().range(lower) is None:
+            return None
+        return found[1] if self._uniformity.same(upper) and self._uniformity.same(step) else None
+
+    # -- whether it pays ----------------------------------------------------------------------
+    def _pays(self, loop: Op, strided: bool) -> bool:
+        """Whether rounds of threads are faster than threads with rounds."""
+        ops = [op for region in loop.regions for op in region.walk()]
+        if any(op.name in _APART or any(map(_is_local, op.operands)) for op in ops):
+            return False
+        called = list(self._called(ops))
+        if any(op.name in _APART for op in called):
+            return False
+        if strided:
+            return True  # neighbours touch neighbouring memory
+        if _is_short(loop) or any(op.name in LOOPS for op in called) or self._syncs(loop.regions):
+            return False
+        if any(isinstance(v.type, VectorType) for op in ops for v in op.results):
+            return False
+        return self._in_vectors(loop) and all(map(self._suits, _own(loop)))
+
+    def _suits(self, op: Op) -> bool:
+        """Whether an operation may stand in such a loop: one that is a loop is to pay as well."""
+        if op.name not in LOOPS or _is_short(op) or self._starts(op) is not None:
+            return True
+        return self._shares(op) and self._in_vectors(op) and all(map(self._suits, _own(op)))
+
+    def _in_vectors(self, loop: Op) -> bool:
+        """Whether vectors of threads suit how a loop's memory lies; else vectors of its rounds may."""
+        ops = list(_own(loop))
+        accesses = [op for op in ops if op.name in ("llvm.load", "llvm.store")]
+        inside = {v for op in ops for v in op.results} | set(loop.regions[-1].args)
+        along = Strides(lambda v: v in loop.regions[-1].args, lambda v: v not in inside)
+        across = Strides(self._counts_threads, self._same_along_x)
+        for op in accesses:
+            size = max(1, (op.results[0] if op.results else op.operands[1]).type.bits // 8)
+            address = op.operands[0]
+            far, near = across.of(address), along.of(address)
+            if (far is None or not 0 <= far <= _NEAR * size) and near is not None and 0 < abs(near) <= size:
+                return False
+        return True
+
+    def _counts_threads(self, v: Value) -> bool:
+        owner = v.owner
+        if isinstance(owner, Region):
+            return any(owner in loop.regions for loop in self.strided)
+        return owner is not None and owner.name == "gpu.thread_id" and owner.attrs["dimension"] == "x"
+
+    def _same_along_x(self, v: Value) -> bool:
+        other = (
+            isinstance(v.owner, Op) and v.owner.name == "gpu.thread_id" and v.owner.attrs["dimension"] != "x"
+        )
+        return other or self._uniformity.same(v)
+
+    def _called(self, ops: list[Op]) -> Iterator[Op]:
+        """What the functions do that these call."""
+        names = [str(op.attrs["callee"]) for op in ops if op.name == "func.call"]
+        found: set[str] = set()
+        while names:
+            name = names.pop()
+            if name not in found:
+                found.add(name)
+                for op in self._functions[name].body.walk():
+                    if op.name == "func.call":
+                        names.append(str(op.attrs["callee"]))
+                    yield op
+
+    def _syncs(self, regions: tuple[Region, ...]) -> bool:
+        """Whether threads may wait for each other there, other than at barriers."""
+        ops = [op for region in regions for op in region.walk()]
+        every = (*ops, *self._called(ops))
+        return any(op.spec.sync is not None and op.spec.sync(op) and op.name != "gpu.barrier" for op in every)
+
+
+def _is_short(loop: Op) -> bool:
+    """Whether a loop has few rounds, known when it is compiled."""
+    if loop.name != "weft.for":
+        return False
+    bounds = [constant(v) for v in loop.operands]
+    if None in bounds:
+        return False
+    lower, upper, step = (n or 0 for n in bounds)
+    return step == 0 or len(range(lower, upper, step)) <= _FEW
+
+
+def _is_local(v: Value) -> bool:
+    """Whether it is memory of one thread."""
+    return isinstance(v.owner, Op) and v.owner.name == "llvm.alloca"
+
+
+def _own(loop: Op) -> Iterator[Op]:
+    """What a loop does itself, without the loops within."""
+    pending = [op for region in loop.regions for op in region.ops]
+    while pending:
+        op = pending.pop()
+        yield op
+        if op.name not in LOOPS or _is_short(op):
+            pending += [inner for region in op.regions for inner in region.ops]
