@@ -11,6 +11,7 @@ import pytest
 
 from weft import Float32, Int, Int32, Int64, Pointer, kernel
 from weft.atomic import Atomic
+from weft.compile import compile_info
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
@@ -204,3 +205,9 @@ def test_a_lock_around_a_loop(cpu: DeviceContext) -> None:
     cpu.enqueue_function(one_after_the_other, lock, total, 100, grid_dim=4, block_dim=8)
     cpu.synchronize()
     assert total[0] == 4 * 8 * sum(range(100))
+
+
+def test_nobody_comes_between_in_shared_memory() -> None:
+    text = str(compile_info(counted, target="native", emission_kind="llvm"))
+    updates = [line for line in text.splitlines() if "atomicrmw" in line]
+    assert len(updates) == 2  # of the counts in global memory, and for the next blocks

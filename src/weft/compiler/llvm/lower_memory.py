@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.compiler.ir.core import Op, Value
-from weft.compiler.ir.types import AddressSpace, PointerType
+from weft.compiler.ir.types import AddressSpace, PointerType, pointer
 from weft.compiler.llvm.constants import scope_text
 from weft.compiler.llvm.lowering import Lowering, LoweringTable
 from weft.compiler.llvm.symbols import global_symbol
@@ -87,8 +87,35 @@ def _scope(op: Op) -> str:
     return scope_text(str(op.attrs["syncscope"]))
 
 
+_UPDATES = frozenset({"add", "sub", "and", "or", "xor", "fadd"})
+_BETTER = {"min": "slt", "max": "sgt", "umin": "ult", "umax": "ugt"}
+
+
+def _updated(lw: Lowering, op: Op) -> None:
+    """Read, compute and write where nobody can come in between.
+
+    Rounds of the threads' loop may meet in that place, so the accesses are in no access group.
+    """
+    (address, value), how, align = op.operands, str(op.attrs["bin_op"]), op.operands[1].type.bits // 8
+    kind, given = lw.type(value.type), lw.ref(value)
+    lw.set(op, f"load {kind}, {lw.typed(address)}, align {align}")
+    found, made = lw.ref(op.result), given
+    if how in _UPDATES:
+        made = lw.new()
+        lw.put(f"{made} = {how} {kind} {found}, {given}")
+    elif how in _BETTER:
+        better, made = lw.new(), lw.new()
+        lw.put(f"{better} = icmp {_BETTER[how]} {kind} {given}, {found}")
+        lw.put(f"{made} = select i1 {better}, {kind} {given}, {kind} {found}")
+    lw.put(f"store {kind} {made}, {lw.typed(address)}, align {align}")
+
+
 def _atomicrmw(lw: Lowering, op: Op) -> None:
     address, value = op.operands
+    own = lw.target.threads == "loops" and address.type is pointer(AddressSpace.SHARED)
+    if own and op.attrs["bin_op"] in (*_UPDATES, *_BETTER, "xchg"):  # one worker runs all of a block
+        _updated(lw, op)
+        return
     order = f"{_scope(op)}{op.attrs['ordering']}"
     lw.set(op, f"atomicrmw {op.attrs['bin_op']} {lw.typed(address)}, {lw.typed(value)} {order}")
 
