@@ -6,6 +6,7 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from weft.gpu.host import DeviceContext
 from weft.lang.c_structs import c_struct
 from weft.launch.native import tables
 from weft.launch.native.code import native_code
+from weft.layout import LayoutTensor
 from weft.runtime.cpu.device import CpuStream
 from weft.runtime.cpu.queue import Lane
 
@@ -171,6 +173,84 @@ def test_what_becomes_long_goes_to_the_stream_again(ctx: DeviceContext) -> None:
     ctx.enqueue_function(spin, x, 20_000_000, grid_dim=1, block_dim=1)
     assert lane(ctx).words.submitted == start + 1
     ctx.synchronize()
+
+
+@kernel
+def shifted(x: Pointer[Float32], y: Pointer[Float32], n: Int):
+    for i in range(n):
+        y[i] = x[i] + 1.0
+
+
+def numpy_shifted(x: np.ndarray, y: np.ndarray, n: int) -> None:
+    for i in range(n):
+        y[i] = x[i] + 1
+
+
+def test_arrays_of_numpy(ctx: DeviceContext) -> None:
+    base = np.arange(16, dtype=np.float32)
+    repeated(lambda: ctx.enqueue_function(shifted, base[:8], base[8:], 8, grid_dim=1, block_dim=1), ctx)
+    count = lane(ctx).words.submitted
+    for x, y, n in (
+        (slice(0, 4), slice(8, 12), 4),
+        (slice(0, 8), slice(1, 9), 8),  # they overlap, and each step takes from the one before
+        (slice(1, 9), slice(0, 8), 8),
+        (slice(3, 3), slice(4, 4), 0),
+    ):
+        found, wanted = base.copy(), base.copy()
+        ctx.enqueue_function(shifted, found[x], found[y], n, grid_dim=1, block_dim=1)
+        ctx.synchronize()
+        numpy_shifted(wanted[x], wanted[y], n)
+        assert found.tolist() == wanted.tolist(), (x, y)
+    assert lane(ctx).words.submitted <= count + 3
+    wide = np.zeros((4, 4), np.float32)
+    read_only = np.zeros(4, np.float32)
+    read_only.flags.writeable = False
+    unaligned = np.frombuffer(bytearray(21), np.uint8)[1:17].view(np.float32)
+    for bad in (
+        wide[:, 1],
+        base.astype(np.float64),
+        base.astype(">f4"),
+        read_only,
+        unaligned,
+        base.view(np.int32),
+    ):
+        with pytest.raises(LaunchError):
+            ctx.enqueue_function(shifted, base[:4], bad, 4, grid_dim=1, block_dim=1)
+    ctx.enqueue_function(shifted, read_only, wide[0], 4, grid_dim=1, block_dim=1)
+    ctx.synchronize()
+    assert wide.tolist() == [[1.0] * 4, *[[0.0] * 4] * 3]
+
+
+@kernel
+def transposed(a: LayoutTensor[Int32], b: LayoutTensor[Int32]):
+    b[global_idx.x, global_idx.y] = a[global_idx.y, global_idx.x]
+
+
+def test_tensors_of_numpy(ctx: DeviceContext) -> None:
+    for shape in ((2, 3), (3, 2), (4, 1), (2, 3)):
+        a = np.arange(shape[0] * shape[1], dtype=np.int32).reshape(shape)
+        for source in (a, np.asfortranarray(a), np.stack([a, a + 100], 2)[:, :, 1]):
+            b = np.zeros(shape[::-1], np.int32)
+            for _ in range(20):
+                ctx.enqueue_function(transposed, source, b, over=shape)
+                ctx.synchronize()
+            assert b.tolist() == source.T.tolist()
+
+
+@pytest.mark.parametrize(
+    "dtype", "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+)
+def test_elements_of_numpy(ctx: DeviceContext, dtype: str) -> None:
+    x = np.array([1, 2, 3], dtype)
+    for n in range(30):
+        ctx.enqueue_function(add_two, x, grid_dim=1, block_dim=3)
+        ctx.synchronize()
+        assert x.tolist() == [2 * n + 3, 2 * n + 4, 2 * n + 5]
+
+
+@kernel
+def add_two(x: Pointer[Any]):
+    x[thread_idx.x] += 2
 
 
 @kernel

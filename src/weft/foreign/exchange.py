@@ -13,6 +13,7 @@ from typing import Any
 
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.dlpack import capsule_pointer, is_capsule
+from weft.lang.records import ForeignStruct
 from weft.record import record
 from weft.runtime.driver import DeviceInfo
 
@@ -67,6 +68,13 @@ def has_interface(value: object, array: ForeignArray) -> bool:
     device = getattr(getattr(value, "data", None), "device_id", None)
     reads = hasattr(type(value), "__cuda_array_interface__") and isinstance(device, int)
     return reads and array.api is not None and array.stream is not None and not array.hold
+
+
+def has_buffer(value: object, array: ForeignArray) -> bool:
+    """Whether native code can read such objects by the buffer protocol: NumPy's arrays of C's numbers."""
+    kind = type(value)
+    plain = (kind.__module__, kind.__name__) == ("numpy", "ndarray") and array.dtype.in_numpy
+    return plain and not isinstance(array.dtype, ForeignStruct) and not array.read_only
 
 
 @functools.cache

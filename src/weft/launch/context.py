@@ -365,9 +365,10 @@ class DeviceContext(BaseContext):
         elif not empty:
             target.launch(launch)
         self.queued()
-        repeatable = (guest is not None or not arrays) and self.recording is None and not empty
+        foreign = guest is not None or (self.info.shares_host and len(arrays) == len(memory) > 0)
+        repeatable = (foreign or not arrays) and self.recording is None and not empty
         to, apart = guest or target, options.distinct
-        return kernel.definition, specs.by_name, launch, to, repeatable, apart, guest is not None, reads
+        return kernel.definition, specs.by_name, launch, to, repeatable, apart, foreign, reads
 
     def _way(
         self,

@@ -3,7 +3,8 @@
 DLPack's exchange API gives a function that fills in a ``DLTensor`` of an object, which stays the
 object's: https://dmlc.github.io/dlpack/latest/python_spec.html. ``weft_read_interface`` is such a function
 for arrays with the CUDA array interface, version 3, that say which device they are on, as CuPy's do:
-https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html.
+https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html. ``weft_read_buffer`` is one for
+writable arrays with Python's buffer protocol, as NumPy's: https://docs.python.org/3/c-api/buffer.html.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from weft.memory import stack_allocation
 
 _CUDA = 2
 """DLPack's number of the kind of devices."""
+_WRITABLE_RECORDS = 0x1D
+"""``PyBUF_RECORDS``: with strides and the elements' format."""
+_CODES = {0: "bhilq", 1: "BHILQ", 2: "efd", 6: "?"}
+"""The letters of formats by DLPack's codes of kinds of numbers."""
 
 
 @func
@@ -114,6 +119,35 @@ def _described(interface: Int, names: Pointer[Int], array: Pointer[Array]):
     array[0].rank, array[0].shape = rank.cast(Int32), extents
     array[0].strides = Pointer.from_address(0 if dense else Int(strides), Int)
     return True
+
+
+@func
+def weft_read_buffer(given: Int, array: Pointer[Array]):
+    """Fill in what an array's buffer is; 0, or -1 where Python is to, maybe with an error set."""
+    view = stack_allocation(Int, 10)  # a Py_buffer
+    if external_call["PyObject_GetBuffer", Int32](given, view, Int32(_WRITABLE_RECORDS)) != 0:
+        return Int32(-1)
+    size, rank, status = view[3], Int(view.bitcast(Int32)[9]), Int32(-1)
+    letters, code = Pointer.from_address(view[5], UInt8), Int(-1)
+    shape, steps = Pointer.from_address(view[6], Int), Pointer.from_address(view[7], Int)
+    if letters[1] == 0 and rank <= tables.MOST_AXES:
+        for known, names in _CODES.items():
+            for name in names:
+                if letters[0] == ord(name):
+                    code = known
+    if code >= 0:
+        status = Int32(0)
+        extents = (array + 1).bitcast(Int)
+        strides = extents + tables.MOST_AXES
+        for n in range(rank):
+            extents[n], strides[n] = shape[n], steps[n] // size
+            if steps[n] % size != 0:
+                status = Int32(-1)
+        array[0].data, array[0].offset, array[0].device = view[0], 0, 0
+        array[0].rank, array[0].shape, array[0].strides = rank.cast(Int32), extents, strides
+        array[0].element = (code | size << 11 | 1 << 16).cast(UInt32)
+    external_call["PyBuffer_Release", None](view)
+    return status
 
 
 @func

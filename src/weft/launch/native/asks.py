@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.dtype import DType
 from weft.foreign.dlpack import code_of
-from weft.foreign.exchange import Exchange, exchange_of, has_interface
+from weft.foreign.exchange import Exchange, exchange_of, has_buffer, has_interface
 from weft.foreign.read import reader_of
 from weft.lang.accept import is_open
 from weft.lang.decorators import Func, Kernel
@@ -268,7 +268,9 @@ def _ask_array(
         return None
     array = read(value)
     exchange = exchange_of(value, array, info)
-    if exchange is None and has_interface(value, array):  # an array like CuPy's
+    if info.shares_host and has_buffer(value, array):
+        exchange = Exchange(native_code().buffer, 0, 0)
+    elif exchange is None and has_interface(value, array):  # an array like CuPy's
         device, reader = info.dlpack | (array.device_id or 0) << 32, native_code().interface
         exchange = Exchange(reader, 0, device, stream=array.stream or 0)
     if exchange is not None:

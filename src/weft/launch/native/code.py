@@ -13,10 +13,11 @@ from weft.lang.decorators import Func
 
 
 class Native(NamedTuple):
-    """The addresses of the stub and of the reader of array interfaces, and what keeps them there."""
+    """The addresses of the stub and of the readers of arrays, and what keeps them there."""
 
     stub: int
     interface: int
+    buffer: int
     keep: object
 
 
@@ -25,10 +26,10 @@ _under_way: list[threading.Thread] = []
 
 
 def _functions() -> Sequence[Func[..., Any]]:
-    from weft.launch.native.arrays import weft_read_interface
+    from weft.launch.native.arrays import weft_read_buffer, weft_read_interface
     from weft.launch.native.stub import weft_enqueue
 
-    return weft_enqueue, weft_read_interface
+    return weft_enqueue, weft_read_interface, weft_read_buffer
 
 
 def native_code() -> Native:
@@ -59,6 +60,6 @@ def _prepare() -> None:
 def _load(code: bytes) -> None:
     from weft.compiler.llvm.emit import load_object
 
-    loaded = load_object(code, ["weft_enqueue", "weft_read_interface"], {})
-    stub, interface = loaded.addresses
-    _made.append(Native(stub, interface, loaded))
+    loaded = load_object(code, ["weft_enqueue", "weft_read_interface", "weft_read_buffer"], {})
+    stub, interface, buffer = loaded.addresses
+    _made.append(Native(stub, interface, buffer, loaded))
