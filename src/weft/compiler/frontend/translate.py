@@ -23,6 +23,7 @@ from weft.lang.number import Number
 from weft.lang.spec import is_composite
 
 _Found = tuple[Diagnostic, object]
+"""What is wrong, and which part of the expression is meant."""
 _BINARY = re.compile(r"unsupported operand type\(s\) for (.+?):? '(.+)' and '(.+)'")
 _COMPARE = re.compile(r"'(.+)' not supported between instances of '(.+)' and '(.+)'")
 _UNARY = re.compile(r"bad operand type for (?:unary )?(.+): '(.+)'")
@@ -60,6 +61,11 @@ _NUMPYS = {
 """What to write for functions of NumPy that ``weft.math`` has not, or under another form."""
 _SHOWN = 12
 """A list of more names than this is not printed."""
+
+
+def problem(code: str, message: str, hint: str = "", *notes: str, part: object = None) -> _Found:
+    """One thing that is wrong, which has no place yet."""
+    return Diagnostic(code, message, notes=notes, hints=(hint,) if hint else ()), part
 
 
 def _article(kind: str) -> str:
@@ -113,7 +119,7 @@ def _public(names: Iterable[str]) -> list[str]:
     return [n for n in names if not n.startswith("_")]
 
 
-def _attribute(error: AttributeError) -> Diagnostic | None:
+def _attribute(error: AttributeError) -> _Found | None:
     name, held = error.name, error.obj
     if not isinstance(name, str) or not name or held is None:
         return None
@@ -134,7 +140,7 @@ def _attribute(error: AttributeError) -> Diagnostic | None:
         hint = "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
     if not hint:
         hint = "look it up in the reference"
-    return Diagnostic("unknown-attribute", f"{what} has no attribute `{name}`", (), notes, (hint,))
+    return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint, *notes)
 
 
 def _operand_hint(left: str, right: str) -> str:
@@ -158,28 +164,20 @@ def _operand_hint(left: str, right: str) -> str:
     return "convert one of them, or define the operator as a method of the @struct"
 
 
-def _operator(error: TypeError) -> Diagnostic | None:
+def _operator(error: TypeError) -> _Found | None:
     text = str(error)
     if m := _BINARY.match(text):
         op, left, right = m.groups()
         op = {"** or pow()": "**"}.get(op, op.rstrip("=") if op not in ("==",) else op)
         hint = "write the sum of the products as a loop" if op == "@" else _operand_hint(left, right)
-        return Diagnostic(
-            "operand", f"`{op}` cannot combine {_article(left)} with {_article(right)}", (), (), (hint,)
-        )
+        return problem("operand", f"`{op}` cannot combine {_article(left)} with {_article(right)}", hint)
     if m := _COMPARE.match(text):
         op, left, right = m.groups()
-        return Diagnostic(
-            "operand",
-            f"`{op}` cannot compare {_article(left)} with {_article(right)}",
-            (),
-            (),
-            (_operand_hint(left, right),),
-        )
+        message = f"`{op}` cannot compare {_article(left)} with {_article(right)}"
+        return problem("operand", message, _operand_hint(left, right))
     if m := _UNARY.match(text):
-        return Diagnostic(
-            "operand", f"`{m[1]}` takes a number, not {_article(m[2])}", (), (), (_operand_hint(m[2], m[2]),)
-        )
+        message = f"`{m[1]}` takes a number, not {_article(m[2])}"
+        return problem("operand", message, _operand_hint(m[2], m[2]))
     return None
 
 
@@ -204,16 +202,8 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], (ast.Tuple, ast.List)):
             text = re.sub(r"'(.+)' object is not iterable", r"cannot unpack non-iterable \1 object", text)
     if m := _UNPACK.match(text):
-        return (
-            Diagnostic(
-                "unpack",
-                f"{_article(m[1])} is one value and cannot be unpacked",
-                (),
-                (),
-                (f"take its lanes: {VALUE}[0]" if m[1].startswith("SIMD[") else "assign it to one variable",),
-            ),
-            VALUE,
-        )
+        hint = f"take its lanes: {VALUE}[0]" if m[1].startswith("SIMD[") else "assign it to one variable"
+        return problem("unpack", f"{_article(m[1])} is one value and cannot be unpacked", hint, part=VALUE)
     m = _VERB.match(text)
     if m is None:
         return None
@@ -229,29 +219,20 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
             if isinstance(node, ast.Call)
             else _article(kind)
         )
-        return Diagnostic("call", f"{shown}, which cannot be called", (), (), (hint,)), None
+        return problem("call", f"{shown}, which cannot be called", hint)
     if verb == "does not support item assignment":
         if kind.startswith("SIMD["):
             hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {VALUE})"
-            return Diagnostic(
-                "item-assignment",
-                f"the lanes of {_article(kind)} cannot be assigned",
-                (),
-                ("a SIMD value is a value like a number: changing a lane makes a new one",),
-                (hint,),
-            ), None
+            note = "a SIMD value is a value like a number: changing a lane makes a new one"
+            return problem("item-assignment", f"the lanes of {_article(kind)} cannot be assigned", hint, note)
         hint = "write to a pointer or a tensor, or make a new value"
-        return Diagnostic(
-            "item-assignment", f"the items of {_article(kind)} cannot be assigned", (), (), (hint,)
-        ), None
+        return problem("item-assignment", f"the items of {_article(kind)} cannot be assigned", hint)
     code, words, hint = _VERBS[verb]
     if kind == "Pointer" and code == "iteration":
         hint = f"loop over range(n) and index: {VALUE}[i]"
     if kind == "function" and code == "index":
         hint = "call it, with all arguments in parentheses"
-    return Diagnostic(
-        code, f"{_article(kind)} {words}", (), (), (hint,)
-    ), VALUE if code == "iteration" else None
+    return problem(code, f"{_article(kind)} {words}", hint, part=VALUE if code == "iteration" else None)
 
 
 def _signature(callee: Any) -> str:
@@ -265,7 +246,7 @@ def _signature(callee: Any) -> str:
     return str(found.replace(parameters=kept, return_annotation=inspect.Signature.empty))
 
 
-def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> Diagnostic | None:
+def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
     text = re.sub(r"^__weft[\w.<>]*\.(?=[\w<>]+\(\))", "", str(error)).replace("<lambda>()", "this lambda")
     m = _CALL.match(text.replace("this lambda", "lambda()"))
     if m is None:
@@ -284,7 +265,7 @@ def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> Di
     unexpected = re.search(r"unexpected keyword argument '(\w+)'", text)
     guess = nearest(unexpected[1], re.findall(r"\w+", shape)) if unexpected and shape else None
     hint = f"did you mean `{guess}`?" if guess else "give it the arguments that it takes"
-    return Diagnostic("call", message, (), (f"it is {name}{shape}",) if shape else (), (hint,))
+    return problem("call", message, hint, *([f"it is {name}{shape}"] if shape else ()))
 
 
 def _module_of(node: ast.AST | None, frame: FrameType | None) -> str:
@@ -304,7 +285,7 @@ def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None
     written = ast.unparse(node.func)
     name = written.rpartition(".")[2]
     message = f"`{written}` is Python's and computes at compile time, but `{VALUE}` exists only at run time"
-    return Diagnostic("not-compile-time", message, (), (), (_in_weft(node, name, frame),)), None
+    return problem("not-compile-time", message, _in_weft(node, name, frame))
 
 
 def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
@@ -343,17 +324,10 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
         message = f"`{OBJECT}` is {kind} known at compile time, which a run-time value or index cannot change"
         length = getattr(table, "size", 0) or (type(table) is list and len(cast("list[Any]", table))) or "n"
         hint = f"use memory of the thread: stack_allocation(Float32, {length})"
-        return Diagnostic("not-compile-time", message, (), (), (hint,)), INDEX
-    return (
-        Diagnostic(
-            "not-compile-time",
-            f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time",
-            (),
-            (),
-            (f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop",),
-        ),
-        INDEX,
-    )
+        return problem("not-compile-time", message, hint, part=INDEX)
+    message = f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time"
+    hint = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
+    return problem("not-compile-time", message, hint, part=INDEX)
 
 
 class _LateIndex(Exception):
@@ -389,13 +363,11 @@ def translated(
     kind = type(error).__name__
     if isinstance(error, AssertionError) and str(error).startswith("Expected code to be unreachable"):
         hint = "match what is left before, or write `assert False, message` for what happens at run time"
-        return Diagnostic("unreachable", "`assert_never` can be reached here", (), (), (hint,)), None
+        return problem("unreachable", "`assert_never` can be reached here", hint)
     if isinstance(error, RecursionError):
         name = helper or "this call"
         hint = "end it by a condition known at compile time, or write a loop"
-        return Diagnostic(
-            "recursion", f"{name} calls itself without end at compile time", (), (), (hint,)
-        ), None
+        return problem("recursion", f"{name} calls itself without end at compile time", hint)
     if inside and isinstance(error, TypeError):
         plain = _plain(error, node)
         if plain is not None:
@@ -403,10 +375,10 @@ def translated(
     if inside:
         message = f"weft itself failed here: {kind}: {error}"
         hint = "this is a defect of weft: please report it with the lines above"
-        return Diagnostic("internal-error", message, (), (), (hint,)), None
+        return problem("internal-error", message, hint)
     text = f"{kind} at compile time: {error}" if str(error) else f"{kind} at compile time"
-    hints = (f"{helper} is ordinary Python and runs at compile time",) if helper else ()
-    return Diagnostic("compile-time-error", text, (), (), hints), None
+    hint = f"{helper} is ordinary Python and runs at compile time" if helper else ""
+    return problem("compile-time-error", text, hint)
 
 
 def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
@@ -415,11 +387,11 @@ def _plain(error: TypeError, node: ast.AST | None) -> _Found | None:
     called = f"{ast.unparse(node.func)}(...)" if isinstance(node, ast.Call) else "this"
     if m := re.match(r"must be real number, not (.+)", text):
         hint = _operand_hint(m[1], m[1])
-        return Diagnostic("operand", f"{called} takes a number, not {_article(m[1])}", (), (), (hint,)), None
+        return problem("operand", f"{called} takes a number, not {_article(m[1])}", hint)
     if m := re.match(r"(.+) is not an element type", text):
         message = f"{called} takes an element type, which {m[1]} is not"
         hint = "write the element type first, then the number" if m[1].isdigit() else dtype_hint(m[1])
-        return Diagnostic("element-type", message, (), (), (hint,)), None
+        return problem("element-type", message, hint)
     return None
 
 
@@ -436,8 +408,7 @@ def _direct(
     error: BaseException, node: ast.AST | None, frame: FrameType | None, source: Source | None
 ) -> _Found | None:
     if isinstance(error, AttributeError):
-        found = _attribute(error)
-        return None if found is None else (found, None)
+        return _attribute(error)
     if isinstance(error, NameError):
         name = m[1] if (m := _UNBOUND.search(str(error))) else error.name
         guess = nearest(str(name), [*frame.f_locals, *frame.f_globals]) if frame is not None else None
@@ -445,33 +416,18 @@ def _direct(
         hint = f"assign `{name}` before" if bound or not guess else f"did you mean `{guess}`?"
         code = "undefined" if bound else "unknown-name"
         message = f"`{name}` is used before it is assigned" if bound else f"`{name}` is not defined"
-        return Diagnostic(code, message, (), (), (hint,)), None
+        return problem(code, message, hint)
     if isinstance(error, ValueError) and (m := _COUNT.match(str(error))):
         count = (
             f", not {m[3]}"
             if m[3]
             else f", and there are {m[1].replace('not enough', 'fewer').replace('too many', 'more')}"
         )
-        return (
-            Diagnostic(
-                "unpack",
-                f"{m[2]} values are needed here{count}",
-                (),
-                (),
-                (_unpacked(node, frame, int(m[2])),),
-            ),
-            None,
-        )
+        hint = _unpacked(node, frame, int(m[2]))
+        return problem("unpack", f"{m[2]} values are needed here{count}", hint)
     if not isinstance(error, TypeError):
         return None
-    found = _operator(error)
-    if found is not None:
-        return found, None
-    verb = _verb(error, node, source)
-    if verb is not None:
-        return verb
-    found = _call(error, node, frame)
-    return None if found is None else (found, None)
+    return _operator(error) or _verb(error, node, source) or _call(error, node, frame)
 
 
 def refined(
@@ -497,7 +453,7 @@ def refined(
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
         message = "`%` of a text computes at compile time, but what it shows exists only at run time"
         hint = 'write an f-string: print(f"{x}"), or {x:.3f} for three places'
-        return Diagnostic(diagnostic.code, message, (), (), (hint,)), None
+        return problem(diagnostic.code, message, hint)
     if known and not helper and isinstance(node, ast.Call):
         called = ast.unparse(node.func)
         message = diagnostic.message.split(" needs ")[-1]
@@ -505,12 +461,12 @@ def refined(
         if not message.endswith("this Bool exists only at run time"):
             hint = diagnostic.hints[0]
         message = f"`{called}` runs at compile time and needs {message}"
-        return Diagnostic(diagnostic.code, message, (), (), (hint,)), None
+        return problem(diagnostic.code, message, hint)
     if not known and not helper:
         message = diagnostic.message.split(" needs ")[-1]
         hint = "pass it as a Comptime parameter, or write a Python value"
-        return Diagnostic(diagnostic.code, f"this needs {message}", (), (), (hint,)), None
+        return problem(diagnostic.code, f"this needs {message}", hint)
     if helper:
         hint = f"{helper} is ordinary Python and runs at compile time; decorate it with @func to compile it"
-        diagnostic = Diagnostic(diagnostic.code, diagnostic.message, (), diagnostic.notes, (hint,))
+        return problem(diagnostic.code, diagnostic.message, hint, *diagnostic.notes, part=part)
     return diagnostic, part
