@@ -531,6 +531,7 @@ def _as_device(device: Device | DeviceContext | None) -> Device:
         "tensor-device",
         f"a tensor is on a Device, not on {a_(type(device).__name__)}",
         "write cpu(), accelerator(), or give a DeviceContext",
+        at=("device", 2),
     )
 
 

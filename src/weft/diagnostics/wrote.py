@@ -17,7 +17,7 @@ from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, character_column
 from weft.record import replace
 
-_MARK = re.compile("([(`]?)\ue000([a-z]+)\ue001([)`]?)")
+_MARK = re.compile("([(`]|, |)\ue000([a-z]+)\ue001([)`,]?)")
 _GENERIC = {"left": "a", "right": "b", "value": "...", "stored": "...", "index": "...", "object": "x"}
 _LONGEST = 32
 """A longer expression is not quoted in the middle of a sentence."""

@@ -253,7 +253,7 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
         hint = f"annotate it with {wrong}, or with Comptime[{shown}] to fix its value at compile time"
     elif origin is str:
         hint = "annotate it with Comptime[str], and give it by name"
-    elif shown in ("list", "tuple", "ndarray"):
+    elif getattr(origin, "__name__", "") in ("list", "tuple", "ndarray", "Tensor"):
         hint = "annotate it with Pointer[Float32] or LayoutTensor[Float32] and pass a buffer"
     elif isinstance(origin, type) and "__init__" not in vars(origin) and origin.__module__ != "builtins":
         hint = f"decorate {shown} with @struct, its fields annotated with Float32 and the like"

@@ -172,10 +172,12 @@ class Kernel(Compiled, Generic[P]):
         values = self._bracketed(item)
         if values is None:
             name = self.__name__
+            parts = cast("tuple[object, ...]", item if type(item) is tuple else ())
+            grid, block = parts if len(parts) == 2 else ("...", "...")
             refuse(
                 "kernel-call",
                 f"{name}[...] is no launch: grid and block are given by name, and so are parameters",
-                hint=f"launch it with ctx.enqueue_function({name}, ..., grid_dim=..., block_dim=...), "
+                hint=f"launch it with ctx.enqueue_function({name}, ..., grid_dim={grid}, block_dim={block}), "
                 f"with compile-time parameters by name there or in {name}.bind(...)",
             )
         return self.bind(**values)

@@ -62,9 +62,8 @@ class InlineArray:
         of, count = parts if type(item) is tuple and len(parts) == 2 else (parts, 0)
         count = int(count) if isinstance(count, Number) else python_number(count)
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_ITEMS:
-            message = (
-                f"InlineArray takes a type and a number of elements from 1 to {MOST_ITEMS}, not {item!r}"
-            )
+            found = count if type(count) is int and count else "none"
+            message = f"InlineArray takes a type and a number of elements from 1 to {MOST_ITEMS}, not {found}"
             refuse("inline-array", message, hint="write InlineArray[Float32, 4], say")
         return _array_class(of, count)
 

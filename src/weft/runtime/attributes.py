@@ -137,7 +137,7 @@ def check_uses(
             "shared-memory",
             f"{name} takes at least {kernel.dynamic_shared} bytes of dynamic shared memory; "
             f"the launch gives {shared_bytes}",
-            f"write shared_mem_bytes={kernel.dynamic_shared}, or more for parts behind these",
+            f"write shared_mem_bytes={kernel.dynamic_shared}, or as many as all elements of a block take",
             at=("shared_mem_bytes", 0),
         )
     if kernel.shared + shared_bytes > info.max_shared_bytes:

@@ -441,7 +441,7 @@ class BaseContext(Here, PeerAccess):
                 at=("iterations", 1),
             )
         if not callable(function):
-            kind = a_(type(cast("object", function)).__name__)
+            kind = "None" if function is None else a_(type(cast("object", function)).__name__)
             raise LaunchError.here(
                 "execution-time",
                 f"execution_time calls a function with the context, not {kind}",

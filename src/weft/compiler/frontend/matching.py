@@ -122,7 +122,7 @@ def _class(
     if len(patterns) > (takes := 1 if whole else len(positions)):
         refuse(
             "pattern",
-            f"{kind.__name__} has {takes or 'no'} positions in a pattern, not {len(patterns)}",
+            f"case {kind.__name__}() has {takes or 'no'} position{'s' * (takes != 1)}, not {len(patterns)}",
             hint="name the fields, as in case Point(x=0)",
         )
     fields = [*positions[: len(patterns)], *names]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from weft.compiler.ir.core import Loc, Value
 from weft.compiler.ir.types import SLOT
-from weft.diagnostics import VALUE, CompileError, Diagnostic, Label, Location, refuse
+from weft.diagnostics import VALUE, CompileError, Diagnostic, Label, Location, a_, refuse
 from weft.dtype import DType
 from weft.lang import weak
 from weft.lang.enums import EnumSpec, at_run_time
@@ -226,7 +226,8 @@ class Var:
         was = spec.describe()
         hint = "use another name"
         if isinstance(spec, NumberSpec) and isinstance(spec_of(value), NumberSpec):
-            hint = f"write {number_class(spec.dtype, spec.lanes).__name__}({VALUE}) here, or use another name"
+            kind = number_class(spec.dtype, spec.lanes).__name__
+            hint = f"write {kind}({VALUE}) here, begin with {a_(found)}, or use another name"
         change = Diagnostic(
             "type-change",
             f"`{self.name}` is {was}, but becomes {found} here",

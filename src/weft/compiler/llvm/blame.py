@@ -94,7 +94,10 @@ def _intrinsic(op: Op, target: Target, reason: str, place: Location) -> CompileE
     first, *rest = [line for line in reason.splitlines() if line.strip()] or [""]
     found = (f"LLVM: {first.strip()}",)
     if "unknown intrinsic" in reason:
-        return CompileError.at("intrinsic", f"LLVM has no intrinsic {name}", place, notes=found)
+        hint = "take its name from LLVM's reference, with the suffix for its types: llvm.ctpop.i32"
+        return CompileError.at(
+            "intrinsic", f"LLVM has no intrinsic {name}", place, notes=found, hints=(hint,)
+        )
     if "Cannot select" in reason or "annot be selected" in reason:
         hint = "ask before: `if current_target().supports(...):` compiles one side only"
         return CompileError.at("intrinsic", f"{target.name} has no {name}", place, notes=found, hints=(hint,))

@@ -7,7 +7,8 @@ from weft.compiler.ir.clone import clone_region
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.compiler.ir.types import I1
 from weft.compiler.passes.first_threads import differs
-from weft.diagnostics import CompileError, Location
+from weft.diagnostics import CompileError
+from weft.diagnostics.wrote import statement_place
 
 _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
@@ -188,7 +189,7 @@ class _Leaving:
         raise CompileError.at(
             "barrier-return",
             f"{name} returns here for some threads, and others wait at its barrier",
-            Location(self.callee.file, branch.loc[0], branch.loc[1]),
+            statement_place(self.callee.file, branch.loc[0], branch.loc[1]),
             notes=("all threads of a block reach a barrier, or none",),
             hints=("wait before you return, or return from the kernel itself",),
         )

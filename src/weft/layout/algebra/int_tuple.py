@@ -46,7 +46,9 @@ def canonical(t: object, what: str = "extent") -> IntTuple:
         return int(t)
     fraction = isinstance(t, Number) or getattr(getattr(t, "dtype", None), "is_float", False)
     if fraction or hasattr(t, "__array__") or not hasattr(type(t), "__floordiv__"):
-        wrong(f"{t!r} is no integer {what}", "write an int, a run-time integer, or a tuple of these")
+        whole = "write an int, a run-time integer, or a tuple of these"
+        hint = "write an int; to divide, //" if isinstance(t, float) else whole
+        wrong(f"{t!r} is no integer {what}", hint)
     return cast("RunTimeInt", t)
 
 

@@ -47,9 +47,11 @@ def copy_all(to: Any, source: Any) -> None:
         is_static(a) and is_static(c) and a != c for a, c in zip(_whole(to), _whole(source), strict=True)
     )
     if differ:
-        refuse("shape", f"a tensor {to.layout} cannot be copied from one {source.layout}: the shapes differ")
+        message = f"a tensor {to.layout} cannot be copied from one {source.layout}: the shapes differ"
+        refuse("shape", message, "copy a part of the same shape: a slice, or t.tile[...](i, j)")
     if to.lanes != source.lanes:
-        refuse("lanes", f"elements of {to.lanes} lanes are not copied from elements of {source.lanes}")
+        message = f"elements of {to.lanes} lanes are not copied from elements of {source.lanes}"
+        refuse("lanes", message, "vectorize both alike")
     known = None if source.masked else _coordinates(to)
     if known is None:
         _copy(to, source)

@@ -169,7 +169,9 @@ class Lane:
         """
         if self._thread is threading.current_thread():
             raise LaunchError.here(
-                "stream-deadlock", "a function that a stream calls cannot wait for that stream, so for itself"
+                "stream-deadlock",
+                "a function that a stream calls cannot wait for that stream, so for itself",
+                "wait outside of the function, or queue the function on another stream",
             )
         self.wait()
         self.console.flush()

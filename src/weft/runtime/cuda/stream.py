@@ -269,7 +269,9 @@ class CudaStream:
         primary, queue = self._primary, self._queue
         if getattr(_inside, "queue", None) is queue:
             raise LaunchError.here(
-                "stream-deadlock", "a function that a stream calls cannot wait for that stream, so for itself"
+                "stream-deadlock",
+                "a function that a stream calls cannot wait for that stream, so for itself",
+                "wait outside of the function, or queue the function on another stream",
             )
         primary.enter()
         primary.call(primary.cu.cuStreamSynchronize, self.handle)
