@@ -15,7 +15,7 @@ from weft.diagnostics import CompileError, Diagnostic, a_, caller_location
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
-from weft.lang.generic import describe_annotation, substitute, unify
+from weft.lang.generic import describe_annotation, substitute, type_meant, unify
 from weft.lang.problems import Problems
 from weft.lang.scalars import Float32
 from weft.lang.signature import MISSING, Parameter, bind, parameters
@@ -140,7 +140,7 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
 
     params = parameters(fn)
     values = {**kernel.bound, **named}
-    meanings = {p.name: substitute(values[p.name], {}) for p in params if p.variable and p.name in values}
+    meanings = {p.name: type_meant(values[p.name]) for p in params if p.variable and p.name in values}
     late: list[Parameter] = []
     for p in params:
         given = values.get(p.name, p.default if p.comptime else MISSING)

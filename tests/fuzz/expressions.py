@@ -309,7 +309,7 @@ def condition(s: Scope, depth: int = 1) -> str:
     if how == "mixed" and kind.bits > 8:
         return f"({a} {s.pick(COMPARISONS)} {expression(s, narrower(s, kind), 0)})"
     if how == "in" and kind is INT and s.chance(2):
-        return f"_Bool({a} in range({s.number(-3, 3)}, {s.number(0, 9)}))"
+        return f"_Bool({a} in range({s.number(-3, 3)}, {s.number(0, 9)}, {s.pick([1, 2, 3, -1, -2])}))"
     if how == "in" and not kind.is_float:
         items = ", ".join(weak(s, kind) for _ in range(s.number(1, 3)))
         return f"_Bool({a} {s.pick(['in', 'not in'])} ({items},))"

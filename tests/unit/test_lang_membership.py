@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from weft import Float32, Int, UInt8, func, struct
+from weft import Float32, Int, Int64, UInt8, UInt64, func, struct
 
 TABLE = {1: "one", 4: "four"}
 NOTHING: list[int] = []
+STEPS = range(1, 8, 3)
+MANY = range(-2, 10**9, 5)
 PRIMES = frozenset({2, 3, 5, 7})
 
 
@@ -75,6 +78,21 @@ def in_range_down(n: Int, a: Int) -> Any:
 
 
 @func
+def in_range_by_steps(n: Int, a: Int) -> Any:
+    return n in range(-4, a + 2, 3) or n in range(a, -6, -2) or 2 in range(n, a, 3)
+
+
+@func
+def in_range_by_late_steps(n: Int, a: Int) -> Any:
+    return n in range(-4, 8, 2 * a + 1) or n in range(6, -7, a - 4)
+
+
+@func
+def in_range_of_the_host(n: Int, a: Int) -> Any:
+    return n in STEPS or a not in MANY
+
+
+@func
 def branches(n: Int, a: Int) -> Any:
     count = 0
     for i in range(6):
@@ -105,6 +123,9 @@ INTEGERS = (
     pairs,
     in_range,
     in_range_down,
+    in_range_by_steps,
+    in_range_by_late_steps,
+    in_range_of_the_host,
     branches,
     conditional,
 )
@@ -116,6 +137,31 @@ def test_integers(f: Callable[..., Any]) -> None:
     for n in range(-5, 9):
         for a in (-3, 0, 1, 2, 3, 5):
             assert f(n, a) == python(n, a), (n, a)
+
+
+@func
+def between_extremes(n: Int64, start: Int64, stop: Int64, step: Int64) -> Any:
+    return n in range(start, stop, step)
+
+
+@func
+def above_a_sign(n: UInt64, start: UInt64, step: UInt64) -> Any:
+    return n in range(start, 2**64 - 1, step)
+
+
+def test_ranges_from_end_to_end_of_a_type() -> None:
+    ends = (-(2**63), -7, 0, 2, 2**63 - 1)
+    for start, stop, n in itertools.product(ends, ends, (*ends, 2**63 - 2, 1 - 2**63)):
+        for step in (1, -1, 3, -10, 2**40, -(2**63)):
+            assert between_extremes(n, start, stop, step) == (n in range(start, stop, step)), (
+                start,
+                stop,
+                step,
+                n,
+            )
+    for n, step in itertools.product((0, 5, 2**63 + 2, 2**64 - 2), (1, 3, 2**63)):
+        for start in (0, 2, 2**63 - 1):
+            assert above_a_sign(n, start, step) == (n in range(start, 2**64 - 1, step)), (n, start, step)
 
 
 @func

@@ -11,13 +11,13 @@ from typing import Any, cast, get_args, get_origin
 from weft.abi.formats import wrap
 from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import VALUE, a_
-from weft.dtype import DType
+from weft.dtype import DType, dtype_hint
 from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func
 from weft.lang.elements import ElementType, element_type
 from weft.lang.enums import EnumSpec, place_of
 from weft.lang.fold import has_lanes
-from weft.lang.generic import bound_of, has_variables, is_open_number
+from weft.lang.generic import bound_of, has_variables, is_open_number, type_meant
 from weft.lang.number import CLASSES, Number, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
@@ -74,8 +74,13 @@ def accept(parameter: Parameter, value: Any, adopt: Adopt = _as_given) -> Accept
         Mismatch: the parameter does not take the value.
     """
     if parameter.comptime:
-        _check_comptime(parameter.annotation, as_it_is(value))
-        return StaticSpec(as_it_is(value)), []
+        value = as_it_is(value)
+        if parameter.variable or (get_origin(parameter.annotation) or parameter.annotation) is type:
+            value = type_meant(value)
+            if isinstance(value, str) and not parameter.variable:
+                raise Mismatch(f"the str {value!r}", "a type known at compile time", dtype_hint(value))
+        _check_comptime(parameter.annotation, value)
+        return StaticSpec(value), []
     return accept_as(parameter.annotation, value, adopt)
 
 

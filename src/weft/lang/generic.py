@@ -7,13 +7,23 @@ from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
 
-from weft.dtype import DType, dtype_elsewhere
+from weft.dtype import DType, as_dtype, dtype_elsewhere
 from weft.lang.number import Number, number_class
 
 
 def written(dtype: DType) -> Any:
     """How a type of elements is written."""
     return number_class(dtype) if dtype.is_number else cast("Any", dtype).annotation
+
+
+def type_meant(given: Any) -> Any:
+    """The type that is given for a type variable, also by its name as NumPy has it."""
+    if isinstance(given, str):
+        try:
+            return written(as_dtype(given))
+        except TypeError:
+            return given
+    return substitute(given, {})
 
 
 def substitute(annotation: Any, types: Mapping[str, Any]) -> Any:

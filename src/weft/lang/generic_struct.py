@@ -10,7 +10,7 @@ from weft.diagnostics import refuse
 from weft.dtype import as_dtype
 from weft.lang.decorators import Func
 from weft.lang.elaboration import maybe_current
-from weft.lang.generic import describe_annotation, has_variables, substitute
+from weft.lang.generic import describe_annotation, has_variables, type_meant
 from weft.lang.number import Number
 from weft.lang.spec import Spec, spec_of
 from weft.lang.structs import struct_fields
@@ -50,7 +50,7 @@ def _argument(given: Any) -> Any:
     """What stands in brackets: a type, a size, a function."""
     if get_origin(given) is Literal:
         (given,) = get_args(given)
-    return int(given) if isinstance(given, Number) else substitute(given, {})
+    return int(given) if isinstance(given, Number) else type_meant(given)
 
 
 def _check(cls: Any, given: tuple[Any, ...]) -> None:

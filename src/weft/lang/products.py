@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
+from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import a_, nearest, refuse
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
@@ -33,18 +34,16 @@ def annotations_of(cls: type[Any]) -> dict[str, Any]:
     for owner in reversed(cls.__mro__):
         scope = vars(sys.modules.get(owner.__module__, sys))
         for name, annotation in vars(owner).get("__annotations__", {}).items():
-            annotation = getattr(annotation, "__forward_arg__", annotation)  # a named tuple's, as text
-            if isinstance(annotation, str):
-                try:
-                    annotation = eval(annotation, dict(scope), dict(vars(owner)))
-                except NameError as error:
-                    guess = nearest(error.name or "", scope)
-                    refuse(
-                        "annotation",
-                        f"the type `{annotation}` of {cls.__name__}.{name} does not evaluate: {error}",
-                        hint=f"did you mean `{guess}`?" if guess else "define it outside of functions",
-                    )
-            found[name] = annotation
+            spaces = dict(scope), dict(vars(owner))
+            try:
+                found[name] = unquoted(annotation, lambda text, spaces=spaces: eval(text, *spaces))
+            except NameError as error:
+                guess, text = nearest(error.name or "", scope), text_of(annotation) or annotation
+                refuse(
+                    "annotation",
+                    f"the type `{text}` of {cls.__name__}.{name} does not evaluate: {error}",
+                    hint=f"did you mean `{guess}`?" if guess else "define it outside of functions",
+                )
     return {name: found[name] for name in part_names(cls) or () if name in found}
 
 

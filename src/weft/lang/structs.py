@@ -8,6 +8,7 @@ from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform,
 
 from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of, named_in
+from weft.compiler.source.quoted import unquoted
 from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse
 from weft.dtype import DType
 from weft.lang.any_lanes import closed, is_open
@@ -42,17 +43,15 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
         scope = {**(vars(module) if module else {}), **cls.__weft_locals__, **types}
         found = {}
         for field in dataclasses.fields(cls):
-            annotation: Any = field.type
-            if isinstance(annotation, str):
-                try:
-                    annotation = eval(annotation, scope)
-                except NameError as error:
-                    guess = nearest(error.name or "", scope)
-                    refuse(
-                        "annotation",
-                        f"the type `{field.type}` of {cls.__name__}.{field.name} does not evaluate: {error}",
-                        hint=f"did you mean `{guess}`?" if guess else "define or import what it names",
-                    )
+            try:
+                annotation = unquoted(field.type, lambda text: eval(text, scope))
+            except NameError as error:
+                guess = nearest(error.name or "", scope)
+                refuse(
+                    "annotation",
+                    f"the type `{field.type}` of {cls.__name__}.{field.name} does not evaluate: {error}",
+                    hint=f"did you mean `{guess}`?" if guess else "define or import what it names",
+                )
             found[field.name] = substitute(annotation, types)
         cls.__weft_fields__ = found
     return found

@@ -10,7 +10,7 @@ from weft.compiler.source.definition import Parameter
 from weft.diagnostics import a_
 from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import maybe_current
-from weft.lang.generic import describe_annotation, is_open_number, substitute, unify, written
+from weft.lang.generic import describe_annotation, is_open_number, substitute, type_meant, unify, written
 from weft.lang.number import Number, number_class
 from weft.lang.promote import promote
 from weft.lang.python_number import python_number
@@ -84,7 +84,7 @@ def settle(
             if p.name in given:
                 take(p, given[p.name])
         return {}
-    types = {p.name: substitute(given[p.name], {}) for p in params if p.variable and p.name in given}
+    types = {p.name: type_meant(given[p.name]) for p in params if p.variable and p.name in given}
     if check_types(function, [p for p in params if p.name in types], types, note):
         return types
     said, met = dict(types), dict.fromkeys(types, "")

@@ -29,7 +29,7 @@ from weft.foreign.order import Ordered
 from weft.lang import captured, remembered
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
-from weft.lang.generic import substitute
+from weft.lang.generic import substitute, type_meant
 from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
@@ -241,6 +241,8 @@ class DeviceContext(BaseContext):
         bound = kernel.bind(**comptime) if comptime else kernel
         specs: dict[str, Spec] = {}
         problems = Problems()
+        variables = [p.name for p in parameters(kernel.definition) if p.variable]
+        types = {name: type_meant(bound.bound[name]) for name in variables if name in bound.bound}
         _check_names(bound, problems)
         for p in parameters(kernel.definition):
             value = bound.bound.get(p.name, p.default)
@@ -250,7 +252,7 @@ class DeviceContext(BaseContext):
                 specs[p.name] = accept(p, value)[0]
                 continue
             try:
-                specs[p.name] = spec_of_annotation(substitute(p.annotation, bound.bound))
+                specs[p.name] = spec_of_annotation(substitute(p.annotation, types))
             except Mismatch as found:
                 if not found.annotation:
                     return CompiledKernel(self, bound)

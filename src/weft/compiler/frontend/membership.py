@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["contains", "equal"]
 
-_CONTAINERS: tuple[Any, ...] = (tuple, list, set, frozenset, dict, KeysView, ValuesView, range)
+_CONTAINERS: tuple[Any, ...] = (tuple, list, set, frozenset, dict, KeysView, ValuesView)
 
 
 def contains(b: Logic, value: Any, items: Any) -> Any:
     """``value in items``: Python's own answer for Python's objects, else a Bool."""
+    if isinstance(items, range):
+        items = Range(items.start, items.stop, items.step)
     if isinstance(items, Range):
         return _in_range(b, value, items)
     if is_composite(items) and hasattr(type(items), "__contains__"):
@@ -84,20 +86,26 @@ def equal(b: Logic, a: Any, c: Any, item: bool = False) -> Any:
 
 
 def _in_range(b: Logic, value: Any, items: Range) -> Any:
-    if not any(isinstance(v, Number) for v in (value, items.start, items.stop, items.step)):
+    start, stop, step = items.start, items.stop, items.step
+    if not any(isinstance(v, Number) for v in (value, start, stop, step)):
         return value in items.known()
-    step = items.step
-    if isinstance(step, Number) or abs(step) != 1:
-        refuse(
-            "range",
-            "`in` of a range is compiled for steps of 1 and -1 only",
-            hint=f"test the ends and the remainder: ({LEFT} - start) % step == 0",
-        )
     if isinstance(value, Number) and not value.dtype.is_integer:
         refuse(
             "range",
             f"a range has integers in it, but `{LEFT}` is {a_(type(value).__name__)}",
             hint="compare it with both ends",
         )
-    first, last = (items.start, items.stop) if step == 1 else (items.stop + 1, items.start + 1)
-    return b.both(first <= value, lambda: value < last)
+
+    def up() -> Any:
+        return b.both(start <= value, lambda: value < stop)
+
+    def down() -> Any:
+        return b.both(value <= start, lambda: stop < value)
+
+    if isinstance(step, Number):
+        within = b.either(b.both(step > 0, up), lambda: b.both(step < 0, down))
+    else:
+        within = up() if step > 0 else down()
+        if step in (1, -1):
+            return within
+    return b.both(within, lambda: items.meets(value))

@@ -66,18 +66,29 @@ class Range:
         signed, unsigned = number_class(DType.int64), number_class(DType.uint64)
         wide = unsigned if self._class() is unsigned else signed
         start, stop = wide(self.start), wide(self.stop)
-        if isinstance(self.step, Number):
-            up: Any = (self.step > 0) | (wide is unsigned and isinstance(self.step, unsigned))
-            low, high = up.select(start, stop), up.select(stop, start)
-            by = unsigned(up.select(signed(self.step), -signed(self.step)))
-        else:
-            (low, high), by = (start, stop) if self.step > 0 else (stop, start), abs(self.step)
+        (low, high), by = self._upwards(start, stop)
         count: Any = unsigned(high) - unsigned(low)
         if not isinstance(by, int) or by > 1:
             count = (count - 1) // by + 1
         if wide is unsigned or not (isinstance(self.start, int) and self.start >= 0):
             count = (count >> 63 != 0).select((1 << 63) - 1, count)
         return ((low < high) & (by != 0)).select(signed(count), 0)
+
+    def _upwards(self, start: Any, stop: Any) -> tuple[tuple[Any, Any], Any]:
+        """The two with the one first where this range begins if it goes up, and how far its steps are."""
+        signed, unsigned = number_class(DType.int64), number_class(DType.uint64)
+        if not isinstance(self.step, Number):
+            return (start, stop) if self.step > 0 else (stop, start), abs(self.step)
+        up: Any = (self.step > 0) | isinstance(self.step, unsigned)
+        by = unsigned(up.select(signed(self.step), -signed(self.step)))
+        return (up.select(start, stop), up.select(stop, start)), by
+
+    def meets(self, value: Any) -> Any:
+        """Whether its steps meet a number that lies between its ends."""
+        unsigned = number_class(DType.uint64)
+        bits = [unsigned(v if isinstance(v, Number) else v % (1 << 64)) for v in (self.start, value)]
+        (low, high), by = self._upwards(*bits)
+        return (high - low) % by == 0
 
     def at(self, number: Any) -> Any:
         """The number at a place."""

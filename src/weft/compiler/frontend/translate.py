@@ -325,9 +325,20 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
         length = getattr(table, "size", 0) or (type(table) is list and len(cast("list[Any]", table))) or "n"
         hint = f"use memory of the thread: stack_allocation(Float32, {length})"
         return problem("not-compile-time", message, hint, part=INDEX)
-    message = f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time"
     hint = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
-    return problem("not-compile-time", message, hint, part=INDEX)
+    message = f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time"
+    hints = _of_a_dict(cast("dict[Any, Any]", table)) if isinstance(table, dict) else (hint,)
+    return problem("not-compile-time", message, hints, part=INDEX)
+
+
+def _of_a_dict(table: dict[Any, Any]) -> tuple[str, ...]:
+    """What to write in place of looking a run-time key up."""
+    each = f"compare it with each key: `for key, value in {OBJECT}.items(): if {INDEX} == key: ...`"
+    if not table or not all(type(key) is int and 0 <= key < 1024 for key in table):
+        return (each,)
+    last = max(table)
+    values = f"{OBJECT}[k]" if len(table) > last else f"{OBJECT}.get(k, 0)"
+    return (f"a list can be indexed at run time: `[{values} for k in range({last + 1})][{INDEX}]`", each)
 
 
 class _LateIndex(Exception):

@@ -9,9 +9,10 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CellType, CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
+from weft.compiler.source.quoted import text_of, unquoted
 from weft.compiler.source.written import keep_text, share_text
 from weft.diagnostics import CompileError, nearest
 
@@ -149,34 +150,32 @@ class PythonFunction(Definition):
 
     def result(self) -> Any:
         """The annotation of its result, evaluated."""
-        return self._result_of(self._function.__annotations__.get("return", MISSING))
-
-    def _result_of(self, annotation: Any) -> Any:
-        """The annotation of a result without strings, which stand for what is not defined yet."""
-        of = f"the result of {self.name}"
-        annotation = self._evaluated(annotation, of, "return", self.variables())
-        items = get_args(annotation)
-        if get_origin(annotation) is tuple and any(isinstance(item, str) for item in items):
-            return cast("Any", tuple)[tuple(map(self._result_of, items))]
-        return annotation
+        annotation = self._function.__annotations__.get("return", MISSING)
+        return self._evaluated(annotation, f"the result of {self.name}", "return", self.variables())
 
     def _evaluated(self, annotation: Any, of: str, name: str, variables: dict[str, Any]) -> Any:
-        """An annotation, if it is a string as what it means where the function stands."""
-        if not isinstance(annotation, str):
-            return annotation
+        """An annotation, what is quoted of it as what that means where the function stands."""
         fn = self._function
-        scope = {**fn.__dict__.get("__weft_locals__", {}), **variables, **self.scope.captured()}
-        try:
-            return eval(_code_of(annotation), fn.__globals__, scope)
-        except Exception as error:
-            guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
-            hint = f"did you mean `{guess}`?" if guess else "define or import what it names before the launch"
-            raise CompileError.at(
-                "annotation",
-                f"the annotation `{annotation}` of {of} does not evaluate: {error}",
-                self.place(name),
-                hints=(hint,),
-            ) from None
+
+        def evaluate(text: str) -> Any:
+            scope = {**fn.__dict__.get("__weft_locals__", {}), **variables, **self.scope.captured()}
+            try:
+                return eval(_code_of(text), fn.__globals__, scope)
+            except Exception as error:
+                guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
+                hint = (
+                    f"did you mean `{guess}`?"
+                    if guess
+                    else "define or import what it names before the launch"
+                )
+                raise CompileError.at(
+                    "annotation",
+                    f"the annotation `{text}` of {of} does not evaluate: {error}",
+                    self.place(name),
+                    hints=(hint,),
+                ) from None
+
+        return unquoted(annotation, evaluate)
 
     def reads(self) -> Named:
         """What its code names."""
@@ -213,8 +212,8 @@ def _variables_in(annotation: Any, spaces: Iterable[Mapping[str, Any]]) -> Itera
     """The type variables in an annotation, by what the first of the spaces that knows a name has there."""
     if isinstance(annotation, TypeVar):
         yield annotation.__name__, annotation
-    elif isinstance(annotation, str):
-        for name in _words(annotation):
+    elif (text := text_of(annotation)) is not None:
+        for name in _words(text):
             value = next((space[name] for space in spaces if name in space), MISSING)
             if isinstance(value, TypeVar):
                 yield name, value

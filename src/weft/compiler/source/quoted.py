@@ -1,0 +1,28 @@
+"""Annotations in quotes, as a whole or in part: ``"Int"``, ``Pointer["Float32"]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+
+def text_of(annotation: Any) -> str | None:
+    """What stands in the quotes, if the annotation is such a text."""
+    found: object = getattr(annotation, "__forward_arg__", annotation)  # as typing keeps it
+    return found if isinstance(found, str) else None
+
+
+def unquoted(annotation: Any, evaluate: Callable[[str], Any]) -> Any:
+    """The annotation with what its quoted parts mean."""
+    text = text_of(annotation)
+    if text is not None:
+        found = evaluate(text)
+        return found if text_of(found) is not None else unquoted(found, evaluate)
+    origin, args = get_origin(annotation), get_args(annotation)
+    if not args or origin in (Literal, Annotated):
+        return annotation
+    made = tuple([unquoted(arg, evaluate) for arg in args])
+    if all(one is other for one, other in zip(made, args, strict=True)):
+        return annotation
+    kind: Any = origin
+    return kind[made[0] if len(made) == 1 else made]
