@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib.util
 import sys
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pytest
 
-from weft import Float32, LaunchError, Tensor
+from weft import CompileError, Comptime, Float32, Float64, Int32, LaunchError, Pointer, Tensor, kernel, struct
 from weft.compile import compile_info
 from weft.dtype import DType, as_dtype
+from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout
 
@@ -46,11 +47,54 @@ def uses_first(x: Pointer[DType.float32], out: Pointer[Float64]):
 """
 
 
+QUOTED = """
+from typing import NamedTuple, TypeVar
+from weft import *
+from weft.gpu import global_idx
+from weft.layout import LayoutTensor
+
+T = TypeVar("T")
+
+class Span(NamedTuple):
+    at: Pointer["Int32"]
+    n: "Int"
+
+@kernel
+def quoted(
+    out: Pointer["Later"], p: Pointer["T"], t: LayoutTensor["Int32"], n: "Int", *, add: Comptime["int"],
+):
+    span = Span(out, n)
+    span.at[global_idx.x] = Int32(p[0]) + t[0, 1] + add
+
+Later = Int32
+
+@func
+def both(a: tuple["Int", Int]) -> tuple["Int", "Float32"]:
+    return a[1], Float32(a[0])
+
+@struct
+class Node:
+    value: Int32
+    next: Pointer["Node"]
+
+@kernel
+def follow(p: Pointer[Node], out: Pointer[Int32]):
+    p[0] = Node(1, p + 1)
+    p[1] = Node(2, p + 2)
+    p[2] = Node(3, p)
+    out[0] = 100 * p[0].next[0].next[0].value + 10 * p[2].next[0].value + p[1].value
+
+@kernel
+def misspelt(out: Pointer["Flaot32"]):
+    out[0] = 1
+"""
+
+
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Type checkers take NumPy's types for what they are, so they do not see these."""
     file = tmp_path_factory.mktemp("kernels") / "spelt_kernels.py"
-    file.write_text(KERNELS, encoding="utf-8")
+    file.write_text(KERNELS + QUOTED, encoding="utf-8")
     spec = importlib.util.spec_from_file_location("spelt_kernels", file)
     assert spec is not None
     assert spec.loader is not None
@@ -130,3 +174,73 @@ def test_arrays_made_like_arrays(any_context: DeviceContext) -> None:
     any_context.enqueue_copy(dst=buffer, src=x)
     with buffer.map_to_host() as host:
         assert list(host) == [0, 1, 2, 3]
+
+
+def test_quotes(any_context: DeviceContext, kernels: Any) -> None:
+    ctx = any_context
+    x, t = (ctx.enqueue_create_buffer("int32", 4) for _ in range(2))
+    ctx.enqueue_fill(x, 3)
+    ctx.enqueue_fill(t, 4)
+    ctx.enqueue_function(kernels.quoted, x, x, t.tensor(Layout.row_major(2, 2)), 4, add=5, over=1)
+    with x.map_to_host() as host:
+        assert list(host) == [12, 3, 3, 3]
+    assert kernels.both((1, 2)) == (2, 1.0)
+
+
+def test_a_struct_that_points_to_its_like(any_context: DeviceContext, kernels: Any) -> None:
+    nodes = any_context.enqueue_create_buffer(kernels.Node, 3)
+    out = any_context.enqueue_create_buffer("int32", 1)
+    any_context.enqueue_function(kernels.follow, nodes, out, grid_dim=1, block_dim=1)
+    with out.map_to_host() as host:
+        assert host[0] == 312
+
+
+def test_a_quoted_name_that_is_none(kernels: Any) -> None:
+    with pytest.raises(CompileError, match="`Flaot32` of `out` does not evaluate") as caught:
+        compile_info(kernels.misspelt)
+    assert caught.value.diagnostics[0].hints == ("did you mean `Float32`?",)
+
+
+T = TypeVar("T")
+
+
+@kernel
+def filled(out: Pointer[T]):
+    out[global_idx.x] = T(3.75)  # pyright: ignore[reportCallIssue]
+
+
+@kernel
+def through(out: Pointer[Float64], *, by: Comptime[type[Any]]):
+    out[global_idx.x] = Float64(by(out[global_idx.x] + 0.75))
+
+
+@pytest.mark.parametrize("like", [Float32, np.float32, np.dtype("float32"), "float32", DType.float32])
+def test_types_that_are_given(device: DeviceContext, like: Any) -> None:
+    x = device.enqueue_create_buffer(Float32, 2)
+    ways: list[Any] = [filled[like], filled.bind(T=like), device.compile_function(filled, T=like)]
+    for way in ways:
+        device.enqueue_fill(x, 0)
+        device.enqueue_function(way, x, over=2)
+        with x.map_to_host() as host:
+            assert list(host) == [3.75, 3.75]
+    device.enqueue_function(filled, x, T=like, over=1)
+    assert "f32" in str(compile_info(filled, T=like, emission_kind="ir"))
+
+
+@pytest.mark.parametrize("like", [Int32, np.int32, np.dtype("int32"), "int32"])
+def test_types_for_a_compile_time_parameter(device: DeviceContext, like: Any) -> None:
+    x = device.enqueue_create_buffer(Float64, 1)
+    x.enqueue_fill(2.5)
+    device.enqueue_function(through, x, by=like, over=1)
+    with x.map_to_host() as host:
+        assert host[0] == 3.0
+
+
+def test_a_generic_struct_s_type() -> None:
+    held: Any = Held  # in its brackets type checkers take a text for a name
+    assert held["float32"] is held[np.float32] is held[Float32]
+
+
+@struct
+class Held(Generic[T]):
+    value: T

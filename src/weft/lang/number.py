@@ -456,8 +456,11 @@ def constant(x: Any, cls: type[Number]) -> Any:
     return None
 
 
-def to_type(x: object, cls: type[Number], b: Elaboration) -> Value:
-    """``x`` as an IR value of ``cls``, where that loses nothing; a literal takes the type."""
+def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value:
+    """``x`` as an IR value of ``cls``, where that loses nothing; a literal takes the type.
+
+    ``of`` names what is of this class, where the user's text does not show it.
+    """
     if isinstance(x := python_number(x), (bool, int, float)):
         fits(x, cls)
         return arith.literal(b, cls.dtype, wrap(cls.dtype, x), cls.lanes)
@@ -474,9 +477,12 @@ def to_type(x: object, cls: type[Number], b: Elaboration) -> Value:
         return value_of(x, b)
     if x.dtype is not cls.dtype and promote(x.dtype, cls.dtype) is not cls.dtype:
         scalar = CLASSES[cls.dtype.name, 1].__name__
+        wanted, given = a_(cls.__name__), a_(type(x).__name__)
         refuse(
             "narrowing",
-            f"{a_(type(x).__name__)} does not become {a_(cls.__name__)} by itself: that may lose bits",
+            f"{of} is {wanted}, and {given} does not become one by itself: that may lose bits"
+            if of
+            else f"{given} does not become {wanted} by itself: that may lose bits",
             hint=f"write {scalar}({STORED})" if cls.lanes == 1 else f"write {STORED}.cast({scalar})",
             part=STORED,
         )

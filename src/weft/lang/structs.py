@@ -88,14 +88,17 @@ def _convert(self: object) -> None:
 
 def converted(owner: type[Any], name: str, annotation: Any, value: Any) -> Any:
     """A value as a field of this annotation, or an element of an array, holds it."""
+    held = owner.__name__ + (name if name[:1] == "[" else f".{name}")
     if _is_number_class(annotation):
         cls = closed(annotation, value)
         if type(value) is cls or cls is Number:
             return value
-        return cls(value) if maybe_current() is None else cls.of(to_type(value, cls, current()))
+        if maybe_current() is None:
+            return cls(value)
+        return cls.of(to_type(value, cls, current(), held))
     if is_struct(annotation) and not isinstance(value, annotation):
         wanted = describe_annotation(annotation)
-        message = f"{owner.__name__}.{name} is {a_(wanted)}, not {a_(type(value).__name__)}"
+        message = f"{held} is {a_(wanted)}, not {a_(type(value).__name__)}"
         refuse("field-type", message, hint=f"make one: {wanted}(...)", part=VALUE)
     if hasattr(annotation, "__weft_items__") and not isinstance(value, annotation):
         return annotation.of(annotation.given(value))
