@@ -62,7 +62,8 @@ def note_mismatch(
     problems.add(
         "argument-type",
         message,
-        found.hint or f"pass {found.allowed if found.allowed[:2] == 'a ' else a_(found.allowed)}",
+        found.hint
+        or f"pass {found.allowed if found.allowed.startswith(('a ', 'an ')) else a_(found.allowed)}",
         at=at,
     )
 
