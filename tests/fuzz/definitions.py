@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.fuzz.expressions import expression, vector
+from tests.fuzz.generic import applied, generic, inner, overloaded, recursive
+from tests.fuzz.generic import record as generic_record
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import literal
 from tests.fuzz.scope import Function, Many, Memory, Part, Record, Scope
@@ -13,25 +15,10 @@ from tests.fuzz.statements import block, returned
 __all__ = ["constants", "functions", "structs"]
 
 
-def inner(s: Scope, budget: int) -> Scope:
-    """The scope of a function's body."""
-    return Scope(
-        s.choice,
-        functions=list(s.functions),
-        types=list(s.types),
-        constants=list(s.constants),
-        fixed=list(s.fixed),
-        lanewise=list(s.lanewise),
-        memories=[m for m in s.memories if "TABLE" in m.form],
-        tables=s.tables,
-        budget=budget,
-        favourites=s.favourites,
-    )
-
-
 def constants(s: Scope) -> list[str]:
     """Numbers known at compile time."""
-    lines = ["TAPS = (1, 2, 0, 3)", f"G1 = {s.number(0, 7)}", *_tables(s)]
+    lines = ["TI = TypeVar('TI', bound=Integer)", "TF = TypeVar('TF', bound=Floating)"]
+    lines += ["TAPS = (1, 2, 0, 3)", f"G1 = {s.number(0, 7)}", *_tables(s)]
     s.constants += ["TAPS[1]", "TAPS[3]", "G1", "len(TAPS)", "max(G1, 2)"]
     for n in range(s.number(0, 2)):
         kind = s.kind()
@@ -54,7 +41,7 @@ def _tables(s: Scope) -> list[str]:
         at = "TABLE[{0}]" if form == "array" else f"TABLE[{s.pick(['{0}, 1', '1, {0}', '{0}][2'])}]"
         size = 8 if form == "array" else 4 if "1, {0}" in at else 2
         text = f"[{text}]" if form == "array" else str(rows).replace("'", "")
-        s.memories.append(Memory(at, kind, size))
+        s.memories.append(Memory(f"{kind.name}({at})", kind, size))  # of a known index it is a literal
         return [f"TABLE = np.array({text}, np.{kind.name.lower()})"]
     at = f"_{kind.name}(TABLE[{{0}}]{'[2]' if form == 'rows' else ''})"
     s.memories.append(Memory(f"{kind.name}({at})", kind, 2 if form == "rows" else 8))
@@ -81,7 +68,7 @@ def _constant(s: Scope, kind: Kind, depth: int) -> str:
     return f"({a} {s.pick('+ - *'.split())} {_constant(s, kind, depth - 1)})"
 
 
-FORMS = "struct struct struct struct named data data tuple enum".split()
+FORMS = "struct struct struct struct named data data tuple enum generic".split()
 
 
 def structs(s: Scope) -> list[str]:
@@ -89,6 +76,9 @@ def structs(s: Scope) -> list[str]:
     lines: list[str] = []
     for n in range(s.number(0, 3)):
         form = s.pick(FORMS)
+        if form == "generic":
+            lines += generic_record(s, f"R{n}")
+            continue
         if form == "enum":
             members = s.pick([(0, 1), (3, -1, 7), (1, 2, 4, 8)])
             lines += [f"class R{n}(enum.{s.pick(['Enum', 'IntEnum'])}):"]
@@ -149,7 +139,8 @@ def functions(s: Scope) -> list[str]:
     """Plain helpers, and functions of numbers, pairs and structs that call those before them."""
     lines: list[str] = []
     for n in range(s.number(0, 3)):
-        lines += s.pick([_plain, _number, _number, _pair, _struct, _open, _lanes])(s, f"h{n}")
+        forms = [_plain, _number, _number, _pair, _struct, _open, _lanes]
+        lines += s.pick([*forms, generic, generic, overloaded, applied, recursive])(s, f"h{n}")
     return lines
 
 

@@ -145,7 +145,7 @@ def _call(s: Scope, kind: Kind, depth: int) -> str:
         return _binary(s, kind, depth)
     f = s.pick(functions)
     args = [argument(s, k, depth - 1, f.weak) for k in f.takes]
-    return f.form.format(", ".join(args))
+    return f.call(args)
 
 
 def argument(s: Scope, kind: Part, depth: int, literals: bool) -> str:
@@ -403,7 +403,7 @@ def record(s: Scope, kind: Record, depth: int) -> str:
     functions = [f for f in s.functions if f.gives is kind]
     if functions and depth > 0 and s.chance(3):
         f = s.pick(functions)
-        return f.form.format(", ".join(argument(s, k, depth - 1, f.weak) for k in f.takes))
+        return f.call([argument(s, k, depth - 1, f.weak) for k in f.takes])
     if found and depth > 1 and s.chance(3):
         return f"({s.pick(found)} if {condition(s, 1)} else {record(s, kind, depth - 1)})"
     if kind.form == "enum":

@@ -233,7 +233,7 @@ def _tensor(s: Scope, arguments: list[Argument]) -> list[str]:
         lines.append(f"    t5 = t.tile[{rows}, {columns}]({at}{default})")
         s.memories.append(Memory(f"t5[{{0}}, {upto(s, columns)}]", kind, 2))
         s.memories.append(Memory("t5[1:, :][0, {0}]", kind, 2))
-        s.fixed += [("t5.dim(0)", INT), ("t5.dim(1)", INT)]
+        s.fixed += [("Int64(t5.dim(0))", INT), ("Int64(t5.dim(1))", INT)]
         s.tensors.append(("t5", kind, [rows, columns]))
         if rows == 4 or columns == 4:
             way = "4, 1" if rows == 4 else "1, 4"
@@ -284,7 +284,7 @@ def _outputs(s: Scope, count: int, arguments: list[Argument]) -> list[Kind]:
                 "ot.tile[1, 2](row, 1)[0, {0} & 1]",
                 "ot[row, 0:4][{0}]",
                 "ot.tile[1, 3](row, 1 + (row & 0), default=7)[0, min({0}, 2)]",
-                "ot[row, :].tile[3]({0} & 1)[{0} >> 1]",
+                "ot[row, :].tile[3](({0} & 1) + (row & 0))[{0} >> 1]",
             ]
         )
         s.memories.append(Memory(form, kind, 4, True, "(ot.ptr + row * 4)"))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
+import functools
 import inspect
 import itertools
 import operator
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from types import FunctionType, SimpleNamespace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -88,18 +90,63 @@ def kernel(function: Any) -> Any:
     return function
 
 
+def mark(kind: Kind) -> Callable[[Any], Any]:
+    """``_Int32``: literals are of this type."""
+
+    def as_marked(x: Any) -> Any:
+        return VectorType(kind, len(x))(x) if isinstance(x, Vector) else as_kind(x, kind)
+
+    return as_marked
+
+
+def knowing(function: Any, kind: Kind) -> Any:
+    """The function in whose text ``TI`` or ``TF`` is a type."""
+    name = "TF" if kind.is_float else "TI"
+    scope = {**function.__globals__, name: ScalarType(kind), "_" + name: mark(kind)}
+    made = FunctionType(
+        function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__, made.__annotations__ = function.__kwdefaults__, function.__annotations__
+    return made
+
+
+class Generic:
+    """A function over a type, which brackets or the first argument say."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __getitem__(self, kind: ScalarType) -> Any:
+        return func(knowing(self.function, kind.kind))
+
+    def __call__(self, *args: Any) -> Any:
+        return self[ScalarType(next(arg.kind for arg in args if hasattr(arg, "kind")))](*args)
+
+
 def func(function: Any) -> Any:
-    """``@func``: what is annotated is converted."""
+    """``@func``: what is annotated is converted, and by the first argument another may be called."""
     notes, scope, signature = function.__annotations__, function.__globals__, inspect.signature(function)
-    if not notes or inspect.isgeneratorfunction(function):
+    if inspect.isgeneratorfunction(function):
         return function
+    variable: Any = notes.get("x")
+    if variable in ("TI", "TF") and "_" + variable not in scope:
+        return Generic(function)
+    others: list[tuple[str, Any]] = []
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        for name, other in others:
+            kind: Kind = args[0].kind
+            if name in (kind.name, "Floating" if kind.is_float else "Integer"):
+                return other(*args)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         given = {name: coerced(v, notes.get(name), scope) for name, v in bound.arguments.items()}
         return coerced(function(**given), notes.get("return"), scope)
 
+    def register(other: Any) -> None:
+        others.append((other.__annotations__["x"], func(other)))
+
+    vars(call)["register"] = register
     return call
 
 
@@ -135,6 +182,30 @@ class Struct:
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 
 
+def structs(scope: dict[str, Any]) -> Any:
+    """``@struct``; brackets behind the class make one in which ``TI`` or ``TF`` is known."""
+
+    def struct(cls: Any = None, **_: Any) -> Any:
+        if cls is None:
+            return struct
+        made = type(cls.__name__, (cls, Struct), {"__init__": Struct.__init__})
+        made.fields, made.scope = cls.__annotations__, scope
+
+        @functools.cache
+        def of_type(kind: ScalarType) -> Any:
+            own: list[tuple[str, Any]] = [
+                (n, f) for n, f in cls.__dict__.items() if isinstance(f, FunctionType)
+            ]
+            known: Any = type(cls.__name__, (made,), {n: knowing(f, kind.kind) for n, f in own})
+            known.scope = {**scope, "TI": kind, "TF": kind}
+            return known
+
+        setattr(made, "__class_getitem__", of_type)  # noqa: B010
+        return made
+
+    return struct
+
+
 class Machine:
     """Where a thread is, and the memory of its block."""
 
@@ -164,26 +235,12 @@ class Machine:
         self.printed.append(" ".join(str(number_of(v)) if isinstance(v, Number) else str(v) for v in values))
 
     def scope(self) -> dict[str, Any]:
-        def struct(cls: Any = None, **_: Any) -> Any:
-            if cls is None:
-                return struct
-            made = type(cls.__name__, (cls, Struct), {"__init__": Struct.__init__})
-            made.fields, made.scope = cls.__annotations__, out
-            return made
-
-        def mark(kind: Kind) -> Callable[[Any], Any]:
-            def as_marked(x: Any) -> Any:
-                return VectorType(kind, len(x))(x) if isinstance(x, Vector) else as_kind(x, kind)
-
-            return as_marked
-
         out: dict[str, Any] = {
             **self.ids,
             **{name: ScalarType(kind) for name, kind in KINDS.items()},
             **{f"_{name}": mark(kind) for name, kind in KINDS.items()},
             "kernel": kernel,
             "func": func,
-            "struct": struct,
             "unroll": unroll,
             "range": Range,
             "enumerate": numbered,
@@ -202,6 +259,10 @@ class Machine:
             "_place": Place,
             "_put": put,
             "NamedTuple": NamedTuple,
+            "Generic": collections.defaultdict(lambda: object),
+            "TypeVar": TypeVar,
+            "Integer": None,
+            "Floating": None,
             "dataclasses": dataclasses,
             "enum": enum,
             "iota": iota,
@@ -209,6 +270,7 @@ class Machine:
             "bit": BIT,
         }
         out["Int"], out["UInt"] = out["Int64"], out["UInt64"]
+        out["struct"] = structs(out)
         return out
 
 

@@ -71,7 +71,7 @@ class Program:
 
 HEAD = """from __future__ import annotations
 import dataclasses, enum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from weft import *
 from weft import bit, math
@@ -107,7 +107,7 @@ class _ForWeft(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name[:1] == "_" and name[1:] in KINDS:
+        if name[:1] == "_" and (name[1:] in KINDS or name in ("_TI", "_TF")):
             return node.args[0]
         if self.apart:
             return node

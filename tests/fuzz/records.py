@@ -81,7 +81,7 @@ def built(d: Described, scope: Any, numbers: Iterator[Any]) -> Any:
         members = list(scope[d["name"]])
         return members[int(next(numbers)) % len(members)]
     parts = [built(part, scope, numbers) for _, part in d["fields"]]
-    return tuple(parts) if d["form"] == "tuple" else scope[d["name"]](*parts)
+    return tuple(parts) if d["form"] == "tuple" else eval(d["name"], scope)(*parts)
 
 
 def flattened(d: Described, value: Any, number: Callable[[Any], Any]) -> list[Any]:

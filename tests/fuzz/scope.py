@@ -117,7 +117,11 @@ class Record:
 
     def flat(self) -> bool:
         """Whether it has numbers alone, so that a pattern can name them."""
-        return self.form not in ("tuple", "enum") and all(isinstance(k, Kind) for _, k in self.fields)
+        return (
+            self.name.isidentifier()
+            and self.form != "enum"
+            and all(isinstance(k, Kind) for _, k in self.fields)
+        )
 
     def exact(self) -> bool:
         """Whether ``==`` asks for no floats: a nan in a tuple equals itself in Python."""
@@ -136,6 +140,10 @@ class Function:
     gives: Part
     weak: bool = True
     """Whether a literal may be an argument."""
+
+    def call(self, args: list[str]) -> str:
+        """A call; the form has a place for each argument, or one for all."""
+        return self.form.format(*(args if "{1}" in self.form else [", ".join(args)]))
 
 
 @dataclass

@@ -395,7 +395,7 @@ def _through(s: Scope, indent: str, depth: int) -> list[str]:
     else:
         sizes = s.number(1, extents[0]), s.number(2, extents[1])
         text += f".tiles({sizes[0]}, {sizes[1]})"
-        s.fixed += [(f"{name}.dim(0)", INT), (f"{name}.dim(1)", INT)]
+        s.fixed += [(f"Int64({name}.dim(0))", INT), (f"Int64({name}.dim(1))", INT)]
         s.memories.append(Memory(f"{name}[{s.number(0, sizes[0] - 1)}, {{0}}]", kind, 2))
     target, form = name, s.pick("plain plain enumerate zip reversed".split())
     if form == "reversed" and ".tiles" not in text:

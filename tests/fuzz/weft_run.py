@@ -110,7 +110,7 @@ class Device:
     def _uploaded(self, argument: Argument, module: ModuleType) -> tuple[Any, Any]:
         """A buffer of the elements, and what the kernel is given."""
         ctx, array = self.context, _elements(argument)
-        kind = getattr(module, argument.kind)
+        kind = eval(argument.kind, vars(module))
         if argument.form == "soa":
             buffer: Any = SoA(ctx, kind, array.size)
             buffer.copy_from(array)
