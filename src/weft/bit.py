@@ -152,14 +152,14 @@ def rotate_bits_right(x: N, count: NumberLike) -> N:
     return _call("rotate_bits_right", "fshr", x, x, count)
 
 
-def funnel_shift_left(high: N, low: N, count: NumberLike) -> N:
+def funnel_shift_left(high: N | int, low: N, count: NumberLike) -> N:
     """The upper half of ``high`` and ``low``, put together and moved up by ``count`` modulo the width."""
-    return _call("funnel_shift_left", "fshl", high, low, count)
+    return _call("funnel_shift_left", "fshl", *_typed(high, low), count)
 
 
-def funnel_shift_right(high: N, low: N, count: NumberLike) -> N:
+def funnel_shift_right(high: N | int, low: N, count: NumberLike) -> N:
     """The lower half of ``high`` and ``low``, put together and moved down by ``count`` modulo the width."""
-    return _call("funnel_shift_right", "fshr", high, low, count)
+    return _call("funnel_shift_right", "fshr", *_typed(high, low), count)
 
 
 def byte_permute(low: UInt32, high: UInt32, selector: UInt32 | int) -> UInt32:
@@ -191,6 +191,11 @@ def byte_permute(low: UInt32, high: UInt32, selector: UInt32 | int) -> UInt32:
 
 def _class(number: Number) -> Any:
     return type(number)
+
+
+def _typed(high: Any, low: Any) -> tuple[Any, Any]:
+    """Two halves, of which one may be a literal, which is of the other's type."""
+    return (type(low)(high), low) if _is_int(high) and isinstance(low, Number) else (high, low)
 
 
 def _is_int(x: object) -> bool:

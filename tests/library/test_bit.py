@@ -135,3 +135,13 @@ def width_of(v: SIMD[Int32, 2]) -> SIMD[Int32, 2]:
 def test_logarithms_of_lanes() -> None:
     lanes: Any = (1, 1000)
     assert width_of(lanes) == (0, 10)
+
+
+@func
+def _beside_a_literal(x: UInt8) -> tuple[UInt8, UInt8]:
+    return bit.funnel_shift_left(5, x, 3), bit.funnel_shift_right(5, x, 3)
+
+
+def test_a_literal_half_is_of_the_type_of_the_other() -> None:
+    both = 5 << 8 | 0xE1
+    assert _beside_a_literal(0xE1) == ((both << 3 >> 8) & 255, (both >> 3) & 255)

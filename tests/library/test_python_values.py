@@ -199,6 +199,47 @@ def _compared(a: Ball, b: Ball) -> Any:
     return a == b, a != b, a.center == b.center, a.center < b.center, a in (b, a)
 
 
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    color: Color
+    share: Float64
+
+
+@func
+def _chosen(n: Int) -> Color:
+    if n > 3:
+        return Color.RED
+    if n > 2:
+        return Color.GREEN
+    return Color.GREEN if n == 1 else Color.BLUE
+
+
+@func
+def _choices(n: Int):
+    if n > 3:
+        return Choice(Color.RED, 1), 1
+    return Choice(_chosen(n), 0.1), n
+
+
+@kernel
+def _returns(out: Pointer[Float64], n: Int):
+    choice, count = _choices(n)
+    again = Choice(Color.RED, 3)
+    if n > 2:
+        again = Choice(Color.GREEN, 0.3)
+    out[0], out[1], out[2] = choice.share, Float64(count), again.share
+    out[3] = 1.0 if choice.color is Color.GREEN else 2.0 if choice.color is Color.RED else 3.0
+    out[4] = 1.0 if again.color == _chosen(n) else 0.0
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4])
+def test_members_and_dataclasses_are_returned_on_several_paths(device: DeviceContext, n: int) -> None:
+    color = 2 if n > 3 else 1 if n in (1, 3) else 3
+    again = 1 if n == 3 else 0
+    wanted = [1.0 if n > 3 else 0.1, 1 if n > 3 else n, 0.3 if n > 2 else 3, color, again]
+    assert run(device, _returns, n).tolist()[:5] == wanted
+
+
 @func
 def _compared_lanes(x: Float32, y: Float32) -> Any:
     v, w = Float32.simd(x, 2), Float32.simd(y, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any, NoReturn, cast
 
 from weft.compiler.source.quoted import text_of, unquoted
@@ -71,10 +72,10 @@ def _holds_numbers(value: Any) -> bool:
 
 
 def is_numeric(value: Any) -> bool:
-    """Whether a value is a number of any kind, or all of its parts are."""
+    """Whether a value is a number of any kind or a member of an Enum, or all of its parts are."""
     parts = all_parts(value)
     if parts is None:
-        number = isinstance(python_number(value), (Number, bool, int, float))
+        number = isinstance(python_number(value), (Number, bool, int, float, Enum))
         return number or hasattr(cast("type[Any]", type(value)), "__weft_leaves__")
     return all(map(is_numeric, parts))
 

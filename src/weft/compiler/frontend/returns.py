@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
+from enum import Enum
 from typing import Any
 
 from weft.compiler.frontend.nonlocals import SharedSpec, changes
 from weft.compiler.frontend.staging import Staging
-from weft.compiler.frontend.variables import carried
+from weft.compiler.frontend.variables import as_runtime, carried
 from weft.compiler.ir.core import Function, Loc, Value
 from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.lang import weak
 from weft.lang.number import Number, number_class, to_type
-from weft.lang.products import class_of, parts_of, remade
+from weft.lang.products import class_of, part_names, parts_of, remade
 from weft.lang.promote import promote
 from weft.lang.returned import ends_without
 from weft.lang.spec import NumberSpec, Spec, StaticSpec, leaves_of, spec_of
@@ -53,6 +54,8 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec,
 
 def _unified(b: Staging, name: str, values: list[Any]) -> list[Any]:
     """The values of the returns, with literals in the type of the numbers on other paths; tuples by item."""
+    if len(values) > 1 and any(spec_of(v) != spec_of(values[0]) for v in values[1:]):
+        values = [as_runtime(v) if _is_chosen(v) else v for v in values]
     rows, kinds = [parts_of(v) for v in values], {class_of(v) for v in values}
     if rows and len(kinds) == 1 and all(row and len(row) == len(rows[0] or ()) for row in rows):
         columns = [_unified(b, name, list(items)) for items in zip(*[row or () for row in rows], strict=True)]
@@ -69,6 +72,12 @@ def _unified(b: Staging, name: str, values: list[Any]) -> list[Any]:
         cls = type(typed[0])
         return [_as(b, n, v, cls) for n, v in enumerate(values)]
     return _literals(b, name, values, numbers)
+
+
+def _is_chosen(value: Any) -> bool:
+    """Whether it is known, but another of its class may be returned: a member of an Enum, a dataclass."""
+    literal = isinstance(value, (int, float))
+    return not literal and (isinstance(value, Enum) or part_names(class_of(value)) is not None)
 
 
 def _literals(b: Staging, name: str, values: list[Any], numbers: list[Number]) -> list[Any]:
