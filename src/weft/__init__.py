@@ -21,43 +21,21 @@ from weft.diagnostics import (
 )
 from weft.dtype import DType
 from weft.lang import (
-    SIMD,
-    BFloat16,
-    Bool,
     Comptime,
-    Float8_e4m3fn,
-    Float8_e5m2,
-    Float16,
-    Float32,
-    Float64,
-    Floating,
     Func,
     InlineArray,
-    Int,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Integer,
     Kernel,
-    Number,
     Pointer,
-    Scalar,
-    SignedInteger,
-    UInt,
-    UInt8,
-    UInt16,
-    UInt32,
-    UInt64,
-    UnsignedInteger,
     constrained,
     func,
     iota,
     kernel,
+    scalars,
     struct,
     unroll,
 )
 from weft.lang.above import provide
+from weft.lang.scalars import *
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,42 +46,18 @@ if TYPE_CHECKING:
     from weft.tensor import Tensor, accelerator, cpu
 
 __all__ = [
-    "SIMD",
-    "BFloat16",
-    "Bool",
     "CompileError",
     "CompileWarning",
     "Comptime",
     "DType",
     "DeviceError",
-    "Float8_e4m3fn",
-    "Float8_e5m2",
-    "Float16",
-    "Float32",
-    "Float64",
-    "Floating",
     "Func",
     "InlineArray",
-    "Int",
-    "Int8",
-    "Int16",
-    "Int32",
-    "Int64",
-    "Integer",
     "Kernel",
     "LaunchError",
-    "Number",
     "PerformanceWarning",
     "Pointer",
-    "Scalar",
-    "SignedInteger",
     "Tensor",
-    "UInt",
-    "UInt8",
-    "UInt16",
-    "UInt32",
-    "UInt64",
-    "UnsignedInteger",
     "WeftError",
     "__version__",
     "accelerator",
@@ -116,6 +70,7 @@ __all__ = [
     "struct",
     "unroll",
 ]
+__all__ += scalars.__all__
 
 __version__ = "0.1.0"
 

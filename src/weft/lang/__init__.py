@@ -4,6 +4,7 @@ Programs take the types and decorators from ``weft``. A library that needs an in
 no name for calls ``llvm_intrinsic`` or ``inline_asm`` and chooses by ``current_target().supports(...)``.
 """
 
+from weft.lang import scalars
 from weft.lang.accept import Accepted, Mismatch
 from weft.lang.arith import no_contraction
 from weft.lang.comptime import Comptime, constrained, unroll
@@ -12,67 +13,18 @@ from weft.lang.inline_array import InlineArray
 from weft.lang.intrinsics import current_target, inline_asm, llvm_intrinsic
 from weft.lang.lanes import iota
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.lang.scalars import (
-    SIMD,
-    BFloat16,
-    Bool,
-    Float8_e4m3fn,
-    Float8_e5m2,
-    Float16,
-    Float32,
-    Float64,
-    Floating,
-    Int,
-    Int8,
-    Int16,
-    Int32,
-    Int64,
-    Integer,
-    Number,
-    Scalar,
-    SignedInteger,
-    UInt,
-    UInt8,
-    UInt16,
-    UInt32,
-    UInt64,
-    UnsignedInteger,
-)
+from weft.lang.scalars import *
 from weft.lang.structs import struct
 
 __all__ = [
-    "SIMD",
     "Accepted",
     "AddressSpace",
-    "BFloat16",
-    "Bool",
     "Comptime",
-    "Float8_e4m3fn",
-    "Float8_e5m2",
-    "Float16",
-    "Float32",
-    "Float64",
-    "Floating",
     "Func",
     "InlineArray",
-    "Int",
-    "Int8",
-    "Int16",
-    "Int32",
-    "Int64",
-    "Integer",
     "Kernel",
     "Mismatch",
-    "Number",
     "Pointer",
-    "Scalar",
-    "SignedInteger",
-    "UInt",
-    "UInt8",
-    "UInt16",
-    "UInt32",
-    "UInt64",
-    "UnsignedInteger",
     "constrained",
     "current_target",
     "func",
@@ -84,3 +36,4 @@ __all__ = [
     "struct",
     "unroll",
 ]
+__all__ += scalars.__all__

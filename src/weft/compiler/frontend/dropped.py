@@ -69,7 +69,7 @@ def _only_computes(ops: Iterable[Op], draft: Draft) -> bool:
     called = {op: what for op, what in draft.refers if isinstance(what, Draft)}
     for op in ops:
         if op.name == "func.call":
-            if not _only_computes(called[op].function.body.walk(), called[op]):
+            if called[op].changes or not _only_computes(called[op].function.body.walk(), called[op]):
                 return False
         elif op.name == "llvm.load":
             if op.attrs["volatile"] or "ordering" in op.attrs:
