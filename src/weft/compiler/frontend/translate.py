@@ -63,9 +63,12 @@ _SHOWN = 12
 """A list of more names than this is not printed."""
 
 
-def problem(code: str, message: str, hint: str = "", *notes: str, part: object = None) -> _Found:
+def problem(
+    code: str, message: str, hint: str | tuple[str, ...] = "", *notes: str, part: object = None
+) -> _Found:
     """One thing that is wrong, which has no place yet."""
-    return Diagnostic(code, message, notes=notes, hints=(hint,) if hint else ()), part
+    hints = (hint,) if isinstance(hint, str) else hint
+    return Diagnostic(code, message, notes=notes, hints=tuple(filter(None, hints))), part
 
 
 def _article(kind: str) -> str:
