@@ -92,6 +92,10 @@ class Elaboration(Builder):
         """By the mark of a number whose type is not settled, the type that it has met."""
         self.stored: dict[object, DType] = {}
         """Likewise, the type of what is stored into its variable."""
+        self.entering = False
+        """Whether the parameters of a function are made."""
+        self.literals: list[object] = []
+        """The marks of those among them that are given literals."""
         self.learnt = False
         """Whether the pass took one of them for another type: then there is going to be another pass."""
 

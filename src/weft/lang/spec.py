@@ -20,7 +20,7 @@ from weft.lang.number import Number, number_class, type_name, value_of
 from weft.lang.products import class_of, part_names, parts_of, remade
 from weft.lang.text import RunTimeText
 from weft.lang.told_apart import told_apart
-from weft.lang.weak import Closed
+from weft.lang.weak import OPEN, Closed, Open, opened
 from weft.record import record
 
 
@@ -82,7 +82,7 @@ class NumberSpec:
 
     dtype: DType
     lanes: int = 1
-    weak: Closed | None = None
+    weak: Closed | Open | None = None
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
@@ -90,7 +90,8 @@ class NumberSpec:
 
     def build(self, leaves: Sequence[Value]) -> Number:
         """The value, from its leaves."""
-        return number_class(self.dtype, self.lanes).of(leaves[0], self.weak)
+        cls = number_class(self.dtype, self.lanes)
+        return opened(cls.of(leaves[0])) if self.weak is OPEN else cls.of(leaves[0], self.weak)
 
     def describe(self) -> str:
         """How a message names it."""
@@ -283,6 +284,23 @@ def _holds_deep(value: Any, depth: int = _DEEPEST) -> bool:
     if depth == 0 or type(value) in _PLAIN or isinstance(value, type):
         return False
     return any(_holds_deep(held, depth - 1) for held in inside(value))
+
+
+def given_spec(value: Any, integers: bool = False) -> Spec:
+    """The spec of what is given to a function, which may type the float literals in it."""
+    if is_literal(value, integers):
+        return NumberSpec(value.dtype, value.lanes, OPEN)
+    parts = parts_of(value)
+    if parts is None:
+        return spec_of(value)
+    return PartsSpec(tuple([given_spec(part, integers) for part in parts]), class_of(value))
+
+
+def is_literal(value: Any, integers: bool) -> bool:
+    """Whether a value is a run-time float of literals whose type is not settled, or an integer of such."""
+    if not isinstance(value, Number) or value.weak is None or isinstance(value.weak, Closed):
+        return False
+    return value.dtype.is_float or (integers and value.dtype.is_integer)
 
 
 def holds_values(value: Any) -> bool:

@@ -7,7 +7,7 @@ Of several types it is the one in which they meet, so nothing that it holds is l
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weft.diagnostics import VALUE, refuse
 from weft.dtype import DType
@@ -31,6 +31,25 @@ class Closed:
 
     def __hash__(self) -> int:
         return hash(self.function)
+
+
+class Open:
+    """In place of a mark: literals are given to a function, which has a mark of its own for them."""
+
+
+OPEN = Open()
+
+
+def opened(x: Number) -> Number:
+    """A parameter to which literals are given, in the type that it meets in this function."""
+    b = current()
+    if not b.entering:
+        return type(x).of(x.value, Closed("it"))
+    mark = b.new_mark()
+    b.literals.append(mark)
+    typed: Any = x.cast(b.met.get(mark, x.dtype))
+    typed.weak = mark
+    return typed
 
 
 def assumed_type(*literals: bool | int | float) -> DType:

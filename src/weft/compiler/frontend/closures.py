@@ -7,7 +7,7 @@ it is called. A lambda runs in the code that made it. Either may be an argument 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any, cast
@@ -20,7 +20,9 @@ from weft.compiler.source.definition import MISSING, Definition, Parameter, Scop
 from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current
 from weft.lang.host_closures import HostClosure
-from weft.lang.spec import Leaf, Spec, build_each, leaves_of, leaves_within, spec_of
+from weft.lang.number import Number
+from weft.lang.products import parts_of
+from weft.lang.spec import Leaf, Spec, build_each, given_spec, is_literal, leaves_of, leaves_within
 from weft.lang.told_apart import told_apart
 
 written: dict[CodeType, ast.FunctionDef] = {}
@@ -149,7 +151,7 @@ class Closure:
                 f"{self.__name__} belongs to the function that made it, and is used in another",
                 hint="pass it as an argument of its own",
             )
-        return ClosureSpec(self, tuple(map(spec_of, self.captured())))
+        return ClosureSpec(self, tuple(map(given_spec, self.captured())))
 
     def __weft_leaves__(self) -> list[Value]:
         return [leaf for value in self.captured() for leaf in leaves_of(value)]
@@ -164,6 +166,17 @@ class Closure:
 
 Captures = Closure | HostClosure
 """A function that is given what it captures beside its arguments."""
+
+
+def literals_in(value: Any, integers: bool = False) -> Iterator[Number]:
+    """The literals in what is given to a function, in the order in which ``given_spec`` finds them."""
+    if is_literal(value, integers):
+        yield value
+    elif isinstance(value, SharedVar):
+        yield from literals_in(value.literals, True)
+    else:
+        for part in value.captured() if isinstance(value, Closure) else parts_of(value) or ():
+            yield from literals_in(part, integers)
 
 
 def defined(

@@ -15,6 +15,7 @@ from weft.compiler.frontend.nonlocals import SharedSpec
 from weft.compiler.ir.core import Function, Global, Module, Op, Value
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic
+from weft.dtype import DType
 from weft.lang.pointer import AddressSpace
 from weft.lang.spec import Spec
 from weft.record import field, record, replace
@@ -44,6 +45,8 @@ class Draft:
     """None while it is under way."""
     changes: tuple[SharedSpec, ...] = ()
     """The variables of functions around it that it gives back beside its result."""
+    literals: tuple[DType | None, ...] = ()
+    """What those of its parameters that are given literals have met."""
     uses: set[str] = field(default_factory=set[str])
     dynamic_shared: int = 0
     uses_thread: bool = False

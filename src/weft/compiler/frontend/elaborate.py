@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from weft.abi.artifact import AssertSite, Piece, Site
-from weft.compiler.frontend.closures import Captures, Closure, entry, given
+from weft.compiler.frontend.closures import Captures, Closure, entry, given, literals_in
 from weft.compiler.frontend.containers import captured, check, restored
 from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
@@ -44,8 +44,9 @@ from weft.lang.problems import Problems
 from weft.lang.python_number import python_number
 from weft.lang.returned import is_one, result_annotation
 from weft.lang.signature import Parameter, argument_key, bind, parameters
-from weft.lang.spec import NumberSpec, Spec, StaticSpec, lanes_of, leaves_of, spec_of
+from weft.lang.spec import NumberSpec, Spec, StaticSpec, given_spec, lanes_of, leaves_of, spec_of
 from weft.lang.type_variables import assumed, outside, settle, type_of
+from weft.lang.weak import meet
 from weft.record import replace
 from weft.targets import Target
 
@@ -221,12 +222,17 @@ class Elaborator:
                 return self.call(Func[..., Any](other, {}), positional, named, untyped)
         values = values if inner is None else given(inner, values)
         order, leaves = self._taken(fn, values, problems, len(args), kwargs)
+        literals = [x for p in parameters(fn) if _is_open(p) for x in literals_in(values[p.name])]
         if inner is not None:
             for name, value in zip(inner.captures, inner.captured(), strict=True):
-                order.append((f"{fn.name}.{name}", spec_of(value)))
+                order.append((f"{fn.name}.{name}", given_spec(value)))
                 leaves.extend(leaves_of(value))
+                literals.extend(literals_in(value))
         made = self._elaborated(fn, order, untyped, inner)
         assert made.result is not None
+        for literal, dtype in zip(literals, made.literals, strict=True):
+            if dtype is not None:
+                meet(literal, dtype)
         count = len(made.result.leaves())
         types = tuple(leaf.type for spec in (made.result, *made.changes) for leaf in spec.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
@@ -257,8 +263,9 @@ class Elaborator:
             except CompileError as error:
                 problems.extend(error.diagnostics, argument_key(fn, p.name, count, kwargs))
                 return None
-            specs[p.name], taken[p.name] = spec_of(value), leaves_of(value)
-            return specs[p.name]
+            spec = (given_spec if _is_open(p) else spec_of)(value)
+            specs[p.name], taken[p.name] = spec, leaves_of(value)
+            return spec
 
         def note(message: str, hint: str, name: str = "") -> None:
             problems.add("argument-type", message, hint, at=argument_key(fn, name, count, kwargs))
@@ -376,6 +383,7 @@ class Elaborator:
                 with building(b):
                     body(b, *values)
                     b.containers.check_large()
+                    draft.literals = tuple([met.get(mark) for mark in b.literals])
                     draft.result, draft.changes = finish(b, draft.function, fn, f.kernel)
             except (CompileError, Exception) as error:
                 if not b.learnt:  # else it may be wrong for the types that were assumed only
@@ -394,6 +402,11 @@ class Elaborator:
             Location(*place[:2]),
             hints=("write their types, as in x = Float64(0.0)",),
         )
+
+
+def _is_open(p: Parameter) -> bool:
+    """Whether a parameter takes any value, and literals as such."""
+    return p.annotation is MISSING and not p.comptime
 
 
 def _finished(draft: Draft | None) -> Draft:

@@ -23,6 +23,7 @@ from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried
 from weft.compiler.ir.core import Region, Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.number import Number, unify
+from weft.lang.products import class_of, parts_of, remade
 from weft.lang.python_number import python_number
 from weft.lang.spec import spec_of
 
@@ -131,6 +132,9 @@ def _blank(b: Staging, like: Any) -> Any:
         return like
     if isinstance(like, Number) and like.weak is not None:
         return 0.0 if like.dtype.is_float else 0
+    parts = parts_of(like)
+    if parts is not None:
+        return remade(class_of(like), [_blank(b, part) for part in parts])
     spec = spec_of(carried(as_runtime(like)))
     return spec.build([b.constant(0, leaf.type) for leaf in spec.leaves()])
 
@@ -246,7 +250,8 @@ def extreme(b: Staging, args: tuple[Any, ...], kwargs: dict[str, Any], better: s
         closer = b.either(
             b.not_(found.load()), lambda m=measure, least=least: b.compared(better, m, least.load())
         )
-        if isinstance(item, Number) and isinstance(now := best.load(), Number):
+        now = best.load()
+        if isinstance(item, Number) and isinstance(now, Number) and item.weak is None and now.weak is None:
             item = unify(name, now, item)[0](item)
         for taken in b.branches(closer):
             if taken:

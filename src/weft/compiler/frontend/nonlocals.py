@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.tree import bound_names
 from weft.compiler.frontend.variables import UNDEFINED, Var
-from weft.compiler.ir.core import Value
+from weft.compiler.ir.core import Region, Value
 from weft.lang.elaboration import current
-from weft.lang.spec import Leaf, Spec
-from weft.lang.weak import note
+from weft.lang.spec import Leaf, NumberSpec, PartsSpec, Spec, given_spec
+from weft.lang.weak import OPEN, note
 from weft.record import record
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ class SharedSpec:
 
     root: Var
     held: Spec | None
-    weak: bool
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
@@ -76,11 +75,10 @@ class SharedSpec:
     def build(self, leaves: Sequence[Value]) -> Var:
         """A variable of the function at hand for it, always the same."""
         b = cast("Staging", current())
+        value = UNDEFINED if self.held is None else self.held.build(leaves)
         found = b.shared_vars.get(self.root) or b.given_back.get(self.root)
         if found is None:
-            found = Var(b, self.root.name, UNDEFINED)
-            if self.held is not None:
-                found.begin(self.held.build(leaves), self.weak)
+            found = Var(b, self.root.name, value)
             found.root = self.root if b.entering else found
             found.changed = False
             b.given_back[self.root] = b.shared_vars[found.root] = found
@@ -99,13 +97,23 @@ class SharedVar:
     def __init__(self, var: Var) -> None:
         self.var = var
 
+    @property
+    def literals(self) -> Any:
+        """What it holds, to see which literals; no code."""
+        return _held(self.var) if self.var.defined else UNDEFINED
+
     def __weft_spec__(self) -> Spec:
-        var = self.var
-        assert var.root is not None
-        return SharedSpec(var.root, var.spec if var.defined else None, var.is_weak)
+        assert self.var.root is not None
+        return SharedSpec(self.var.root, given_spec(_held(self.var), True) if self.var.defined else None)
 
     def __weft_leaves__(self) -> list[Value]:
         return self.var.held() if self.var.defined else []
+
+
+def _held(var: Var) -> Any:
+    """What a variable holds, without code for it."""
+    with var.b.into(Region()):
+        return var.now()
 
 
 def shared(b: Staging, name: str, value: Any) -> Var:
@@ -120,20 +128,33 @@ def changes(b: Staging) -> Iterator[tuple[Var, SharedSpec]]:
     """What the function at hand gives back: its variables, and as what the code that calls it knows them."""
     for root, var in b.shared_vars.items():
         if root is not var and var.changed and var.spec is not None and var not in b.left_open:
-            yield var, SharedSpec(root, var.spec, var.is_weak)
+            yield var, SharedSpec(root, given_spec(_held(var), True))
 
 
 def give_back(b: Staging, changed: Iterable[SharedSpec], leaves: Sequence[Value]) -> None:
     """After a call: assign what it has changed."""
     for spec in changed:
         assert spec.held is not None
-        count, var = len(spec.leaves()), b.shared_vars[spec.root]
-        if spec.weak and spec.held == var.spec:
-            var.put(leaves[:count])
-        else:
-            value = spec.held.build(leaves[:count])
-            if spec.weak and var.is_weak:  # literals of another kind
-                note(var.weak, value.dtype, var.load().dtype)
-            if not b.learnt:
-                var.store(value)
+        count = len(spec.leaves())
+        _assign(b.shared_vars[spec.root], spec.held, leaves[:count])
         leaves = leaves[count:]
+
+
+def _assign(var: Var, held: Spec, leaves: Sequence[Value]) -> None:
+    """Assign what a call has left in a variable; literals stay such."""
+    if isinstance(held, PartsSpec) and len(var.parts) == len(held.items):
+        for part, item in zip(var.parts, held.items, strict=True):
+            count = len(item.leaves())
+            _assign(part, item, leaves[:count])
+            leaves = leaves[count:]
+        return
+    if isinstance(held, NumberSpec) and held.weak is OPEN:
+        now = var.load() if var.is_weak else None
+        if now is not None and now.dtype is held.dtype:
+            var.put(leaves)
+            return
+        if now is not None:  # literals of another kind: there is another pass
+            note(var.weak, held.dtype, now.dtype)
+        held = NumberSpec(held.dtype, held.lanes)
+    if not var.b.learnt:
+        var.store(held.build(leaves))

@@ -38,8 +38,6 @@ class FunctionState(Elaboration):
         """Variables that functions in a function assign: by the one that they stand for, those here."""
         self.given_back: dict[Var, Var] = {}
         """Of them those that the last call has made."""
-        self.entering = False
-        """Whether parameters are made: such variables stand for those of the code that calls."""
         self.left_open: set[Var] = set()
         """Of them those that are not assigned at some return."""
         self.annotation: Any = MISSING

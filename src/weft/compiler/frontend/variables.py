@@ -83,6 +83,32 @@ def as_runtime(value: Any, annotation: Any = None) -> Any:
     return remade(kind, list(map(as_runtime, parts, wanted)))
 
 
+def _annotated(value: Any, parts: Sequence[Any]) -> list[Any]:
+    """The parts of a value, literals in the types that its class says."""
+    kind = class_of(value)
+    types = annotations_of(kind) if kind is not tuple else {}
+    wanted = [types.get(name) for name in part_names(kind) or ()] or [None] * len(parts)
+    return [
+        type_(part) if isinstance(type_, type) and issubclass(type_, Number) and is_weak(part) else part
+        for type_, part in zip(wanted, map(python_number, parts), strict=True)
+    ]
+
+
+def is_weak(value: Any) -> bool:
+    """Whether a value is a number of literals, at compile time or at run time."""
+    return _is_literal(value) or (isinstance(value, Number) and value.weak is not None)
+
+
+def _parts_with_literals(value: Any) -> list[Any] | None:
+    """The parts of a tuple or the like that has literals in it, whose types are open; None of all else."""
+    parts = all_parts(value) if is_numeric(value) else parts_of(value)
+    if parts is None:
+        return None
+    parts = _annotated(value, parts)
+    found = any(is_weak(part) or _parts_with_literals(part) is not None for part in parts)
+    return parts if found else None
+
+
 def _is_literal(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -90,7 +116,7 @@ def _is_literal(value: object) -> TypeGuard[int | float]:
 class Var:
     """One carried variable: its slots, its spec, and whether it is set on every path to here."""
 
-    __slots__ = ("b", "changed", "defined", "loc", "name", "root", "scope", "slots", "spec", "weak")
+    __slots__ = ("b", "changed", "defined", "loc", "name", "parts", "root", "scope", "slots", "spec", "weak")
 
     def __init__(self, b: Builtins, name: str, value: Any) -> None:
         self.b = b
@@ -98,6 +124,8 @@ class Var:
         self.scope = b.scopes[-1]
         self.spec: Spec | None = None
         self.slots: list[Value] = []
+        self.parts: list[Var] = []
+        """Of a tuple with literals in it: a variable for each of its parts."""
         self.weak: object = None
         self.loc: Loc = b.loc
         self.defined = False
@@ -108,14 +136,6 @@ class Var:
             b.open_vars.append(self)
         else:
             self.store(value)
-
-    def begin(self, value: Any, weak: bool) -> None:
-        """Start with what a variable elsewhere holds, of which ``weak`` says that it holds literals."""
-        if weak:
-            self.weak, b = self.b.new_mark(), self.b
-            dtype = b.stored.get(self.weak) or b.met.get(self.weak) or value.dtype
-            value = number_class(dtype, value.lanes)(value)
-        self.store(value)
 
     def _create(self, value: Any) -> Any:
         """Fix the spec from the first value; a literal's type stays open until something meets it."""
@@ -129,6 +149,13 @@ class Var:
             )
             self.spec = NumberSpec(b.stored.get(self.weak) or b.met.get(self.weak) or assumed, lanes)
             value = self._converted(value)
+        elif (parts := _parts_with_literals(value)) is not None:
+            self.parts = [Var(b, self.name, part) for part in parts]
+            specs = [part.spec for part in self.parts if part.spec is not None]
+            self.spec = PartsSpec(tuple(specs), class_of(value))
+            self.slots = [slot for part in self.parts for slot in part.slots]
+            self.loc = b.loc
+            return value
         else:
             value = carried(as_runtime(value))
             self.spec = spec_of(value)
@@ -143,13 +170,28 @@ class Var:
         value = value.load() if isinstance(value, Var) else python_number(value)
         if self.spec is None:
             value = self._create(value)
+        elif self.parts:
+            self._store_parts(value)
         else:
             value = self._converted(value)
-        self.put(leaves_of(value))
+        self.put(() if self.parts else leaves_of(value))
+
+    def _store_parts(self, value: Any) -> None:
+        spec, parts = self.spec, all_parts(value) or ()
+        assert isinstance(spec, PartsSpec)
+        if class_of(value) is spec.cls and len(parts) == len(self.parts):
+            try:
+                for var, part in zip(self.parts, _annotated(value, parts), strict=True):
+                    var.store(part)
+            except CompileError:
+                pass
+            else:
+                return
+        self._type_change(value, spec_of(carried(as_runtime(value))).describe())
 
     def put(self, leaves: Sequence[Value]) -> None:
         """Assign what is of the variable's type."""
-        for slot, leaf in zip(self.slots, leaves, strict=True):
+        for slot, leaf in zip(() if self.parts else self.slots, leaves, strict=True):
             self.b.set(slot, leaf)
         self.changed = True
         if self.b.live:
@@ -263,7 +305,15 @@ class Var:
             )
         if self.spec is None:
             return UNDEFINED
-        value = self.spec.build(self.held())
+        return self.now()
+
+    def now(self) -> Any:
+        """What it holds, wherever it is set."""
+        spec = self.spec
+        assert spec is not None
+        if isinstance(spec, PartsSpec) and self.parts:
+            return remade(spec.cls, [part.now() for part in self.parts])
+        value = spec.build(self.held())
         if self.is_weak:
             value.weak = self.weak
         return value
