@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.benchmark.text import columns
+
 __all__ = [
     "MISSING",
     "PEERS",
@@ -105,14 +107,8 @@ def process_environment(**changes: str | os.PathLike[str]) -> dict[str, str]:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table; the first column is text, the others are numbers."""
-    lines = [list(head), *(list(r) for r in rows)]
-    widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(len(head))]
-    for n, line in enumerate(lines):
-        cells = [c.ljust(widths[i]) if i == 0 else c.rjust(widths[i]) for i, c in enumerate(line)]
-        print("  ".join(cells).rstrip())
-        if n == 0:
-            print("  ".join("-" * w for w in widths))
-    print(flush=True)
+    full = [[*row, *[""] * (len(head) - len(row))] for row in rows]
+    print(columns([head, *full]), end="\n\n", flush=True)
 
 
 @dataclass(frozen=True, slots=True)

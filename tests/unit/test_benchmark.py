@@ -84,6 +84,18 @@ def test_the_preparation_does_not_count() -> None:
     assert not prepared
 
 
+def test_what_is_waited_for_counts() -> None:
+    bench, order = Bench(BenchConfig(min_runtime_secs=0, num_warmup_iters=0, max_batch_size=1)), list[str]()
+
+    def wait() -> None:
+        order.append("wait")
+        time.sleep(1e-3)
+
+    bench.bench_function(lambda b: b.iter(lambda: order.append("call"), wait=wait), "queued")
+    assert order == ["wait", "call", "wait"] * 5
+    assert bench.reports[0].min >= 1e-3
+
+
 def test_a_sweep() -> None:
     bench, seen = Bench(QUICK), list[tuple[int, Any]]()
 

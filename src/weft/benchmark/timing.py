@@ -125,14 +125,24 @@ class Bencher:
     def __init__(self, measurement: Measurement) -> None:
         self._measurement = measurement
 
-    def iter(self, function: Callable[[], object]) -> None:
-        """Measure calls of a function by the host's clock, which does not see what a device still does."""
+    def iter(self, function: Callable[[], object], wait: Callable[[], object] | None = None) -> None:
+        """Measure calls of a function by the host's clock, which does not see what a device still does.
+
+        Args:
+            function: called without arguments.
+            wait: called before each sample, and at its end, which counts: for libraries with a queue of their
+                own, such as ``torch.cuda.synchronize``.
+        """
         check_function("iter", function)
+        done: Callable[[], object] = (lambda: None) if wait is None else wait
+        check_function("iter", done, ("wait", 1))
 
         def sample(calls: int) -> float:
+            done()
             start = time.perf_counter()
             for _ in range(calls):
                 function()
+            done()
             return time.perf_counter() - start
 
         self._measurement.take(sample)
@@ -144,7 +154,7 @@ class Bencher:
         so one should take some microseconds.
         """
         check_function("iter_preproc", function)
-        check_function("iter_preproc", preproc, 1)
+        check_function("iter_preproc", preproc, ("preproc", 1))
 
         def sample(calls: int) -> float:
             total = 0.0
@@ -243,13 +253,13 @@ def run(
     return measurement.report(getattr(function, "__name__", ""), {})
 
 
-def check_function(name: str, function: object, position: int = 0) -> None:
-    """Refuse what cannot be called."""
+def check_function(name: str, function: object, at: tuple[str, int] = ("function", 0)) -> None:
+    """Refuse what cannot be called, as an argument of this name and position."""
     if not callable(function):
         given = "None" if function is None else a_(type(function).__name__)
         raise LaunchError.here(
             "benchmark",
             f"{name} takes a function, not {given}",
             "write `lambda: ...` around the call that is meant",
-            at=("preproc" if position else "function", position),
+            at=at,
         )
