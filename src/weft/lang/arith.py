@@ -166,9 +166,11 @@ def _float_divmod(b: Elaboration, d: DType, x: Value, y: Value) -> tuple[Value, 
     if b.target.exact_remainder:
         mod = b.value("arith.remf", (x, y), x.type, _EXACT)
     else:
+        from weft.lang.number import number_class
         from weft.lang.remainder import remainder
 
-        mod = remainder(b, d, x, y)
+        cls = number_class(d, x.type.lanes)
+        mod = remainder(cls.of(x), cls.of(y)).value
     div = b.value("arith.divf", (b.value("arith.subf", (x, mod), x.type, _EXACT), y), x.type)
     has = compare(b, "ne", d, mod, zero)
     negative_y, negative_m = compare(b, "lt", d, y, zero), compare(b, "lt", d, mod, zero)
