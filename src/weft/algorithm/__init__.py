@@ -10,5 +10,23 @@ weft's types. All else that a function names is known at compile time, as for ev
 """
 
 from weft.algorithm.functional import elementwise, map, parallelize, tile, vectorize
+from weft.algorithm.reduction import cumsum, map_reduce, max, mean, min, product, reduce, scan, sum
+from weft.algorithm.sorting import sort
 
-__all__ = ["elementwise", "map", "parallelize", "tile", "vectorize"]
+__all__ = [
+    "cumsum",
+    "elementwise",
+    "map",
+    "map_reduce",
+    "max",
+    "mean",
+    "min",
+    "parallelize",
+    "product",
+    "reduce",
+    "scan",
+    "sort",
+    "sum",
+    "tile",
+    "vectorize",
+]

@@ -6,18 +6,15 @@ from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from weft.algorithm import kernels
 from weft.algorithm.places import Place, as_count, as_shape
 from weft.diagnostics import refuse
-from weft.gpu import block_idx, global_idx, grid_dim
-from weft.lang import Comptime, Int, func, kernel
+from weft.lang import Comptime, Int, func
 
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
 
 __all__ = ["elementwise", "map", "parallelize", "tile", "vectorize"]
-
-_RANK = 3
-"""Extents that a launch has."""
 
 
 def elementwise(
@@ -59,39 +56,13 @@ def elementwise(
     extents = as_shape(shape, "shape", 1)
     width = 1 if simd_width is None else as_count(simd_width, "simd_width", 3)
     lead, last = extents[:-1], extents[-1] if extents else 1
-    over = (prod(lead[: len(lead) - 1]), *lead[-1:], -(-last // width))[-max(1, min(len(extents), _RANK)) :]
+    over = (prod(lead[: len(lead) - 1]), *lead[-1:], -(-last // width))[
+        -max(1, min(len(extents), kernels.RANK)) :
+    ]
     with Place(context, func) as place:
-        place.context.enqueue_function(_elementwise, func, extents, simd_width=simd_width, over=over)
-
-
-@kernel
-def _elementwise(func: Callable[..., None], extents: Any, *, simd_width: Comptime[Any]):
-    rank = len(extents)
-    index: Any = (global_idx.z, global_idx.y, global_idx.x)[-rank:] if rank else ()
-    if rank > _RANK:  # the first of three counts all but the last two
-        index = (*_unravel(index[0], extents[:-2]), *index[1:])
-    if simd_width is None:
-        func(*index)
-    else:
-        _run(func, index[:-1], simd_width * index[-1], simd_width, extents[-1])
-
-
-def _unravel(number: Any, extents: Any) -> tuple[Any, ...]:
-    """The indices of an element, of which the last counts fastest."""
-    found: list[Any] = []
-    for extent in reversed(extents):
-        found.insert(0, number % extent)
-        number = number // extent
-    return tuple(found)
-
-
-@func
-def _run(func: Callable[..., None], lead: Any, first: Int, width: Any, end: Int):
-    if first + width <= end:
-        func(*lead, first, width=width)
-    else:
-        for i in range(first, end):
-            func(*lead, i, width=1)
+        place.context.enqueue_function(
+            kernels.elementwise, func=func, extents=extents, simd_width=simd_width, over=over
+        )
 
 
 def parallelize(
@@ -127,23 +98,11 @@ def parallelize(
     count = as_count(num_work_items, "num_work_items", 1)
     workers = count if num_workers is None else min(count, as_count(num_workers, "num_workers", 2))
     with Place(context, func) as place:
-        if place.threads_are_loops:
-            if workers:
-                place.context.enqueue_function(_parallelize, func, count, grid_dim=workers, block_dim=1)
-        else:
-            place.context.enqueue_function(_each, func, count, workers, over=workers)
-
-
-@kernel
-def _parallelize(func: Callable[[Int], None], count: Int):
-    for i in range(block_idx.x, count, grid_dim.x):
-        func(Int(i))
-
-
-@kernel
-def _each(func: Callable[[Int], None], count: Int, workers: Int):
-    for i in range(global_idx.x, count, workers):
-        func(Int(i))
+        blocks = place.threads_are_loops
+        where: dict[str, Any] = {"grid_dim": workers, "block_dim": 1} if blocks else {"over": workers}
+        if workers:
+            where.update(count=count, workers=workers, blocks=blocks)
+            place.context.enqueue_function(kernels.parallelize, func=func, **where)
 
 
 @func

@@ -7,12 +7,19 @@ from operator import index
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics import LaunchError, a_
+from weft.lang import Kernel
 from weft.lang.above import above
+from weft.lang.elements import element_type
 from weft.lang.host_closures import memory_of
 from weft.targets import find_target
 
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
+
+_CPU_TILE = 1 << 14
+_THREADS, _LEAST, _EACH, _SORTING = 256, 32, 8, 128
+_SHARED = 1 << 15
+"""Bytes of shared memory that a block takes."""
 
 
 class Place:
@@ -39,6 +46,28 @@ class Place:
     def threads_are_loops(self) -> bool:
         """Whether a block's threads are a loop, so that one thread serves it best."""
         return find_target(self.context.target).threads == "loops"
+
+    def launch(self, kernel: Kernel[...], grid: int, block: int, /, **arguments: Any) -> None:
+        """Launch a kernel; a message then shows arguments of the user's call that have the same names."""
+        self.context.enqueue_function(kernel, grid_dim=grid, block_dim=block, **arguments)
+
+    def tile(self, kind: Any) -> tuple[int, int]:
+        """How many threads a block has, and how many elements each, where shared memory has one for each."""
+        if self.threads_are_loops:
+            return 1, _CPU_TILE
+        threads = _THREADS
+        while threads > _LEAST and threads * element_type(kind).itemsize > _SHARED:
+            threads //= 2
+        return threads, _EACH
+
+    def sorting_tile(self, kind: Any) -> tuple[int, int, int, int]:
+        """For sorting: threads, elements each, of which are inserted, and of which are merged at once."""
+        if self.threads_are_loops:
+            return 1, _CPU_TILE // 8, 16, _CPU_TILE
+        each = _EACH
+        while each > 1 and 2 * _SORTING * each * element_type(kind).itemsize > _SHARED:
+            each //= 2
+        return _SORTING, each, each, _EACH
 
     def __enter__(self) -> Place:
         return self

@@ -167,8 +167,8 @@ class _Given:
                 try:
                     taken = _known(value) if constant else self._taken(value)
                 except Mismatch as wrong:
-                    found = f"{wrong.found}, as {of.name} does by `{'.'.join(chain[:length])}`"
-                    raise Mismatch(found, f"a function that captures {wrong.allowed}", wrong.hint) from None
+                    hint = wrong.hint and f"for `{'.'.join(chain[:length])}`, {wrong.hint}"
+                    raise Mismatch(f"one that captures {wrong.found}", "a function", hint) from None
                 if taken is not None:
                     done.add(chain[:length])
                     yield chain[:length], taken
@@ -231,7 +231,8 @@ def _definition(of: PythonFunction, chains: tuple[Chain, ...]) -> CapturingFunct
     """The definition of a function: the same one for all that lead to one code."""
     given = set(chains)
     left = {c[0] for c in _chains(of) if not any(c[:n] in given for n in range(1, len(c) + 1))}
-    known = {name: _start(of.scope, name) for name in of.scope.cells if name in left}
+    gone = {c[0] for c in given} - left
+    known = {name: _start(of.scope, name) for name in of.scope.cells if name not in gone}
     key = (chains, *_key(of, known, []))
     found = _definitions.get(key)
     if found is None:

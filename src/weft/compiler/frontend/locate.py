@@ -10,7 +10,15 @@ from types import CodeType, FrameType, TracebackType
 from weft.compiler.frontend import access, pybuiltins
 from weft.compiler.frontend.room import has_room
 from weft.compiler.frontend.stage import DEEPER, is_staged
-from weft.diagnostics import CompileError, Diagnostic, Location, WeftError, frame_location, is_internal
+from weft.diagnostics import (
+    CompileError,
+    Diagnostic,
+    Location,
+    WeftError,
+    caller_location,
+    frame_location,
+    is_internal,
+)
 from weft.lang import places
 from weft.record import replace
 
@@ -96,7 +104,7 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
 
     frames = _frames(error.__traceback__)
     users = _users(frames)
-    place = frame_location(users[-1]) if users else Location(file, line)
+    place = frame_location(users[-1]) if users else _whole(file, line)
     frame = users[-1].tb_frame if users else None
     helper = "" if frame is None or is_staged(frame.f_code) else _called(frame)
     chain = _chain(users)
@@ -128,6 +136,12 @@ def located(error: BaseException, file: str, line: int, name: str) -> CompileErr
             continue
         out.append(replace(diagnostic, notes=_cut((*diagnostic.notes, *chain))))
     return _within(CompileError(out), error.within if not users else name)
+
+
+def _whole(file: str, line: int) -> Location:
+    """A function as a place; of a function of weft's own, what uses it."""
+    own = is_internal(file)
+    return (caller_location() if own else None) or Location(file, line)
 
 
 def located_here(error: CompileError, file: str, line: int, name: str) -> CompileError:

@@ -78,7 +78,7 @@ def _matching(text: str, fn: _Function) -> ast.FunctionDef | None:
 
 def _lambdas(text: str, code: CodeType) -> Iterator[ast.Lambda]:
     try:
-        nodes = ast.walk(ast.parse(text))
+        nodes = [*ast.walk(ast.parse(text))][::-1]  # a lambda in a lambda before that
     except (SyntaxError, ValueError, MemoryError):
         return
     yield from (n for n in nodes if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno)

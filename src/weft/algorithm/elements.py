@@ -1,0 +1,134 @@
+"""Elements of what algorithms take, and what functions make of them, as far as is known at compile time."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NoReturn, cast
+
+from weft.diagnostics import LaunchError, a_, refuse
+from weft.dtype import as_dtype
+from weft.lang.elaboration import current
+from weft.lang.generic import describe_annotation, written
+from weft.lang.number import Number, to_type
+from weft.lang.pointer import Pointer
+from weft.lang.promote import promote
+from weft.lang.python_number import python_number
+from weft.lang.signature import MISSING, describe_parameters, parameters
+from weft.lang.spec import spec_of
+from weft.lang.structs import struct
+from weft.lang.type_variables import type_of
+from weft.layout import Layout, LayoutTensor
+
+
+def check_parameters(func: Any, count: int, algorithm: str, what: str) -> None:
+    """Refuse a function that cannot be called with so many arguments, which are ``what``."""
+    definition = getattr(func, "definition", None)
+    if definition is None:
+        return
+    taken = [p for p in parameters(definition) if not p.keyword_only and p.name not in func.bound]
+    needed = [p for p in taken if p.default is MISSING]
+    if len(needed) <= count <= len(taken):
+        return
+    given = f"{count} argument{'s' * (count != 1)}"
+    refuse(
+        "argument-count",
+        f"{algorithm} calls {func.__name__} with {given}, but it takes {len(taken)}",
+        notes=(f"{func.__name__}{describe_parameters(definition)}",),
+        hint=f"give it {what}",
+    )
+
+
+@struct
+class Memory:
+    """Elements side by side, however many: so code for arrays does not depend on their shapes."""
+
+    start: Pointer[Any]
+
+
+def flat(value: Any) -> Any:
+    """Memory as an argument: without its shape, where it is contiguous."""
+    found: Any = value.to_layout_tensor() if hasattr(value, "to_layout_tensor") else value
+    if isinstance(found, LayoutTensor):
+        tensor = cast("LayoutTensor[Any]", found)
+        layout = tensor.layout
+        whole = tensor.element is None and layout.is_static and layout == Layout.row_major(layout.shape)
+        return tensor.storage if whole and not tensor.masked else tensor
+    flags = getattr(value, "flags", None)
+    return Memory(value) if getattr(flags, "c_contiguous", False) else value
+
+
+def at(src: Any, i: Any) -> Any:
+    """Element ``i`` of memory, in row-major order of a tensor; of a function its value."""
+    if isinstance(src, (Pointer, Memory, LayoutTensor)):
+        memory, index = _place(src, i)
+        return memory[index]
+    return src(i)
+
+
+def put(dst: Any, i: Any, value: Any) -> None:
+    """Write element ``i``."""
+    memory, index = _place(dst, i)
+    memory[index] = value
+
+
+def _place(memory: Any, i: Any) -> tuple[Any, Any]:
+    if isinstance(memory, Memory):
+        start: Any = memory.start
+        return start, i
+    if getattr(memory, "rank", 1) == 1:  # of a pointer or a tensor
+        return memory, i
+    return memory, unravelled(i, memory.shape)
+
+
+def size_of(src: Any) -> int:
+    """How many elements there are.
+
+    Raises:
+        LaunchError: this is no memory.
+    """
+    shape: Any = getattr(src, "shape", None)
+    try:
+        return prod(int(extent) for extent in shape) if shape is not None else len(src)
+    except TypeError:
+        hint = "pass a buffer, a tensor or an array"
+        raise LaunchError.here("argument-type", f"{a_(type(src).__name__)} has no elements", hint) from None
+
+
+def kind_of(memory: Any) -> Any:
+    """The class of the elements of memory."""
+    try:
+        return written(as_dtype(memory.dtype))
+    except (AttributeError, TypeError, ValueError):
+        message = f"{a_(type(memory).__name__)} has no elements of weft's types"
+        raise LaunchError.here("argument-type", message, "pass a buffer, a tensor or an array") from None
+
+
+def unravelled(number: Any, extents: Any) -> tuple[Any, ...]:
+    """The indices of an element, of which the last counts fastest."""
+    found: list[Any] = []
+    for extent in reversed(extents):
+        found.insert(0, number % extent)
+        number = number // extent
+    return tuple(found)
+
+
+def converted(value: Any, like: Pointer[Any], whose: str) -> Any:
+    """A value as an element of ``like``, where that loses nothing; ``whose`` says in a message what it is."""
+    kind: Any = like.element_type
+    value = python_number(value)
+    if not issubclass(kind, Number):
+        return value if isinstance(value, kind) else _refuse(value, kind, whose)
+    known = isinstance(value, (bool, int, float))
+    if not known and not (isinstance(value, Number) and value.lanes == 1):
+        _refuse(value, kind, whose)
+    if not known and value.weak is None and promote(value.dtype, kind.dtype) is not kind.dtype:
+        _refuse(value, kind, whose)
+    return kind.of(to_type(value, kind, current()))
+
+
+def _refuse(value: Any, kind: type[Any], whose: str) -> NoReturn:
+    found = describe_annotation(type_of(spec_of(value)))
+    message = f"{whose} {a_(found)}, which is not {a_(kind.__name__)} without losing something"
+    if not issubclass(kind, Number) or not isinstance(value, Number):
+        message = f"{whose} {a_(found)}, where {a_(kind.__name__)} is needed"
+    refuse("argument-type", message, hint=f"convert it, or give init= or the destination the type {found}")

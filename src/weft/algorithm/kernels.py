@@ -1,0 +1,175 @@
+"""The kernels of ``weft.algorithm``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from weft.algorithm.elements import at, check_parameters, converted, put, unravelled
+from weft.gpu import barrier, block_idx, global_idx, thread_idx
+from weft.lang import Comptime, Int, Pointer, func, kernel
+from weft.math import min as least
+from weft.memory import AddressSpace, stack_allocation
+
+A = TypeVar("A")
+RANK = 3
+"""Extents that a launch has."""
+_RESULT = "the function's result is"
+
+
+@kernel
+def elementwise(func: Callable[..., None], extents: Any, *, simd_width: Comptime[Any]):
+    """A function for each index of a range whose last extent counts stretches of ``simd_width``."""
+    rank = len(extents)
+    check_parameters(func, rank, "elementwise", "an index for each extent of shape")
+    index: Any = (global_idx.z, global_idx.y, global_idx.x)[-rank:] if rank else ()
+    if rank > RANK:  # the first of three counts all but the last two
+        index = (*unravelled(index[0], extents[:-2]), *index[1:])
+    if simd_width is None:
+        func(*index)
+    else:
+        _stretch(func, index[:-1], simd_width * index[-1], simd_width, extents[-1])
+
+
+@func
+def _stretch(func: Callable[..., None], lead: Any, first: Int, width: Any, end: Int):
+    if first + width <= end:
+        func(*lead, first, width=width)
+    else:
+        for i in range(first, end):
+            func(*lead, i, width=1)
+
+
+@kernel
+def parallelize(func: Callable[[Int], None], count: Int, workers: Int, *, blocks: Comptime[bool]):
+    """A worker's share of the items; a worker is a block, or a thread of a range."""
+    check_parameters(func, 1, "parallelize", "the number of the item")
+    for i in range(block_idx.x if blocks else global_idx.x, count, workers):
+        func(Int(i))
+
+
+@kernel
+def reduce(
+    func: Callable[..., Any],
+    src: Any,
+    totals: Pointer[A],
+    n: Int,
+    init: Any,
+    *,
+    threads: Comptime[int],
+    each: Comptime[int],
+):
+    """A block's tile of ``threads * each`` elements as one, in order; behind ``init[0]``, if there is that.
+
+    Each thread joins elements that lie side by side, and neighbours are joined in a tree (Hillis, Steele:
+    "Data Parallel Algorithms", CACM 1986). The order is kept, so ``func`` need be no more than associative,
+    and the same elements always have the same result. With one thread it is a loop.
+    """
+    check_parameters(func, 2, "reduce", "what was accumulated, and what comes next: (a, b)")
+    first, end = _share(n, threads, each)
+    shared = stack_allocation(totals.element_type, threads, address_space=AddressSpace.SHARED)
+    if first < end:
+        shared[thread_idx.x] = joined(func, src, totals, first, end)
+    if threads > 1:
+        count = _busy(n, threads, each)
+        step = Int(1)
+        while step < threads:
+            barrier()
+            left = 2 * step * thread_idx.x
+            if left + step < count:
+                shared[left] = converted(func(shared[left], shared[left + step]), totals, _RESULT)
+            step *= 2
+    if thread_idx.x == 0:
+        total = shared[0]
+        totals[block_idx.x] = converted(func(init[0], total), totals, _RESULT) if init else total
+
+
+def _share(n: Any, threads: int, each: int) -> tuple[Any, Any]:
+    """The elements of a thread, from the first to behind the last."""
+    first = (block_idx.x * threads + thread_idx.x) * each
+    return first, least(n, first + each)
+
+
+def _busy(n: Any, threads: int, each: int) -> Any:
+    """How many threads of the block have elements."""
+    return (least(n - block_idx.x * threads * each, threads * each) + each - 1) // each
+
+
+@func
+def joined(func: Callable[..., Any], src: Any, like: Pointer[A], first: Int, end: Int) -> Any:
+    """The elements from ``first`` to ``end``, of which there is one at least, joined from the left."""
+    total = converted(at(src, first), like, "an element is")
+    for i in range(first + 1, end):
+        total = converted(func(total, converted(at(src, i), like, "an element is")), like, _RESULT)
+    return total
+
+
+@kernel
+def scan(
+    func: Callable[..., Any],
+    src: Any,
+    dst: Any,
+    totals: Pointer[A],
+    n: Int,
+    init: Any,
+    *,
+    exclusive: Comptime[bool],
+    threads: Comptime[int],
+    each: Comptime[int],
+):
+    """A block's tile of running results; ``totals`` has those of the blocks before.
+
+    The last of the three steps of reduce-then-scan (Sengupta, Harris, Zhang, Owens: "Scan Primitives for GPU
+    Computing", 2007): tiles are reduced, the results scanned, and each tile scanned behind its own. Within a
+    block what the threads have is scanned in log(threads) steps, as by Hillis and Steele.
+    """
+    check_parameters(func, 2, "scan", "what was accumulated, and what comes next: (a, b)")
+    first, end = _share(n, threads, each)
+    shared = stack_allocation(totals.element_type, threads, address_space=AddressSpace.SHARED)
+    if threads > 1:
+        count = _busy(n, threads, each)
+        if first < end:
+            shared[thread_idx.x] = joined(func, src, totals, first, end)
+        step = Int(1)
+        while step < threads:
+            barrier()
+            mine = shared[thread_idx.x]
+            if step <= thread_idx.x < count:
+                mine = converted(func(shared[thread_idx.x - step], mine), totals, _RESULT)
+            barrier()
+            shared[thread_idx.x] = mine
+            step *= 2
+        barrier()
+    if first < end:
+        begin = first
+        total = init[0] if init else converted(at(src, first), totals, "an element is")
+        if block_idx.x > 0:
+            total = totals[block_idx.x - 1]
+            if thread_idx.x > 0:
+                total = converted(func(total, shared[thread_idx.x - 1]), totals, _RESULT)
+        elif thread_idx.x > 0:
+            total = shared[thread_idx.x - 1]
+            if init:
+                total = converted(func(init[0], total), totals, _RESULT)
+        elif not init:
+            put(dst, first, total)
+            begin = first + 1
+        for i in range(begin, end):
+            value = converted(at(src, i), totals, "an element is")
+            if exclusive:
+                put(dst, i, total)
+            total = converted(func(total, value), totals, _RESULT)
+            if not exclusive:
+                put(dst, i, total)
+
+
+@kernel
+def store(dst: Pointer[A], value: Any):
+    """One element."""
+    dst[0] = converted(value, dst, "the value is")
+
+
+@func
+def first(src: Pointer[A]) -> A:
+    """The first element."""
+    return src[0]

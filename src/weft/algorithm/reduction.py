@@ -1,0 +1,296 @@
+"""Reductions and scans by a function that joins two, after Mojo's ``algorithm.reduction``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from weft.algorithm import kernels
+from weft.algorithm.elements import flat, kind_of, size_of
+from weft.algorithm.places import Place, as_count
+from weft.diagnostics import LaunchError
+from weft.dtype import DType, as_dtype
+from weft.lang.above import above
+from weft.lang.accept import Mismatch, accept_as, literal_type
+from weft.lang.generic import written
+from weft.lang.number import Number, number_class
+from weft.lang.structs import is_struct
+from weft.math import max as greater
+from weft.math import min as lesser
+
+if TYPE_CHECKING:
+    from weft.gpu.host import DeviceContext
+
+__all__ = ["cumsum", "map_reduce", "max", "mean", "min", "product", "reduce", "scan", "sum"]
+
+
+def reduce(
+    func: Callable[[Any, Any], Any],
+    src: Any,
+    init: Any = None,
+    *,
+    out: Any = None,
+    context: DeviceContext | None = None,
+) -> Any:
+    """All elements joined to one, as ``functools.reduce`` joins them: ``func(func(init, x[0]), x[1])``, ...
+
+    They are joined in order but in any groups, always the same on one device: ``func`` has to be associative,
+    and need not be commutative. Sums of floats are rounded otherwise than from left to right, mostly less.
+
+    Args:
+        func: of what was accumulated and what comes next, both of the type that accumulates. What it captures
+            becomes arguments of the launch.
+        src: a buffer, tensor or array of numbers or structs, of a tensor in row-major order.
+        init: what stands before the first element. A number of weft's or NumPy's, or a struct, is of the type
+            that accumulates; otherwise that is the elements', or ``out``'s.
+        out: a buffer or array whose first element becomes the result; then nothing is waited for.
+        context: where it runs; without it, where ``src`` lies.
+
+    Returns:
+        The result as a number of Python or a struct, once it is there; None where ``out`` takes it.
+
+    Raises:
+        LaunchError: an argument is wrong, or there is no element and no ``init``.
+        CompileError: ``func`` cannot be compiled, or its result is of another type.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft import Int64
+        >>> from weft.algorithm import reduce
+        >>> x = np.array([3, 1, 4, 1, 5], np.int32)
+        >>> reduce(lambda a, b: a if a > b else b, x)
+        5
+        >>> reduce(lambda a, b: 10 * a + b if b > 1 else a, x[:1], Int64(2))
+        23
+    """
+    return _reduce("reduce", func, src, size_of(src), init, _accumulates(src, init, out), out, context)
+
+
+def map_reduce(
+    generator: Callable[[Any], Any],
+    func: Callable[[Any, Any], Any],
+    size: int,
+    init: Any,
+    *,
+    out: Any = None,
+    context: DeviceContext | None = None,
+) -> Any:
+    """What ``generator`` gives for 0, 1, ..., ``size - 1``, joined to one by ``func`` as in ``reduce``.
+
+    ``init`` says the type that accumulates: Python's ints and floats are Int and Float64.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.algorithm import map_reduce
+        >>> x, y = np.arange(4.0), np.ones(4)
+        >>> map_reduce(lambda i: x[i] * y[i], lambda a, b: a + b, 4, 0.0)
+        6.0
+    """
+    kind = _accumulates(None, init, out)
+    return _reduce("map_reduce", func, generator, as_count(size, "size", 2), init, kind, out, context)
+
+
+def scan(
+    func: Callable[[Any, Any], Any],
+    src: Any,
+    dst: Any,
+    init: Any = None,
+    *,
+    exclusive: bool = False,
+    context: DeviceContext | None = None,
+) -> None:
+    """Running results: ``dst[i]`` is the elements up to ``src[i]`` joined, as by ``itertools.accumulate``.
+
+    Args:
+        func: an associative function of what was accumulated and what comes next.
+        src: the elements, as for ``reduce``; or a function of the index that gives them.
+        dst: as many elements, which may be the same memory. Their type is the one that accumulates.
+        init: what stands before the first element.
+        exclusive: whether ``dst[i]`` is that up to, and without, ``src[i]``; ``dst[0]`` is ``init`` then.
+        context: where it runs; without it, where the memory lies.
+
+    Raises:
+        LaunchError: an argument is wrong, or ``exclusive`` without ``init``.
+        CompileError: ``func`` cannot be compiled, or its result is of another type.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.algorithm import scan
+        >>> x = np.array([3, 1, 4, 1, 5])
+        >>> scan(lambda a, b: a + b, x, x)
+        >>> x
+        array([ 3,  4,  8,  9, 14])
+    """
+    n = size_of(dst)
+    if not callable(src) and size_of(src) != n:
+        message = f"dst has {n} elements, and src {size_of(src)}"
+        raise LaunchError.here("argument-type", message, "give as many", at=("dst", 2))
+    if exclusive and init is None:
+        message = "an exclusive scan begins with init, which is not given"
+        raise LaunchError.here("argument-type", message, "give init=, 0 for sums")
+    kind = kind_of(dst)
+    first = _first("init", init, kind)
+    with Place(context, src, dst, func) as place:
+        _scan(place, func, flat(src), flat(dst), kind, n, first, exclusive)
+
+
+def _scan(
+    place: Place, func: Any, src: Any, dst: Any, kind: Any, n: int, init: tuple[Any, ...], exclusive: bool
+) -> None:
+    threads, each = place.tile(kind)
+    blocks = -(-n // (threads * each))
+    totals: Any = place.context.enqueue_create_buffer(kind, blocks or 1)
+    tiles = {"func": func, "src": src, "totals": totals, "n": n, "threads": threads, "each": each}
+    if blocks > 1:
+        place.launch(kernels.reduce, blocks, threads, init=(), **tiles)
+        _scan(place, func, totals, totals, kind, blocks, init, False)
+    if blocks:
+        place.launch(kernels.scan, blocks, threads, dst=dst, init=init, exclusive=exclusive, **tiles)
+
+
+def _reduce(
+    name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, context: DeviceContext | None
+) -> Any:
+    first = _first("init", init, kind)
+    if not n and not first:
+        message = f"{name} has no element, and no init"
+        raise LaunchError.here("argument-type", message, "give init=, which is the result then")
+    with Place(context, src, func, out) as place:
+        src = flat(src)
+        threads, each = place.tile(kind)
+        while True:
+            blocks = -(-n // (threads * each))
+            last = blocks <= 1
+            make = place.context.enqueue_create_buffer
+            into: Any = out if last and out is not None else make(kind, blocks or 1)
+            if not n:
+                place.launch(kernels.store, 1, 1, dst=into, value=first[0])
+                break
+            tiles = {"func": func, "src": src, "totals": into, "n": n, "threads": threads, "each": each}
+            place.launch(kernels.reduce, blocks, threads, init=first if last else (), **tiles)
+            if last:
+                break
+            src, n = into, blocks
+        return None if out is not None else _element(into)
+
+
+def _element(buffer: Any) -> Any:
+    """The first element of a buffer, as Python has it."""
+    with buffer.map_to_host() as host:
+        return above().call(kernels.first, (host,), {}) if not buffer.dtype.is_number else _plain(host[0])
+
+
+def _plain(number: Any) -> Any:
+    return number.item() if hasattr(number, "item") else number
+
+
+def _accumulates(src: Any, init: Any, out: Any) -> Any:
+    """The class of what accumulates."""
+    if out is not None:
+        return kind_of(out)
+    own = cast("type[Any]", type(init))
+    if isinstance(init, Number) or is_struct(own):
+        return own
+    dtype = literal_type(init)
+    if dtype is not None and (src is None or hasattr(init, "dtype")):
+        return number_class(dtype)
+    return kind_of(src)
+
+
+def _first(name: str, init: Any, kind: Any) -> tuple[Any, ...]:
+    """``init`` as what accumulates, in a tuple; without it an empty one.
+
+    Raises:
+        LaunchError: it is no such value.
+    """
+    if init is None:
+        return ()
+    try:
+        accept_as(kind, init)
+    except Mismatch as wrong:
+        message = f"{name} takes {wrong.allowed}, not {wrong.found}"
+        raise LaunchError.here("argument-type", message, wrong.hint, at=(name, 2)) from None
+    return (kind(init) if issubclass(kind, Number) else init,)
+
+
+def _wide(src: Any) -> Any:
+    """The class in which sums and products of elements accumulate: NumPy's, and Float32 for short floats."""
+    dtype = as_dtype(kind_of(src))
+    if dtype.is_float:
+        return written(dtype) if dtype.bits >= 32 else number_class(DType.float32)
+    return number_class(DType.uint64 if dtype.kind == "uint" else DType.int64)
+
+
+def sum(src: Any, *, context: DeviceContext | None = None) -> Any:
+    """The sum of all elements.
+
+    Integers and Bools are summed up as Int or UInt, short floats as Float32, others in their own type.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.algorithm import sum
+        >>> sum(np.full(1000, 100, np.int8))
+        100000
+    """
+    return reduce(_add, src, _wide(src)(0), context=context)
+
+
+def product(src: Any, *, context: DeviceContext | None = None) -> Any:
+    """The product of all elements, in the types of ``sum``."""
+    return reduce(_multiply, src, _wide(src)(1), context=context)
+
+
+def mean(src: Any, *, context: DeviceContext | None = None) -> float:
+    """The mean of all elements; of integers it is summed up as Float64, of floats as by ``sum``.
+
+    Raises:
+        LaunchError: there is no element.
+    """
+    wide = _wide(src)
+    total = reduce(
+        _add, src, wide(0) if wide.dtype.is_float else number_class(DType.float64)(0), context=context
+    )
+    return total / size_of(src)
+
+
+def max(src: Any, *, context: DeviceContext | None = None) -> Any:
+    """The greatest element; a nan counts only where there is nothing else, as for ``weft.math.max``.
+
+    Raises:
+        LaunchError: there is no element.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.algorithm import max, min
+        >>> x = np.array([2.0, np.nan, 3.0])
+        >>> min(x), max(x)
+        (2.0, 3.0)
+    """
+    return reduce(greater, src, context=context)
+
+
+def min(src: Any, *, context: DeviceContext | None = None) -> Any:
+    """The least element; see ``max``."""
+    return reduce(lesser, src, context=context)
+
+
+def cumsum(dst: Any, src: Any, *, context: DeviceContext | None = None) -> None:
+    """Running sums, in the type of ``dst``: ``dst[i]`` is the sum of the elements up to ``src[i]``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.algorithm import cumsum
+        >>> sums = np.zeros(4, np.int64)
+        >>> cumsum(sums, np.array([100, 100, 100, 100], np.int8))
+        >>> sums
+        array([100, 200, 300, 400])
+    """
+    scan(_add, src, dst, context=context)
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    return a * b

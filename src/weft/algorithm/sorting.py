@@ -1,0 +1,191 @@
+"""Sorting by a comparison of the program's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from weft.algorithm.elements import at, check_parameters, flat, kind_of, put, size_of
+from weft.algorithm.places import Place
+from weft.diagnostics import LaunchError, a_, refuse
+from weft.dtype import DType
+from weft.gpu import barrier, block_idx, global_idx, thread_idx
+from weft.lang import Comptime, Int, Pointer, func, kernel
+from weft.lang.generic import describe_annotation
+from weft.lang.number import Number
+from weft.lang.spec import spec_of
+from weft.lang.type_variables import type_of
+from weft.math import min as least
+from weft.memory import AddressSpace, stack_allocation
+
+if TYPE_CHECKING:
+    from weft.gpu.host import DeviceContext
+
+__all__ = ["sort"]
+
+A = TypeVar("A")
+_NO_ORDER = vars(object)["__lt__"]
+
+
+def sort(
+    src: Any,
+    less: Callable[[Any, Any], Any] | None = None,
+    *,
+    key: Callable[[Any], Any] | None = None,
+    context: DeviceContext | None = None,
+) -> None:
+    """Sort elements in place; what is equal keeps its order, as for Python's ``list.sort``.
+
+    Args:
+        src: a buffer, or a tensor or array of one dimension, of numbers or structs.
+        less: whether its first argument has to stand before its second. Without it, whether that is less, by
+            ``<``; nan comes last then, as for NumPy. What it captures becomes arguments of the launches.
+        key: what is compared in place of an element.
+        context: where it runs; without it, where ``src`` lies.
+
+    Raises:
+        LaunchError: an argument is wrong.
+        CompileError: ``less`` or ``key`` cannot be compiled, or there is no ``<``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.algorithm import sort
+        >>> x = np.array([3, -1, 2, -3])
+        >>> sort(x, key=lambda v: v * v)
+        >>> x
+        array([-1,  2,  3, -3])
+        >>> order = np.arange(4)
+        >>> sort(order, lambda i, j: x[i] > x[j])
+        >>> x[order]
+        array([ 3,  2, -1, -3])
+    """
+    if len(getattr(src, "shape", (0,))) != 1:
+        message = f"sort takes elements of one dimension, and src has {len(src.shape)}"
+        raise LaunchError.here("argument-type", message, "sort a flat view of it", at=("src", 0))
+    n, kind, order = size_of(src), kind_of(src), (less, key)
+    with Place(context, src, less, key) as place:
+        threads, each, run, piece = place.sorting_tile(kind)
+        tile, here = threads * each, flat(src)
+        widths = [tile << k for k in range(((n - 1) // tile).bit_length())] if n else []
+        spare: Any = place.context.enqueue_create_buffer(kind, n) if widths else here
+        into, other = (spare, here) if len(widths) % 2 else (here, spare)
+        if n > 1:
+            like = place.context.enqueue_create_buffer(kind, 1)
+            sizes = {"threads": threads, "each": each, "run": run}
+            place.launch(
+                sort_tiles, -(-n // tile), threads, src=here, dst=into, like=like, n=n, order=order, **sizes
+            )
+        for width in widths:
+            blocks = -(-n // (threads * piece))
+            runs = {"n": n, "width": width, "piece": piece, "order": order}
+            place.launch(merge_runs, blocks, threads, src=into, dst=other, **runs)
+            into, other = other, into
+
+
+def precedes(order: Any, a: Any, b: Any) -> Any:
+    """Whether ``a`` has to stand before ``b``."""
+    less, key = order
+    if key is not None:
+        check_parameters(key, 1, "sort", "an element, as its key")
+        a, b = key(a), key(b)
+    if less is not None:
+        check_parameters(less, 2, "sort", "two elements, as less: (a, b)")
+        result = less(a, b)
+        if not isinstance(result, bool) and not (isinstance(result, Number) and result.dtype is DType.bool):
+            found = describe_annotation(type_of(spec_of(result)))
+            hint = "return a condition: a < b"
+            refuse(
+                "argument-type", f"less gives {a_(found)}, and not whether `a` stands before `b`", hint=hint
+            )
+        return result
+    kind = cast("type[Any]", type(a))
+    if not isinstance(a, Number) and kind.__lt__ is _NO_ORDER:
+        message = f"the elements are of {kind.__name__}, which has no `<`"
+        refuse("argument-type", message, hint="give less= or key=, or define __lt__")
+    if isinstance(a, Number) and a.dtype.is_float:
+        return (a < b) | ((a == a) & (b != b))
+    return a < b
+
+
+@kernel
+def sort_tiles(
+    src: Any,
+    dst: Any,
+    like: Pointer[A],
+    n: Int,
+    order: Any,
+    *,
+    threads: Comptime[int],
+    each: Comptime[int],
+    run: Comptime[int],
+):
+    """Sort tiles of ``threads * each`` elements, a block each: runs by insertion, which are then merged."""
+    tile = threads * each
+    start = block_idx.x * tile
+    count, first = least(n - start, tile), thread_idx.x * each
+    here = stack_allocation(like.element_type, tile, address_space=AddressSpace.SHARED)
+    there = stack_allocation(like.element_type, tile, address_space=AddressSpace.SHARED)
+    for i in range(thread_idx.x, count, threads):
+        here[i] = at(src, start + i)
+    barrier()
+    for begin in range(first, least(first + each, count), run):
+        insert(here, begin, least(begin + run, count), order)
+    width = Int(run)
+    while width < tile:
+        barrier()
+        span = least(2 * width, each)
+        for begin in range(first, least(first + each, count), span):
+            merge(here, there, width, begin, least(begin + span, count), count, order)
+        here, there = there, here
+        width *= 2
+    barrier()
+    for i in range(thread_idx.x, count, threads):
+        put(dst, start + i, here[i])
+
+
+@func
+def insert(x: Any, first: Int, end: Int, order: Any) -> None:
+    """Sort a short stretch by insertion."""
+    for i in range(first + 1, end):
+        value = x[i]
+        j = Int(i)
+        while j > first and precedes(order, value, x[j - 1]):
+            x[j] = x[j - 1]
+            j -= 1
+        x[j] = value
+
+
+@kernel
+def merge_runs(src: Any, dst: Any, n: Int, width: Int, order: Any, *, piece: Comptime[int]):
+    """Merge neighbouring runs of ``width`` sorted elements; each thread writes ``piece`` of them."""
+    first = global_idx.x * piece
+    span = least(2 * width, piece)
+    for begin in range(first, least(first + piece, n), span):
+        merge(src, dst, width, begin, least(begin + span, n), n, order)
+
+
+@func
+def merge(src: Any, dst: Any, width: Int, first: Int, end: Int, n: Int, order: Any) -> None:
+    """Elements ``first`` to ``end`` of what two runs of ``width`` become.
+
+    How many of those before come from the left run, is found by bisection along a diagonal of the two (Green,
+    McColl, Bader: "GPU Merge Path", ICS 2012).
+    """
+    left = first // (2 * width) * (2 * width)
+    right, stop = least(left + width, n), least(left + 2 * width, n)
+    before = first - left
+    low, high = before - least(before, stop - right), least(before, right - left)
+    while low < high:
+        middle = (low + high) // 2
+        if precedes(order, at(src, right + before - 1 - middle), at(src, left + middle)):
+            high = middle
+        else:
+            low = middle + 1
+    i, j = left + low, right + before - low
+    for k in range(first, end):
+        if i < right and (j >= stop or not precedes(order, at(src, j), at(src, i))):
+            put(dst, k, at(src, i))
+            i += 1
+        else:
+            put(dst, k, at(src, j))
+            j += 1
