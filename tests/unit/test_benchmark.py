@@ -98,18 +98,19 @@ def test_what_is_waited_for_counts() -> None:
 
 def test_a_sweep() -> None:
     bench, seen = Bench(QUICK), list[tuple[int, Any]]()
+    each = (measure for measure in [ThroughputMeasure(BenchMetric("rows", "GRows/s"), 1)])
 
     def making(b: Bencher, n: int, dtype: Any, more: int = 3) -> None:
         seen.append((n, dtype))
         b.measure("elements", n)
         b.iter(lambda: [dtype] * (n + more))
 
-    bench.bench_function(making, params={"n": [1, 20], "dtype": (Float32, Int32)})
+    bench.bench_function(making, params={"n": [1, 20], "dtype": (Float32, Int32)}, measures=each)
     assert seen == [(1, Float32), (1, Int32), (20, Float32), (20, Int32)]
     assert [(r.params["n"], r.params["dtype"]) for r in bench.reports] == seen
     bench.bench_with_input(lambda b, x: b.iter(lambda: sorted(x)), BenchId("sorted", "three"), [3, 1, 2])
     lines = str(bench).splitlines()
-    assert lines[0].split() == "name n dtype median min max spread samples GElems/s".split()
+    assert lines[0].split() == "name n dtype median min max spread samples GRows/s GElems/s".split()
     assert [line.split()[:3] for line in lines[2:5]] == [
         ["making", "1", "Float32"],
         ["making", "1", "Int32"],

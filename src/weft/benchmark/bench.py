@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Concatenate, TypeVar
 
 from weft.benchmark.params import choices
-from weft.benchmark.report import Report, ThroughputMeasure, check_number
+from weft.benchmark.report import Report, ThroughputMeasure, check_number, checked_measures
 from weft.benchmark.text import FORMATS, SUFFIXES, shown
-from weft.benchmark.timing import BenchConfig, Bencher, Measurement, check_function
+from weft.benchmark.timing import BenchConfig, Bencher, Measurement, check_function, checked_config
 from weft.diagnostics import LaunchError, Location, caller_location
 from weft.diagnostics.hook import pruned
 
@@ -97,7 +97,7 @@ class Bench:
     """
 
     def __init__(self, config: BenchConfig | None = None) -> None:
-        self.config = config or BenchConfig()
+        self.config = checked_config(config)
         self.reports: list[Report] = []
         """What was measured, in order."""
         self._turns: list[_Case] | None = None
@@ -124,10 +124,9 @@ class Bench:
         """
         check_function("bench_function", function)
         name = str(getattr(function, "__name__", "function") if bench_id is None else bench_id)
-        config = self.config
+        config, given = self.config, checked_measures(measures)
         cases = [
-            _Case(function, name, choice, tuple(measures), config)
-            for choice in choices(name, function, params or {})
+            _Case(function, name, choice, given, config) for choice in choices(name, function, params or {})
         ]
         if self._turns is not None:
             self._turns += cases

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -85,6 +85,17 @@ def check_number(name: str, value: object, at: str, position: int = -1, least: f
     if not value >= least:
         message = f"{name}={value!r} of a benchmark is below {least}"
         raise LaunchError.here("benchmark", message, fits, at=(at, position))
+
+
+def checked_measures(measures: Iterable[ThroughputMeasure]) -> tuple[ThroughputMeasure, ...]:
+    """The measures, or a refusal of what is none."""
+    found = tuple(measures) if isinstance(measures, Iterable) else (measures,)  # pyright: ignore[reportUnnecessaryIsInstance]
+    for measure in found:
+        if not isinstance(measure, ThroughputMeasure):  # pyright: ignore[reportUnnecessaryIsInstance]
+            message = f"measures of a benchmark holds {measure!r}, which is {a_(type(measure).__name__)}"
+            hint = 'write measures=[ThroughputMeasure("bytes", n)]'
+            raise LaunchError.here("benchmark", message, hint, at=("measures", -1))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from weft.benchmark.report import BenchMetric, Report, ThroughputMeasure, check_number
+from weft.benchmark.report import BenchMetric, Report, ThroughputMeasure, check_number, checked_measures
 from weft.diagnostics import LaunchError, a_
 from weft.diagnostics.hook import pruned
 
@@ -55,6 +55,14 @@ class BenchConfig:
         for position, field in enumerate(fields(self)):
             least = 1 if field.name in ("max_iters", "max_batch_size", "num_repetitions") else 0
             check_number(field.name, getattr(self, field.name), field.name, position, least)
+
+
+def checked_config(config: BenchConfig | None) -> BenchConfig:
+    """The configuration, by default the usual one; what is none is refused."""
+    if config is None or isinstance(config, BenchConfig):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return config or BenchConfig()
+    message = f"config of a benchmark is a BenchConfig, not {a_(type(config).__name__)}"
+    raise LaunchError.here("benchmark", message, "write BenchConfig(min_runtime_secs=0.5)", at=("config", 0))
 
 
 class Measurement:
@@ -237,8 +245,8 @@ def run(
         True
     """
     check_function("run", function)
-    measurement = Measurement(config or BenchConfig())
-    measurement.measures += measures
+    measurement = Measurement(checked_config(config))
+    measurement.measures += checked_measures(measures)
     bencher = Bencher(measurement)
     for _ in range(measurement.config.num_repetitions):
         measurement.taken = False
