@@ -278,7 +278,7 @@ def test_inspect_lists_kernels(here: Path, capsys: pytest.CaptureFixture[str]) -
             ["--emit amd is no form of a kernel", "did you mean --emit asm?"],
         ),
         (["kernels.py:scale", "--target", "sm90"], ["there is no target 'sm90'", "did you mean 'sm_90'?"]),
-        (["kernels.py:scale", "--emit", "object", "--target", "sm_90"], ["use the emission kind 'asm'"]),
+        (["kernels.py:scale", "--emit", "object", "--target", "sm_90"], ["write --emit ptx"]),
         (["kernels.py:scale", "--param", "by"], ["--param by names no parameter", "--param factor=2"]),
         (["kernels.py:scale", "--param", "b=2"], ["scale has no parameter `b`"]),
         (["kernels.py:scale", "--layout", "x=a,b"], ["'a,b' is not a list of extents"]),

@@ -292,6 +292,9 @@ def test_devices_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         BaseContext.number_of_devices(api="gpu")
     with config.scope(device="cpu"):
         assert drivers.default_api() == "cpu"
+    monkeypatch.setenv("WEFT_DEVICE", "gpu")
+    with pytest.raises(DeviceError, match="WEFT_DEVICE=gpu is none of cuda, cpu"):
+        BaseContext()
     monkeypatch.setenv("WEFT_DEVICE", "cuda")
     with pytest.raises(DeviceError, match="no 'cuda' device"):
         BaseContext()

@@ -72,7 +72,7 @@ def _kind(word: str, target: Target) -> EmissionKind:
         if word == known:
             return known
     message, hint = f"--emit {word} is no form of a kernel", "write --emit asm for PTX or assembly"
-    guess = nearest(word, EMISSION_KINDS)
+    guess = nearest(word, (*EMISSION_KINDS, "ptx"))
     if word == "ptx":
         message = f"--emit ptx is for NVIDIA's GPUs, and the target is {target.name}"
         hint = "add --target sm_90, say, or write --emit asm for assembly"
@@ -139,6 +139,8 @@ def _find(file: str, name: str, module: ModuleType) -> Kernel[...]:
 
 def _in_options(diagnostic: Diagnostic, kernel: Kernel[...]) -> Diagnostic:
     """A message about what a parameter lacks, with the option that gives it."""
+    if diagnostic.code == "unknown-emission-kind":
+        return replace(diagnostic, hints=("write --emit ptx",))
     named = re.search(r"`(\w+)`$", diagnostic.message)
     known = {p.name: p for p in parameters(kernel.definition)}
     if named is None or diagnostic.code not in ("open-type", "missing-comptime") or named[1] not in known:
@@ -226,4 +228,5 @@ def _value(item: str, option: str, scope: dict[str, Any]) -> tuple[str, Any]:
         if option == "--type":
             return name, eval(compile(text, "<command line>", "eval", dont_inherit=True), dict(names))
     what = "neither a literal nor a name in the file" if option == "--param" else "no type"
-    raise CompileError.at("option", f"{option} {item}: {text!r} is {what}", None)
+    hint = "name a value of the file" if option == "--param" else f"write {option} {name}=Float32, say"
+    raise CompileError.at("option", f"{option} {item}: {text!r} is {what}", None, hints=(hint,))

@@ -361,7 +361,7 @@ def _check_element(annotation: Any) -> None:
     args = get_args(annotation)
     if args and element_dtype(annotation) is None and not has_variables(args[0]) and args[0] is not Any:
         shown = describe_annotation(args[0])
-        wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(args[0], "Float32")
+        wrong = {int: "Int", bool: "Bool", complex: "ComplexFloat32"}.get(args[0], "Float32")
         problem = f"is annotated with `Pointer[{shown}]`, but `{shown}` is no type of elements"
         raise Mismatch(f"a Pointer of {shown}", "Pointer[T]", f"annotate it with Pointer[{wrong}]", problem)
 

@@ -212,6 +212,9 @@ def _spec(dtype: DType) -> Spec:
 
 
 def _field(owner: type[Any], name: str, annotation: Any) -> DType:
+    if annotation is owner:
+        message = f"{owner.__name__}.{name} is {a_(owner.__name__)} itself, so that none would have an end"
+        refuse("element", message, hint=f"hold its address: Pointer[{owner.__name__}]")
     if not is_open(annotation):
         try:
             return element_type(annotation)

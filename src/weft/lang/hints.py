@@ -20,6 +20,8 @@ def conversion_hint(value: object, name: str) -> str:
         return f"write the number itself: {name}(1), or convert before: {name}(float({VALUE}))"
     if callable(value):
         return f"call it: {VALUE}()"
+    if name.startswith("SIMD[") and isinstance(value, (list, tuple)):
+        return f"give the lanes one by one: {name}(*{VALUE})"
     if hasattr(type(value), "__getitem__"):
         return f"convert one of its elements: {name}({VALUE}[i])"
     return "give it a number"

@@ -271,7 +271,14 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
             setattr(cls, name, staticmethod(compiled))
     _check_annotations(cls)
     setattr(cls, "__post_init__", _convert)  # noqa: B010  (before dataclass, whose __init__ calls it)
-    made: Any = dataclasses.dataclass(eq=False)(cls)
+    try:
+        made: Any = dataclasses.dataclass(eq=False)(cls)
+    except ValueError:
+        message = f"a default of {cls.__name__} is a list or the like, which all its values would share"
+        refuse("field-type", message, hint="leave it out, and give a value where one is made")
+    except TypeError:
+        message = f"a field of {cls.__name__} without a default stands behind one that has one"
+        refuse("field-type", message, hint="put those with defaults last")
     for name, method in methods.items():
         setattr(made, name, Func(definition_of(method), {}))
     compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))

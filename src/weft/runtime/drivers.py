@@ -101,8 +101,13 @@ def default_api() -> str:
         DeviceError: ``WEFT_DEVICE`` names no API that weft knows.
     """
     wanted = settings().device
+    if wanted is not None and wanted not in DRIVERS:
+        message = f"WEFT_DEVICE={wanted} is none of {', '.join(DRIVERS)}"
+        raise DeviceError.at(
+            "setting", message, None, hints=("leave it unset: the best device that is here",)
+        )
     if wanted is not None:
-        return known_api(wanted)
+        return wanted
     for api in DRIVERS:
         if device_count(api) > 0:
             return api

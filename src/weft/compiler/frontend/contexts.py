@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics import VALUE, a_, refuse
+from weft.lang.host import instead_of
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.logic import Logic
@@ -23,6 +24,11 @@ class Context:
                 if callable(manager)
                 else "write what it does before and after",
             )
+        if instead := instead_of(kind):
+            message = (
+                f"`with {VALUE}` belongs to the host, and would begin and end while the kernel is compiled"
+            )
+            refuse("host-only", message, hint=instead)
         self.b = b
         self.manager = manager
         self.leaves = leaves

@@ -19,6 +19,7 @@ from weft.compiler.ir.core import Value
 from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, a_, nearest
 from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_elsewhere, dtype_hint, made_by
+from weft.lang.above import above
 from weft.lang.number import Number
 from weft.lang.spec import is_composite
 
@@ -111,6 +112,14 @@ _ALIASES = {
 _TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
 """The same of tensors."""
 
+_OF_TENSORS = {
+    **dict.fromkeys(("sum", "mean", "max", "min", "prod", "dot", "norm"), "write a loop over the elements"),
+    **dict.fromkeys(("T", "transpose", "permute", "mT"), "write the indices the other way round: t[j, i]"),
+    **dict.fromkeys(("astype", "to", "float"), "convert its elements: Float32(t[i])"),
+    **dict.fromkeys(("copy", "clone"), "copy it into memory of the thread or block: its copy_from(t)"),
+}
+"""What to write for methods that arrays of other libraries have."""
+
 _EXTENTS = frozenset({"shape", "size", "ndim", "rank", "stride", "strides", "dim", "numel", "layout"})
 
 
@@ -141,6 +150,10 @@ def _attribute(error: AttributeError) -> _Found | None:
     hint = f"write `{guess}`" if guess else ("write one of these" if notes else "")
     if type(held).__name__ == "Pointer" and name in _EXTENTS:
         hint = "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
+    if type(held).__name__ == "LayoutTensor":
+        hint = hint or _OF_TENSORS.get(name, "")
+    elif isinstance(held, Number) and name in "xyzw":
+        hint = f"write {OBJECT}[{'xyzw'.index(name)}]"
     if not hint:
         hint = "look it up in the reference"
     return problem("unknown-attribute", f"{what} has no attribute `{name}`", hint, *notes)
@@ -224,9 +237,9 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
         )
         return problem("call", f"{shown}, which cannot be called", hint)
     if verb == "does not support item assignment":
-        if kind.startswith("SIMD["):
+        if kind.startswith("SIMD[") or above().exporter(kind) == "weft.linalg":
             hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {VALUE})"
-            note = "a SIMD value is a value like a number: changing a lane makes a new one"
+            note = f"{_article(kind)} is a value like a number: changing a lane makes a new one"
             return problem("item-assignment", f"the lanes of {_article(kind)} cannot be assigned", hint, note)
         hint = "write to a pointer or a tensor, or make a new value"
         return problem("item-assignment", f"the items of {_article(kind)} cannot be assigned", hint)
@@ -251,6 +264,7 @@ def _signature(callee: Any) -> str:
 
 def _call(error: TypeError, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
     text = re.sub(r"^__weft[\w.<>]*\.(?=[\w<>]+\(\))", "", str(error)).replace("<lambda>()", "this lambda")
+    text = text.replace("kernel_print()", "print()")
     m = _CALL.match(text.replace("this lambda", "lambda()"))
     if m is None:
         return None
