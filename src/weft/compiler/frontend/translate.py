@@ -237,7 +237,7 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
         )
         return problem("call", f"{shown}, which cannot be called", hint)
     if verb == "does not support item assignment":
-        if kind.startswith("SIMD[") or above().exporter(kind) == "weft.linalg":
+        if kind.startswith("SIMD[") or above().exporter(kind):
             hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {VALUE})"
             note = f"{_article(kind)} is a value like a number: changing a lane makes a new one"
             return problem("item-assignment", f"the lanes of {_article(kind)} cannot be assigned", hint, note)
