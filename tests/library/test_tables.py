@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,26 @@ def test_large_tables(device: DeviceContext) -> None:
     with x.map_to_host() as host, u.map_to_host() as bytes_:
         assert host[:].tolist() == LARGE[:-65:-1]
         assert bytes_[:].tolist() == [_many[i, 255 - i] for i in range(64)]
+
+
+MANY = [np.arange(n, n + 2000, dtype=np.int32) for n in range(12)]  # of 8000 bytes each
+
+
+@kernel
+def of_many(out: Pointer[Int32], i: Int):
+    for n, table in enumerate(MANY):
+        out[n] = table[i] + MANY[0][i + 1]
+
+
+def test_constant_memory_is_not_taken_twice_over(device: DeviceContext, assemble: Any) -> None:
+    out = device.enqueue_create_buffer(Int32, 12)
+    device.enqueue_function(of_many, out, 5, grid_dim=1, block_dim=1)
+    with out.map_to_host() as host:
+        assert list(host) == [11 + n for n in range(12)]
+    text = str(compile_info(of_many, target="sm_90", emission_kind="asm"))
+    spaces = re.findall(r"(?m)^\.(const|global) \.align 16 \.b8 \S*table", text)
+    assert spaces == ["const"] * 8 + ["global"] * 4
+    assert assemble(text, "sm_90") == ""
 
 
 def test_a_changed_table_is_noticed(device: DeviceContext) -> None:

@@ -14,6 +14,9 @@ from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 
 SOURCE = """
+import enum
+from typing import assert_never
+
 from weft import Int, func, struct, unroll
 
 
@@ -103,6 +106,41 @@ def guarded(a: Int, b: Int, c: Int) -> Int:
         case (w, u) if w > 1 and (u := c) > 1 or (lambda: w + u)() > 3:
             return w * u
     return u
+
+
+class Way(enum.Enum):
+    UP = "up"
+    DOWN = "down"
+    OVER = "over"
+
+
+@func
+def exhausted(a: Int, b: Int, c: Int) -> Int:
+    match a > b:
+        case True:
+            way = Way.UP if a > c else Way.OVER
+        case 1 | False:
+            way = Way.DOWN
+    match way:
+        case Way.UP:
+            found = 1
+        case Way.DOWN if b > c:
+            found = 2
+        case Way.OVER as other:
+            found = 3 if other is way else 30
+        case Way.UP | Way.DOWN as other:
+            found = 4 if other is Way.DOWN else 40
+        case _:
+            assert_never(way)
+    match b == c, c > 1:
+        case (True, True):
+            return found * 10
+        case (equal, _):
+            match equal:
+                case False:
+                    return found
+                case True:
+                    return -found
 
 
 @func
@@ -267,7 +305,7 @@ def counters(a: Int, b: Int, c: Int) -> Int:
     return one() * 10000 + two() * 100 + total
 """
 FUNCTIONS = "named named_aside inner matched guarded left looped compared gathered asked".split()
-FUNCTIONS += ["reassigned", "counters"]
+FUNCTIONS += ["reassigned", "counters", "exhausted"]
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 
 

@@ -27,6 +27,8 @@ class Elaborator(Protocol):
 
     formatted: list[tuple[Number, str]]
     """The numbers that texts under way hold, each with how it is written."""
+    tables: dict[tuple[bytes, int], Global]
+    """The module's tables, by what they hold and how they are aligned."""
 
     def call(
         self,

@@ -28,6 +28,7 @@ from weft.lang.told_apart import is_array
 from weft.lang.weak import assumed_type
 
 _CONSTANT = 8192
+_CONSTANT_IN_ALL = 1 << 16
 """Bytes of a table up to which it lies in constant memory, of which a GPU has 64 KiB; larger ones in any."""
 _ALIGNED = 16
 _HINT = "copy it into a buffer and pass that to the kernel"
@@ -187,8 +188,12 @@ def _bytes(dtype: DType, value: Any) -> bytes:
     return bytes(out)
 
 
-@functools.lru_cache(maxsize=1024)
 def _memory(data: bytes, alignment: int) -> Global:
-    """The same for the same bytes, so that a module has them once."""
-    space = AddressSpace.CONSTANT if len(data) <= _CONSTANT else AddressSpace.GLOBAL
-    return Global("table", space, I8, len(data), alignment, data)
+    """The same for the same bytes, so that a module has them once; constant memory while there is some."""
+    tables = current().elaborator.tables
+    if (data, alignment) not in tables:
+        taken = sum(table.count for table in tables.values() if table.space == AddressSpace.CONSTANT)
+        small = len(data) <= _CONSTANT and taken + len(data) + 16 * len(tables) <= _CONSTANT_IN_ALL
+        space = AddressSpace.CONSTANT if small else AddressSpace.GLOBAL
+        tables[data, alignment] = Global("table", space, I8, len(data), alignment, data)
+    return tables[data, alignment]

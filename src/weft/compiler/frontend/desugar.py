@@ -76,16 +76,25 @@ class _Desugar:
         """A chain of ``if``, each for one case."""
         subject = self.temp("s")
         rest: list[ast.stmt] = []
-        for case in reversed(node.cases):
-            rest = self.case(subject, case, self.block(case.body), rest)
+        tried = [[] if case.guard is not None else [*_single(case.pattern)] for case in node.cases]
+        for n, case in reversed([*enumerate(node.cases)]):
+            before = [pattern for patterns in tried[:n] for pattern in patterns]
+            rest = self.case(subject, case, self.block(case.body), rest, before)
         return [ast.Assign([var(subject, True)], node.subject), *rest]
 
     def case(
-        self, subject: str, case: ast.match_case, body: list[ast.stmt], rest: list[ast.stmt]
+        self,
+        subject: str,
+        case: ast.match_case,
+        body: list[ast.stmt],
+        rest: list[ast.stmt],
+        before: list[ast.pattern],
     ) -> list[ast.stmt]:
-        """One case; ``rest`` are the others."""
+        """One case; ``rest`` are those behind it, ``before`` the values that those ahead of it take."""
         found, names = self.temp("q"), sorted(bound_names([*_patterns(case.pattern)]))
         call = b_call("matched", var(subject), _pattern(case.pattern, names), ast.Constant(len(names)))
+        if before and (values := [*_single(case.pattern)]):
+            call.args.append(tuple_of([copy.deepcopy(_pattern(p, names)) for p in (*before, *values)]))
         parts = {n: ast.Subscript(var(found), ast.Constant(k), ast.Load()) for k, n in enumerate(names, 1)}
         test: ast.expr = ast.Subscript(var(found), ast.Constant(0), ast.Load())
         out: list[ast.stmt] = [ast.Assign([var(found, True)], call)]
@@ -146,6 +155,17 @@ class _Renamed(ast.NodeTransformer):
         self.parts = {name: part for name, part in self.parts.items() if name != node.target.id}
         self.generic_visit(node)
         return node
+
+
+def _single(pattern: ast.pattern) -> Iterator[ast.pattern]:
+    """The single values that a pattern takes, if it takes such only."""
+    if isinstance(pattern, (ast.MatchValue, ast.MatchSingleton)):
+        yield pattern
+    elif isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
+        yield from _single(pattern.pattern)
+    elif isinstance(pattern, ast.MatchOr):
+        parts = [[*_single(part)] for part in pattern.patterns]
+        yield from (value for part in parts if all(parts) for value in part)
 
 
 def _patterns(pattern: ast.pattern) -> Iterator[ast.pattern]:

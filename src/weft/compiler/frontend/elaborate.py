@@ -67,6 +67,7 @@ class Elaborator:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.formatted: list[tuple[Number, str]] = []
+        self.tables: dict[tuple[bytes, int], Global] = {}
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
 

@@ -13,6 +13,7 @@ from weft.compiler.frontend.membership import equal
 from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import refuse
 from weft.dtype import DType
+from weft.lang.enums import EnumValue
 from weft.lang.number import Number
 
 if TYPE_CHECKING:
@@ -31,6 +32,14 @@ def fits(b: Logic, value: Any, pattern: Any) -> _Found:
     """Whether a value fits a pattern, and what is captured."""
     kind, *parts = pattern
     return _KINDS[kind](b, value, *parts)
+
+
+def are_all(value: Any, wanted: Sequence[Any]) -> bool:
+    """Whether a Bool, or a member of an enum, can be no other than these."""
+    if isinstance(value, EnumValue):
+        return all(member in wanted for member in value.cls)
+    flag = isinstance(value, Number) and value.dtype is DType.bool and value.lanes == 1
+    return flag and {True, False} <= {v for v in wanted if isinstance(v, bool)}
 
 
 def _value(b: Logic, value: Any, wanted: Any) -> _Found:

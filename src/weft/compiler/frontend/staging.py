@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 from weft.compiler.frontend.access import Access
@@ -14,7 +14,7 @@ from weft.compiler.frontend.dropped import note_dropped
 from weft.compiler.frontend.generators import certain, extreme, first, generator, total
 from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
-from weft.compiler.frontend.matching import fits
+from weft.compiler.frontend.matching import are_all, fits
 from weft.compiler.frontend.nonlocals import shared
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
@@ -179,9 +179,14 @@ class Staging(Logic, Access):
         """``held.name = ...`` where ``held`` is a copy that is not used again."""
         lost_field(held, name, parameter, function)
 
-    def matched(self, value: Any, pattern: Any, count: int) -> tuple[Any, ...]:
-        """Whether a value fits a pattern, and the ``count`` values that the pattern captures."""
+    def matched(self, value: Any, pattern: Any, count: int, tried: Sequence[Any] = ()) -> tuple[Any, ...]:
+        """Whether a value fits a pattern, and the ``count`` values that the pattern captures.
+
+        With ``tried``, the values of this case and of all before it, it fits where there are no others.
+        """
         test, captured = fits(self, value, pattern)
+        if are_all(value, [wanted for _, wanted in tried]):
+            test = True
         return (test, *(captured.get(n, UNDEFINED) for n in range(count)))
 
     def deleted(self, old: Any, name: str) -> Any:
