@@ -83,22 +83,29 @@ def program_of(choice: Choice) -> Program:
     first = s.chance(2)
     body += _inputs(s, arguments)
     outputs = _outputs(s, count, arguments)
-    if by_block:
-        body += together(s, launch)
-    else:
-        s.returns = "nothing"
-        body += _fresh(s, "    ")
-        if s.chance(20):
-            body.append(f"    assert {condition(s)} or row < {s.number(-1, 3)}, 'what must hold'")
-        body += [line for _ in range(s.number(1, 3)) for line in _spread(s, "    ")]
-    body += _stores(s, outputs)
-    inside = indent[4:]
-    split = 0 if first else _inputs_end(body)
-    head += [*body[:split], *guard, *[inside + line for line in body[split:]]]
-    if any("swapped(" in line for line in body):
+    mark, inside = s.mark(), indent[4:]
+    names = ["program", "again"] if s.chance(8) else ["program"]
+    kernels: list[str] = []
+    for name in names:
+        whole = [*body, *_work(s, launch, by_block), *_stores(s, outputs)]
+        split = 0 if first else _inputs_end(whole)
+        kernels += ["@kernel", f"def {name}({', '.join(_parameters(arguments))}):", *head]
+        kernels += [*whole[:split], *guard, *[inside + line for line in whole[split:]], ""]
+        s.back(mark)
+    if any("swapped(" in line for line in kernels):
         lines += SWAPPED
-    lines += ["@kernel", f"def program({', '.join(_parameters(arguments))}):", *head]
-    return Program("\n".join(lines), arguments, launch)
+    return Program("\n".join(lines + kernels), arguments, launch)
+
+
+def _work(s: Scope, launch: dict[str, Any], by_block: bool) -> list[str]:
+    """What a kernel does between its arguments and its results."""
+    if by_block:
+        return together(s, launch)
+    s.returns = "nothing"
+    out = _fresh(s, "    ")
+    if s.chance(20):
+        out.append(f"    assert {condition(s)} or row < {s.number(-1, 3)}, 'what must hold'")
+    return out + [line for _ in range(s.number(1, 3)) for line in _spread(s, "    ")]
 
 
 def _inputs_end(body: list[str]) -> int:
@@ -169,6 +176,7 @@ def _inputs(s: Scope, arguments: list[Argument]) -> list[str]:
         arguments.append(Argument(name, "pointer", kind.name, numbers(s, kind, size)))
         wide = "" if kind is BOOL else name
         s.memories.append(Memory(f"{name}[{{0}}]", kind, size, False, wide))
+        arguments[-1].host = kind.name != "BFloat16" and s.chance(5)
         own = s.fresh("v")
         lines.append(f"    {own} = {name}[row & {size - 1}]")
         s.names.append((own, kind))
@@ -193,7 +201,7 @@ def _inputs(s: Scope, arguments: list[Argument]) -> list[str]:
 def _records(name: str, form: str, record: Record, s: Scope, count: int) -> Argument:
     d = described(record)
     bits = [n for _, kind in leaves(d) for n in numbers(s, KINDS[kind], count)]
-    return Argument(name, form, record.name, bits, record=d)
+    return Argument(name, form, record.name, bits, record=d, host=form == "pointer" and s.chance(4))
 
 
 def _stored(s: Scope, arguments: list[Argument], name: str, size: int, own: str) -> list[str]:
@@ -265,6 +273,7 @@ def _outputs(s: Scope, count: int, arguments: list[Argument]) -> list[Kind]:
         arguments.append(Argument(name, "pointer", kind.name, numbers(s, kind, count * 2 * SLOTS)))
         form = f"{name}[row * {2 * SLOTS} + {SLOTS} + {{0}}]"
         s.memories.append(Memory(form, kind, SLOTS, True))
+        arguments[-1].host = kind.name != "BFloat16" and s.chance(5)
     held = [r for r in s.types if r.form == "struct"]
     if held and s.chance(2):
         record, form = s.pick(held), s.pick(["pointer", "pointer", "soa"])

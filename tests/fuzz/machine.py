@@ -371,9 +371,10 @@ def run_model(program: Program) -> Outcome:
     failed = False
     with np.errstate(all="ignore"):
         args = {a.name: _argument(a, scope, arrays) for a in program.arguments}
-        for threads in _blocks(machine, program.launch):
-            machine.shared.clear()
-            failed |= _run_block(scope["program"], args, threads)
+        for kernel in (scope[name] for name in ("program", "again") if name in scope and not failed):
+            for threads in _blocks(machine, program.launch):
+                machine.shared.clear()
+                failed |= _run_block(kernel, args, threads)
     found = [_left(a, arrays[a.name]) for a in program.arguments if a.memory]
     return Outcome(
         {name: array for part in found for name, array in part.items()}, sorted(machine.printed), failed

@@ -33,6 +33,8 @@ class Argument:
     """What a compile-time parameter is."""
     record: Any = None
     """What the elements are made of, where they are no numbers; see ``records``."""
+    host: bool = False
+    """Whether the kernel is given an array of NumPy's in place of a buffer."""
 
     @property
     def memory(self) -> bool:
@@ -52,7 +54,10 @@ class Argument:
 
 @dataclass
 class Program:
-    """A text with a kernel ``program``, its arguments in order, and how it is launched."""
+    """A text with a kernel ``program``, its arguments in order, and how it is launched.
+
+    A kernel ``again`` is launched after it in the same way.
+    """
 
     text: str
     arguments: list[Argument]
