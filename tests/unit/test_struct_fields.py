@@ -199,3 +199,65 @@ def test_iterated() -> None:
     total = x - 2.0 + (x * 5.0 + 0) + (3.0 * x + 1)
     assert iterated(x) == total + total + x
     assert list(Ends(1.0, 2.0)) == [1.0, 2.0]
+
+
+@struct
+class Interval:
+    low: Int
+    high: Int
+    size: Int = Int(0)
+
+    def __post_init__(self):
+        self.size = self.high - self.low
+
+    def __len__(self) -> Int:
+        return self.size
+
+
+@struct
+class Marked(Interval):
+    mark: Float32 = Float32(0.5)
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.mark = self.size * self.mark
+
+
+@struct
+class Switch:
+    on: Int
+
+    def __bool__(self) -> bool:
+        return self.on > 2  # pyright: ignore[reportReturnType]
+
+
+@func
+def made(n: Int) -> tuple[Int, Int, Float32]:
+    plain, marked = Interval(n, 10), Marked(n, 20)
+    plain.low = 100
+    return plain.size, marked.size, marked.mark
+
+
+@func
+def conditions(n: Int) -> Int:
+    interval, switch, found = Interval(0, n), Switch(n), 0
+    if switch:
+        found = 1
+    if not interval:
+        found += 10
+    while interval:
+        interval = Interval(interval.low + 1, interval.high)
+        found += 100
+    found += 1000 if (switch and Switch(n - 1)) or n == 1 else 2000
+    return Int(found + 10000 * bool(switch) + 20000 * any(s for s in (Switch(0), switch)))
+
+
+def test_a_struct_is_finished_by_its_own_method() -> None:
+    assert made(4) == (6, 16, 8.0)
+    assert Interval(1, 5).size == 4
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4])
+def test_a_struct_says_itself_whether_it_is_true(n: int) -> None:
+    wanted = (n > 2) + 10 * (n == 0) + 100 * n + (1000 if n > 3 or n == 1 else 2000) + 30000 * (n > 2)
+    assert conditions(n) == wanted

@@ -270,7 +270,14 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
             compiled: Func[..., Any] = Func(definition_of(functions[-1]), {})
             setattr(cls, name, staticmethod(compiled))
     _check_annotations(cls)
-    setattr(cls, "__post_init__", _convert)  # noqa: B010  (before dataclass, whose __init__ calls it)
+    own: Any = getattr(cls, "__post_init__", None)
+
+    def finish(self: object) -> None:
+        _convert(self)
+        if own is not None:
+            own(self)
+
+    setattr(cls, "__post_init__", finish)  # noqa: B010  (before dataclass, whose __init__ calls it)
     try:
         made: Any = dataclasses.dataclass(eq=False)(cls)
     except ValueError:

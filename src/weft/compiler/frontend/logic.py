@@ -15,6 +15,7 @@ from weft.diagnostics import LEFT, RIGHT, VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.enums import EnumValue
 from weft.lang.number import Number, number_class, to_type, unify
+from weft.lang.products import class_of
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite, spec_of
 
@@ -35,6 +36,12 @@ def truth(value: Any, b: Logic) -> bool | Value:
         if value.dtype.kind != "bool":
             value = value != 0
         return value.value if isinstance(value.value, Value) else bool(value.value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return bool(value)
+    for name in ("__bool__", "__len__"):
+        for kind in class_of(value).__mro__:
+            if name in vars(kind):
+                return truth(vars(kind)[name](value), b)
     if is_composite(value) and spec_of(value).leaves():
         refuse(
             "condition",

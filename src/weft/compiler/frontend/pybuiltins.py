@@ -136,13 +136,9 @@ class Builtins(FunctionState):
 
     def py_bool(self, value: Any = False) -> Any:
         """``bool``."""
-        return (
-            value != 0
-            if _runtime((value,)) and value.dtype.kind != "bool"
-            else value
-            if _runtime((value,))
-            else bool(value)
-        )
+        if not _runtime((value,)):
+            return cast("Any", self).truth(value)
+        return value if value.dtype.kind == "bool" else value != 0
 
     def py_round(self, value: Any, *digits: Any) -> Any:
         """``round``: of a float, to the nearest integer, ties to even, as Int."""

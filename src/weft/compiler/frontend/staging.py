@@ -16,6 +16,7 @@ from weft.compiler.frontend.iteration import enumerated, items_of, on_device, tu
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.matching import are_all, fits
 from weft.compiler.frontend.nonlocals import shared
+from weft.compiler.frontend.pybuiltins import late
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.variables import UNDEFINED, Undefined, Var
 from weft.compiler.ir.core import Region, Value
@@ -131,9 +132,10 @@ class Staging(Logic, Access):
 
     def carry(self, condition: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before an ``if``: give its variables slots where the condition is a run-time value."""
-        if isinstance(condition, Number) and isinstance(condition.value, Value):
-            return self._carried(names, values)
-        return values
+        known = (
+            not isinstance(condition.value, Value) if isinstance(condition, Number) else not late(condition)
+        )
+        return values if known else self._carried(names, values)
 
     def carry_loop(self, items: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before a ``for``: likewise, unless it is unrolled."""
