@@ -59,12 +59,13 @@ ROOMS: dict[str, set[str] | None] = {
     "targets": BOTTOM | {"compiler.ir"},
     "lang": SOURCE,
     "compiler.frontend": SOURCE | {"lang"},
+    "compiler.lint": SOURCE | {"lang", "compiler.frontend"},
     "compiler.passes": IR,
     "compiler.llvm": IR | {"config", "compiler.passes"},
     "compiler.support": SOURCE | {"lang", "compiler.frontend", "compiler.llvm"},
     "compiler.pipeline": SOURCE
     | {"compiler.support"}
-    | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"},
+    | {"config", "lang", "compiler.frontend", "compiler.lint", "compiler.passes", "compiler.llvm"},
     "compiler.exported": SOURCE | {"lang", "compiler.frontend", "compiler.llvm", "compiler.support"},
     "compiler.cache": SOURCE
     | {"config", "lang", "compiler.frontend", "compiler.passes", "compiler.llvm"}

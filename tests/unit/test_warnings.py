@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import weft.math
@@ -175,6 +176,68 @@ def right_comparisons(x: Pointer[Float32], u: UInt32, n: Int):
 
 def test_right_comparisons_and_shifts() -> None:
     assert codes_of(right_comparisons) == codes_of(right_comparisons, "native") == []
+
+
+# -- Float64 that crept in -----------------------------------------------------------------------------
+
+TAPS = np.array([0.25, 0.5, 0.25])
+SHORT_TAPS = TAPS.astype(np.float32)
+
+
+@kernel
+def by_table(x: Pointer[Float32], n: Int):
+    for i in range(n):
+        if x[i] < TAPS[i % 3]:
+            x[i] = Float32(x[i] + 2.0 * TAPS[i % 2])
+
+
+@kernel
+def by_number(x: Pointer[Float32], a):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+    total = 0.0
+    for i in range(3):
+        total += 2.0 * a * x[i]  # pyright: ignore[reportUnknownVariableType]
+    x[0] = Float32(total)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def test_float64_that_nobody_wished() -> None:
+    assert codes_of(by_table) == ["float-widening"]
+    number: Kernel[...] = by_number  # pyright: ignore[reportUnknownVariableType]
+    assert codes_of(number, a=Float64) == ["float-widening"]
+    assert codes_of(number, a=Float32) == []
+    assert codes_of(by_table, "native") == codes_of(number, "native", a=Float64) == []  # as fast there
+
+
+@kernel
+def mean(x: Pointer[Float32], n: Int):
+    total = Float64(0.0)
+    for i in range(n):
+        total += x[i]
+    x[0] = Float32(total / n)
+
+
+@kernel
+def declared(x: Pointer[Float32], a: Float64):
+    x[0] = Float32(a * x[0])
+
+
+@kernel
+def said(x: Pointer[Float32], n: Int):
+    x[0] = Float32(Float64(x[0]) * TAPS[n]) + x[1] * SHORT_TAPS[n]
+
+
+@kernel
+def of_doubles(x: Pointer[Float32], y: Pointer[Float64], n: Int):
+    y[0] = x[0] * TAPS[n]
+
+
+@kernel
+def of_both(x: Pointer[Float32], a: Float64, n: Int):
+    x[0] = Float32(x[0] * (a + TAPS[n]))
+
+
+def test_float64_that_is_wished() -> None:
+    for fn in (mean, declared, said, of_doubles, of_both):
+        assert codes_of(fn) == []
 
 
 # -- how they are given -------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from weft.abi.artifact import Argument, Artifact, KernelInfo, Signature, Site
-from weft.compiler.frontend.draft import Draft, assemble, doubts, shared_memory
+from weft.compiler.frontend.draft import Draft, assemble, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
 from weft.compiler.frontend.options import PLAIN, CompileOptions
@@ -16,6 +16,7 @@ from weft.compiler.ir.core import Function, Module
 from weft.compiler.ir.effects import alone, effects_of, may_wait
 from weft.compiler.ir.printer import print_module
 from weft.compiler.ir.verify import InvalidIR, verify_module
+from weft.compiler.lint import doubts
 from weft.compiler.llvm.symbols import entry_symbol
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, Location, caller_location, nearest
@@ -159,7 +160,9 @@ def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
     kernels = tuple([_described(module, target, *kernel) for kernel in each])
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    return Compilation(module, target, kernels, tuple(options), doubts(drafts), times)
+    found = doubts(drafts, target)
+    times["lint"] = (time.perf_counter() - verified) * 1e3
+    return Compilation(module, target, kernels, tuple(options), found, times)
 
 
 def _described(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from weft.diagnostics import LEFT, RIGHT, Diagnostic, frame_location, is_internal
+from weft.diagnostics import LEFT, RIGHT, Diagnostic, Label, caller_location, frame_location, is_internal
 from weft.lang.elaboration import current
 
 if TYPE_CHECKING:
@@ -48,10 +48,9 @@ def doubt(
     hints: Iterable[str],
     notes: Iterable[str] = (),
     *,
-    value: Value | None = None,
     typed: bool = False,
 ) -> None:
-    """Warn of the operation at hand, if ``value`` proves to be what the code says.
+    """Warn of the operation at hand.
 
     ``typed``: not in code for several types, where it may be right for others.
     """
@@ -61,7 +60,7 @@ def doubt(
     from weft.diagnostics.wrote import resolved
 
     diagnostic = Diagnostic(code, message, notes=tuple(notes), hints=tuple(hints))
-    current().elaborator.doubt(resolved(diagnostic, place), value)
+    current().elaborator.doubt(resolved(diagnostic, place))
 
 
 def doubt_comparison(op: str, dtype: DType, left: object, right: object) -> None:
@@ -85,6 +84,13 @@ def doubt_comparison(op: str, dtype: DType, left: object, right: object) -> None
             ["below 0 an unsigned number wraps around to the greatest"],
             typed=True,
         )
+
+
+def doubt_widening(value: Value) -> None:
+    """Note that a float of the user's became a Float64 by what it met; a warning it is if that is no wish."""
+    place = caller_location()
+    if place is not None:
+        current().elaborator.doubt(Diagnostic("float-widening", "", (Label(place),)), value)
 
 
 def doubt_shift(op: str, dtype: DType, count: object) -> None:

@@ -493,7 +493,12 @@ def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value
             hint="store vectors by p.store(i, v), or take one lane: v[0]" if cls.lanes == 1 else "",
             part=STORED,
         )
-    return value_of(cls(x), b)
+    made = value_of(cls(x), b)
+    if cls.dtype is DType.float64 and x.dtype.is_float and b.target.threads != "loops":
+        from weft.lang.doubts import doubt_widening
+
+        doubt_widening(made)
+    return made
 
 
 def unify(op: str, a: object, c: object) -> tuple[type[Number], object]:

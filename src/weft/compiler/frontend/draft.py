@@ -94,11 +94,6 @@ def reached(drafts: Iterable[Draft]) -> list[Draft]:
     return list(found)
 
 
-def doubts(kernels: Iterable[Draft]) -> tuple[Diagnostic, ...]:
-    """What is hardly meant so in all that these reach."""
-    return tuple([doubt.diagnostic for draft in reached(kernels) for doubt in draft.doubts])
-
-
 def shared_memory(drafts: Iterable[Draft]) -> int:
     """How many bytes of it are what a block shares."""
     found = set[Global]().union(*[draft.memory for draft in drafts])

@@ -1,0 +1,43 @@
+"""What an elaborated kernel says that is legal and hardly meant so: one kind of it a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weft.compiler.frontend.draft import Draft, reached
+from weft.compiler.ir.core import Function
+from weft.compiler.lint.accesses import Walk
+from weft.compiler.lint.races import races
+from weft.compiler.lint.uncoalesced import uncoalesced
+from weft.diagnostics import Diagnostic, is_internal
+from weft.targets import Target
+
+__all__ = ["doubts"]
+
+
+def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
+    """All of it, of kernels and what they call."""
+    found: list[Diagnostic] = []
+    drafts = reached(kernels)
+    for draft in drafts:
+        found += [doubt.diagnostic for doubt in draft.doubts if doubt.value is None]
+        function = draft.function
+        if is_internal(function.file) or not (function.kernel or function.element):
+            continue
+        if draft.uses_thread or function.element:
+            found += _of_threads(function, target)
+        if any(doubt.value is not None for doubt in draft.doubts):
+            from weft.compiler.lint.widened import widened
+
+            found += widened(draft, drafts)
+    return tuple(found)
+
+
+def _of_threads(function: Function, target: Target) -> list[Diagnostic]:
+    """What threads do together."""
+    walk = Walk(function)
+    accesses = walk.accesses()
+    found = list(races(function, walk, accesses))
+    if target.threads != "loops":
+        found += uncoalesced(function, accesses)
+    return found

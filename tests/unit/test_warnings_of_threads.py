@@ -1,0 +1,253 @@
+"""Warnings of what the threads of a block do together: races, and memory that they read far apart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from weft import Float32, Int, Int32, Kernel, Pointer, kernel, struct
+from weft.atomic import Atomic
+from weft.compile import compile_info
+from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.layout import Layout, LayoutTensor
+from weft.memory import AddressSpace, stack_allocation
+
+WIDE = Layout.row_major(64, 100)
+NARROW = Layout.row_major(1000, 3)
+TURNED = Layout.col_major(64, 100)
+
+
+def found(fn: Kernel[...], target: str = "sm_90", **types: Any) -> list[tuple[str, int]]:
+    """The codes of the warnings about a kernel, and their lines below its ``def``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        info = compile_info(fn, target=target, emission_kind="ir", **types)
+    first = fn.definition.line + 1
+    return [(d.code, d.location.line - first) for d in info.warnings if d.location is not None]
+
+
+# -- memory that neighbouring threads read far apart ---------------------------------------------------
+
+
+@kernel
+def turned(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    row, column = global_idx.x, global_idx.y
+    if row < 64 and column < 100:
+        out[row, column] = x[row, column] * 2.0
+
+
+@kernel
+def turned_pointer(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    i, j, _ = global_idx
+    if i >= n or j >= n:
+        return
+    out[i * n + j] = 2.0 * x[j * n + i]
+
+
+@kernel
+def row_sums(x: LayoutTensor[Float32], out: Pointer[Float32], rows: Int):
+    row = global_idx.x
+    if row < rows:
+        total = 0.0
+        for column in range(100):
+            total += x[row, column]
+        out[row] = total
+
+
+@kernel
+def over_range(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    i, j, _ = global_idx
+    out[i, j] = x[i, j] + 1.0
+
+
+def test_threads_next_to_each_other_far_apart() -> None:
+    assert found(turned, x=WIDE, out=WIDE) == [("uncoalesced", 3)] * 2
+    assert found(turned_pointer) == [("uncoalesced", 4)]
+    assert found(row_sums, x=WIDE) == [("uncoalesced", 5)]
+    assert found(over_range, x=WIDE, out=WIDE, over=2) == [("uncoalesced", 2)] * 2
+    assert found(turned, "native", x=WIDE, out=WIDE) == []  # a CPU's threads are no warp
+
+
+@kernel
+def straight(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    row, column = global_idx.y, global_idx.x
+    if row < 64 and column < 100:
+        out[row, column] = x[row, column] * 2.0
+
+
+@kernel
+def channels(x: LayoutTensor[Float32], out: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        for c in range(3):
+            out[3 * i + c] = x[i, c]
+
+
+@kernel
+def any_channels(x: Pointer[Float32], out: Pointer[Float32], n: Int, count: Int):
+    i = global_idx.x
+    if i < n:
+        for c in range(count):
+            out[i * count + c] = x[i * count + c]
+
+
+@kernel
+def of_one_thread(x: LayoutTensor[Float32], out: Pointer[Float32]):
+    if thread_idx.x == 0:
+        for j in range(100):
+            out[global_idx.x] += x[global_idx.x, j]
+
+
+@kernel
+def by_lanes(x: LayoutTensor[Float32], out: Pointer[Float32]):
+    row, lane = thread_idx.x // 32, thread_idx.x % 32
+    for j in range(3):
+        out[0] = x[row, lane + 32 * j]
+
+
+@kernel
+def transposed(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    tile = stack_allocation(Float32, Layout.row_major(16, 17), address_space=AddressSpace.SHARED)
+    i, j = thread_idx.x, thread_idx.y
+    tile[i, j] = x[16 * block_idx.y + j, 16 * block_idx.x + i]
+    barrier()
+    out[16 * block_idx.x + j, 16 * block_idx.y + i] = tile[j, i]
+
+
+@kernel
+def strided(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    for i in range(global_idx.x, n, block_dim.x * grid_dim.x):
+        out[i] = x[i]
+
+
+@struct
+class Body:
+    x: Float32
+    y: Float32
+    mass: Float32
+
+
+@kernel
+def records(bodies: Pointer[Body], out: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        for j in range(n):
+            out[i] += bodies[i].mass * bodies[j].mass
+
+
+@kernel
+def gathered(x: Pointer[Float32], at: Pointer[Int32], out: Pointer[Float32]):
+    for j in range(100):
+        out[global_idx.x] += x[Int(at[global_idx.x]) + j]
+
+
+def test_what_lies_side_by_side_or_is_not_known() -> None:
+    assert found(straight, x=WIDE, out=WIDE) == []
+    assert found(turned, x=TURNED, out=TURNED) == []
+    assert found(channels, x=NARROW) == []
+    assert found(any_channels) == found(strided) == found(records) == found(gathered) == []
+    assert found(of_one_thread, x=WIDE) == found(by_lanes, x=WIDE) == []
+    assert found(transposed, x=WIDE, out=WIDE) == []
+
+
+# -- races ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def summed(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        out[0] += x[i]
+
+
+@kernel
+def greatest(x: Pointer[Float32], out: LayoutTensor[Float32], n: Int):
+    if global_idx.x >= n:
+        return
+    out[block_idx.x] = max(out[block_idx.x], x[global_idx.x])
+
+
+@kernel
+def shared_sum(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    here = stack_allocation(Float32, Layout.row_major(1), address_space=AddressSpace.SHARED)
+    mine = 0.0
+    for i in range(global_idx.x, n, block_dim.x):
+        mine += x[i]
+    here[0] += mine
+    barrier()
+    if thread_idx.x == 0:
+        out[block_idx.x] = here[0]
+
+
+def test_all_threads_change_one_element() -> None:
+    for target in ("native", "sm_90"):
+        assert found(summed, target) == [("race", 3)]
+        assert found(greatest, target, out=Layout.row_major(64)) == [("race", 3)]
+        assert found(shared_sum, target) == [("race", 5)]
+    assert found(summed, over=1) == [("race", 3)]
+
+
+@kernel
+def atomic_sum(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    if global_idx.x < n:
+        Atomic.fetch_add(out, x[global_idx.x])
+
+
+@kernel
+def first_thread(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    if thread_idx.x == 0:
+        out[0] += x[global_idx.x]
+    if global_idx.x < 1:
+        out[1] += x[global_idx.x]
+    if thread_idx.x != 0:
+        return
+    out[2] += x[global_idx.x]
+
+
+@kernel
+def in_turn(x: Pointer[Float32], out: Pointer[Float32]):
+    for turn in range(block_dim.x):
+        if turn == thread_idx.x:
+            out[block_idx.x] += x[global_idx.x]
+        barrier()
+
+
+@kernel
+def own_memory(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    here = stack_allocation(Float32, Layout.row_major(2))
+    here[0] = 0.0
+    here[0] += x[global_idx.x]
+    out[global_idx.x] += here[0]
+    out[n] = x[global_idx.x]
+
+
+@kernel
+def one_thread(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    for i in range(n):
+        out[0] += x[i]
+
+
+@kernel
+def locked(x: Pointer[Float32], lock: Pointer[Int32], out: Pointer[Float32]):
+    while not Atomic.compare_exchange(lock, Int32(0), Int32(1))[1]:
+        pass
+    out[0] += x[global_idx.x]
+    Atomic.exchange(lock, Int32(0))
+
+
+@kernel
+def chosen(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    if x[global_idx.x] > 2.0:
+        out[0] += x[global_idx.x]
+
+
+RIGHT: list[Callable[..., None]] = [atomic_sum, first_thread, in_turn, own_memory, one_thread, locked, chosen]
+
+
+@pytest.mark.parametrize("fn", RIGHT)
+def test_threads_in_turn_or_of_their_own(fn: Kernel[...]) -> None:
+    for target in ("native", "sm_90"):
+        assert found(fn, target) == []
