@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,14 @@ from weft import (
     func,
     kernel,
     struct,
+    unroll,
 )
 from weft.atomic import Atomic
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.layout import Layout
+from weft.memory import stack_allocation
 from weft.random import Random
 
 
@@ -89,6 +93,7 @@ class Pair:
 @kernel
 def results_dropped(x: Pointer[Float32], n: Int):
     total(x, n)
+    of_own_memory(x[0])
     x[0].cast(Int)
     min(x[0], x[1])
     weft.math.sqrt(x[0])
@@ -103,11 +108,38 @@ def results_dropped(x: Pointer[Float32], n: Int):
 
 def test_results_that_nobody_uses() -> None:
     for target in ("native", "sm_90"):
-        assert codes_of(results_dropped, target) == ["unused-result"] * 8
+        assert codes_of(results_dropped, target) == ["unused-result"] * 9
+
+
+@func
+def of_own_memory(x: Float32) -> Float32:
+    held = stack_allocation(Float32, Layout.row_major(2))
+    held.fill(x)
+    return held[1]
+
+
+@func
+def applied(f: Callable[[Float32], Float32], x: Float32) -> Float32:
+    return f(x)
 
 
 @kernel
 def results_of_effects(x: Pointer[Float32], count: Pointer[Int32], n: Int):
+    for size in unroll([2, 64]):
+        held = stack_allocation(Float32, Layout.row_major(size, size))
+        held.fill(x[3])
+        held.tile[2, 2](0, 0).fill(x[4])
+        x[4] = held[0, 0]
+    calls = 0
+
+    def counted(x: Float32) -> Float32:
+        nonlocal calls
+        calls += 1
+        return x
+
+    counted(x[5])
+    applied(counted, x[5])
+    x[6] = Float32(calls)
     stored(x, Float32(1.0))
     through(x, Float32(1.0))
     told(x[0])

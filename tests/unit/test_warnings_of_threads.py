@@ -42,9 +42,9 @@ def turned(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
 @kernel
 def turned_pointer(x: Pointer[Float32], out: Pointer[Float32], n: Int):
     i, j, _ = global_idx
-    if i >= n or j >= n:
+    if i >= 64 or j >= n:
         return
-    out[i * n + j] = 2.0 * x[j * n + i]
+    out[i * 64 + j] = 2.0 * x[j * 64 + i]
 
 
 @kernel
@@ -92,6 +92,13 @@ def any_channels(x: Pointer[Float32], out: Pointer[Float32], n: Int, count: Int)
     if i < n:
         for c in range(count):
             out[i * count + c] = x[i * count + c]
+
+
+@kernel
+def any_stride(x: LayoutTensor[Float32], out: Pointer[Float32], n: Int):
+    i, c, _ = global_idx
+    if i < n:
+        out[i * n + c] = x[i, c]
 
 
 @kernel
@@ -148,6 +155,7 @@ def test_what_lies_side_by_side_or_is_not_known() -> None:
     assert found(straight, x=WIDE, out=WIDE) == []
     assert found(turned, x=TURNED, out=TURNED) == []
     assert found(channels, x=NARROW) == []
+    assert found(any_stride, x=NARROW) == []
     assert found(any_channels) == found(strided) == found(records) == found(gathered) == []
     assert found(of_one_thread, x=WIDE) == found(by_lanes, x=WIDE) == []
     assert found(transposed, x=WIDE, out=WIDE) == []

@@ -158,10 +158,9 @@ def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
         raise _invalid(error, module) from (None if error.escaped else error)
     each = zip(instances, drafts, options, sites, strict=True)
     kernels = tuple([_described(module, target, *kernel) for kernel in each])
+    found = doubts(drafts, target)
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    found = doubts(drafts, target)
-    times["lint"] = (time.perf_counter() - verified) * 1e3
     return Compilation(module, target, kernels, tuple(options), found, times)
 
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterable
 from functools import partial
 from types import BuiltinMethodType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from weft.compiler.frontend.closures import Closure
 from weft.compiler.frontend.draft import Draft
 from weft.compiler.frontend.pybuiltins import late
-from weft.compiler.ir.core import Op
+from weft.compiler.ir.core import Op, Region
 from weft.compiler.ir.effects import is_pure
 from weft.diagnostics import Diagnostic, Label, caller_location, is_internal
 from weft.lang.decorators import Func
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from weft.diagnostics import Location
 
 _CONTROL = frozenset(
-    "weft.slot weft.get weft.set weft.if weft.for weft.while weft.condition weft.break weft.continue "
+    "weft.slot weft.get weft.if weft.for weft.while weft.condition weft.break weft.continue "
     "weft.return llvm.alloca".split()
 )
 _LONGEST = 40
@@ -32,14 +32,26 @@ _MEMORY = frozenset({"llvm.mlir.addressof", "gpu.dynamic_shared_memory"})
 """What takes memory that a block shares: it may be there for others."""
 
 
-def note_dropped(b: Staging, callee: Any, value: Any) -> None:
-    """Warn if the statement at hand does nothing but compute ``value``; of an operator there is no callee."""
-    if (callee is not None and not _is_known(callee)) or not late(value) or not leaves_of(value):
+class Called(NamedTuple):
+    """What a statement calls, and where its code begins."""
+
+    callee: Any
+    region: Region
+    start: int
+
+
+def note_dropped(b: Staging, call: Called | None, value: Any) -> None:
+    """Warn if the statement at hand does nothing but compute ``value``: by a call, or by an operator."""
+    if (call is not None and not _is_known(call.callee)) or not late(value) or not leaves_of(value):
         return
-    if callee is None or _only_computes(_at_hand(b), cast("Any", b.elaborator).under_way[-1]):
-        place = caller_location()
-        if place is not None and not is_internal(b.file):
-            b.elaborator.doubt(_described(place, callee, value))
+    if call is not None:
+        ops = call.region.ops[call.start :]
+        draft = cast("Any", b.elaborator).under_way[-1]
+        if call.region is not b.region or not _only_computes(ops, draft, False):
+            return
+    place = caller_location()
+    if place is not None and not is_internal(b.file):
+        b.elaborator.doubt(_described(place, None if call is None else call.callee, value))
 
 
 def _is_known(callee: Any) -> bool:
@@ -56,30 +68,23 @@ def _is_known(callee: Any) -> bool:
     return made and str(getattr(callee, "__module__", "")).partition(".")[0] == "weft"
 
 
-def _at_hand(b: Staging) -> Iterable[Op]:
-    """The operations of the statement at hand, the last first."""
-    for op in reversed(b.region.ops):
-        if op.loc != b.loc:
-            return
-        yield op
-
-
-def _only_computes(ops: Iterable[Op], draft: Draft) -> bool:
-    """Whether nothing but the result is left of these operations of a function."""
+def _only_computes(ops: Iterable[Op], draft: Draft, whole: bool) -> bool:
+    """Whether nothing but the result is left of these operations of a function, or of the ``whole`` of it."""
     called = {op: what for op, what in draft.refers if isinstance(what, Draft)}
     for op in ops:
         if op.name == "func.call":
-            if called[op].changes or not _only_computes(called[op].function.body.walk(), called[op]):
+            made = called[op]
+            if made.changes or not _only_computes(made.function.body.ops, made, True):
                 return False
         elif op.name == "llvm.load":
             if op.attrs["volatile"] or "ordering" in op.attrs:
                 return False
-        elif op.name == "llvm.store":
-            if not _is_local(op):
+        elif op.name in ("llvm.store", "weft.set"):
+            if not (whole and _is_local(op)):
                 return False
         elif op.name in _MEMORY or not (is_pure(op) or op.name in _CONTROL):
             return False
-        if not all(_only_computes(region.ops, draft) for region in op.regions):
+        if not all(_only_computes(region.ops, draft, whole) for region in op.regions):
             return False
     return True
 
@@ -89,7 +94,7 @@ def _is_local(store: Op) -> bool:
     owner = store.operands[0].owner
     while isinstance(owner, Op) and owner.name in ("llvm.getelementptr", "llvm.addrspacecast"):
         owner = owner.operands[0].owner
-    return isinstance(owner, Op) and owner.name == "llvm.alloca"
+    return isinstance(owner, Op) and owner.name in ("llvm.alloca", "weft.slot")
 
 
 def _described(place: Location, callee: Any, value: Any) -> Diagnostic:

@@ -10,7 +10,7 @@ from weft.compiler.frontend.access import Access
 from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check, stays
 from weft.compiler.frontend.contexts import Context
-from weft.compiler.frontend.dropped import note_dropped
+from weft.compiler.frontend.dropped import Called, note_dropped
 from weft.compiler.frontend.generators import certain, extreme, first, generator, total
 from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
@@ -154,14 +154,14 @@ class Staging(Logic, Access):
 
     def called(self, callee: Any) -> Any:
         """What a statement calls."""
-        self.callee = callee
+        self.call = Called(callee, self.region, len(self.region.ops))
         return callee
 
     def dropped(self, value: Any) -> None:
         """A statement that is a call or an operator."""
-        callee, self.callee = self.callee, None
+        call, self.call = self.call, None
         if value is not None:
-            note_dropped(self, callee, value)
+            note_dropped(self, call, value)
 
     def unused(self, value: Any) -> None:
         """A statement that is only a name."""

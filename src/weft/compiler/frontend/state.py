@@ -12,6 +12,7 @@ from weft.lang.elaboration import Elaboration, Elaborator
 from weft.targets import Target
 
 if TYPE_CHECKING:
+    from weft.compiler.frontend.dropped import Called
     from weft.compiler.frontend.variables import Var
 
 
@@ -30,8 +31,8 @@ class FunctionState(Elaboration):
         self.breaks: list[dict[Var, bool]] | None = None
         """Which variables are set at each ``break`` of the loop that has just ended; None if unrolled."""
         self.containers = Containers()
-        self.callee: Any = None
-        """What the statement at hand calls, if it is a call."""
+        self.call: Called | None = None
+        """That of the statement at hand, if it is one."""
         self.open_vars: list[Var] = []
         self.returns: list[tuple[Op, Region, Any]] = []
         self.shared_vars: dict[Var, Var] = {}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from weft.compiler.ir.core import Function
 from weft.compiler.ir.types import AddressSpace, PointerType
 from weft.compiler.lint.accesses import Access, place_of
-from weft.compiler.lint.addresses import Symbol, Terms, X, Y, Z, along, constant, size_of
+from weft.compiler.lint.addresses import Symbol, X, Y, Z, along, constant, size_of
 from weft.diagnostics import Diagnostic, Label, Location
 
 _SECTOR, _LINE = 32, 128
@@ -17,7 +17,7 @@ _SECTOR, _LINE = 32, 128
 
 class _Found(NamedTuple):
     access: Access
-    step: Terms
+    apart: int
     """Bytes from a thread to the next along x."""
     through: Symbol
     """What goes through the memory between them, element by element."""
@@ -33,9 +33,9 @@ def uncoalesced(function: Function, accesses: list[Access]) -> Iterator[Diagnost
     index = "global_idx" if function.element else "thread_idx"
     for place, together in places.items():
         first = together[0]
-        done = sorted({"write" if one.access.op.name == "llvm.store" else "read" for one in together})
-        apart = constant(first.step)
-        far = "rows apart" if apart is None else f"{abs(apart)} bytes apart"
+        done = " and ".join(
+            sorted({"write" if one.access.op.name == "llvm.store" else "read" for one in together})
+        )
         if first.through not in (Y, Z):
             hint = "let neighbouring threads take neighbouring elements: transpose it, or give a block a row"
         elif dense:
@@ -44,7 +44,7 @@ def uncoalesced(function: Function, accesses: list[Access]) -> Iterator[Diagnost
             hint = f"let {index}.x be the last index: it counts fastest"
         yield Diagnostic(
             "uncoalesced",
-            f"threads next to each other {' and '.join(done)} {far}: a warp needs up to 32 transfers for one",
+            f"threads next to each other {done} {first.apart} bytes apart: a warp needs up to 32 transfers",
             (Label(place),),
             (f"threads of a warp differ in {index}.x: what it counts should lie side by side",),
             (hint,),
@@ -54,16 +54,16 @@ def uncoalesced(function: Function, accesses: list[Access]) -> Iterator[Diagnost
 def _found(access: Access) -> _Found | None:
     terms = access.place.terms
     step = along(terms, X)
-    if not step or not _is_of_all(access):
-        return None
     apart, width = constant(step), _width(access)
+    if not step or apart is None or not _is_of_all(access):
+        return None
     for symbol in (Y, Z, *(loop.regions[0].args[0] for loop in access.loops)):
         near = constant(along(terms, symbol))
         if near is None or not 0 < abs(near) <= width:
             continue
         least = max(width + 1, _SECTOR if symbol in (Y, Z) else _LINE)
-        if (apart is None and symbol in (Y, Z)) or (apart is not None and abs(apart) >= least):
-            return _Found(access, step, symbol)
+        if abs(apart) >= least:
+            return _Found(access, abs(apart), symbol)
     return None
 
 
