@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
 
 import pytest
 
-from weft import CompileError, Float32, Int, func, struct
+from weft import CompileError, Float32, InlineArray, Int, func, struct
 
 
 @struct
@@ -32,6 +34,56 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         "<3:2.50!|[3:2.50!]|3|2.5|2.5\n3 2.5 3 3, b, 2.5\n(3, 1) a=3     2.50 Pair(x=2.5, n=3)\nmore than 2\n"
     )
     assert capsys.readouterr().out == wanted
+
+
+class Named(NamedTuple):
+    x: Float32
+    n: Int
+
+
+@dataclass
+class Plain:
+    x: Float32
+    n: Int
+    key: int = field(default=0, repr=False)
+
+
+@struct
+class Row:
+    pair: Pair
+    v: InlineArray[Int, 2]
+
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+
+@func
+def printed_whole(a: Int, x: Float32):
+    print(Named(x, a), Plain(x, a), f"{Plain(x, a)}", {"a": a, "b": [x, None]}, [Named(x, a)])
+    print(Row(Pair(x, a), InlineArray[Int, 2](a, 4)), InlineArray[Int, 2](a, 4))
+
+
+def test_values_of_several_parts_are_printed_as_python_does(capsys: pytest.CaptureFixture[str]) -> None:
+    printed_whole(3, 2.5)
+    found = capsys.readouterr().out
+    named, plain = Named(2.5, 3), Plain(2.5, 3)
+    print(named, plain, f"{plain}", {"a": 3, "b": [2.5, None]}, [named])
+    array = "InlineArray[Int, 2](3, 4)"
+    print(f"Row(pair=Pair(x=2.5, n=3), v={array})", array)
+    assert found == capsys.readouterr().out
+
+
+@func
+def chosen(a: Int) -> None:
+    color = Color.RED if a > 1 else Color.BLUE
+    print(f"{color}")
+
+
+def test_what_has_no_text_is_refused_in_one() -> None:
+    with pytest.raises(CompileError, match="cannot print a Color from a kernel"):
+        chosen(2)
 
 
 USES: dict[str, Callable[[Any], Any]] = {

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from weft.abi.artifact import Piece, PrintSite
 from weft.compiler.ir.core import Value
 from weft.diagnostics import a_, is_internal, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import current, maybe_current
+from weft.lang.enums import EnumValue
 from weft.lang.host import host_object
 from weft.lang.number import Number, value_of
+from weft.lang.products import class_of, part_names, parts_of
 from weft.lang.spec import is_composite, spec_of
 from weft.lang.structs import is_struct, struct_fields
 from weft.lang.text import RunTimeText, token
@@ -52,9 +54,18 @@ def text_of(value: Any, conversion: int) -> Any:
         return repr(value) if conversion == ord("r") else value
     if conversion == ord("r") or _holds_numbers(value):
         return _text(value)
+    if hasattr(cast("type[Any]", type(value)), "__weft_leaves__"):
+        _refuse(value)
     if conversion == ord("s"):
         return str(value)
     return ascii(value) if conversion == ord("a") else value
+
+
+def _refuse(value: object) -> NoReturn:
+    kind, hint = type(value), "print its elements"
+    if isinstance(value, EnumValue):
+        kind, hint = value.cls, "print its .value, where the members have numbers"
+    refuse("print", f"cannot print {a_(kind.__name__)} from a kernel", hint=hint)
 
 
 class Formatted:
@@ -74,19 +85,43 @@ class Formatted:
 
 def _holds_numbers(value: Any) -> bool:
     kind = cast("type[Any]", type(value))
-    return kind is tuple or kind is list or is_struct(kind)
+    return kind in (tuple, list, dict) or _named_parts(value) is not None
+
+
+_REPR = frozenset(("dataclasses", "reprlib", "collections"))
+"""The modules whose functions are the ``__repr__`` of dataclasses and named tuples that define none."""
+
+
+def _named_parts(value: Any) -> list[tuple[str, Any]] | None:
+    """What the text of a struct, an array, a dataclass or a named tuple shows; None of all else."""
+    kind = class_of(value)
+    if is_struct(kind):
+        return [(f"{name}=", getattr(value, name)) for name in struct_fields(kind)]
+    if hasattr(kind, "__weft_items__"):
+        return [("", item) for item in value]
+    parts, names = parts_of(value), part_names(kind)
+    own = getattr(kind.__repr__, "__globals__", {"__name__": ""})["__name__"] not in _REPR
+    if parts is None or names is None or own or kind.__str__ is not object.__str__:
+        return None
+    fields: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
+    return [
+        (f"{n}=", part) for n, part in zip(names, parts, strict=True) if n not in fields or fields[n].repr
+    ]
 
 
 def _text(value: Any) -> str:
-    """``repr(value)``, with marks for the numbers in tuples, lists and structs."""
-    kind = cast("type[Any]", type(value))
+    """``repr(value)``, with marks for the numbers in what has several parts."""
+    kind = class_of(value)
     if issubclass(kind, Number):
         return format_number(value, "")
+    if kind is dict:
+        return f"{{{', '.join([f'{key!r}: {_text(item)}' for key, item in value.items()])}}}"
     if kind is tuple or kind is list:
         items = ", ".join([_text(item) for item in value])
         return f"[{items}]" if kind is list else f"({items},)" if len(value) == 1 else f"({items})"
-    if is_struct(kind):
-        return f"{kind.__name__}({', '.join(f'{n}={_text(getattr(value, n))}' for n in struct_fields(kind))})"
+    parts = _named_parts(value)
+    if parts is not None:
+        return f"{kind.__name__}({', '.join([name + _text(part) for name, part in parts])})"
     return value.text if isinstance(value, RunTimeText) else repr(value)
 
 
@@ -133,16 +168,8 @@ def _pieces(argument: Any, pieces: list[Piece], values: list[Value], spec: str =
         pieces.append(argument[start:])
     elif _holds_numbers(argument):
         _pieces(_text(argument), pieces, values)
-    elif hasattr(argument, "__weft_print__"):
-
-        def put(item: Any) -> None:
-            _pieces(item, pieces, values)
-
-        argument.__weft_print__(put)
     elif hasattr(argument, "__weft_leaves__"):
-        refuse(
-            "print", f"cannot print {a_(type(argument).__name__)} from a kernel", hint="print its elements"
-        )
+        _refuse(argument)
     else:
         _pieces(str(argument), pieces, values)
 
