@@ -13,6 +13,7 @@ from weft.lang.above import above
 
 _AROUND = "call it on the host, before or after the launch"
 _DRAW = "write rand(seed, i), from weft.random, or draw the numbers on the host and pass a buffer"
+_MEET = "threads of a device meet by Atomic.fetch_add and its kin, from weft.atomic"
 _PASS = "do it on the host and pass the result as an argument"
 
 _HOST: dict[str, str] = {
@@ -21,7 +22,8 @@ _HOST: dict[str, str] = {
     **dict.fromkeys(("os", "posix", "nt", "io", "_io", "pathlib", "shutil", "tempfile", "glob"), _PASS),
     **dict.fromkeys((f"numpy.{n}" for n in ("load", "loadtxt", "genfromtxt", "fromfile", "memmap")), _PASS),
     **dict.fromkeys((f"numpy.{n}" for n in ("save", "savez", "savetxt")), _AROUND),
-    **dict.fromkeys(("sys", "subprocess", "socket", "logging", "threading", "_thread", "asyncio"), _AROUND),
+    **dict.fromkeys(("sys", "subprocess", "socket", "logging", "asyncio"), _AROUND),
+    **dict.fromkeys(("threading", "_thread"), _MEET),
 }
 """Modules, and functions of modules, each with what to write instead."""
 

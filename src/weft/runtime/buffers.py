@@ -302,6 +302,18 @@ class MappedBuffer(Generic[T]):
                 "copy it to a host buffer: `ctx.enqueue_copy(dst=host, src=buffer)`",
             )
 
+    if not TYPE_CHECKING:  # for a program that leaves the `with` out
+
+        def __getitem__(self, index):
+            raise LaunchError.here(
+                "device-element",
+                "map_to_host() has elements within its `with` block only",
+                "write `with buffer.map_to_host() as host:`, and use host there",
+            )
+
+        def __setitem__(self, index, value):
+            self[index]
+
     def __enter__(self) -> HostBuffer[T]:
         self.check()
         context = self._device.context

@@ -340,7 +340,9 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
     if stored:
         message = f"`{OBJECT}` is {kind} known at compile time, which a run-time value or index cannot change"
         length = getattr(table, "size", 0) or (type(table) is list and len(cast("list[Any]", table))) or "n"
-        hint = f"use memory of the thread: stack_allocation(Float32, {length})"
+        kind = dtype_elsewhere(getattr(cast("Any", table), "dtype", None))
+        name = "Float32" if kind is None or kind.is_float else made_by[kind.name].__name__
+        hint = f"use memory of the thread: stack_allocation({name}, {length})"
         return problem("not-compile-time", message, hint, part=INDEX)
     hint = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
     message = f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time"
