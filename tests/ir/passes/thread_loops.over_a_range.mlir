@@ -104,7 +104,8 @@
               %82 = "arith.subi"(%81, %78) : (i64, i64) -> i64
               %83 = "arith.cmpi"(%82, %18) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
               %84 = "arith.select"(%83, %82, %18) : (i1, i64, i64) -> i64
-              "weft.for"(%65, %84, %74) ({
+              %85 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+              "weft.for"(%65, %84, %85) ({
               ^bb0(%thread_x: i64):
                 "weft.assert"(%flag, %thread_x) {"site" = 0 : i64} : (i1, i64) -> ()
                 "weft.exit_thread"() : () -> ()

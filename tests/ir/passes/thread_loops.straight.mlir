@@ -102,9 +102,10 @@
               %76 = "arith.select"(%75, %73, %74) : (i1, i64, i64) -> i64
               %77 = "arith.cmpi"(%76, %18) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
               %78 = "arith.select"(%77, %76, %18) : (i1, i64, i64) -> i64
-              "weft.for"(%65, %78, %67) ({
+              %79 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+              "weft.for"(%65, %78, %79) ({
               ^bb0(%thread_x: i64):
-                %80 = "arith.cmpi"(%thread_x, %n) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+                %81 = "arith.cmpi"(%thread_x, %n) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
                 "llvm.store"(%x, %thread_x) {"alignment" = 8 : i64, "volatile" = false} : (!llvm.ptr<1>, i64) -> ()
                 "weft.exit_thread"() : () -> ()
               }) {"parallel" = true} : (i64, i64, i64) -> ()

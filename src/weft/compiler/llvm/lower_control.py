@@ -116,7 +116,7 @@ def _for(lw: Lowering, op: Op) -> None:
         lw.put(f"br i1 {inside(index)}, label %{body}, label %{end}")
         lw.start(body)
     lw.names[op.regions[0].args[0]] = index
-    loop = Loop(latch, end, thread=thread)
+    loop = Loop(latch, end, thread=thread, few="few" in op.attrs)
     if thread:
         loop.group = lw.meta("distinct !{}")
     lw.loops.append(loop)
@@ -131,20 +131,27 @@ def _for(lw: Lowering, op: Op) -> None:
     lw.start(end)
 
 
+_COPIES = '!{!"llvm.loop.unroll.disable"}'
+
+
 def _about(lw: Lowering, loop: Loop) -> str:
     """What LLVM is told of a loop: that its rounds are threads, or that they are not to be copied.
 
     Vectors are made of each copy of the threads' loops within, which takes much of LLVM's time.
     """
     if loop.thread:
-        said = f'!{{!"llvm.loop.parallel_accesses", {loop.group}}}'
         for around in lw.loops:
             around.has_threads = True
+    if loop.few:
+        said = ['!{!"llvm.loop.vectorize.enable", i1 false}', _COPIES]
+    elif loop.thread:
+        said = [f'!{{!"llvm.loop.parallel_accesses", {loop.group}}}']
     elif loop.has_threads:
-        said = '!{!"llvm.loop.unroll.disable"}'
+        said = [_COPIES]
     else:
         return ""
-    return f", !llvm.loop {lw.meta(f'distinct !{{@self, {lw.meta(said)}}}')}"
+    parts = ", ".join(["@self", *map(lw.meta, said)])
+    return f", !llvm.loop {lw.meta(f'distinct !{{{parts}}}')}"
 
 
 def _while(lw: Lowering, op: Op) -> None:

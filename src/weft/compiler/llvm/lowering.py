@@ -27,17 +27,21 @@ def no_support(name: str, target: Target) -> Mapping[str, str]:
 class Loop:
     """A loop around the code at hand: where ``break`` and ``continue`` go.
 
-    ``thread`` is whether each round is a thread, ``block`` whether it is a block. ``group`` is the access
-    group of a thread loop, whose iterations may run in any order; ``has_threads`` says that one is within.
+    ``thread`` is whether each round is a thread, ``block`` whether it is a block, ``few`` whether there are
+    few. ``group`` is the access group of a thread loop, whose iterations may run in any order;
+    ``has_threads`` says that one is within.
     """
 
-    __slots__ = ("block", "exit", "group", "has_threads", "latch", "thread")
+    __slots__ = ("block", "exit", "few", "group", "has_threads", "latch", "thread")
 
-    def __init__(self, latch: str, exit: str, *, thread: bool = False, block: bool = False) -> None:
+    def __init__(
+        self, latch: str, exit: str, *, thread: bool = False, block: bool = False, few: bool = False
+    ) -> None:
         self.latch = latch
         self.exit = exit
         self.thread = thread
         self.block = block
+        self.few = few
         self.group = ""
         self.has_threads = False
 

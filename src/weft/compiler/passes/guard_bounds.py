@@ -46,7 +46,7 @@ def take_guards(kernel: Function) -> list[Bound]:
     guard = ops[at]
     then, other = guard.regions
     pure = {v for op in ops[:at] for v in op.results}
-    analysis = _Analysis(pure, set(kernel.args))
+    analysis = GuardAnalysis(pure, set(kernel.args))
     body, returns, leaves = (_only_returns(part) for part in (ops[at + 1 :], then.ops, other.ops))
     around = body and not other.ops
     if not (around or (returns and not other.ops) or (leaves and not then.ops)):
@@ -63,7 +63,9 @@ def _only_returns(ops: list[Op]) -> bool:
     return [op.name for op in ops] == ["weft.return"]
 
 
-class _Analysis:
+class GuardAnalysis:
+    """What the parts of a condition go by; ``pure`` are the values that may be computed anywhere."""
+
     def __init__(self, pure: set[Value], arguments: set[Value]) -> None:
         self.pure = pure
         self.arguments = arguments
@@ -99,19 +101,25 @@ class _Analysis:
 
     def split(self, condition: Value, negated: bool) -> tuple[list[Bound], list[Value]]:
         """The bounds among the parts of a condition, and the parts that are none."""
+        bounds: list[Bound] = []
+        left: list[Value] = []
+        for part in self.parts(condition, negated):
+            bound = self.bound(part, negated)
+            if bound is not None:
+                bounds.append(bound)
+            else:
+                left.append(part)
+        return bounds, left
+
+    def parts(self, condition: Value, negated: bool) -> list[Value]:
+        """What must all hold for a condition to hold; if ``negated``, all not, for it not to."""
         owner = condition.owner
         if isinstance(owner, Op) and owner.name == ("arith.ori" if negated else "arith.andi"):
-            bounds: list[Bound] = []
-            left: list[Value] = []
-            for part in owner.operands:
-                more, rest = self.split(part, negated)
-                bounds += more
-                left += rest
-            return bounds, left
-        bound = self.bound(condition, negated)
-        return ([bound], []) if bound is not None else ([], [condition])
+            return [part for operand in owner.operands for part in self.parts(operand, negated)]
+        return [condition]
 
     def bound(self, condition: Value, negated: bool) -> Bound | None:
+        """The threads for which a comparison holds, or does not, if those are the first of an axis."""
         owner = condition.owner
         if not isinstance(owner, Op) or owner.name != "arith.cmpi":
             return None

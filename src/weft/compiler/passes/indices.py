@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.compiler.ir.core import Op, Region, Value
+from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import I64, IntType
 
 _FAR = 1 << 62
@@ -39,6 +39,26 @@ def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> tuple[str, tu
         if inner is not None and shared(rest, inner[0]):
             return inner[0], (*inner[1], rest)
     return None
+
+
+def only_global(kernel: Function) -> bool:
+    """Whether of its place along x a thread only knows that in the whole grid: ``block * size + thread``."""
+    ops = list(kernel.body.walk())
+    threads, blocks, sizes = (
+        {op.result for op in ops if op.name == name and op.attrs["dimension"] == "x"}
+        for name in ("gpu.thread_id", "gpu.block_id", "gpu.block_dim")
+    )
+    begins: set[Value] = set()
+    for op in ops:  # what a value is used in comes behind it
+        given = set(op.operands)
+        if given & begins or given & threads:
+            if op.name != "arith.addi" or not (given & begins and given & threads):
+                return False
+        elif given & blocks:
+            if op.name != "arith.muli" or not given & sizes:
+                return False
+            begins.add(op.result)
+    return not any(op.name == "weft.failed" for op in ops)
 
 
 def is_positive(v: Value) -> bool:

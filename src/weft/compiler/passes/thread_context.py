@@ -98,13 +98,15 @@ def indexed(*names: str) -> tuple[list[Region], list[Value]]:
     return regions, [region.args[0] for region in regions]
 
 
-def loop_nest(b: Builder, regions: list[Region], ranges: list[tuple[Value, Value]]) -> None:
-    """A loop over each range with the region as its body, the first one innermost and parallel."""
+def loop_nest(
+    b: Builder, regions: list[Region], ranges: list[tuple[Value, Value]], *, parallel: bool = True
+) -> None:
+    """A loop over each range with the region as its body, the first one innermost, and parallel if asked."""
     one = b.constant(1, I64)
     for n, ((begin, end), body) in enumerate(zip(ranges, regions, strict=True)):
         with b.into(regions[n + 1] if n + 1 < len(regions) else b.region):
             b.live = True
-            b.emit("weft.for", (begin, end, one), (), {"parallel": n == 0}, (body,))
+            b.emit("weft.for", (begin, end, one), (), {"parallel": parallel and n == 0}, (body,))
 
 
 class Rewriter:

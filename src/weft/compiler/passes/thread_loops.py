@@ -16,7 +16,9 @@ from weft.compiler.ir.types import I1, I8, I32, I64, AddressSpace, pointer
 from weft.compiler.passes.barrier_split import BarrierBody
 from weft.compiler.passes.end_threads import return_ends
 from weft.compiler.passes.guard_bounds import Bound, take_guards
+from weft.compiler.passes.indices import only_global
 from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
+from weft.compiler.passes.interior import find_interior
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.thread_context import (
     Context,
@@ -60,6 +62,7 @@ class _Entry:
         functions = {f.name: f for f in module.functions}
         self.decisions = Decisions(kernel, functions)
         self.together = Together(kernel, functions, self.decisions.uniformity)
+        self.interior = None if self.together.splits else find_interior(kernel)
         self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
 
     def at(self, name: str, n: int = 0) -> Value:
@@ -152,6 +155,11 @@ class _Entry:
         less = self.b.compare("slt", x, y)
         return self.b.select(less, x, y)
 
+    def larger(self, x: Value, y: Value) -> Value:
+        """The larger of two numbers."""
+        less = self.b.compare("slt", x, y)
+        return self.b.select(less, y, x)
+
     def more(self, slot: Value, end: Value) -> Region:
         """The condition that the slot's number is below ``end``."""
         made, b = Region(), self.b
@@ -160,13 +168,14 @@ class _Entry:
             b.emit("weft.condition", (b.compare("slt", now, end),))
         return made
 
-    def bound(self, axis: int, context: Context) -> Value:
-        """How many threads of the block run along an axis: all, or those inside an over= range."""
+    def bound(self, axis: int, context: Context, count: Value | None = None) -> Value:
+        """How many threads run along an axis, of so many blocks: all, or those inside an over= range."""
         b, size = self.b, context.block_dim[axis]
+        every = size if count is None else b.arith("muli", size, count)
         if axis < self.kernel.over_rank:
             begin = b.arith("muli", context.block_id[axis], size)
-            size = self.smaller(b.arith("subi", self.field("over", axis), begin), size)
-        return size
+            every = self.smaller(b.arith("subi", self.field("over", axis), begin), every)
+        return every
 
     def blocks(self, context: Context, count: Value, parameters: list[Value], head: list[Op]) -> None:
         """The work of ``count`` blocks that follow each other along x.
@@ -176,7 +185,7 @@ class _Entry:
         """
         b, k, guards = self.b, self.kernel, self.guards
         if self.together.splits:
-            bounds = [self.narrowed(axis, context, guards, parameters) for axis in range(3)]
+            bounds = [self.narrowed(axis, context, parameters) for axis in range(3)]
             with b.into(Region()) as block:
                 plan = self.decisions, self.together
                 BarrierBody(b, k, context, self.frame, head, parameters, bounds, *plan).emit()
@@ -188,27 +197,76 @@ class _Entry:
                 some = b.arith("andi", some, b.compare("sgt", bounds[axis], b.constant(0, I64)))
             b.branch(some, block)
             return
-        regions, (x, block_x, y, z) = indexed("thread_x", "block_x", "thread_y", "thread_z")
-        zero = b.constant(0, I64)
-        bounds = [self.narrowed(axis, context, guards, parameters) for axis in (1, 2)]
-        end = b.arith("addi", context.block_id[0], count)
-        inner = replace(context, block_id=[block_x, *context.block_id[1:]], thread_id=[x, y, z])
-        rewriter = _ThreadRewriter(b, inner, self.frame, head)
-        rewriter.mapping.update(zip(k.args, parameters, strict=True))
+        regions, (block_x, y, z) = indexed("block_x", "thread_y", "thread_z")
+        zero, first = b.constant(0, I64), context.block_id[0]
+        ranges = [(zero, self.narrowed(axis, context, parameters)) for axis in (1, 2)]
+        inner = replace(context, thread_id=[zero, y, z])
+        if only_global(k) and not self.frame.helpers:  # all of them as if they were one
+            with b.into(regions[1]):
+                self.rows(inner, parameters, head, count)
+            loop_nest(b, regions[1:], ranges, parallel=False)
+            return
         with b.into(regions[0]):
-            for op in k.body.ops:
-                rewriter.op(op)
-        with b.into(regions[1]):
-            bounds.insert(0, self.narrowed(0, inner, guards, parameters))
-        ends = [bounds[0], end, *bounds[1:]]
-        loop_nest(b, regions, list(zip([zero, context.block_id[0], zero, zero], ends, strict=True)))
+            self.rows(replace(inner, block_id=[block_x, *context.block_id[1:]]), parameters, head)
+        ranges.insert(0, (first, b.arith("addi", first, count)))
+        loop_nest(b, regions, ranges, parallel=False)
 
-    def narrowed(self, axis: int, context: Context, guards: list[Bound], parameters: list[Value]) -> Value:
-        """How many threads run along an axis under the kernel's own guards, where ``b`` stands."""
-        rewriter = _BlockRewriter(self.b, context, self.frame, [])
-        rewriter.mapping.update(zip(self.kernel.args, parameters, strict=True))
-        size = self.bound(axis, context)
-        for guard in guards:
+    def rows(
+        self, context: Context, parameters: list[Value], head: list[Op], count: Value | None = None
+    ) -> None:
+        """The threads of a block, or of so many, that follow each other along x."""
+        b, zero, found = self.b, context.thread_id[0], self.interior
+        end = self.narrowed(0, context, parameters, count)
+
+        def row(begin: Value, end: Value, ops: list[Op], *, few: bool = False) -> None:
+            (region,), (x,) = indexed("thread_x")
+            place = replace(context, thread_id=[x, *context.thread_id[1:]])
+            rewriter = _ThreadRewriter(b, place, self.frame, head)
+            rewriter.mapping.update(zip(self.kernel.args, parameters, strict=True))
+            with b.into(region):
+                for op in ops:
+                    rewriter.op(op)
+            attrs = {"parallel": True, "few": True} if few else {"parallel": True}
+            b.emit("weft.for", (begin, end, b.constant(1, I64)), (), attrs, (region,))
+
+        if found is None:
+            row(zero, end, self.kernel.body.ops)
+            return
+        shared = self.shared(context, parameters)
+        low, high, here = zero, end, b.constant(True, I1)
+        for bound in found.lows:
+            low = self.larger(low, shared.left(bound))
+        for bound in found.highs:
+            high = self.smaller(high, shared.left(bound))
+        low = self.smaller(low, end)
+        high = self.larger(low, high)
+        for condition, wanted in found.rows:
+            holds = shared.lookup(condition)
+            here = b.arith("andi", here, holds if wanted else b.arith("xori", holds, b.constant(True, I1)))
+        (edges,), (side,) = indexed("side")
+        with b.into(edges):
+            first = b.compare("eq", side, zero)
+            row(b.select(first, zero, high), b.select(first, low, end), self.kernel.body.ops, few=True)
+        with b.into(Region()) as across:
+            row(low, high, found.inside)
+            loop_nest(b, [edges], [(zero, b.constant(2, I64))], parallel=False)
+        with b.into(Region()) as beside:
+            row(zero, end, found.outside)
+        b.branch(here, across, beside)
+
+    def shared(self, context: Context, parameters: list[Value]) -> _BlockRewriter:
+        """What computes values that the threads share, where ``b`` stands."""
+        made = _BlockRewriter(self.b, context, self.frame, [])
+        made.mapping.update(zip(self.kernel.args, parameters, strict=True))
+        return made
+
+    def narrowed(
+        self, axis: int, context: Context, parameters: list[Value], count: Value | None = None
+    ) -> Value:
+        """How many threads run along an axis, of so many blocks, under the kernel's own guards."""
+        rewriter = self.shared(context, parameters)
+        size = self.bound(axis, context, count)
+        for guard in self.guards:
             if guard.axis == axis:
                 size = self.smaller(rewriter.left(guard), size)
         return size
