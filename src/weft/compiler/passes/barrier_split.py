@@ -16,6 +16,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, Type, pointer
+from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter, indexed, loop_nest
 from weft.compiler.passes.together import Together
@@ -36,6 +37,8 @@ class _Node:
     in_loop: bool = False
     asked: list[Value] = field(default_factory=list[Value])
     """What of the control flow's operands all threads must agree on, and are asked for."""
+    laned: bool = False
+    """Whether a segment is one loop that threads do as lanes."""
     asking: _Node | None = None
     """The segment that asks."""
     parting: Parting | None = None
@@ -107,6 +110,9 @@ class BarrierBody:
                 continue
             flush()
             read.clear()
+            if op in self.together.laned:
+                out.append(_Node(None, [op], in_loop=in_loop, laned=True))
+                continue
             free = op in self.together.chosen
             node = _Node(op, asked=[] if free else self.decisions.asked(op, barrier))
             if node.asked:
@@ -178,6 +184,9 @@ class BarrierBody:
         d = self.context.block_dim
         size = _hoisted(self.head, "arith.muli", (d[0], d[1]), I64)
         size = _hoisted(self.head, "arith.muli", (size, d[2]), I64)
+        if self.together.laned:  # the last strip may have lanes without a thread
+            more = _hoisted(self.head, "arith.constant", (), I64, {"value": MOST})
+            size = _hoisted(self.head, "arith.addi", (size, more), I64)
         if count != 1:
             times = _hoisted(self.head, "arith.constant", (), I64, {"value": count})
             size = _hoisted(self.head, "arith.muli", (size, times), I64)
@@ -243,6 +252,9 @@ class BarrierBody:
 
     def piece(self, node: _Node) -> None:
         """What the threads do between two places where they meet; what is shared comes first."""
+        if node.laned:
+            self.strips(node.ops[0])
+            return
         own: list[Op] = []
         for op in node.ops:
             if op.name != "weft.slot" and self.together.runs_once(op):
@@ -254,6 +266,21 @@ class BarrierBody:
         node.ops = own
         if any(map(self.matters, own)):
             self.threads(node.copy_into, home=node)
+
+    def strips(self, loop: Op) -> None:
+        """A loop that threads do as lanes, strip by strip."""
+        b, d = self.b, self.context.block_dim
+        regions, (y, z) = indexed("thread_y", "thread_z")
+        zero = b.constant(0, I64)
+        (strip,), (x,) = indexed("thread_x")
+        with b.into(strip):
+            row = b.arith("addi", y, b.arith("muli", d[1], z))
+            linear = b.arith("addi", x, b.arith("muli", d[0], row))
+            Lanes(self, loop, [x, y, z], self.bounds[0], linear).emit()
+        with b.into(regions[0]):
+            step = b.constant(width(loop), I64)
+            b.emit("weft.for", (zero, self.bounds[0], step), (), {"parallel": False}, (strip,))
+        loop_nest(b, regions, [(zero, bound) for bound in self.bounds[1:]], parallel=False)
 
     def matters(self, op: Op) -> bool:
         """Whether an operation of a piece does more than compute what only that piece may use."""

@@ -17,6 +17,7 @@ from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import VectorType
 from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import has_barrier
+from weft.compiler.passes.lanes import takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, leaves
 
 _APART = frozenset(
@@ -41,6 +42,8 @@ class Together:
         """Those loops of it that have no barrier."""
         self.strided: dict[Op, tuple[Value, ...]] = {}
         """Those of them that threads begin one behind the other; the sum that the first begins at."""
+        self.laned: set[Op] = set()
+        """Loops that each thread leaves when it is done, as a lane of vectors."""
         self._whole: set[Op] = set()
         """Those whose body is one piece, in which a thread may go on to its next round."""
         self._level: set[Op] = set()
@@ -93,6 +96,9 @@ class Together:
                 self._level.add(op)
             elif self._must_split(op) or (op.name in LOOPS and self._chooses(op)):
                 self._split(op)
+            elif op.name == "weft.while" and takes(op):
+                self.splits.add(op)
+                self.laned.add(op)
             elif op.name == "weft.if" and self._uniformity.same(op.operands[0]):
                 self._try(op)
             else:
@@ -112,12 +118,12 @@ class Together:
 
     def _try(self, branch: Op) -> None:
         """Split a branch where that lets a loop within it be split."""
-        if not any(self._shares(op) for region in branch.regions for op in region.walk()):
+        if not any(op.name in LOOPS for region in branch.regions for op in region.walk()):
             self._level.add(branch)
             return
-        before, level = len(self.chosen), set(self._level)
+        before, level = len(self.chosen) + len(self.laned), set(self._level)
         self._split(branch)
-        if len(self.chosen) == before:
+        if len(self.chosen) + len(self.laned) == before:
             self.splits.discard(branch)
             self._level = level | {branch}
 
@@ -175,6 +181,8 @@ class Together:
     def _suits(self, op: Op) -> bool:
         """Whether an operation may stand in such a loop: one that is a loop is to pay as well."""
         if op.name not in LOOPS or _is_short(op) or self._starts(op) is not None:
+            return True
+        if op.name == "weft.while" and takes(op):
             return True
         return self._shares(op) and self._in_vectors(op) and all(map(self._suits, _own(op)))
 

@@ -1,0 +1,211 @@
+"""A loop that each thread leaves when it is done: threads of a CPU are lanes of vectors in it, under masks.
+
+All lanes of a strip go round until none is left; what a lane has left, it keeps. So does ISPC. LLVM makes no
+vectors of such loops. Only loops that compute are taken, without memory other than variables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.compiler.ir.core import Op, Region, Value
+from weft.compiler.ir.types import F32, F64, I1, I8, I32, I64, FloatType, IntType, Type, vector
+from weft.compiler.passes.uniformity import JUMPS
+
+if TYPE_CHECKING:
+    from weft.compiler.passes.barrier_split import BarrierBody
+
+MOST = 32
+"""Lanes of a strip, where what they compute has 32 bits: more than a vector, as each waits for itself."""
+_CONTROL = frozenset({"weft.if", "weft.get", "weft.set", "weft.condition"}) | JUMPS
+_INDICES = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
+
+
+def takes(loop: Op) -> bool:
+    """Whether lanes can do a ``weft.while``: only numbers are computed in it, and nothing loops within."""
+    return all(_takes(op) for region in loop.regions for op in region.walk())
+
+
+def _takes(op: Op) -> bool:
+    if op.name in _CONTROL:
+        return all(_in_lane(v.type) for v in (*op.operands[1:], *op.results))
+    numbers = op.name.startswith(("arith.", "math.", "gpu.")) and op.spec.pure
+    return numbers and all(_in_lane(v.type) for v in (*op.operands, *op.results))
+
+
+def _in_lane(kind: Type) -> bool:
+    if isinstance(kind, FloatType):
+        return kind in (F32, F64)
+    return isinstance(kind, IntType) and kind.bits <= 64
+
+
+def width(loop: Op) -> int:
+    """How many lanes do a loop."""
+    ops = [op for region in loop.regions for op in region.walk()]
+    return MOST // 2 if any(v.type.bits > 32 for op in ops for v in op.results) else MOST
+
+
+class Lanes:
+    """Emits one such loop for a strip of threads along x, from ``first`` to before ``end``."""
+
+    def __init__(self, body: BarrierBody, loop: Op, place: list[Value], end: Value, linear: Value) -> None:
+        self.b, self.body, self.loop, self.lanes = body.b, body, loop, width(loop)
+        self.place, self.linear = place, linear
+        """Of the first lane: its index, and its number in the block."""
+        self.known: dict[Value, Value] = {}
+        self.slots: dict[Value, Value] = {}
+        left = self.b.arith("subi", end, place[0])
+        self.begun = self.compare("slt", self.numbered(), self.splat(left))
+        if body.alive is not None:
+            self.begun = self.b.arith("andi", self.begun, self.load(body.alive, I1))
+        self.live: Value | None = None
+        """The lanes that have not left the loop by ``break``, where it has one."""
+
+    # -- values -------------------------------------------------------------------------------
+    def splat(self, v: Value) -> Value:
+        """The same in all lanes."""
+        return self.b.value("vector.splat", (v,), vector(self.lanes, v.type))
+
+    def numbered(self) -> Value:
+        """0, 1, 2, ..."""
+        b, kind = self.b, vector(self.lanes, I64)
+        made = b.constant(0, kind)
+        for n in range(1, self.lanes):
+            made = b.value("vector.insertelement", (b.constant(n, I64), made, b.constant(n, I32)), kind)
+        return made
+
+    def lookup(self, v: Value) -> Value:
+        """A value in all lanes; what comes from without is taken there before the loop."""
+        found = self.known.get(v)
+        if found is None:
+            found = self.known[v] = self._made(v)
+        return found
+
+    def _made(self, v: Value) -> Value:
+        b, body, owner = self.b, self.body, v.owner
+        if v in body.uniform:
+            return self.splat(body.uniform[v])
+        if v in body.behind:
+            x = b.arith("addi", body.behind[v], self.place[0])
+            return b.arith("addi", self.splat(x), self.numbered())
+        if v in body.arrays:
+            return self.load(*body.arrays[v][:2])
+        if not isinstance(owner, Op):
+            return self.splat(v)
+        if owner.name == "gpu.thread_id":
+            axis = "xyz".index(str(owner.attrs["dimension"]))
+            made = self.splat(self.place[axis])
+            return b.arith("addi", made, self.numbered()) if axis == 0 else made
+        if owner.name in _INDICES:
+            return self.splat(body.uniform_value(v))
+        return self.compute(owner)
+
+    def compute(self, op: Op) -> Value:
+        """One operation on numbers, in all lanes."""
+        kind = op.result.type
+        if op.name == "arith.constant":
+            return self.b.constant(op.number_attr("value"), vector(self.lanes, kind))
+        operands = tuple([self.lookup(v) for v in op.operands])
+        return self.b.value(op.name, operands, vector(self.lanes, kind), op.attrs)
+
+    def needs(self) -> None:
+        """Take what comes from without, before the loop."""
+        inside = {v for region in self.loop.regions for op in region.walk() for v in op.results}
+        for region in self.loop.regions:
+            for op in region.walk():
+                if op.name in ("weft.get", "weft.set"):
+                    self.variable(op.operands[0])
+                for v in op.operands[op.name in ("weft.get", "weft.set") :]:
+                    if v not in inside:
+                        self.lookup(v)
+
+    # -- variables ----------------------------------------------------------------------------
+    def variable(self, slot: Value) -> Value:
+        """A variable of all lanes; its values are taken from where threads keep it."""
+        made = self.slots.get(slot)
+        if made is None:
+            assert isinstance(slot.owner, Op)
+            kind = slot.owner.type_attr("elem_type")
+            made = self.slots[slot] = self.body.variable(
+                vector(self.lanes, kind), str(slot.owner.attrs["name"])
+            )
+            if slot in self.body.uniform:
+                self.b.set(made, self.splat(self.b.get(self.body.uniform[slot], kind)))
+            elif slot in self.body.arrays:
+                self.b.set(made, self.load(*self.body.arrays[slot][:2]))
+        return made
+
+    def load(self, array: Value, kind: Type) -> Value:
+        """What the lanes' threads keep in an array; a flag is a byte there."""
+        b, held = self.b, I8 if kind is I1 else kind
+        attrs = {"alignment": max(1, held.bits // 8), "invariant": False, "volatile": False}
+        made = b.value("llvm.load", (b.at(array, self.linear, held),), vector(self.lanes, held), attrs)
+        return made if held is kind else self.compare("ne", made, b.constant(0, made.type))
+
+    def store(self, array: Value, kind: Type, value: Value) -> None:
+        """Keep it; lanes without a thread have what they found."""
+        b, held = self.b, I8 if kind is I1 else kind
+        if held is not kind:
+            value = b.value("arith.extui", (value,), vector(self.lanes, held))
+        attrs = {"alignment": max(1, held.bits // 8), "volatile": False}
+        b.emit("llvm.store", (b.at(array, self.linear, held), value), (), attrs)
+
+    def compare(self, predicate: str, a: Value, c: Value) -> Value:
+        """How integers compare in each lane."""
+        return self.b.value("arith.cmpi", (a, c), vector(self.lanes, I1), {"predicate": predicate})
+
+    # -- the loop -----------------------------------------------------------------------------
+    def emit(self) -> None:
+        """The loop, and what its variables are afterwards."""
+        b, mask = self.b, vector(self.lanes, I1)
+        condition, inner = self.loop.regions
+        self.needs()
+        if any(op.name == "weft.break" for op in inner.walk()):
+            self.live = self.body.variable(mask, "live")
+            b.set(self.live, self.begun)
+        here = self.body.variable(mask, "here")
+        asked, done = Region(), Region()
+        with b.into(asked):
+            begun = self.begun if self.live is None else b.get(self.live, mask)
+            self.sequence(condition.ops[:-1], begun)
+            b.set(here, b.arith("andi", begun, self.lookup(condition.ops[-1].operands[0])))
+            attrs = {"intrin": f"llvm.vector.reduce.or.v{self.lanes}i1", "effects": "none"}
+            b.emit("weft.condition", (b.value("llvm.call_intrinsic", (b.get(here, mask),), I1, attrs),))
+        with b.into(done):
+            b.live = True
+            self.sequence(inner.ops, b.get(here, mask))
+        b.live = True
+        b.emit("weft.while", (), (), {}, (asked, done))
+        changed = {
+            op.operands[0] for region in self.loop.regions for op in region.walk() if op.name == "weft.set"
+        }
+        for slot, variable in self.slots.items():
+            if slot in changed and slot in self.body.arrays:
+                array, kind, _ = self.body.arrays[slot]
+                self.store(array, kind, b.get(variable, vector(self.lanes, kind)))
+
+    def sequence(self, ops: list[Op], here: Value) -> Value:
+        """Operations, where the lanes of a mask are; gives those that are there behind them."""
+        b, mask = self.b, vector(self.lanes, I1)
+        for op in ops:
+            b.loc = op.loc
+            if op.name == "weft.get":
+                kind = vector(self.lanes, op.result.type)
+                self.known[op.result] = b.get(self.variable(op.operands[0]), kind)
+            elif op.name == "weft.set":
+                slot, value = self.variable(op.operands[0]), self.lookup(op.operands[1])
+                b.set(slot, b.select(here, value, b.get(slot, value.type)))
+            elif op.name == "weft.if":
+                taken = self.lookup(op.operands[0])
+                other = b.arith("xori", taken, b.constant(True, mask))
+                sides = [b.arith("andi", here, taken), b.arith("andi", here, other)]
+                then, other = (self.sequence(r.ops, side) for r, side in zip(op.regions, sides, strict=True))
+                here = b.arith("ori", then, other)
+            elif op.name in JUMPS:
+                if op.name == "weft.break" and self.live is not None:
+                    gone = b.arith("xori", here, b.constant(True, mask))
+                    b.set(self.live, b.arith("andi", b.get(self.live, mask), gone))
+                return b.constant(False, mask)
+            else:
+                self.known[op.result] = self._made(op.result)
+        return here
