@@ -299,7 +299,7 @@ def element_of_value(p: Pointer[Part]):
         (address_in_packed, "lies at a multiple of 1 bytes, and a pointer to such at one of 8"),
         (address_of_value, "is a value, which has no address"),
         (outside, "index 4 is outside of this memory, which has 4 elements"),
-        (element_of_value, "an InlineArray is a value, whose elements do not change"),
+        (element_of_value, "this InlineArray is a copy, whose elements do not change"),
     ],
 )
 def test_refusals(refused: Any, text: str) -> None:

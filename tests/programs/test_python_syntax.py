@@ -304,8 +304,10 @@ def counters(a: Int, b: Int, c: Int) -> Int:
         two()
     return one() * 10000 + two() * 100 + total
 """
-FUNCTIONS = "named named_aside inner matched guarded left looped compared gathered asked".split()
-FUNCTIONS += ["reassigned", "counters", "exhausted"]
+FUNCTIONS = """
+named named_aside inner matched guarded left looped compared gathered asked
+reassigned counters exhausted
+""".split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 
 

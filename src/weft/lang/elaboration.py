@@ -94,6 +94,8 @@ class Elaboration(Builder):
         """By the mark of a number whose type is not settled, the type that it has met."""
         self.stored: dict[object, DType] = {}
         """Likewise, the type of what is stored into its variable."""
+        self.changes_items = False
+        """Whether the function assigns elements of what its own variables hold."""
         self.entering = False
         """Whether the parameters of a function are made."""
         self.literals: list[object] = []

@@ -27,8 +27,9 @@ class InlineArray:
     """``InlineArray[T, n]``: ``n`` elements of ``T`` in a row, as C has ``T name[n]`` in a struct.
 
     ``T`` is a number, a SIMD value, a pointer, a struct, or another such array. In memory an element is read
-    and written alone, by any index: ``p[i].name[k] += 1``. As a value it is copied as a whole and does not
-    change; made from ``n`` values, from ``fill=`` for all, or from a sequence.
+    and written alone, by any index: ``p[i].name[k] += 1``. So it is in an array that a kernel or ``@func``
+    makes, of ``n`` values or of ``fill=`` for all. What is given, returned, read from memory or put into a
+    struct is a copy of the whole, whose elements do not change.
 
     Example:
         >>> from weft import Float32, Int, Pointer, func, struct
@@ -49,7 +50,7 @@ class InlineArray:
         13.0
     """
 
-    __slots__ = ("_items",)
+    __slots__ = ("_memory", "_owner", "_values")
     __weft_items__: ClassVar[tuple[Any, int]]
     if TYPE_CHECKING:  # a struct's field takes a sequence too
 
@@ -75,7 +76,9 @@ class InlineArray:
             name = type(self).__name__
             hint = f"give {count}, or one for all: {name}(fill=...)"
             refuse("inline-array", f"{name} has {count} elements, not {len(items)}", hint=hint)
-        self._items = tuple([converted(type(self), f"[{n}]", of, item) for n, item in enumerate(items)])
+        self._values = tuple([converted(type(self), f"[{n}]", of, item) for n, item in enumerate(items)])
+        b = self._owner = maybe_current()
+        self._memory = self._spilt() if b is not None and b.changes_items else None
 
     @classmethod
     def _kind(cls) -> tuple[Any, int]:
@@ -89,8 +92,14 @@ class InlineArray:
     def of(cls, items: Iterable[Any]) -> Any:
         """The array of these values, unchecked."""
         made = object.__new__(cls)
-        made._items = tuple(items)
+        made._values, made._memory, made._owner = tuple(items), None, None
         return made
+
+    @property
+    def _items(self) -> tuple[Any, ...]:
+        """The elements, as they are now."""
+        memory = self._memory
+        return self._values if memory is None else tuple([memory[n] for n in range(len(self))])
 
     @classmethod
     def given(cls, value: Any) -> Sequence[Any]:
@@ -103,7 +112,7 @@ class InlineArray:
         return value._items
 
     def __weft_spec__(self) -> Spec:
-        return PartsSpec(tuple([spec_of(item) for item in self._items]), type(self))
+        return PartsSpec(tuple([spec_of(item) for item in self._values]), type(self))
 
     def __weft_leaves__(self) -> list[Value]:
         return [leaf for item in self._items for leaf in leaves_of(item)]
@@ -133,7 +142,7 @@ class InlineArray:
     __weft_element__ = staticmethod(element_type)
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self._values)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._items)
@@ -142,26 +151,40 @@ class InlineArray:
         """An element; by an index known only at run time, from memory into which all are put."""
         known = index.value if isinstance(index, Number) else python_number(index)
         if isinstance(known, int):
-            return self._items[_inside(known, len(self._items))]
+            known = _inside(known, len(self))
+            return self._values[known] if self._memory is None else self._memory[known]
         if maybe_current() is None:
-            return self._items[int(known)]
-        return self._spilt()[index]
+            return self._values[int(known)]
+        return (self._memory or self._spilt())[index]
 
     def _spilt(self) -> Pointer[Any]:
         from weft.lang.allocate import local_memory
 
         dtype = element_type(self._kind()[0])
-        memory = local_memory(dtype, len(self._items), max(16, dtype.alignment))
-        for n, item in enumerate(self._items):
+        memory = local_memory(dtype, len(self), max(16, dtype.alignment))
+        for n, item in enumerate(self._values):
             memory.store(n, item)
         return memory
 
+    def __weft_place__(self, index: NumberLike) -> Any:
+        """Where an element lies; None where it does not change."""
+        if self._memory is None or self._owner is not maybe_current():
+            return None
+        known = index.value if isinstance(index, Number) else python_number(index)
+        if isinstance(known, int):
+            _inside(known, len(self))
+        return self._memory.__weft_place__(index)
+
     def __setitem__(self, index: NumberLike, value: Any) -> None:
+        place = self.__weft_place__(index)
+        if place is not None:
+            place.store(converted(type(self), "[...]", self._kind()[0], value))
+            return
         refuse(
             "inline-array",
-            "an InlineArray is a value, whose elements do not change",
-            notes=("in memory they do: `p[i].field[k] = x`",),
-            hint="hold it in memory: stack_allocation(T, n), or of a struct stack_allocation(S, 1)",
+            "this InlineArray is a copy, whose elements do not change",
+            notes=("in memory they do, `p[i].field[k] = x`, and where the function has made it",),
+            hint=f"make one here: x = {type(self).__name__}(*x)",
         )
 
     def __eq__(self, other: object) -> Any:

@@ -100,7 +100,7 @@ def converted(owner: type[Any], name: str, annotation: Any, value: Any) -> Any:
         wanted = describe_annotation(annotation)
         message = f"{held} is {a_(wanted)}, not {a_(type(value).__name__)}"
         refuse("field-type", message, hint=f"make one: {wanted}(...)", part=VALUE)
-    if hasattr(annotation, "__weft_items__") and not isinstance(value, annotation):
+    if hasattr(annotation, "__weft_items__"):
         return annotation.of(annotation.given(value))
     return value
 

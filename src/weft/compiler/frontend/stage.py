@@ -80,6 +80,9 @@ class _Stager(Places):
         if undefined:
             unset = ast.Assign([var(n, True) for n in undefined], b_attribute("UNDEFINED"))
             staged.insert(0, place(unset, function))
+        if self.changes_items:
+            changes = ast.Assign([ast.Attribute(var(B), "changes_items", ast.Store())], ast.Constant(True))
+            staged.insert(0, place(changes, function))
         for n in sorted(self.reassigned):
             first = var(n) if n in parameters else b_attribute("UNDEFINED")
             slot = ast.Assign([var(n, True)], b_call("shared", ast.Constant(n), first))

@@ -10,7 +10,7 @@ import ast
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
@@ -108,6 +108,8 @@ class Expressions(ast.NodeTransformer):
             self.reassigned = held(function)
             own -= (said := declared(function))
             self.slotted = self.reassigned | said
+        self.changes_items = any(_item_of(n) in own for n in nodes)
+        """Whether it assigns elements of what its variables hold."""
         self.carried = self.liveness.names | self.slotted
         """Variables that are read by the builder: they may be in slots, or not assigned."""
         self.functions: dict[str, ast.FunctionDef] = {}
@@ -318,6 +320,16 @@ def _clause(target: ast.expr, asked: str, method: str, about: ast.expr) -> ast.c
     """``for target in asked.method(about)``."""
     call = ast.Call(ast.Attribute(var(asked), method, ast.Load()), [about], [])
     return ast.comprehension(target, call, [], 0)
+
+
+def _item_of(node: ast.AST) -> str | None:
+    """``a`` where the node is ``a[i]`` or ``a[i].x`` and assigned."""
+    if not isinstance(node, (ast.Subscript, ast.Attribute)) or not isinstance(node.ctx, ast.Store):
+        return None
+    base, indexed = cast("ast.expr", node), False
+    while isinstance(base, (ast.Subscript, ast.Attribute)):
+        base, indexed = base.value, indexed or isinstance(base, ast.Subscript)
+    return base.id if indexed and isinstance(base, ast.Name) else None
 
 
 def _acts(node: ast.ListComp) -> bool:
