@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import Comptime, Float32, Int, Int32, Pointer, func, kernel
+from weft import Comptime, Float32, Float64, Int, Int32, Pointer, func, kernel
 from weft.algorithm import elementwise, map, parallelize, tile, vectorize
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -71,7 +71,9 @@ def test_elementwise_calls_for_every_index_of_a_shape(device: DeviceContext, sha
 @given(n=st.integers(0, 200), width=st.sampled_from([1, 2, 4, 8]))
 def test_elementwise_by_vectors(device: DeviceContext, n: int, width: int) -> None:
     array = np.arange(2 * n, dtype=np.float32).reshape(2, n)
-    x, y = tensor_of(device, array), tensor_of(device, np.zeros_like(array))
+    x, y = (
+        t.storage.tensor(t.layout.dynamic()) for t in (tensor_of(device, array), tensor_of(device, array))
+    )
     pitch = Int(n)
 
     def body(i: Int, j: Int, *, width: Comptime[int]) -> None:
@@ -174,6 +176,25 @@ def test_globals_are_captured(device: DeviceContext) -> None:
         elementwise(doubled, 5)
         assert array_of(u).tolist() == [factor * n for n in range(5)]
     u = None
+
+
+def test_lists_that_functions_capture_are_what_they_hold(device: DeviceContext) -> None:
+    def launch(table: list[float], dtype: Any) -> float:
+        x = device.enqueue_create_buffer(dtype, 1)
+
+        def body(i: Int) -> None:
+            x[i] = table[0]
+
+        elementwise(body, 1)
+        with x.map_to_host() as host:
+            return float(host[0])
+
+    first, second = [1.0], [1.0]
+    assert launch(first, Float32) == 1.0
+    first[0] = 2.0
+    assert launch(second, Float64) == 1.0  # whose code is that of the first, when it was the same
+    assert launch(first, Float32) == 2.0
+    assert launch(second, Float32) == 1.0
 
 
 def test_memory_that_only_a_function_had_is_freed(device: DeviceContext) -> None:

@@ -9,8 +9,8 @@ differ only in what they are given share their code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, cast
 
 from weft.compiler.ir.core import Value
@@ -94,10 +94,6 @@ class HostClosure:
         """Call it from the code at hand."""
         return current().elaborator.call(cast("Any", self), args, kwargs)
 
-    def containers(self) -> list[Any]:
-        """None: lists and the like that it names are the program's."""
-        return []
-
     def __weft_spec__(self) -> Spec:
         items = tuple(map(spec_of, self._values))
         return HostClosureSpec(self.definition, StaticSpec(self.bound), self.chains, items)
@@ -152,20 +148,21 @@ class _Given:
         return spec, [leaf for chain in chains for leaf in taken[chain][1]]
 
     def _captured(self, of: PythonFunction) -> Iterator[tuple[Chain, Accepted]]:
-        scope = of.scope
-        done = set[Chain]()
+        """What the function names and is given, and what its captured variables mean beside that."""
+        scope, left = of.scope, set[str]()
+        done: set[tuple[str, ...]] = set()
         for chain in _chains(of):
             value = _start(scope, chain[0])
             own = len(chain) > 1 and _is_instance(value) and chain[0] not in assigned_in(of)
             for length in range(1, len(chain) + 1 if own else 2):
-                value = (
-                    value if length == 1 else getattr(value, "__dict__", {}).get(chain[length - 1], _ABSENT)
-                )
+                if length > 1:
+                    value = getattr(value, "__dict__", {}).get(chain[length - 1], _ABSENT)
                 if value is _ABSENT or chain[:length] in done:
                     break
-                constant = length > 1 and type(value) in _CONSTANT
                 try:
-                    taken = _known(value) if constant else self._taken(value)
+                    taken = self._taken(value)
+                    if taken is None and length > 1 and type(value) in _CONSTANT:
+                        taken = _known(value), list[Any]()
                 except Mismatch as wrong:
                     hint = wrong.hint and f"for `{'.'.join(chain[:length])}`, {wrong.hint}"
                     raise Mismatch(f"one that captures {wrong.found}", "a function", hint) from None
@@ -173,6 +170,13 @@ class _Given:
                     done.add(chain[:length])
                     yield chain[:length], taken
                     break
+            if not any(chain[:length] in done for length in range(1, len(chain) + 1)):
+                left.add(chain[0])
+        for name in scope.cells:
+            value = _start(scope, name)
+            stands = name in left or name not in {one[0] for one in done}
+            if value is not _ABSENT and stands and (name,) not in done:
+                yield (name,), (_known(value), [])
 
     def _taken(self, value: Any) -> Accepted | None:
         """What is given of a value; None of one that is known at compile time."""
@@ -185,10 +189,6 @@ class _Given:
         spec, leaves = self.accept(value)
         typed = isinstance(value, Number) or is_struct(kind)
         return (spec, leaves) if typed or any(leaf.pointer for leaf in spec.leaves()) else None
-
-
-def _known(value: Any) -> Accepted:
-    return StaticSpec(value), []
 
 
 def _function_of(value: Any) -> PythonFunction | None:
@@ -227,34 +227,45 @@ def _chains(of: PythonFunction) -> list[Chain]:
     return sorted(names.free | names.globals)
 
 
+def _known(value: Any) -> StaticSpec:
+    """A value that is known at compile time; functions are the same where their code and captures are."""
+    spec = StaticSpec(value)
+    inner = _function_of(value)
+    if inner is not None and not getattr(value, "bound", None):
+        spec.key = (type(value), *_content(inner, []))
+    return spec
+
+
 def _definition(of: PythonFunction, chains: tuple[Chain, ...]) -> CapturingFunction:
-    """The definition of a function: the same one for all that lead to one code."""
-    given = set(chains)
-    left = {c[0] for c in _chains(of) if not any(c[:n] in given for n in range(1, len(c) + 1))}
-    gone = {c[0] for c in given} - left
-    known = {name: _start(of.scope, name) for name in of.scope.cells if name not in gone}
-    key = (chains, *_key(of, known, []))
+    """The definition of a function: the same one for all that differ in what they are given."""
+    key = (chains, *_code(of))
     found = _definitions.get(key)
     if found is None:
-        cells = {n: CellType() if value is _ABSENT else CellType(value) for n, value in known.items()}
         if len(_definitions) >= _MOST:
             _definitions.clear()
-        found = _definitions[key] = CapturingFunction(of, cells, chains)
+        found = _definitions[key] = CapturingFunction(of, chains)
     return found
 
 
-def _key(of: PythonFunction, known: Mapping[str, Any], under_way: list[object]) -> tuple[object, ...]:
-    """What tells a function's code apart; ``known`` are the captured variables that are not given."""
-    under_way = [*under_way, of]
+def _code(of: PythonFunction) -> list[object]:
+    """What tells a function apart, but for what it captures."""
     key: list[object] = [Identity(of.code), Identity(of.scope.globals)]
     for part in of.parts:
         key += told_apart(part)
-    for value in known.values():
+    key += [Identity(d) for d in of.defaults if type(d).__hash__ is None]  # which may change
+    return key
+
+
+def _content(of: PythonFunction, under_way: list[object]) -> list[object]:
+    """What tells a function and what it captures apart."""
+    under_way, key = [*under_way, of], _code(of)
+    for name in of.scope.cells:
+        value = _start(of.scope, name)
         inner = _function_of(value)
         if inner is None or getattr(value, "bound", None):
             key += told_apart(value)
         elif inner in under_way:
             key.append(under_way.index(inner))
         else:
-            key += _key(inner, {name: _start(inner.scope, name) for name in inner.scope.cells}, under_way)
-    return tuple(key)
+            key += _content(inner, under_way)
+    return key

@@ -174,6 +174,10 @@ class StaticSpec:
             self._key = told_apart(self.value)
         return self._key
 
+    @key.setter
+    def key(self, key: tuple[object, ...]) -> None:
+        self._key = key
+
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
         return ()

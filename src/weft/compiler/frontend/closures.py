@@ -139,11 +139,6 @@ class Closure:
                 cell.cell_contents = made if value is _ITSELF else b
         return made
 
-    def containers(self) -> Held:
-        """The lists, dicts, sets and arrays that it captures."""
-        names = zip(self.captures, self.captured(), strict=True)
-        return [held for name, value in names for held in noted(name, value)]
-
     def __weft_spec__(self) -> Spec:
         if current() is not self.b:
             refuse(
@@ -197,6 +192,12 @@ def defined(
         _definitions[key] = found
     defaults = {name: value for name, _, _, value in parameters if value is not MISSING}
     return Closure(function, found, defaults, b)
+
+
+def containers(closure: Captures) -> Held:
+    """The lists, dicts, sets and arrays that it captures."""
+    names = zip(closure.captures, closure.captured(), strict=True)
+    return [held for name, value in names for held in noted(name, value)]
 
 
 def given(closure: Captures, values: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from weft.abi.artifact import AssertSite, Piece, Site
-from weft.compiler.frontend.closures import Captures, Closure, entry, given, literals_in
+from weft.compiler.frontend.closures import Captures, Closure, containers, entry, given, literals_in
 from weft.compiler.frontend.containers import captured, check, restored
 from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.locate import located, located_here
@@ -326,7 +326,7 @@ class Elaborator:
         try:
             f = Function(fn.name, [], inline=True)
             run = stage(fn, False).run if inner is None else entry(inner, lambda: stage(fn, False).run)
-            held = [] if inner is None else inner.containers()
+            held = [] if inner is None else containers(inner)
             types = {n: s.value for n, s in order if isinstance(s, StaticSpec)}
             result = substitute(result_annotation(fn), types)
             made = self.done[key] = self._run(fn, order, f, run, result, untyped)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import CellType, CodeType
 from typing import Any
 
@@ -21,23 +21,21 @@ def variable_of(chain: Chain) -> str:
 
 
 class CapturingFunction(Definition):
-    """A Python function as it was when it was given; some of the chains that it names are variables.
+    """A Python function as it was when it was given, without what it captures.
 
     It stays what it is, whatever becomes of the Python function.
 
     Args:
         of: the function.
-        cells: what its captured variables mean.
-        chains: what is given to it.
+        chains: what is given to it: the captured variables that are assigned, and whatever else.
     """
 
-    def __init__(self, of: PythonFunction, cells: Mapping[str, CellType], chains: Sequence[Chain]) -> None:
-        self._of = of.with_cells(cells)
+    def __init__(self, of: PythonFunction, chains: Sequence[Chain]) -> None:
+        self._of = of.without_cells()
         self._reads = None
         self.name = "lambda" if of.name == "<lambda>" else of.name
         self.qualname, self.module, self.doc = of.qualname, of.module, of.doc
-        taken = {variable_of(chain): CellType(None) for chain in chains}
-        self._scope = Scope(of.scope.globals, {**cells, **taken})
+        self._scope = Scope(of.scope.globals, {variable_of(chain): CellType(None) for chain in chains})
         self._chains = {chain for chain in chains if len(chain) > 1}
 
     @property

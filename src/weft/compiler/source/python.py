@@ -65,20 +65,21 @@ class PythonFunction(Definition):
         """Its code, which may be replaced."""
         return self._function.__code__
 
-    def with_cells(self, cells: Mapping[str, CellType]) -> PythonFunction:
-        """The function with other captured variables; those that are left out are not set."""
+    def without_cells(self) -> PythonFunction:
+        """The function with captured variables that are not set."""
         fn = self._function
-        closure = tuple([cells.get(name, CellType()) for name in fn.__code__.co_freevars])
+        closure = tuple([CellType() for _ in fn.__code__.co_freevars])
         made = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, closure)
-        made.__qualname__, made.__module__, made.__kwdefaults__ = (
-            fn.__qualname__,
-            fn.__module__,
-            fn.__kwdefaults__,
-        )
-        made.__annotations__ = fn.__annotations__
+        for name in ("__qualname__", "__module__", "__kwdefaults__", "__annotations__"):
+            setattr(made, name, getattr(fn, name))
         made.__dict__.update(fn.__dict__)
         share_text(made, fn)
         return PythonFunction(made)
+
+    @property
+    def defaults(self) -> tuple[Any, ...]:
+        """The values of parameters that have one."""
+        return *(self._function.__defaults__ or ()), *(self._function.__kwdefaults__ or {}).values()
 
     @property
     def parts(self) -> tuple[Any, ...]:
