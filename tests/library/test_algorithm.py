@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import Comptime, Float32, Float64, Int, Int32, Pointer, func, kernel
+from weft import Comptime, Float32, Float64, Int, Int32, PerformanceWarning, Pointer, func, kernel
 from weft.algorithm import elementwise, map, parallelize, tile, vectorize
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -129,6 +129,26 @@ def test_functions_of_one_def_share_code(device: DeviceContext) -> None:
     assert launch(2.0, 7.0) == [7.0, 7.0, 3.0, 3.0]
     assert variants(device) == before
     assert launch(2.0, 8.0) == [8.0, 8.0, 3.0, 3.0]
+    assert variants(device) == before + 1
+
+
+def test_a_number_that_keeps_changing_is_warned_of(device: DeviceContext) -> None:
+    x = device.enqueue_create_buffer(Float32, 4)
+
+    def launch(time: Any) -> None:
+        def body(i: Int) -> None:
+            x[i] = time
+
+        elementwise(body, 4)
+
+    def steps(kind: Any) -> None:
+        for step in range(40):
+            launch(kind(step))
+
+    with pytest.warns(PerformanceWarning, match="body has been compiled 32 times"):
+        steps(float)
+    before = variants(device)
+    steps(Float32)
     assert variants(device) == before + 1
 
 

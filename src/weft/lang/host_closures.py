@@ -152,8 +152,9 @@ class _Given:
         scope, left = of.scope, set[str]()
         done: set[tuple[str, ...]] = set()
         for chain in _chains(of):
-            value = _start(scope, chain[0])
-            own = len(chain) > 1 and _is_instance(value) and chain[0] not in assigned_in(of)
+            root = chain[0]
+            value = _start(scope, root)
+            own = len(chain) > 1 and _is_instance(value) and root not in assigned_in(of)
             for length in range(1, len(chain) + 1 if own else 2):
                 if length > 1:
                     value = getattr(value, "__dict__", {}).get(chain[length - 1], _ABSENT)
@@ -171,7 +172,7 @@ class _Given:
                     yield chain[:length], taken
                     break
             if not any(chain[:length] in done for length in range(1, len(chain) + 1)):
-                left.add(chain[0])
+                left.add(root)
         for name in scope.cells:
             value = _start(scope, name)
             stands = name in left or name not in {one[0] for one in done}

@@ -30,6 +30,7 @@ from weft.lang import captured, remembered
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
 from weft.lang.generic import substitute, type_meant
+from weft.lang.host_closures import HostClosureSpec
 from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
@@ -76,8 +77,16 @@ _CODES = {
 _Where = tuple[Any, Any, Any, Any, Any]
 """over, grid_dim, block_dim, shared_mem_bytes and stream of a launch."""
 _OWN: frozenset[type] = frozenset((DeviceBuffer,))
-_MANY_LAYOUTS = 32
-"""Variants of one kernel that takes tensors, after which there is a warning."""
+_MANY = 32
+"""Variants of a kernel that takes tensors, or of a function that it is given, until there is a warning."""
+_SHAPES = (
+    "the shapes of its tensors are part of its code. Where they keep changing, make them run-time values: "
+    "layout.dynamic(), or weft.interop.as_tensor(x, dynamic=True)"
+)
+_NUMBERS = (
+    "Python's numbers that it captures are part of its code, and the shapes of tensors. Where they keep "
+    "changing, make them run-time values: Float32(x), layout.dynamic()"
+)
 
 
 def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
@@ -200,7 +209,7 @@ class DeviceContext(BaseContext):
         """Those that ``synchronize`` has to wait for."""
         self._native: Launcher | None = None
         open_contexts.add(self)
-        self._layouts: dict[Definition, int] = {}
+        self._compiled: dict[object, int] = {}
 
     @property
     def target(self) -> str:
@@ -474,19 +483,17 @@ class DeviceContext(BaseContext):
             found = self._loaded.make(key, specs.each, load)
             found[0].whole = found[0].covers(captured.reads_of_signature(kernel.definition))
             if any(isinstance(spec, TensorSpec) for spec in specs.each):
-                self._count_layouts(kernel)
+                self._count(kernel.definition, kernel.__name__, _SHAPES)
+            for spec in specs.each:
+                if isinstance(spec, HostClosureSpec):
+                    self._count((kernel.definition, spec.definition), spec.definition.name, _NUMBERS)
         return found
 
-    def _count_layouts(self, kernel: Kernel[...]) -> None:
-        """Warn where a kernel is compiled again and again for tensors of other shapes."""
-        count = self._layouts[kernel.definition] = self._layouts.get(kernel.definition, 0) + 1
-        if count == _MANY_LAYOUTS:
-            message = (
-                f"{kernel.__name__} has been compiled {count} times, since the shapes of its tensors are "
-                "part of its code. Where they keep changing, make them run-time values: layout.dynamic(), or "
-                "weft.interop.as_tensor(x, dynamic=True)"
-            )
-            note_slow(message, caller_location())
+    def _count(self, code: object, name: str, why: str) -> None:
+        """Warn where something is compiled again and again."""
+        count = self._compiled[code] = self._compiled.get(code, 0) + 1
+        if count == _MANY:
+            note_slow(f"{name} has been compiled {count} times, since {why}", caller_location())
 
 
 def _are_apart(memory: Sequence[Any]) -> bool:

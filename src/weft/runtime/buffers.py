@@ -277,7 +277,10 @@ def _refuse_in_kernels() -> None:
         refuse(
             "captured-buffer",
             f"`{OBJECT}` is a DeviceBuffer of the host program; kernels reach memory by their parameters",
-            hint=f"give the kernel a parameter for it, annotated Pointer[...], and pass `{OBJECT}`",
+            hint=[
+                f"give the kernel a parameter for it, annotated Pointer[...], and pass `{OBJECT}`",
+                "in a function that is an argument, name it by a variable of its own, which is captured",
+            ],
             part=OBJECT,
         )
 
