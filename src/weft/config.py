@@ -3,7 +3,8 @@
 ``WEFT_DEVICE`` names the device that ``DeviceContext()`` takes by default, and ``WEFT_CACHE_DIR`` the
 folder of the compilation cache. LLVM works in a process of its own, so that an error or an endless loop in
 it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the program's, and
-``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). A launch on a GPU
+``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). ``WEFT_CHECK=1`` has
+kernels check what they access. A launch on a GPU
 copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. A program changes a setting for
 a while with ``scope``::
 
@@ -31,6 +32,7 @@ __all__ = ["CompileIn", "HostArrays", "Settings", "environment", "scope", "setti
 CompileIn = Literal["process", "in-process"]
 HostArrays = Literal["copy", "refuse"]
 _PLACES: tuple[CompileIn, ...] = ("process", "in-process")
+_SWITCH = ("0", "1")
 _HOST_ARRAYS: tuple[HostArrays, ...] = ("copy", "refuse")
 C = TypeVar("C", bound=str)
 
@@ -42,7 +44,8 @@ class Settings:
     ``device`` is the name of an API such as ``cpu`` or ``cuda``, or none for the best device here.
     ``cache_dir`` is where the folder of the compilation cache is, or none where no home is known.
     ``compile`` says where LLVM works, ``compile_limit`` how many seconds it may take for a kernel in a
-    process of its own. ``host_arrays`` says what becomes of arrays of the host in launches on a GPU.
+    process of its own. ``host_arrays`` says what becomes of arrays of the host in launches on a GPU,
+    ``check`` whether contexts are checked that do not say it.
     """
 
     device: str | None
@@ -50,6 +53,7 @@ class Settings:
     compile: CompileIn = "process"
     compile_limit: float = 60.0
     host_arrays: HostArrays = "copy"
+    check: bool = False
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -68,6 +72,7 @@ def scope(
     compile: CompileIn | None = None,
     compile_limit: float | None = None,
     host_arrays: HostArrays | None = None,
+    check: bool | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
@@ -78,6 +83,7 @@ def scope(
         compile_limit: how many seconds LLVM may take for a kernel; none leaves it as it is.
         host_arrays: ``"copy"`` or ``"refuse"`` arrays of the host in launches on a GPU; none
             leaves it as it is.
+        check: whether kernels check what they access; none leaves it as it is.
     """
     outer = settings()
     token = _scoped.set(
@@ -87,6 +93,7 @@ def scope(
             compile=outer.compile if compile is None else compile,
             compile_limit=outer.compile_limit if compile_limit is None else compile_limit,
             host_arrays=outer.host_arrays if host_arrays is None else host_arrays,
+            check=outer.check if check is None else check,
         )
     )
     try:
@@ -102,7 +109,13 @@ def _from_environment() -> Settings:
         compile=_one_of("WEFT_COMPILE", _PLACES, "LLVM works in a process of its own"),
         compile_limit=_seconds(os.environ.get("WEFT_COMPILE_LIMIT") or "60"),
         host_arrays=_one_of("WEFT_HOST_ARRAYS", _HOST_ARRAYS, "they are copied to a GPU and back"),
+        check=_one_of("WEFT_CHECK", _SWITCH, "kernels do not check what they access") == "1",
     )
+
+
+def check_all() -> None:
+    """Check the contexts that do not say otherwise, in this process and in those that it starts."""
+    os.environ["WEFT_CHECK"] = "1"
 
 
 def environment() -> Mapping[str, str]:

@@ -146,6 +146,24 @@ def test_run_fails_where_work_failed_that_nobody_waited_for(weft: Run, tmp_path:
     assert done.stderr.count("not positive") == 2  # the message, and the line that it quotes
 
 
+def test_run_checks_accesses(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "wild.py").write_text(
+        "from weft import Float32, Pointer, kernel\n"
+        "from weft.gpu import global_idx\n"
+        "from weft.gpu.host import DeviceContext\n"
+        "@kernel\n"
+        "def halve(x: Pointer[Float32]):\n"
+        "    x[global_idx.x] /= 2.0\n"
+        "ctx = DeviceContext(api='cpu')\n"
+        "x = ctx.enqueue_create_buffer(Float32, 300)\n"
+        "ctx.enqueue_function(halve, x[:3], grid_dim=1, block_dim=4)\n"
+    )
+    assert weft("run", "wild.py").returncode == 0
+    done = weft("run", "--check", "wild.py")
+    assert done.returncode == 1
+    assert "reads element 3 of `x`, which has 3 elements of 4 bytes" in done.stderr
+
+
 def test_run_without_file(weft: Run) -> None:
     done = weft("run", "nowhere.py")
     assert done.returncode == 1

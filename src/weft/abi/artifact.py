@@ -52,16 +52,27 @@ class PrintSite:
 
 
 @record
+class Access:
+    """An access of memory: what it does, to what, and how many bytes that takes."""
+
+    verb: Literal["reads", "writes", "updates"]
+    name: str
+    size: int
+
+
+@record
 class AssertSite:
     """One ``assert`` in a kernel: its message, and where it stands in the user's source.
 
-    ``pieces`` are as those of a ``PrintSite``. The column is in bytes, as ``ast`` counts.
+    ``pieces`` are as those of a ``PrintSite``. The column is in bytes, as ``ast`` counts. A checked
+    ``access`` delivers at which byte it begins, and which bytes there are: the first, and that past the last.
     """
 
     pieces: tuple[Piece, ...]
     file: str
     line: int
     column: int = 0
+    access: Access | None = None
 
 
 Site = PrintSite | AssertSite
@@ -75,7 +86,8 @@ class KernelInfo:
     elements each thread of a launch over a range does along x and y. ``uses`` names what the library does in
     it that a launch must know of, such as ``grid_sync``. ``shared`` is how many bytes of shared memory of
     fixed size a block has, ``dynamic_shared`` how many it takes at least of those that the launch gives.
-    ``sites`` are its prints and assertions, by the numbers that they have in the module.
+    ``sites`` are its prints and assertions, by the numbers that they have in the module. Behind its
+    parameters a ``checked`` one takes the ends of each pointer's memory, in bytes from where that points.
     """
 
     entry: str
@@ -85,6 +97,7 @@ class KernelInfo:
     uses: frozenset[str] = frozenset()
     shared: int = 0
     dynamic_shared: int = 0
+    checked: bool = False
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
 
 

@@ -57,7 +57,7 @@ def _command(words: argparse.Namespace) -> int:
     if words.command == "run":
         from weft.cli.run import run
 
-        return run(words.file, words.args)
+        return run(words.file, words.args, check=words.check)
     if words.command == "inspect":
         from weft.cli.inspect import inspect
         from weft.cli.program import guarded
@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run a Python file; errors of weft are shown without a traceback")
+    run.add_argument("--check", action="store_true", help="have kernels check what memory they access")
     run.add_argument("file", metavar="FILE")
     run.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 

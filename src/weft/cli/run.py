@@ -8,10 +8,16 @@ import sys
 from collections.abc import Sequence
 
 from weft.cli.program import compiled, execute, guarded
+from weft.config import check_all
 
 
-def run(file: str, args: Sequence[str]) -> int:
-    """Run a Python file as ``python FILE ARGS`` would; a crash of native code says where Python was."""
+def run(file: str, args: Sequence[str], *, check: bool = False) -> int:
+    """Run a Python file as ``python FILE ARGS`` would; a crash of native code says where Python was.
+
+    With ``check``, as with ``WEFT_CHECK=1``, kernels check what memory they access.
+    """
+    if check:
+        check_all()
     with contextlib.suppress(ValueError, OSError, AttributeError, RuntimeError):  # stderr is no file
         faulthandler.enable()
     code = compiled(file)

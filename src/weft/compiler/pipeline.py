@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from weft.abi.artifact import Argument, Artifact, KernelInfo, Signature, Site
+from weft.abi.artifact import Argument, Artifact, AssertSite, KernelInfo, Signature, Site
 from weft.compiler.frontend.draft import Draft, assemble, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
@@ -152,16 +152,36 @@ def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
         options.append(wanted._replace(over=over))
     module, sites = assemble(drafts, target)
     elaborated = time.perf_counter()
+    _verify(module)
+    each = zip(instances, drafts, options, sites, strict=True)
+    kernels = tuple([_described(module, target, *kernel) for kernel in each])
+    found = doubts(drafts, target)
+    if any(each.checked for each in options):
+        _check_bounds(module, drafts, sites)
+        _verify(module)
+    verified = time.perf_counter()
+    times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
+    return Compilation(module, target, kernels, tuple(options), found, times)
+
+
+def _verify(module: Module) -> None:
     try:
         verify_module(module)
     except InvalidIR as error:
         raise _invalid(error, module) from (None if error.escaped else error)
-    each = zip(instances, drafts, options, sites, strict=True)
-    kernels = tuple([_described(module, target, *kernel) for kernel in each])
-    found = doubts(drafts, target)
-    verified = time.perf_counter()
-    times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    return Compilation(module, target, kernels, tuple(options), found, times)
+
+
+def _check_bounds(module: Module, drafts: Sequence[Draft], sites: Sequence[dict[int, Site]]) -> None:
+    from weft.compiler.passes.bounds import check_bounds  # here, since few programs ask for it
+
+    own = {draft.function.name: found for draft, found in zip(drafts, sites, strict=True)}
+
+    def new_site(kernel: Function, site: AssertSite) -> int:
+        number = sum(map(len, sites))
+        own[kernel.name][number] = site
+        return number
+
+    check_bounds(module, new_site)
 
 
 def _described(
@@ -185,6 +205,9 @@ def _described(
     arguments = [Argument(*leaf, n in effects.written) for n, leaf in enumerate(leaves)]
     if over is not None and over.runner is not None:
         arguments += [Argument(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
+    if options.checked:
+        pointers = [p.name for p in arguments if p.pointer]
+        arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
     _check_parameters(instance.kernel.definition, arguments, target)
     return KernelInfo(
         entry=entry_symbol(function.name, target),
@@ -194,6 +217,7 @@ def _described(
         uses=frozenset({*draft.uses, *(["waits"] if _may_wait(module, function, target) else ())}),
         shared=shared_memory([draft]),
         dynamic_shared=draft.dynamic_shared,
+        checked=options.checked,
         sites=sites,
     )
 

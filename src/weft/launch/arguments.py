@@ -7,7 +7,7 @@ found out once. That way takes only what is right; ``examine`` is the one that s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import is_
 from typing import Any, NamedTuple, cast, get_origin
@@ -278,6 +278,16 @@ def check_writes(
                 at=argument_key(kernel.definition, name, len(args), named),
             )
     problems.check(LaunchError, len(args))
+
+
+def ends_of(signature: Signature, memory: Sequence[Any], values: Sequence[Any]) -> list[int]:
+    """What a checked kernel takes behind its parameters: the ends of memory, from where a pointer points."""
+    ends: list[int] = []
+    addresses = [v for v, p in zip(values, signature.parameters, strict=False) if p.pointer]
+    for held, address in zip(memory, addresses, strict=True):
+        low = held.address - address
+        ends += [low, low + held.nbytes]
+    return ends
 
 
 def _taker(p: Parameter) -> Taker:

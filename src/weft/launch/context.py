@@ -14,6 +14,7 @@ from weft.abi.formats import bits_of
 from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.source.definition import Definition
+from weft.config import settings
 from weft.diagnostics import (
     CompileError,
     Diagnostic,
@@ -35,7 +36,7 @@ from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
-from weft.launch.arguments import Specs, Taken, check_writes, examine, is_current, take
+from weft.launch.arguments import Specs, Taken, check_writes, ends_of, examine, is_current, take
 from weft.launch.extents import Placement, Placements
 from weft.launch.ranges import describe_over
 from weft.launch.variants import Variants, forget_variants
@@ -98,15 +99,19 @@ def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -
 class _Loaded:
     """A kernel compiled for some types and loaded: how to pack its arguments, what to call."""
 
-    __slots__ = ("_as_bits", "function", "modest", "packer", "signature")
+    __slots__ = ("_as_bits", "count", "function", "modest", "packer", "signature")
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.signature = signature = function.kernel.signature
         codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
+        self.count = len(signature.parameters)
+        """Parameters without what a checked kernel takes behind them."""
+        if function.kernel.checked:
+            self.count -= 2 * sum(p.pointer for p in signature.parameters)
         self.packer = struct.Struct("<" + "".join(codes))
         kernel = function.kernel
-        self.modest = not (kernel.shared or kernel.dynamic_shared or kernel.uses)
+        self.modest = not (kernel.shared or kernel.dynamic_shared or kernel.uses - {"waits"})
         """Whether every device takes its launches that ask for nothing beside grid and block."""
         plain = [(n, p.dtype) for n, p in enumerate(signature.parameters) if not p.pointer]
         self._as_bits = [(n, dtype) for n, dtype in plain if not dtype.in_numpy]
@@ -198,8 +203,9 @@ class DeviceContext(BaseContext):
     load_object = staticmethod(_load_object)
     _prepare = staticmethod(prepare)
 
-    def __init__(self, device_id: int = 0, *, api: str | None = None) -> None:
+    def __init__(self, device_id: int = 0, *, api: str | None = None, checked: bool | None = None) -> None:
         super().__init__(device_id, api=api)
+        self.checked = settings().check if checked is None else checked
         self._loaded: Variants[_Loaded] = Variants()
         self._extents = Placements(self.info)
         self._launches = 0
@@ -267,7 +273,7 @@ class DeviceContext(BaseContext):
                     return CompiledKernel(self, bound)
                 note_mismatch(problems, kernel.definition, p, found, None)
         problems.check(CompileError, 0)
-        self._load(bound, Specs(specs), CompileOptions(distinct=True))
+        self._load(bound, Specs(specs), CompileOptions(distinct=True, checked=self.checked))
         self._go_native()
         return CompiledKernel(self, bound)
 
@@ -354,10 +360,12 @@ class DeviceContext(BaseContext):
         reads, loaded = found or self._load(kernel, specs, options)
         if plan is not None:
             extents, empty = plan.extents, plan.empty
-            values.extend(extents[: len(loaded.signature.parameters) - len(values)])
+            values.extend(extents[: loaded.count - len(values)])
             per_thread = loaded.function.kernel.per_thread
             if per_thread != plan.per_thread and not empty:
                 grid = self._extents.grid_of(plan, per_thread, len(args))
+        if self.checked:
+            values.extend(ends_of(loaded.signature, memory, values))
         if shared or attributes is not None or not loaded.modest:
             check_uses(self.info, loaded.function.kernel, attributes, shared)
         target = self.queue_of(stream)
@@ -377,7 +385,7 @@ class DeviceContext(BaseContext):
             target.launch(launch)
         self.queued()
         foreign = guest is not None or (self.info.shares_host and len(arrays) == len(memory) > 0)
-        repeatable = (foreign or not arrays) and self.recording is None and not empty
+        repeatable = (foreign or not arrays) and self.recording is None and not empty and not self.checked
         to, apart = guest or target, options.distinct
         return kernel.definition, specs.by_name, launch, to, repeatable, apart, foreign, reads
 
@@ -408,7 +416,7 @@ class DeviceContext(BaseContext):
             plan = place[2]
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
-            options = CompileOptions(way, not early and _are_apart(taken.memory))
+            options = CompileOptions(way, not early and _are_apart(taken.memory), self.checked)
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):
                 return attributes, taken, place, options, found

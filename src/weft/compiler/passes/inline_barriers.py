@@ -1,6 +1,8 @@
-"""Helpers that wait at barriers, put into the kernels that call them: these are split there."""
+"""Helpers put into the kernels that call them: those with barriers, where these are split, or all."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_region
@@ -25,9 +27,14 @@ def _returns(ops: list[Op]) -> bool:
 
 def inline_barriers(module: Module) -> None:
     """Inline all helpers with barriers, innermost first, and drop them."""
+    inline(module, lambda f: has_barrier(f.body))
+
+
+def inline(module: Module, chosen: Callable[[Function], bool]) -> None:
+    """Inline all helpers of which ``chosen`` says so, innermost first, and drop them."""
     functions = {f.name: f for f in module.functions}
     while True:
-        waiting = {f.name for f in module.functions if not f.kernel and has_barrier(f.body)}
+        waiting = {f.name for f in module.functions if not f.kernel and chosen(f)}
         changed = [_Inliner(f, functions, waiting).run() for f in module.functions]
         if not any(changed):
             module.functions = [f for f in module.functions if f.name not in waiting]

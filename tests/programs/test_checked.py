@@ -1,0 +1,226 @@
+"""Checked contexts: each access outside of memory is found, with its line and thread, and no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import DeviceError, Float32, Float64, Int, Int32, Pointer, UInt8, func, kernel, struct
+from weft.atomic import Atomic
+from weft.gpu import barrier, global_idx, thread_idx
+from weft.gpu.host import DeviceContext
+from weft.layout import Layout, LayoutTensor
+from weft.memory import AddressSpace, stack_allocation
+
+TABLE = [3, 1, 2, 0]
+
+
+@struct
+class Pair:
+    x: Float32
+    n: Float64
+
+
+@struct
+class View:
+    data: Pointer[Float32]
+    size: Int
+
+
+@func
+def read(p: Pointer[Float32], i: Int) -> Float32:
+    return p[i]
+
+
+@func
+def either(p: Pointer[Float32], q: Pointer[Float32], first: Int):
+    if first > 0:
+        return p + 1
+    return q
+
+
+@kernel
+def one(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    out[0] = x[i]
+
+
+@kernel
+def through_helper(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    out[0] = read(x + 1, i - 1)
+
+
+@kernel
+def back_again(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    out[0] = ((x + 1000) - (1000 - i))[0]
+
+
+@kernel
+def walking(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    p = x
+    for _ in range(i):
+        p = p + 1
+    out[0] = p[0]
+
+
+@kernel
+def chosen(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    out[0] = either(x, out, i)[i - 1]
+
+
+@kernel
+def field(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    view = View(x, i)
+    out[0] = view.data[view.size]
+
+
+@kernel
+def local(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    mine = stack_allocation(Float32, 10)
+    mine[i] = x[0]
+    out[0] = mine[i]
+
+
+@kernel
+def shared(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    ours = stack_allocation(Float32, 10, address_space=AddressSpace.SHARED)
+    ours[i] = x[0]
+    barrier()
+    out[0] = ours[i]
+
+
+@kernel
+def updated(x: Pointer[Float32], out: Pointer[Float32], i: Int):
+    Atomic.fetch_add(x + i, 1.0)
+
+
+KERNELS = [one, through_helper, back_again, walking, chosen, field, local, shared, updated]
+
+
+@pytest.fixture
+def ctx(device: DeviceContext) -> Iterator[DeviceContext]:
+    with DeviceContext(api=device.api, checked=True) as made:
+        yield made
+
+
+@pytest.mark.parametrize("program", KERNELS, ids=lambda k: k.__name__)
+def test_the_ends_of_memory(ctx: DeviceContext, program: Any) -> None:
+    x, out = ctx.enqueue_create_buffer(Float32, 10), ctx.enqueue_create_buffer(Float32, 10)
+    x.enqueue_fill(2.0)
+    for i in (1, 5, 9):
+        ctx.enqueue_function(program, x, out, i, grid_dim=1, block_dim=1)
+        ctx.synchronize()
+    with out.map_to_host() as host:
+        assert host[0] == (2.0 if program is not updated else host[0])
+    for i in (10, 12, 1 << 20):
+        ctx.enqueue_function(program, x, out, i, grid_dim=1, block_dim=1)
+        said = rf"out-of-bounds\]: kernel '{program.__name__}' (reads|writes|updates) element {i} of"
+        with pytest.raises(DeviceError, match=said):
+            ctx.synchronize()
+    if program not in (walking, chosen):
+        ctx.enqueue_function(program, x, out, -1, grid_dim=1, block_dim=1)
+        with pytest.raises(DeviceError, match="element -1 of"):
+            ctx.synchronize()
+
+
+@kernel
+def pairs(p: Pointer[Pair], i: Int):
+    p[i].n += 1.0
+
+
+@kernel
+def bytes_of(p: Pointer[UInt8], i: Int):
+    p.bitcast(Int32)[i] = 7
+
+
+@kernel
+def lanes(p: Pointer[Float32], i: Int):
+    p.store(i, Float32.simd(1.0, 2.0, 3.0, 4.0))
+
+
+@kernel
+def cells(t: LayoutTensor[Float32], i: Int):
+    t[thread_idx.x, i] = 1.0
+
+
+@kernel
+def table(out: Pointer[Int32], i: Int):
+    out[0] = TABLE[i]
+
+
+def outcome(ctx: DeviceContext, program: Any, *args: Any, block_dim: int = 1) -> str:
+    """What is said of a launch; nothing where it is right."""
+    ctx.enqueue_function(program, *args, grid_dim=1, block_dim=block_dim)
+    try:
+        ctx.synchronize()
+    except DeviceError as error:
+        return str(error)
+    return ""
+
+
+def test_elements_of_other_sizes(ctx: DeviceContext) -> None:
+    records = ctx.enqueue_create_buffer(Pair, 3)
+    records.enqueue_fill(Pair(0.0, 0.0))
+    assert not outcome(ctx, pairs, records, 2)
+    assert "of `p`" in outcome(ctx, pairs, records, 3)
+    data = ctx.enqueue_create_buffer(UInt8, 10)
+    assert not outcome(ctx, bytes_of, data, 1)
+    assert "writes element 2 of `p`, which has 2 elements of 4 bytes" in outcome(ctx, bytes_of, data, 2)
+    floats = ctx.enqueue_create_buffer(Float32, 10)
+    assert not outcome(ctx, lanes, floats, 6)
+    assert "of `p`" in outcome(ctx, lanes, floats, 7)
+
+
+def test_tensors(ctx: DeviceContext) -> None:
+    tensor = ctx.enqueue_create_buffer(Float32, 12).tensor(Layout.row_major(3, 4))
+    assert not outcome(ctx, cells, tensor, 3, block_dim=3)
+    said = outcome(ctx, cells, tensor, 4, block_dim=3)
+    assert "writes element 12 of `t`" in said
+    assert "thread (2, 0, 0)" in said
+
+
+def test_parts_of_memory(ctx: DeviceContext) -> None:
+    """A part of an array ends where it ends, not where the array does."""
+    host = np.arange(20, dtype=np.float32)
+    out = np.zeros(1, np.float32)
+    assert not outcome(ctx, one, host[5:10], out, 4)
+    assert out[0] == 9
+    assert "reads element 5 of `x`, which has 5 elements" in outcome(ctx, one, host[5:10], out, 5)
+    assert "element -1 of `x`" in outcome(ctx, one, host[5:10], out, -1)
+
+
+@kernel
+def doubled(x: Pointer[Float32], y: Pointer[Float32]):
+    y[global_idx.x] = x[global_idx.x] * 2
+
+
+def test_ranges_and_what_follows_a_failure(ctx: DeviceContext) -> None:
+    x, y = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
+    ctx.enqueue_function(doubled, x, y, over=1000)
+    ctx.synchronize()
+    assert y.tolist() == (x * 2).tolist()
+    ctx.enqueue_function(doubled, x, y, over=1001)
+    with pytest.raises(DeviceError, match="element 1000 of `x`"):
+        ctx.synchronize()
+    y[:] = 0
+    ctx.enqueue_function(doubled, x, y, over=1000)
+    ctx.synchronize()
+    assert y.tolist() == (x * 2).tolist()
+
+
+def test_unchecked_and_checked_contexts_side_by_side(device: DeviceContext, ctx: DeviceContext) -> None:
+    x, y = (device.enqueue_create_buffer(Float32, 100) for _ in range(2))
+    x.enqueue_fill(3.0)
+    device.enqueue_function(one, x[:50], y, 60, grid_dim=1, block_dim=1)  # within what was allocated
+    device.synchronize()
+    with y.map_to_host() as host:
+        assert host[0] == 3.0
+    assert "element 60" in outcome(ctx, one, *(ctx.enqueue_create_buffer(Float32, 50) for _ in range(2)), 60)
+
+
+def test_tables(ctx: DeviceContext) -> None:
+    out = ctx.enqueue_create_buffer(Int32, 1)
+    assert not outcome(ctx, table, out, 3)
+    assert "reads element 4 of an array of its own, which has 4 elements" in outcome(ctx, table, out, 4)
