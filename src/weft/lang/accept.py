@@ -21,7 +21,7 @@ from weft.lang.generic import bound_of, has_variables, is_open_number, type_mean
 from weft.lang.number import CLASSES, Number, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
-from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, part_names
+from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, names_of, part_names
 from weft.lang.promote import promote
 from weft.lang.signature import describe_annotation
 from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec
@@ -158,7 +158,7 @@ def _accept_any(value: Any, adopt: Adopt) -> Accepted:
     if isinstance(value, tuple) or is_numeric(value):
         parts = all_parts(value)
         if parts is not None:
-            return _accept_parts(class_of(value), [MISSING] * len(parts), parts, adopt)
+            return accept_parts(class_of(value), [MISSING] * len(parts), parts, adopt)
     dtype = literal_type(value)
     if dtype is not None:
         return accept_as(number_class(dtype), value)
@@ -181,9 +181,11 @@ def _parts_wanted(annotation: Any, cls: type[Any]) -> list[Any] | None:
     return None if names is None else [annotations_of(cls).get(name, MISSING) for name in names]
 
 
-def _accept_parts(cls: type[Any], wanted: Sequence[Any], parts: Sequence[Any], adopt: Adopt) -> Accepted:
-    """A tuple, a named tuple or a dataclass, part by part."""
-    names = part_names(cls) or range(len(parts))
+def accept_parts(
+    cls: type[Any], wanted: Sequence[Any], parts: Sequence[Any], adopt: Adopt = _as_given
+) -> Accepted:
+    """A tuple, a named tuple, a dataclass, a struct or an array, part by part."""
+    names = names_of(cls) or range(len(parts))
     specs: list[Spec] = []
     values: list[Any] = []
     for name, annotation, part in zip(names, wanted, parts, strict=True):
@@ -198,7 +200,8 @@ def _accept_parts(cls: type[Any], wanted: Sequence[Any], parts: Sequence[Any], a
 
 def _within(cls: type[Any], name: object, wrong: Mismatch) -> Mismatch:
     """What is wrong with a part, as what is wrong with the whole."""
-    where = f"part .{name}" if isinstance(name, str) else f"item {name}"
+    kind = "field" if is_struct(cls) else "part"
+    where = f"{kind} .{name}" if isinstance(name, str) else f"item {name}"
     if wrong.annotation:
         annotation = f"is {a_(cls.__name__)}, of which {where} {wrong.annotation}"
         return Mismatch(wrong.found, wrong.allowed, wrong.hint.partition(", or with Comptime")[0], annotation)
@@ -252,7 +255,7 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
             parts = all_parts(value)
             if not isinstance(value, cls) or parts is None or len(parts) != len(wanted):
                 raise Mismatch(_describe(value), a_(describe_annotation(annotation)))
-            return _accept_parts(cls, wanted, parts, adopt)
+            return accept_parts(cls, wanted, parts, adopt)
     shown = describe_annotation(annotation)
     wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(origin) if isinstance(origin, type) else None
     if wrong is not None:
@@ -417,24 +420,17 @@ def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
     if not isinstance(value, cls):
         raise Mismatch(_describe(value), f"a {cls.__name__}")
     cls = cast("type[Any]", type(value))  # which says what the types of a generic one are
-    specs: list[Spec] = []
-    values: list[Any] = []
-    for name, annotation in struct_fields(cls).items():
+    fields = struct_fields(cls)
+    for name in fields:
         if not hasattr(value, name):
             hint = f"assign it before: x.{name} = ..."
             found = f"a {cls.__name__} whose field .{name} was deleted"
             raise Mismatch(found, f"a whole {cls.__name__}", hint)
-        try:
-            spec, more = accept_as(annotation, getattr(value, name), adopt)
-        except Mismatch as wrong:
-            raise Mismatch(f"{wrong.found} in its field .{name}", wrong.allowed, wrong.hint) from None
-        specs.append(spec)
-        values.extend(more)
-    return PartsSpec(tuple(specs), cls), values
+    return accept_parts(cls, [*fields.values()], [getattr(value, name) for name in fields], adopt)
 
 
 def _specs_of_parts(cls: type[Any], wanted: Sequence[Any]) -> Iterator[Spec]:
-    for name, annotation in zip(part_names(cls) or range(len(wanted)), wanted, strict=True):
+    for name, annotation in zip(names_of(cls) or range(len(wanted)), wanted, strict=True):
         try:
             yield spec_of_annotation(annotation)
         except Mismatch as wrong:
@@ -467,7 +463,7 @@ def spec_of_annotation(annotation: Any, given: Any = MISSING) -> Spec:
             return hook(get_args(annotation), given)
         if is_struct(cls):
             cls = given if isinstance(given, type) and issubclass(given, cls) else cls
-            return PartsSpec(tuple([spec_of_annotation(a) for a in struct_fields(cls).values()]), cls)
+            return PartsSpec(tuple(_specs_of_parts(cls, [*struct_fields(cls).values()])), cls)
         if issubclass(cls, Enum):
             return NumberSpec(DType.int64) if issubclass(cls, int) else EnumSpec(cls)
         wanted = _parts_wanted(annotation, cls)

@@ -129,15 +129,14 @@ class InlineArray:
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> tuple[Spec, list[Any]]:
-        from weft.lang.accept import Mismatch, accept_as
+        from weft.lang.accept import Mismatch, accept_parts
 
         of, count = cls._kind()
         if isinstance(value, (str, bytes, Number)) or not hasattr(value, "__len__"):
             raise Mismatch(a_(type(value).__name__), a_(cls.__name__), f"pass {count} values: a list, say")
         if len(value) != count:
             raise Mismatch(f"{len(value)} values", a_(cls.__name__))
-        found = [accept_as(of, item) for item in value]
-        return PartsSpec(tuple([spec for spec, _ in found]), cls), [v for _, more in found for v in more]
+        return accept_parts(cls, [of] * count, list(value))
 
     __weft_element__ = staticmethod(element_type)
 

@@ -24,6 +24,11 @@ def part_names(cls: type[Any]) -> tuple[str, ...] | None:
     return None if fields is None else tuple(fields)
 
 
+def names_of(cls: type[Any]) -> Sequence[str]:
+    """The names of the parts that values of a class have, a struct's too; none of a tuple's or an array's."""
+    return part_names(cls) or getattr(cls, "__weft_names__", tuple)()
+
+
 @functools.lru_cache(maxsize=1024)
 def annotations_of(cls: type[Any]) -> dict[str, Any]:
     """What the parts of a named tuple or a dataclass are annotated with, evaluated.

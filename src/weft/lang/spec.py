@@ -17,7 +17,7 @@ from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class, type_name, value_of
-from weft.lang.products import class_of, part_names, parts_of, remade
+from weft.lang.products import class_of, names_of, parts_of, remade
 from weft.lang.text import RunTimeText
 from weft.lang.told_apart import told_apart
 from weft.lang.weak import OPEN, Closed, Open, opened
@@ -134,7 +134,7 @@ class PartsSpec:
 
     def names(self) -> Sequence[str]:
         """The names of the parts; none of a tuple's or an array's."""
-        return part_names(self.cls) or getattr(self.cls, "__weft_names__", tuple)()
+        return names_of(self.cls)
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
