@@ -199,6 +199,32 @@ def _compared(a: Ball, b: Ball) -> Any:
     return a == b, a != b, a.center == b.center, a.center < b.center, a in (b, a)
 
 
+class Gear(enum.Enum):
+    LOW = 1
+    HIGH = 7
+
+    @property
+    def twice(self) -> Int:
+        return Int(self.value * 2)
+
+    def plus(self, k: Int) -> Int:
+        return Int(self.value + k)
+
+    @func
+    def other(self) -> Gear:
+        return Gear.HIGH if self is Gear.LOW else Gear.LOW
+
+
+@func
+def _shifted(n: Int) -> Int:
+    gear = Gear.LOW if n > 2 else Gear.HIGH
+    return gear.twice + gear.plus(n) * 100 + gear.other().plus(0) * 10000
+
+
+def test_methods_of_members_that_are_known_at_run_time() -> None:
+    assert [_shifted(n) for n in (1, 3)] == [14 + 800 + 10000, 2 + 400 + 70000]
+
+
 @dataclasses.dataclass(frozen=True)
 class Choice:
     color: Color

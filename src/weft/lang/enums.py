@@ -11,6 +11,7 @@ from weft.compiler.ir.types import I32
 from weft.diagnostics import OBJECT, refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
+from weft.lang.identity import watch
 from weft.lang.number import Number, number_class, value_of
 from weft.lang.spec import Leaf, Spec
 from weft.record import record
@@ -46,6 +47,7 @@ class EnumValue:
     def __init__(self, cls: type[Enum], place: Number) -> None:
         self.cls = cls
         self.place = place
+        watch()
 
     def __weft_spec__(self) -> Spec:
         return EnumSpec(self.cls)
@@ -66,6 +68,13 @@ class EnumValue:
 
     def __repr__(self) -> str:
         return f"<{self.cls.__name__} at run time>"
+
+    def __getattr__(self, name: str) -> Any:
+        """A property or method that the Enum defines."""
+        for kind in self.cls.__mro__:
+            if not name.startswith("__") and name in vars(kind) and kind.__module__ != "enum":
+                return vars(kind)[name].__get__(self, self.cls)
+        raise AttributeError(name=name, obj=self)
 
     @property
     def value(self) -> Any:

@@ -36,6 +36,7 @@ from weft.lang.elaboration import building, current
 from weft.lang.external import check_callback, check_result, filled
 from weft.lang.generic import bound_of, describe_annotation, substitute
 from weft.lang.host_closures import HostClosure
+from weft.lang.identity import unwatch
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.overloads import chosen
@@ -393,6 +394,8 @@ class Elaborator:
                     raise found from (None if told else error)  # a cause that says more than the message
             finally:
                 self.under_way.pop()
+                if not self.under_way:
+                    unwatch()
             if not b.learnt:
                 return draft
             if restored(around):  # by a helper, perhaps, which then is no more done than they are
