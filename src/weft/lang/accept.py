@@ -238,9 +238,10 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
             return _accept_number(cls, value)
         if issubclass(cls, Pointer):
             return _accept_pointer(annotation, value)
-        hook: Callable[[Any, Any], Accepted] | None = getattr(cls, "__weft_accept__", None)
+        hook: Callable[..., Accepted] | None = getattr(cls, "__weft_accept__", None)
         if hook is not None:
-            return hook(get_args(annotation), value)
+            more = (adopt,) if hasattr(cls, "__weft_accepts_parts__") else ()
+            return hook(get_args(annotation), value, *more)
         if is_struct(cls):
             return _accept_struct(cls, value, adopt)
         if issubclass(cls, Enum):

@@ -9,9 +9,9 @@ from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import AddressSpace
 from weft.diagnostics import STORED, a_, refuse
 from weft.dtype import DType, as_dtype
-from weft.lang.accept import Accepted, Mismatch
+from weft.lang.accept import Accepted, Adopt, Mismatch, accept_as
 from weft.lang.elements import ElementType
-from weft.lang.number import NumberLike
+from weft.lang.number import NumberLike, number_class
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
 from weft.lang.products import remade
@@ -114,7 +114,8 @@ class SoA(Generic[T]):
     As a kernel's parameter, ``p: SoA[Particle]`` is used as ``p: Pointer[Particle]`` is: ``p[i].x``,
     ``p[i].x += 1``, ``p[i] = Particle(...)``, ``q = p[i]``, ``Pointer(to=p[i].x)``. Neighbouring threads that
     read one field then read neighbouring memory. Structs in structs are taken apart too; an ``InlineArray``
-    stays whole.
+    stays whole. A launch takes a mapping of arrays as well, by the names of their fields: ``{"position": x,
+    "speed": v}``.
 
     Args:
         context: where the arrays are made: a DeviceContext.
@@ -207,12 +208,16 @@ class SoA(Generic[T]):
         return [array.value for array in self.arrays.values() if isinstance(array, Pointer)]
 
     @classmethod
-    def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
+    def __weft_accept__(cls, args: tuple[Any, ...], value: Any, adopt: Adopt) -> Accepted:
         spec = cast("SoASpec", cls.__weft_spec_of_annotation__(args, None))
-        if not isinstance(value, SoA) or cast("SoA[Any]", value).dtype is not spec.dtype:
-            hint = f"make one: SoA(ctx, {spec.dtype}, n)"
+        if isinstance(value, SoA) and cast("SoA[Any]", value).dtype is spec.dtype:
+            return spec, list(cast("SoA[Any]", value).arrays.values())
+        if isinstance(value, SoA) or not hasattr(value, "keys"):
+            hint = f"make one, SoA(ctx, {spec.dtype}, n), or pass a dict of arrays"
             raise Mismatch(a_(type(cast("Any", value)).__name__), f"a {spec.describe()}", hint)
-        return spec, list(cast("SoA[Any]", value).arrays.values())
+        return spec, _taken(spec, value, adopt)
+
+    __weft_accepts_parts__ = True
 
     @classmethod
     def __weft_spec_of_annotation__(cls, args: tuple[Any, ...], given: Any) -> Spec:
@@ -234,6 +239,30 @@ def _made(dtype: DType, arrays: Mapping[str, Any]) -> SoA[Any]:
     made = cast("SoA[Any]", object.__new__(SoA))
     made.dtype, made.arrays, made.size, made.context = dtype, arrays, 0, None
     return made
+
+
+def _taken(spec: SoASpec, value: Any, adopt: Adopt) -> list[Any]:
+    """The arrays of a mapping, each as a pointer to what its field holds."""
+    wanted, found, sizes = dict(_arrays(spec.dtype)), list[Any](), dict[str, int]()
+    given = [str(name) for name in value.keys()]  # noqa: SIM118
+    if sorted(given) != sorted(wanted):
+        raise Mismatch(
+            f"arrays of {', '.join(given) or 'nothing'}",
+            f"a {spec.describe()}",
+            f"give one for each of {', '.join(wanted)}",
+        )
+    for path, part in wanted.items():
+        of: Any = part.annotation if isinstance(part, ElementType) else number_class(part)
+        try:
+            found += accept_as(Pointer[of], value[path], adopt)[1]
+        except Mismatch as wrong:
+            raise Mismatch(f"{wrong.found} in its field .{path}", wrong.allowed, wrong.hint) from None
+        if part.is_number:
+            sizes[path] = len(value[path])
+    if len({*sizes.values()}) > 1:
+        shown = ", ".join(f"{size} of {path}" for path, size in sizes.items())
+        raise Mismatch(f"arrays of different lengths ({shown})", f"a {spec.describe()}")
+    return found
 
 
 def _inside(records: Any, path: str) -> Any:
