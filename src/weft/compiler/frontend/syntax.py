@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.compiler.frontend.hostcalls import host_call, names_of
 from weft.compiler.frontend.names import advice, package_of
@@ -171,31 +171,46 @@ def _asked(name: ast.Name, nodes: Iterable[ast.AST]) -> tuple[ast.expr, str]:
 def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list[Diagnostic]:
     """All that is wrong with the text of a function, before any of it runs, by the nodes of its body."""
     checker = _Checker(fn.file, kernel, fn.name)
-    scope = fn.scope
-    constant = bound_names(nodes).union(fn.names())
-    local = constant.union(scope.cells)
-    names: list[ast.Name] = []
-    inner: set[ast.AST] = set()
+    scope, constant = fn.scope, bound_names(nodes).union(fn.names())
     outside = leaving(fn.body()) if any(isinstance(node, ast.Nonlocal) for node in nodes) else set[str]()
+    kept = _checked(nodes, checker, outside)
+    _check_attributes(kept, checker, constant)
+    host = names_of(scope, constant)
+    for node in kept:
+        if isinstance(node, ast.Call) and (instead := host_call(node, host)):
+            called = ast.unparse(node.func)
+            message = f"`{called}` belongs to the host, and would run once, while {fn.name} is compiled"
+            checker.problem(node, "host-only", message, instead, _ONCE)
+    _check_names(kept, checker, constant.union(scope.cells), scope.globals)
+    return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))
+
+
+def _checked(nodes: Iterable[ast.AST], checker: _Checker, outside: set[str]) -> list[ast.AST]:
+    """Check each node by itself; those that are not in what is rejected as a whole."""
+    kept: list[ast.AST] = []
+    rejected: set[ast.AST] = set()
     for node in nodes:
-        if isinstance(node, ast.Constant) or node in inner:
+        if isinstance(node, ast.Constant) or node in rejected:
             continue
-        if isinstance(node, ast.Nonlocal) and not outside.intersection(node.names):
-            continue
-        if isinstance(node, ast.Name):
-            names.append(node)
+        kept.append(node)
+        if isinstance(node, ast.Name) or (
+            isinstance(node, ast.Nonlocal) and not outside.intersection(node.names)
+        ):
             continue
         checker.check(node)
         if isinstance(node, (ast.AsyncFunctionDef, ast.ClassDef)):
-            inner.update(walk(node))  # rejected as a whole
+            rejected.update(walk(node))
         elif isinstance(node, ast.FunctionDef):
             checker.inner.update(n for n in walk(node) if isinstance(n, ast.Return))
         elif isinstance(node, ast.Lambda):
             checker.inner.update(n for n in walk(node) if isinstance(n, ast.NamedExpr))
-    defined = scope.globals
-    seen: set[str] = set()
+    return kept
+
+
+def _check_attributes(nodes: Iterable[ast.AST], checker: _Checker, constant: set[str]) -> None:
+    """Refuse to assign attributes of what is known at compile time."""
     for node in nodes:
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node not in inner:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             base = node.value
             while isinstance(base, ast.Attribute):
                 base = base.value
@@ -204,15 +219,15 @@ def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list
                     f"`{base.id}` is known at compile time, so a kernel cannot assign `.{node.attr}` of it"
                 )
                 checker.problem(node, "attribute", message, "write to memory, or use a local variable")
-    names_outside = names_of(scope, constant)
+
+
+def _check_names(
+    nodes: Sequence[ast.AST], checker: _Checker, local: set[str], defined: Mapping[str, Any]
+) -> None:
+    """Refuse names that mean nothing, or nothing in compiled code."""
+    seen: set[str] = set()
     for node in nodes:
-        if isinstance(node, ast.Call) and node not in inner and (instead := host_call(node, names_outside)):
-            called = ast.unparse(node.func)
-            message = f"`{called}` belongs to the host, and would run once, while {fn.name} is compiled"
-            checker.problem(node, "host-only", message, instead, _ONCE)
-    for node in names:
-        name = node.id
-        if name in local or name in seen:
+        if not isinstance(node, ast.Name) or (name := node.id) in local or name in seen:
             continue
         if name in defined:
             module = defined[name]
@@ -239,4 +254,3 @@ def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list
             guess = _nearest(name, local) or _nearest(name, defined) or _nearest(name, vars(builtins))
             hint = f"did you mean `{guess}`?" if guess else "define or import it before the function runs"
         checker.problem(node, "unknown-name", f"`{name}` is not defined", hint)
-    return sorted(checker.problems, key=lambda d: (d.labels[0].location.line, d.labels[0].location.column))
