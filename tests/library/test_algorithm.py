@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import Comptime, Float32, Float64, Int, Int32, PerformanceWarning, Pointer, func, kernel
+from weft import Comptime, Float32, Float64, Int, Int32, PerformanceWarning, Pointer, func, kernel, struct
 from weft.algorithm import elementwise, map, parallelize, tile, vectorize
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -150,6 +151,34 @@ def test_a_number_that_keeps_changing_is_warned_of(device: DeviceContext) -> Non
     before = variants(device)
     steps(Float32)
     assert variants(device) == before + 1
+
+
+@struct
+class Line:
+    x: Pointer[Float32]
+    slope: Float32
+
+    def draw(self, i: Int) -> None:
+        if i > 0:
+            self.x[i] = self.slope * i
+
+
+def shifted(x: Any, by: Any, i: Int, *, scale: Any = 1.0) -> None:
+    if i != 2:
+        x[i] += scale * by
+
+
+def test_methods_and_partial_functions(device: DeviceContext) -> None:
+    x = device.enqueue_create_buffer(Float32, 4)
+    x.enqueue_fill(-1.0)
+    elementwise(Line(x, Float32(2)).draw, 4)
+    before = 0
+    for by in (10.0, 20.0):
+        elementwise(functools.partial(shifted, x, Float32(by), scale=Float32(0.5)), 4)
+        before = before or variants(device)
+    assert variants(device) == before
+    with x.map_to_host() as host:
+        assert list(host) == [14.0, 17.0, 4.0, 21.0]
 
 
 class Waves:

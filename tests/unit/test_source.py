@@ -96,6 +96,41 @@ def test_source_is_found_wherever_it_stands(place: str, tmp_path: Path) -> None:
     assert fn.__code__.co_firstlineno in (found.lineno, *(d.lineno for d in found.decorator_list))
 
 
+LAMBDAS = """
+from functools import partial
+def outer(a):
+    return [lambda x: x + a, lambda x: x + a * 2], lambda y: (lambda x: x - y)
+class C:
+    __k = 4
+    low = lambda x: x * C.__k; high = lambda x: x * 5
+f = (lambda x: x + 1, lambda x: x + 2,
+     lambda x, /, y=3, *, z=(lambda: 6): (
+         x
+         + y
+     ), *outer(7)[0], outer(7)[1], outer(7)[1](8), C.low, C.high,
+     *[lambda x, k=k: x ** k for k in (1, 2)], *[(lambda: lambda x: x % n)() for n in (5,)],
+     partial(lambda x: "é", 1).func, lambda x: "é" + x)
+"""
+
+
+def test_lambdas_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "sample.py"
+    file.write_text(LAMBDAS, encoding="utf-8")
+    lambdas: Any = function_of(LAMBDAS, file)
+    bodies = [ast.unparse(find_function(fn).body[0]).removeprefix("return ") for fn in lambdas]
+    first = ["x + 1", "x + 2", "x + y", "x + a", "x + a * 2", "lambda x: x - y", "x - y"]
+    assert bodies == [*first, "x * C.__k", "x * 5", "x ** k", "x ** k", "x % n", "'é'", "'é' + x"]
+    assert ast.unparse(find_function(lambdas[2]).args) == "x, /, y=3, *, z=lambda: 6"
+
+
+def test_a_lambda_that_was_edited_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "sample.py"
+    fn = function_of("f = lambda x: x + 1", file)
+    file.write_text("f = lambda x: x + 2", encoding="utf-8")
+    with pytest.raises(CompileError, match="has changed since it was imported"):
+        find_function(fn)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_encodings(encoding: str, end: str, tmp_path: Path) -> None:

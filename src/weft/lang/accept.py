@@ -5,7 +5,8 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from types import FunctionType
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any, cast, get_args, get_origin
 
 from weft.abi.formats import wrap
@@ -32,6 +33,9 @@ Accepted = tuple[Spec, list[Any]]
 """A spec, and what to pack for each of its leaves: a number, or an object with ``address``."""
 Adopt = Callable[[Any, Any], Any]
 """Of an annotation and a value: an array as a parameter of that annotation takes it, others as they are."""
+
+
+_FUNCTIONS: frozenset[Any] = frozenset((FunctionType, Func, MethodType, partial))
 
 
 def _as_given(annotation: Any, value: Any) -> Any:
@@ -151,7 +155,7 @@ def literal_type(value: Any) -> DType | None:
 def _accept_any(value: Any, adopt: Adopt) -> Accepted:
     """A value decides by itself what it is."""
     kind = cast("type[Any]", type(value))
-    if kind is FunctionType or kind is Func:
+    if kind in _FUNCTIONS:
         from weft.lang.host_closures import accept_function  # not for who gives no functions
 
         return accept_function(value, lambda item: _accept_any(item, adopt))

@@ -9,8 +9,9 @@ differ only in what they are given share their code.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from weft.compiler.ir.core import Value
@@ -23,6 +24,7 @@ from weft.lang.captured import is_library
 from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import current
 from weft.lang.number import Number
+from weft.lang.partials import PartialSpec, taken_apart
 from weft.lang.spec import Leaf, Spec, StaticSpec, build_each, leaves_of, leaves_within, spec_of
 from weft.lang.structs import is_struct
 from weft.lang.told_apart import Identity, told_apart
@@ -31,6 +33,7 @@ from weft.record import record
 Accept = Callable[[Any], Accepted]
 """What a value is as an argument."""
 
+FUNCTIONS = (FunctionType, Func, MethodType, functools.partial)
 _MOST = 4096
 _KNOWN: frozenset[Any] = frozenset(
     (bool, int, float, complex, str, bytes, range, slice, list, dict, set, frozenset, type(None), ModuleType)
@@ -115,13 +118,13 @@ def memory_of(value: Any) -> list[Any]:
     return [item for leaf, item in zip(spec.leaves(), leaves, strict=True) if leaf.pointer]
 
 
-def accept_function(value: FunctionType | Func[..., Any], accept: Accept) -> Accepted:
-    """A function as an argument: what it captures are its machine values.
+def accept_function(value: Callable[..., Any], accept: Accept) -> Accepted:
+    """A function as an argument: what it captures, and is given beforehand, are its machine values.
 
     Raises:
         Mismatch: it captures what cannot be an argument.
     """
-    return _Given(accept).function(value)
+    return _Given(accept).callable(value)
 
 
 class _Given:
@@ -130,6 +133,20 @@ class _Given:
     def __init__(self, accept: Accept) -> None:
         self.accept = accept
         self.under_way: list[object] = []
+
+    def callable(self, value: Callable[..., Any]) -> Accepted:
+        """A function of any kind as an argument."""
+        parts = taken_apart(value)
+        if parts is None:
+            return self.function(cast("Any", value))
+        (function, *items), names = parts
+        known: Accepted = _known(function), []
+        first = self.callable(cast("Any", function)) if isinstance(function, FUNCTIONS) else known
+        taken = [first, *[self._taken(item) or (_known(item), []) for item in items]]
+        spec = PartialSpec(tuple([item for item, _ in taken]), names)
+        if not spec.leaves() and isinstance(first[0], StaticSpec):
+            return StaticSpec(value), []
+        return spec, [leaf for _, leaves in taken for leaf in leaves]
 
     def function(self, value: FunctionType | Func[..., Any]) -> Accepted:
         """A function, or a ``@func``, as an argument."""
@@ -151,6 +168,7 @@ class _Given:
         """What the function names and is given, and what its captured variables mean beside that."""
         scope, left = of.scope, set[str]()
         done: set[tuple[str, ...]] = set()
+        taken: Accepted | None
         for chain in _chains(of):
             root = chain[0]
             value = _start(scope, root)
@@ -184,8 +202,8 @@ class _Given:
         kind = cast("type[Any]", type(value))
         if kind in _KNOWN or isinstance(value, _NO_MEMORY):
             return None
-        if isinstance(value, (FunctionType, Func)):
-            taken = self.function(cast("Any", value))
+        if isinstance(value, FUNCTIONS):
+            taken = self.callable(cast("Any", value))
             return taken if taken[0].leaves() else None
         spec, leaves = self.accept(value)
         typed = isinstance(value, Number) or is_struct(kind)
