@@ -104,6 +104,57 @@ def test_large_tables(device: DeviceContext) -> None:
         assert bytes_[:].tolist() == [_many[i, 255 - i] for i in range(64)]
 
 
+RECORDS = np.zeros((2, 3), [("x", "f4"), ("at", [("row", "i4"), ("column", "i2")]), ("w", "f8", 2)])
+RECORDS["x"] = SCALED[:2, :3]
+RECORDS["at"]["row"], RECORDS["at"]["column"] = np.arange(6).reshape(2, 3), 7
+RECORDS["w"] = np.arange(12).reshape(2, 3, 2) / 8
+POINTS = np.rec.array([(1, 2.5), (3, 4.5), (5, 6.5)], dtype=[("n", "i4"), ("y", "f4")])
+
+
+@kernel
+def look_up_records(x: Pointer[Float32], n: Pointer[Int32], i: Int):
+    x[0] = RECORDS[i, 2]["x"]
+    x[1] = RECORDS[1, i]["w"][i].cast(Float32)
+    x[2] = POINTS[i].y + POINTS[i + 1]["y"]
+    n[0] = RECORDS[i, i]["at"]["row"] * 10 + RECORDS[0, i]["at"]["column"]
+    n[1] = POINTS[i]["n"] * POINTS.n[i]
+
+
+@pytest.mark.parametrize("i", [0, 1])
+def test_fields_of_records(device: DeviceContext, i: int) -> None:
+    x, n = device.enqueue_create_buffer(Float32, 3), device.enqueue_create_buffer(Int32, 2)
+    device.enqueue_function(look_up_records, x, n, i, grid_dim=1, block_dim=1)
+    with x.map_to_host() as floats, n.map_to_host() as ints:
+        wanted = [RECORDS[i, 2]["x"], RECORDS[1, i]["w"][i], POINTS[i].y + POINTS[i + 1]["y"]]
+        assert list(floats) == wanted
+        assert list(ints) == [
+            RECORDS[i, i]["at"]["row"] * 10 + RECORDS[0, i]["at"]["column"],
+            POINTS[i]["n"] ** 2,
+        ]
+
+
+@kernel
+def whole_record(x: Pointer[Float32], i: Int):
+    x[0] = POINTS[i]
+
+
+@kernel
+def no_field(x: Pointer[Float32], i: Int):
+    x[0] = POINTS[i]["z"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        (whole_record, "of a record of a table one field is read"),
+        (no_field, "the records of this table have the fields n, y"),
+    ],
+)
+def test_refused_records(wrong: Any, text: str) -> None:
+    with pytest.raises(CompileError, match=text):
+        compile_info(wrong, target="sm_90")
+
+
 MANY = [np.arange(n, n + 2000, dtype=np.int32) for n in range(12)]  # of 8000 bytes each
 
 

@@ -93,6 +93,36 @@ class Rows(Entry):
         return Entry(self.address, element_type(of), self.space, self.alignment).load()
 
 
+class Record(Entry):
+    """An element of an array of NumPy's records: each of its fields is a table of its own."""
+
+    __slots__ = ("held", "index")
+
+    def __init__(self, held: Any, index: Any) -> None:
+        self.held = held
+        self.index = index
+
+    def item(self, index: Any) -> Any:
+        """A field, by its name."""
+        if index not in self.held.dtype.names:
+            shown = ", ".join(self.held.dtype.names)
+            refuse("constant-table", f"the records of this table have the fields {shown}", hint="name one")
+        found = table_at(self.held[index], self.index)
+        if found is None:
+            refuse("constant-table", f"the field {index!r} of this table holds no numbers", hint=_HINT)
+        return found
+
+    def attribute(self, name: str) -> Any:
+        """A field, as record arrays have them."""
+        return self.item(name)
+
+    def load(self) -> Any:
+        """Refused."""
+        first = self.held.dtype.names[0]
+        hint = f'name it, as in table[i]["{first}"]; or make a list of a @struct'
+        refuse("constant-table", "of a record of a table one field is read", hint=hint)
+
+
 def is_late(index: object) -> bool:
     """Whether an index, or one of several, is known only at run time."""
     if type(index) is tuple:
@@ -107,6 +137,8 @@ def table_at(held: Any, index: Any) -> Any:
         if not is_array(held):
             return None
         indices[:] = cast("tuple[Any, ...]", index)
+    if is_array(held) and held.dtype.names and held.ndim == len(indices):
+        return Record(held, index)
     found = _rows(held)
     if found is None or len(indices) > len(found.shape) or any(isinstance(i, slice) for i in indices):
         return None
