@@ -72,7 +72,8 @@ def atomic_rmw(name: str, op: str, pointer: Any, value: Any, ordering: str, scop
     p = _checked(name, pointer)
     d: DType = p.dtype
     if d.is_float and op not in _FLOAT:
-        refuse("atomic", f"Atomic.{name} takes integers, not {number_class(d).__name__}")
+        hint = f"take the bits as integers: pointer.bitcast(Int{8 * d.itemsize})"
+        refuse("atomic", f"Atomic.{name} takes integers, not {number_class(d).__name__}", hint=hint)
     if d.is_float:
         op = _FLOAT[op]
     elif op in _SIGNED:

@@ -6,7 +6,7 @@ What Python raises here is said of the user's expression.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from weft.compiler.ir.core import Value
 from weft.lang.places import Place
@@ -23,7 +23,7 @@ class Access:
         """``held[index]``, of memory not read yet."""
         if isinstance(held, Place):
             return held.item(index)
-        place_of = getattr(held, "__weft_place__", None)
+        place_of = None if isinstance(cast("object", held), type) else getattr(held, "__weft_place__", None)
         place = None if place_of is None else place_of(index)
         if place is None and is_late(index) and (type(held) in (list, tuple) or is_array(held)):
             place = table_at(held, index)

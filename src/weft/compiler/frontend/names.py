@@ -1,4 +1,4 @@
-"""Names that a kernel does not know: where weft has them, and what those of other languages are here."""
+"""Names that a kernel does not know: where weft has them, and what those of others are called here."""
 
 from __future__ import annotations
 
@@ -98,6 +98,56 @@ MATH = frozenset(
     " radians rsqrt sin sinh sqrt tan tanh trunc".split()
 )
 """What ``weft.math`` has under the name that others use."""
+
+
+RENAMED = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "power": "pow"}
+
+NUMPYS = {
+    "where": "write a if condition else b; of vectors, condition.select(a, b)",
+    "clip": "write weft.math.clamp(x, low, high)",
+    "round": "write round(x)",
+    "rint": "write round(x)",
+    "square": "write x * x",
+    "sign": "write copysign(1.0, x), from weft.math",
+    "array": "write SIMD[Float32, 2](a, b), or take memory of the thread: stack_allocation(Float32, n)",
+    **dict.fromkeys(("zeros_like", "empty_like", "ones_like"), "write stack_allocation(Float32, n)"),
+    **dict.fromkeys(
+        ("sum", "mean", "prod", "dot", "matmul", "amax", "amin"), "write a loop over the elements"
+    ),
+}
+"""What to write for functions of NumPy that ``weft.math`` has not, or under another form."""
+
+ALIASES = {
+    "reduce_sum": "reduce_add",
+    "sum": "reduce_add",
+    "prod": "reduce_mul",
+    "min": "reduce_min",
+    "max": "reduce_max",
+    "any": "reduce_or",
+    "all": "reduce_and",
+    "astype": "cast",
+    "to": "cast",
+    "view": "bitcast",
+}
+"""Methods that other libraries call so."""
+
+TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
+"""The same of tensors."""
+
+OF_TENSORS = {
+    **dict.fromkeys(("sum", "mean", "max", "min", "prod", "dot", "norm"), "write a loop over the elements"),
+    **dict.fromkeys(("T", "transpose", "permute", "mT"), "write the indices the other way round: t[j, i]"),
+    **dict.fromkeys(("astype", "to", "float"), "convert its elements: Float32(t[i])"),
+    **dict.fromkeys(("copy", "clone"), "copy it into memory of the thread or block: its copy_from(t)"),
+}
+"""What to write for methods that arrays of other libraries have."""
+
+OF_POINTERS = {
+    "alloc": "take memory of the thread: stack_allocation(Float32, n), from weft.memory",
+    "free": "leave it out: memory of the thread ends with it",
+    "offset": "write p + n",
+}
+"""The same of Mojo's pointers."""
 
 
 def package_of(module: str) -> str:

@@ -13,7 +13,15 @@ from collections.abc import Iterable
 from types import FrameType, ModuleType
 from typing import Any, cast
 
-from weft.compiler.frontend.names import MATH
+from weft.compiler.frontend.names import (
+    ALIASES,
+    MATH,
+    NUMPYS,
+    OF_POINTERS,
+    OF_TENSORS,
+    RENAMED,
+    TENSOR_ALIASES,
+)
 from weft.compiler.frontend.variables import Var
 from weft.compiler.ir.core import Value
 from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, a_, nearest
@@ -39,27 +47,14 @@ _CALL = re.compile(r"(?:[\w.<>]*\.)?([\w<>]+)\(\) (takes|got|missing)\b")
 _CONSTRUCT = re.compile(r"^(\w+)\.__init__\(\)")
 _UNBOUND = re.compile(r"variable '(\w+)'")
 _PYTHON_MATH = frozenset({"math", "cmath", "numpy", "operator", "statistics", "cupy", "torch", "jax"})
+_INDICES = frozenset({"Dimensions", "GlobalIndex"})
+"""What ``thread_idx`` and its kin are."""
 BRACKETS = {
     "Tiling": "give the sizes in brackets, then the place: t.tile[16, 16](i, j)",
     "Vectorizing": "give the lanes in brackets, then call it: t.vectorize[1, 4]()",
     "Distributing": "give the threads in brackets, then which one: t.distribute[layout](thread_idx.x)",
 }
 """What to write, by the name of what ``tensor.tile`` and its kin give."""
-_RENAMED = {"absolute": "abs", "fabs": "abs", "maximum": "max", "minimum": "min", "power": "pow"}
-_NUMPYS = {
-    "where": "write a if condition else b; of vectors, condition.select(a, b)",
-    "clip": "write weft.math.clamp(x, low, high)",
-    "round": "write round(x)",
-    "rint": "write round(x)",
-    "square": "write x * x",
-    "sign": "write copysign(1.0, x), from weft.math",
-    "array": "write SIMD[Float32, 2](a, b), or take memory of the thread: stack_allocation(Float32, n)",
-    **dict.fromkeys(("zeros_like", "empty_like", "ones_like"), "write stack_allocation(Float32, n)"),
-    **dict.fromkeys(
-        ("sum", "mean", "prod", "dot", "matmul", "amax", "amin"), "write a loop over the elements"
-    ),
-}
-"""What to write for functions of NumPy that ``weft.math`` has not, or under another form."""
 _SHOWN = 12
 """A list of more names than this is not printed."""
 
@@ -95,31 +90,6 @@ def _value(node: ast.AST, frame: FrameType | None) -> Any:
     return None
 
 
-_ALIASES = {
-    "reduce_sum": "reduce_add",
-    "sum": "reduce_add",
-    "prod": "reduce_mul",
-    "min": "reduce_min",
-    "max": "reduce_max",
-    "any": "reduce_or",
-    "all": "reduce_and",
-    "astype": "cast",
-    "to": "cast",
-    "view": "bitcast",
-}
-"""Methods that other libraries call so."""
-
-_TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
-"""The same of tensors."""
-
-_OF_TENSORS = {
-    **dict.fromkeys(("sum", "mean", "max", "min", "prod", "dot", "norm"), "write a loop over the elements"),
-    **dict.fromkeys(("T", "transpose", "permute", "mT"), "write the indices the other way round: t[j, i]"),
-    **dict.fromkeys(("astype", "to", "float"), "convert its elements: Float32(t[i])"),
-    **dict.fromkeys(("copy", "clone"), "copy it into memory of the thread or block: its copy_from(t)"),
-}
-"""What to write for methods that arrays of other libraries have."""
-
 _EXTENTS = frozenset({"shape", "size", "ndim", "rank", "stride", "strides", "dim", "numel", "layout"})
 
 
@@ -143,15 +113,17 @@ def _attribute(error: AttributeError) -> _Found | None:
         shown = isinstance(held, Number) or is_composite(held)
         what = f"`{OBJECT}` ({_article(type(held).__name__)})" if shown else f"`{OBJECT}`"
         known = _public(dir(held))
-    guess = (_ALIASES if isinstance(held, Number) else _TENSOR_ALIASES).get(name)
+    guess = (ALIASES if isinstance(held, Number) else TENSOR_ALIASES).get(name)
     guess = (guess if guess in known else None) or nearest(name, known)
     listed = known if not isinstance(held, ModuleType) else []
     notes = (f"it has {', '.join(listed)}",) if 0 < len(listed) <= _SHOWN else ()
     hint = f"write `{guess}`" if guess else ("write one of these" if notes else "")
     if type(held).__name__ == "Pointer" and name in _EXTENTS:
         hint = "a pointer knows no extents: pass them to the kernel beside it, or take a LayoutTensor"
+    if "Pointer" in (type(held).__name__, getattr(held, "__name__", "")):
+        hint = hint or OF_POINTERS.get(name, "")
     if type(held).__name__ == "LayoutTensor":
-        hint = hint or _OF_TENSORS.get(name, "")
+        hint = hint or OF_TENSORS.get(name, "")
     elif isinstance(held, Number) and name in "xyzw":
         hint = f"write {OBJECT}[{'xyzw'.index(name)}]"
     if not hint:
@@ -167,6 +139,8 @@ def _operand_hint(left: str, right: str) -> str:
         return "read an element, as in p[i], or move a pointer by p + n"
     if "LayoutTensor" in kinds:
         return "compute element by element: t[i, j]"
+    if kinds & _INDICES:
+        return "take one of its numbers: thread_idx.x, say"
     if kinds & {"function", "method", "builtin_function_or_method"}:
         return "call it: write the parentheses"
     if "type" in kinds:
@@ -229,6 +203,8 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
         hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
         if kind == "TypeVar":
             hint = "only kernels and @funcs know what it stands for: decorate the function with @func"
+        if kind in _INDICES and isinstance(node, ast.Call):
+            hint = f"write {ast.unparse(node.func)}.x"
         hint = BRACKETS.get(kind, hint)
         shown = (
             f"`{ast.unparse(node.func)}` is {_article(kind)}"
@@ -242,12 +218,16 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
             note = f"{_article(kind)} is a value like a number: changing a lane makes a new one"
             return problem("item-assignment", f"the lanes of {_article(kind)} cannot be assigned", hint, note)
         hint = "write to a pointer or a tensor, or make a new value"
+        if kind in ("function", "method"):
+            hint = f"call it: {OBJECT}(...)"
         return problem("item-assignment", f"the items of {_article(kind)} cannot be assigned", hint)
     code, words, hint = _VERBS[verb]
     if kind == "Pointer" and code == "iteration":
         hint = f"loop over range(n) and index: {VALUE}[i]"
-    if kind == "function" and code == "index":
+    if kind in ("function", "method") and code == "index":
         hint = "call it, with all arguments in parentheses"
+    elif kind in _INDICES:
+        hint = f"write {OBJECT}.x, {OBJECT}.y or {OBJECT}.z"
     return problem(code, f"{_article(kind)} {words}", hint, part=VALUE if code == "iteration" else None)
 
 
@@ -307,12 +287,12 @@ def _python_math(node: ast.AST | None, frame: FrameType | None) -> _Found | None
 
 def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
     """What to write for a function of ``math`` or NumPy."""
-    name = _RENAMED.get(name, name)
+    name = RENAMED.get(name, name)
     kind = dtype_elsewhere(_value(call.func, frame))
     if kind is not None:
         return f"write {made_by[kind.name].__name__}({VALUE})"
-    if name in _NUMPYS:
-        return _NUMPYS[name]
+    if name in NUMPYS:
+        return NUMPYS[name]
     if not call.args or name not in MATH:
         return "see what weft.math has, or write it with @func"
     if is_composite(_value(call.args[0], frame)):

@@ -74,6 +74,14 @@ class LayoutTensor(Generic[T]):
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
         def __set__(self, instance: object, value: LayoutTensor[T] | MemoryLike, /) -> None: ...
 
+    if not TYPE_CHECKING:  # as Mojo's, which names layout and origin too
+
+        def __class_getitem__(cls, item):
+            if isinstance(item, tuple):
+                hint = "write LayoutTensor[Float32], say; the argument brings its layout"
+                refuse("annotation", "a LayoutTensor's type names its elements alone", hint)
+            return super().__class_getitem__(item)
+
     storage: Any
     """A buffer on the host, a Pointer in a kernel."""
     layout: Layout
