@@ -116,11 +116,11 @@ def _out_of_bounds(
 
 
 def _place(failed: AssertSite) -> Location:
-    """Where an assertion stands: all of it, where its source is as it was."""
+    """Where an assertion or an access stands: all of the statement, where its source is as it was."""
     from weft.diagnostics.wrote import statement_place
 
     def whole(found: ast.stmt) -> ast.AST | None:
-        return found if isinstance(found, ast.Assert) else None
+        return found if failed.access is not None or isinstance(found, ast.Assert) else None
 
     return statement_place(failed.file, failed.line, failed.column, whole)
 
