@@ -224,7 +224,12 @@ class Elaborator:
                 return self.call(Func[..., Any](other, {}), positional, named, untyped)
         values = values if inner is None else given(inner, values)
         order, leaves = self._taken(fn, values, problems, len(args), kwargs)
-        literals = [x for p in parameters(fn) if _is_open(p) for x in literals_in(values[p.name])]
+        literals = [
+            x
+            for p in parameters(fn)
+            if _is_open(p) or isinstance(values[p.name], Closure)
+            for x in literals_in(values[p.name])
+        ]
         if inner is not None:
             for name, value in zip(inner.captures, inner.captured(), strict=True):
                 order.append((f"{fn.name}.{name}", given_spec(value)))
