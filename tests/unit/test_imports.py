@@ -59,7 +59,7 @@ ROOMS: dict[str, set[str] | None] = {
     "targets": BOTTOM | {"compiler.ir"},
     "lang": SOURCE,
     "compiler.frontend": SOURCE | {"lang"},
-    "compiler.lint": SOURCE | {"lang", "compiler.frontend"},
+    "compiler.lint": SOURCE | {"lang", "compiler.frontend", "compiler.passes"},
     "compiler.passes": IR,
     "compiler.llvm": IR | {"config", "compiler.passes"},
     "compiler.support": SOURCE | {"lang", "compiler.frontend", "compiler.llvm"},

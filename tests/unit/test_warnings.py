@@ -21,6 +21,7 @@ from weft import (
     Float32,
     Float64,
     Int,
+    Int16,
     Int32,
     Kernel,
     Pointer,
@@ -208,6 +209,38 @@ def right_comparisons(x: Pointer[Float32], u: UInt32, n: Int):
 
 def test_right_comparisons_and_shifts() -> None:
     assert codes_of(right_comparisons) == codes_of(right_comparisons, "native") == []
+
+
+# -- quotients of integers by way of floats ---------------------------------------------------------------
+
+
+@kernel
+def quotients(x: Pointer[Float32], n: Int, m: Int32):
+    x[Int(n / 2.0)] = 1.0
+    x[Int(Float32(n) / Float32(m))] = 1.0
+    x[Int(weft.math.floor(Float32(n) / 2.0))] = 1.0
+    x[Int(weft.math.ceil(Float32(n) / 2.0))] = 1.0
+    x[(n / 3.0).cast(Int32)] = 1.0
+    x[int(n / 3.0)] = 1.0
+
+
+def test_quotients_by_way_of_floats() -> None:
+    assert codes_of(quotients) == codes_of(quotients, "native") == ["float-quotient"] * 6
+
+
+@kernel
+def right_quotients(x: Pointer[Float32], n: Int, m: Int32, small: Int16):
+    x[Int(n / 2.5)] = 1.0
+    x[Int(round(n / 2.0))] = 1.0
+    x[Int(x[n] / 2.0)] = 1.0
+    x[Int(n * 0.5)] = 1.0
+    x[Int(small / 2.0)] = 1.0
+    x[Int(Float64(n) / Float64(m))] = 1.0
+    x[Int(8.0 * (n / 2.0))] = 1.0
+
+
+def test_floats_that_become_integers() -> None:
+    assert codes_of(right_quotients) == codes_of(right_quotients, "native") == []
 
 
 # -- Float64 that crept in -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from weft import Float32, Int, Int32, Kernel, Pointer, kernel, struct
+from weft import CompileError, Float32, Int, Int32, Kernel, Pointer, kernel, struct
 from weft.atomic import Atomic
 from weft.compile import compile_info
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
@@ -252,7 +252,49 @@ def chosen(x: Pointer[Float32], out: Pointer[Float32], n: Int):
         out[0] += x[global_idx.x]
 
 
-RIGHT: list[Callable[..., None]] = [atomic_sum, first_thread, in_turn, own_memory, one_thread, locked, chosen]
+@kernel
+def half_waits(x: Pointer[Float32]):
+    if thread_idx.x < 16:
+        barrier()
+    x[thread_idx.x] = 1.0
+
+
+@kernel
+def each_waits_otherwise(x: Pointer[Float32]):
+    for _ in range(thread_idx.x):
+        barrier()
+    x[thread_idx.x] = 1.0
+
+
+def test_barriers_that_some_threads_do_not_reach_are_refused() -> None:
+    for fn in (half_waits, each_waits_otherwise):
+        for target in ("native", "sm_90"):
+            with pytest.raises(CompileError, match=r"^error\[barrier-diverged\]: not all threads"):
+                compile_info(fn, target=target)
+
+
+@kernel
+def all_wait(x: Pointer[Float32], n: Int):
+    for k in range(n):
+        if block_idx.x > k:
+            barrier()
+    if thread_idx.x >= n:
+        return
+    if global_idx.x < n:
+        barrier()
+    x[thread_idx.x] = 1.0
+
+
+RIGHT: list[Callable[..., None]] = [
+    atomic_sum,
+    first_thread,
+    in_turn,
+    own_memory,
+    one_thread,
+    locked,
+    chosen,
+    all_wait,
+]
 
 
 @pytest.mark.parametrize("fn", RIGHT)

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from weft.diagnostics import LEFT, RIGHT, Diagnostic, Label, caller_location, frame_location, is_internal
+from weft.compiler.ir.core import Op
+from weft.diagnostics import LEFT, RIGHT, Diagnostic, Label, a_, caller_location, frame_location, is_internal
 from weft.lang.elaboration import current
 
 if TYPE_CHECKING:
@@ -16,15 +17,19 @@ if TYPE_CHECKING:
     from weft.dtype import DType
 
 _OPERATORS = frozenset({__name__, "weft.lang.number", "weft.lang.operators"})
-_COMPARED = "Builtins.compared"
+_METHODS = frozenset({"Builtins.compared", "Builtins.py_int", "Conversions.cast"})
 """What stands between an operator that a function writes and its doubt."""
+
+_ROUNDED = frozenset({"math.floor", "math.trunc", "math.ceil"})
+_HELD = 24
+"""So many bits of an integer a Float32 holds."""
 
 
 def written() -> Location | None:
     """The operation that the function under elaboration itself writes; None where weft or a helper does."""
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None and (
-        frame.f_globals.get("__name__") in _OPERATORS or frame.f_code.co_qualname == _COMPARED
+        frame.f_globals.get("__name__") in _OPERATORS or frame.f_code.co_qualname in _METHODS
     ):
         frame = frame.f_back
     if frame is None or is_internal(frame.f_code.co_filename):
@@ -76,10 +81,11 @@ def doubt_comparison(op: str, dtype: DType, left: object, right: object) -> None
             [f"{shown} is nan"],
         )
     elif right == 0 and op in ("ge", "lt") and dtype.is_integer and not dtype.is_signed:
-        name = dtype.name.replace("uint", "UInt")
+        from weft.lang.number import type_name
+
         doubt(
             "constant-comparison",
-            f"this is always {op == 'ge'}: {LEFT} is a {name}, which is never negative",
+            f"this is always {op == 'ge'}: {a_(type_name(dtype))} is never negative",
             ["count down by a signed number, Int(...) say, or leave the test out"],
             ["below 0 an unsigned number wraps around to the greatest"],
             typed=True,
@@ -103,6 +109,42 @@ def doubt_shift(op: str, dtype: DType, count: object) -> None:
     left = "0" if op == "<<" or not dtype.is_signed else "0, or -1 of a negative number"
     wide = "Int" if dtype.is_signed else "UInt64"
     hints = [f"widen it before: {wide}({LEFT}) {op} {RIGHT}"] if dtype.bits < 64 else ["shift by fewer"]
+    message = f"{a_(name)} has {dtype.bits} bits: shifted by {count} it is {left}"
+    doubt("shift-width", message, hints, typed=True)
+
+
+def doubt_quotient(value: Value) -> None:
+    """Warn of a float that becomes an integer, if it is the quotient of two integers, rounded."""
+    quotient, rounding = value.owner, ""
+    while isinstance(quotient, Op) and quotient.name in _ROUNDED:
+        rounding = rounding or quotient.name
+        quotient = quotient.operands[0].owner
+    if not isinstance(quotient, Op) or quotient.name != "arith.divf" or quotient.result.type.bits > 32:
+        return
+    left, right = (part.owner for part in quotient.operands)
+    if not _is_long(left) or not (_is_long(right) or _is_whole(right)):
+        return
+    written = "ceildiv(a, b) of weft.math" if rounding == "math.ceil" else "a // b"
     doubt(
-        "shift-width", f"a {name} has {dtype.bits} bits: shifted by {count} it is {left}", hints, typed=True
+        "float-quotient",
+        f"this is the quotient of two integers by way of {quotient.result.type.mlir.replace('f', 'Float')}",
+        [f"write {written}, of the integers themselves"],
+        ["integers above 2**24 are rounded there, and what comes out may be off"],
+    )
+
+
+def _is_long(made: object) -> bool:
+    """Whether a float was an integer that Float32 may not hold."""
+    return (
+        isinstance(made, Op)
+        and made.name in ("arith.sitofp", "arith.uitofp")
+        and made.operands[0].type.scalar.bits > _HELD
+    )
+
+
+def _is_whole(made: object) -> bool:
+    return (
+        isinstance(made, Op)
+        and made.name == "arith.constant"
+        and float(made.number_attr("value")).is_integer()
     )

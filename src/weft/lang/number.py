@@ -438,6 +438,10 @@ def _converted(number: Number, to: type[Number]) -> Any:
         if isinstance(number.value, Value):
             _refuse_escaped(number)
         return lanewise(functools.partial(wrap, to.dtype), number.value)
+    if number.dtype.is_float and to.dtype.is_integer:
+        from weft.lang.doubts import doubt_quotient
+
+        doubt_quotient(number.value)
     value = arith.cast(b, number.value, number.dtype, to.dtype)
     if number.lanes != to.lanes:
         value = b.value("vector.splat", (value,), of_dtype(to.dtype, to.lanes))

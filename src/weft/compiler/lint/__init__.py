@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from weft.compiler.frontend.draft import Draft, reached
 from weft.compiler.ir.core import Function
 from weft.compiler.lint.accesses import Walk
+from weft.compiler.lint.barriers import check_barriers
 from weft.compiler.lint.races import races
 from weft.compiler.lint.uncoalesced import uncoalesced
 from weft.diagnostics import Diagnostic, is_internal
@@ -16,7 +17,11 @@ __all__ = ["doubts"]
 
 
 def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
-    """All of it, of kernels and what they call."""
+    """All of it, of kernels and what they call.
+
+    Raises:
+        CompileError: threads of a block are certain to part before a barrier.
+    """
     found: list[Diagnostic] = []
     drafts = reached(kernels)
     for draft in drafts:
@@ -26,6 +31,8 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
             continue
         if draft.uses_thread or function.element:
             found += _of_threads(function, target)
+            if target.threads != "loops":
+                check_barriers(function, {other.function.name: other.function for other in drafts})
         if any(doubt.value is not None for doubt in draft.doubts):
             from weft.compiler.lint.widened import widened
 
