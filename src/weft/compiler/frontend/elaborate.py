@@ -227,7 +227,7 @@ class Elaborator:
         literals = [
             x
             for p in parameters(fn)
-            if _is_open(p) or isinstance(values[p.name], Closure)
+            if _is_open(p) or isinstance(values.get(p.name), Closure)
             for x in literals_in(values[p.name])
         ]
         if inner is not None:
