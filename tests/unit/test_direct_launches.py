@@ -6,7 +6,7 @@ import ctypes
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -320,3 +320,14 @@ def test_a_closed_context_takes_nothing() -> None:
     made.close()
     with pytest.raises(LaunchError, match="closed"):
         made.enqueue_function(append, log, 7, grid_dim=1, block_dim=1)
+
+
+def test_none_is_no_buffer_that_was_given_before(ctx: DeviceContext) -> None:
+    buffer = ctx.enqueue_create_buffer(Float32, 4)
+    buffer.enqueue_fill(0.0)
+    ctx.enqueue_function(add_one, buffer, 4, grid_dim=1, block_dim=4)
+    for _ in range(3):
+        with pytest.raises(LaunchError, match="takes a buffer of Float32, not None"):
+            ctx.enqueue_function(add_one, cast("Any", None), 4, grid_dim=1, block_dim=4)
+    with buffer.map_to_host() as host:
+        assert host[:].tolist() == [1.0] * 4

@@ -77,10 +77,14 @@ class Asks:
         seen: object = None,
         means: object = None,
     ) -> None:
-        """Ask it of an object of the type ``what``, unless that is ``seen``, whose value the block has."""
+        """Ask it of an object of the type ``what``, unless that is ``seen``, whose value the block has.
+
+        None says that it was not seen, where what is asked is not whether it is None.
+        """
         self.keep += what, seen
+        same = 0 if seen is None and kind is not Ask.IDENTITY else id(seen)
         stays = STAYS * bool(self._fields)
-        self.entries += [*map(list, self._way), [kind | stays, id(what), id(seen), *words, ARGUMENTS + slot]]
+        self.entries += [*map(list, self._way), [kind | stays, id(what), same, *words, ARGUMENTS + slot]]
         self.form += [*map(tuple, self._way), (kind, id(what), means or words, slot)]
         del self._way[self._fields :]
 
