@@ -163,3 +163,13 @@ def deep_failure(n: int) -> None:
     if n == 0:
         raise ValueError("deep")
     deep_failure(n - 1)
+
+
+def test_nonlocal_below_deep_loops(tmp_path: Path) -> None:
+    count = 15
+    lines = ["    total = x", "    def step(k: Int):", "        nonlocal total"]
+    lines += [f"{'    ' * (k + 2)}for i{k} in range({1 + (k == 3)}):" for k in range(count)]
+    lines += [f"{'    ' * (count + 2)}total += k + i3"]
+    lines += [f"{'    ' * (count + 2)}if total > 7: return total", "        return -1"]
+    lines += ["    return step(y) * 100 + total"]
+    as_python(load(tmp_path, HEAD + "\n".join(lines) + "\n"), 10)

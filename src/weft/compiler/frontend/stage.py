@@ -88,10 +88,9 @@ class _Stager(Places):
             slot = ast.Assign([var(n, True)], b_call("shared", ast.Constant(n), first))
             staged.insert(0, place(slot, function))
         if self.shared:  # they are variables of the outermost function, whether or not it assigns them
-            bound = [
-                place(ast.Assign([var(n, True)], ast.Constant(None)), function) for n in sorted(self.shared)
-            ]
-            staged.insert(0, place(ast.If(ast.Constant(False), bound, []), function))
+            own = sorted(self.shared - (self.slotted - self.reassigned))
+            bound = [place(ast.Assign([var(n, True)], ast.Constant(None)), function) for n in own]
+            staged.insert(0, place(ast.If(ast.Constant(False), bound or [ast.Pass()], []), function))
         arguments = ast.arguments([], [ast.arg(B), *map(ast.arg, parameters)], None, [], [], None, [])
         made = ast.FunctionDef(name, arguments, staged, [], None, **no_type_parameters())
         return place(made, function)
