@@ -15,6 +15,7 @@ from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, stack_allocation
 
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 TABLE = [3, 1, 2, 0]
 
 

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from weft import Float32
 from weft.abi.artifact import PrintSite
 from weft.abi.formats import bits_of, pack, unpack
+from weft.abi.number_text import format_value
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch
-from weft.runtime.printing import Console, format_print, format_value
+from weft.runtime.printing import Console, format_print
 
 H200 = DeviceInfo(
     "NVIDIA H200",

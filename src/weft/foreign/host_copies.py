@@ -89,14 +89,14 @@ class HostCopies:
             stream.copy(Copy("h2d", s.address, s.start, s.end - s.start, None, s.owners))
 
     def take_back(self, stream: Stream) -> None:
-        """Wait for the kernel, and copy back what it may have written.
+        """Copy back what the kernel may have written, and wait for that.
 
         Raises:
-            DeviceError: the kernel failed; the arrays are as they were.
+            DeviceError: the kernel failed. What the threads wrote until then is there, as on the
+                CPU; after a fault the arrays are as they were.
         """
         if not self._written:
             return
-        stream.synchronize()
         parted: list[tuple[HostArray, npt.NDArray[Any]]] = []
         for name in self._written:
             array = self._arrays[name]
@@ -106,9 +106,11 @@ class HostCopies:
                 owner = parted[-1][1]
                 here = owner.ctypes.data
             stream.copy(Copy("d2h", here, there, array.nbytes, owner))
-        stream.synchronize()
-        for array, found in parted:
-            _elements(array, array.numpy())[...] = _elements(array, found)
+        try:
+            stream.synchronize()
+        finally:
+            for array, found in parted:
+                _elements(array, array.numpy())[...] = _elements(array, found)
 
     def _check_files(self) -> None:
         maps = {id(m): _file_of(a) for a in self._arrays.values() if (m := mapping_of(a)) is not None}

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
 
 from weft.abi.formats import wrap
+from weft.abi.number_text import format_value
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import of_dtype
 from weft.diagnostics import LEFT, OBJECT, RIGHT, STORED, VALUE, CompileError, a_, refuse
@@ -361,8 +362,8 @@ class Number(Conversions):
     def __repr__(self) -> str:
         if isinstance(self.value, Value):
             return f"<{type(self).__name__} at run time>"
-        shown = ", ".join(map(repr, self.value)) if has_lanes(self.value) else repr(self.value)
-        return f"{type(self).__name__}({shown})"
+        lanes = self.value if has_lanes(self.value) else [self.value]
+        return f"{type(self).__name__}({', '.join([format_value(self.dtype, lane) for lane in lanes])})"
 
     def __str__(self) -> str:
         return format(self, "") if maybe_current() or not isinstance(self.value, Value) else repr(self)

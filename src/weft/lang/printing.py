@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from weft.abi.artifact import Piece, PrintSite
+from weft.abi.number_text import format_value
 from weft.compiler.ir.core import Value
 from weft.diagnostics import a_, is_internal, refuse
 from weft.dtype import DType, as_dtype
@@ -26,8 +27,12 @@ def format_number(number: Number, spec: str, *, within: bool = False) -> str:
     ``within`` says that Python asks, which takes the mark for text: of a user's own code that is refused.
     """
     b = maybe_current()
-    if b is None or (not isinstance(number.value, Value) and number.lanes == 1):
-        return format(number.value, spec)
+    if not isinstance(number.value, Value) and number.lanes == 1:
+        return format_value(number.dtype, number.value, spec)
+    if b is None:
+        return (
+            f"({', '.join([format_value(number.dtype, lane, spec) for lane in cast('Any', number.value)])})"
+        )
     caller = sys._getframe(2).f_code.co_filename  # pyright: ignore[reportPrivateUsage]
     if within and not is_internal(caller):
         refuse(

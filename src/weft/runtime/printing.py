@@ -1,58 +1,20 @@
-"""Text of numbers, and of what kernels print.
-
-A float prints with the fewest digits that give it back in its own width, in Python's notation::
-
-    >>> from weft.dtype import DType
-    >>> format_value(DType.float32, 0.10000000149011612), format_value(DType.float32, 10.0)
-    ('0.1', '10.0')
-"""
+"""What kernels print."""
 
 from __future__ import annotations
 
 import ast
-import math
 import sys
 import threading
 from collections.abc import Sequence
 
 from weft.abi.artifact import Access, AssertSite, Site
-from weft.abi.formats import unpack, wrap
+from weft.abi.formats import unpack
+from weft.abi.number_text import format_value
 from weft.diagnostics import Diagnostic, Label, Location
 from weft.dtype import DType
 
-_DIGITS = {"float8_e4m3fn": 3, "float8_e5m2": 2, "float16": 5, "bfloat16": 4, "float32": 9}
 _EDGE = 3
 _ABBREVIATE_ABOVE = 1000
-
-
-def format_value(dtype: DType, value: float, spec: str = "") -> str:
-    """One value as Python would write it, or format it where a specification is given."""
-    if spec:
-        return _specified(dtype, value, spec)
-    if not dtype.is_number:
-        return str(value)
-    if dtype.kind == "bool":
-        return str(bool(value))
-    if not dtype.is_float:
-        return str(int(value))
-    value = float(value)
-    digits = _DIGITS.get(dtype.name)
-    if digits is None or not math.isfinite(value):
-        return repr(value)
-    for precision in range(1, digits + 1):
-        candidate = float(f"{value:.{precision}g}")
-        if wrap(dtype, candidate) == value:
-            return repr(candidate)
-    return repr(value)
-
-
-def _specified(dtype: DType, value: float, spec: str) -> str:
-    if dtype.is_float and spec[-1] not in "eEfFgGn%":
-        value = float(format_value(dtype, value))  # so that width and alignment add no digits
-    try:
-        return format(value, spec)
-    except ValueError:
-        return format_value(dtype, value)
 
 
 def format_sequence(dtype: DType, values: Sequence[float], length: int) -> str:
