@@ -96,6 +96,12 @@ def matched(a: Int, b: Int, c: Int) -> Int:
 
 @func
 def guarded(a: Int, b: Int, c: Int) -> Int:
+    for i in range(b):
+        match i, -2:
+            case (v, 6) if all(q != v for q in [c, 3]):
+                a += 1
+            case (v, _) if any([v > q for q in (c, 3)]):
+                a += v
     match a, b:
         case (1, v) if (lambda q: q - v)(c) > 0 or any(q > v for q in (c, 2)):
             return v

@@ -26,6 +26,7 @@ from weft.compiler.frontend.tree import b_call, bound_names, fill_places, place,
 
 _SUGAR = (ast.Match, ast.For, ast.While)
 _BLOCKS = ("body", "orelse")
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def desugar(body: list[ast.stmt], nodes: Iterable[ast.AST]) -> bool:
@@ -102,7 +103,14 @@ class _Desugar:
         def bound(names: Iterable[str]) -> list[ast.stmt]:
             return [ast.Assign([var(n, True)], copy.deepcopy(parts[n])) for n in names]
 
-        if case.guard is not None:
+        if case.guard is not None and not _enclosed(case.guard).isdisjoint(names):
+            flag = self.temp("g")  # asked where the variables are bound, as functions in it see these alone
+            asked = ast.Assign([var(flag, True)], b_call("truth", case.guard))
+            out.append(ast.Assign([var(flag, True)], ast.Constant(False)))
+            out.append(ast.If(test, [*bound(names), asked], []))
+            test = var(flag)
+            names = [n for n in names if n not in _assigned(case.guard)]
+        elif case.guard is not None:
             if names:  # they are bound before the guard is asked, whatever it says
                 out.append(ast.If(copy.deepcopy(test), bound(names), []))
             test = ast.BoolOp(ast.And(), [test, _Renamed(parts).visit(case.guard)])
@@ -124,6 +132,12 @@ def _note_breaks(body: list[ast.stmt], flag: str) -> bool:
     return found
 
 
+def _enclosed(node: ast.AST) -> set[str]:
+    """The names in the functions and comprehensions of an expression."""
+    inner = (n for n in ast.walk(node) if isinstance(n, _SCOPES))
+    return {n.id for scope in inner for n in ast.walk(scope) if isinstance(n, ast.Name)}
+
+
 def _assigned(node: ast.AST) -> set[str]:
     """What ``:=`` in an expression assigns."""
     return {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
@@ -141,12 +155,7 @@ class _Renamed(ast.NodeTransformer):
         return node
 
     def _inner(self, node: Any) -> Any:
-        """What has names of its own: these are not meant."""
-        nodes, outer = list(ast.walk(node)), self.parts
-        own = {n.arg for n in nodes if isinstance(n, ast.arg)} | bound_names(nodes)
-        self.parts = {name: part for name, part in outer.items() if name not in own}
-        self.generic_visit(node)
-        self.parts = {name: part for name, part in outer.items() if name not in _assigned(node)}
+        """What has names of its own uses none of these, else the guard stands alone."""
         return node
 
     visit_Lambda = visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _inner
