@@ -26,7 +26,7 @@ from weft.layout import Layout
 from weft.tensor import Tensor
 
 Array = npt.NDArray[Any]
-SIZES = [0, 1, 2, 7, 8, 9, 255, 256, 2047, 2048, 2049, 5000]
+SIZES = [0, 1, 2, 7, 8, 9, 255, 256, 2047, 2049, 5000, 40001]
 random_arrays = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from weft.algorithm.elements import at, check_parameters, converted, put, unravelled
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
-from weft.lang import Comptime, Int, Pointer, func, kernel
+from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
@@ -69,7 +69,7 @@ def reduce(
     first, end = _share(n, threads, each)
     shared = stack_allocation(totals.element_type, threads, address_space=AddressSpace.SHARED)
     if first < end:
-        shared[thread_idx.x] = joined(func, src, totals, first, end)
+        shared[thread_idx.x] = joined(func, src, totals, first, end, ways=4 if threads == 1 else 1)
     if threads > 1:
         count = _busy(n, threads, each)
         step = Int(1)
@@ -96,11 +96,30 @@ def _busy(n: Any, threads: int, each: int) -> Any:
 
 
 @func
-def joined(func: Callable[..., Any], src: Any, like: Pointer[A], first: Int, end: Int) -> Any:
-    """The elements from ``first`` to ``end``, of which there is one at least, joined from the left."""
-    total = converted(at(src, first), like, "an element is")
-    for i in range(first + 1, end):
-        total = converted(func(total, converted(at(src, i), like, "an element is")), like, _RESULT)
+def joined(
+    func: Callable[..., Any], src: Any, like: Pointer[A], first: Int, end: Int, *, ways: Comptime[int]
+) -> Any:
+    """The elements from ``first`` to ``end``, of which there is one at least, joined from the left.
+
+    Where there are many it is done in several stretches at once, as one result would wait for the other.
+    """
+
+    def element(i: Int) -> Any:
+        return converted(at(src, i), like, "an element is")
+
+    def join(a: Any, b: Any) -> Any:
+        return converted(func(a, b), like, _RESULT)
+
+    length, begin, total = (end - first) // ways, first + 1, element(first)
+    if ways > 1 and length > 1:
+        parts = tuple([element(first + k * length) for k in unroll(range(ways))])
+        for i in range(first + 1, first + length):
+            parts = tuple([join(parts[k], element(i + k * length)) for k in unroll(range(ways))])
+        total, begin = parts[0], first + ways * length
+        for k in unroll(range(1, ways)):
+            total = join(total, parts[k])
+    for i in range(begin, end):
+        total = join(total, element(Int(i)))
     return total
 
 
@@ -129,7 +148,7 @@ def scan(
     if threads > 1:
         count = _busy(n, threads, each)
         if first < end:
-            shared[thread_idx.x] = joined(func, src, totals, first, end)
+            shared[thread_idx.x] = joined(func, src, totals, first, end, ways=4 if threads == 1 else 1)
         step = Int(1)
         while step < threads:
             barrier()
