@@ -11,7 +11,9 @@ import pytest
 
 from weft import Float32, Int, Int64, Pointer, kernel
 from weft.compile import compile_info
-from weft.gpu import block_dim, block_idx, global_idx, thread_idx
+from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
+from weft.layout import Layout
+from weft.memory import AddressSpace, stack_allocation
 
 Launch = Callable[..., list[npt.NDArray[Any]]]
 MOST = 2**63 - 1
@@ -83,6 +85,31 @@ def test_limits_of_all_kinds(launch: Launch, low: int) -> None:
         assert np.array_equal(out, np.where((i >= low) & (i <= high), 7, t)), (low, high)
         (out,) = launch(between_of_a_block, np.zeros(96, np.int64), low, high, grid_dim=3, block_dim=32)
         assert np.array_equal(out, np.where((t + 5 > low) & (t < high), 7, t)), (low, high)
+
+
+@kernel
+def between_barriers(out: Pointer[Int64], limit: Int, other: Int):
+    shared = stack_allocation(Int64, Layout.row_major(32), address_space=AddressSpace.SHARED)
+    t = thread_idx.x
+    shared[t] = t
+    barrier()
+    if t + 3 <= limit and t < other:
+        shared[t] += shared[31 - t] if t < 16 else 100
+    barrier()
+    limit -= 4
+    if limit > t:
+        out[global_idx.x] = shared[t]
+    limit -= 7
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_limits_between_barriers(launch: Launch, limit: int) -> None:
+    t = np.tile(np.arange(32), 3)
+    for other in LIMITS:
+        shared = t + np.where((t <= limit - 3) & (t < other), np.where(t < 16, 31 - t, 100), 0)
+        expected = np.where(t < (limit - 4 + 2**63) % 2**64 - 2**63, shared, -1)
+        (out,) = launch(between_barriers, np.full(96, -1), limit, other, grid_dim=3, block_dim=32)
+        assert np.array_equal(out, expected), other
 
 
 @kernel

@@ -16,6 +16,8 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, Type, pointer
+from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
+from weft.compiler.passes.indices import Ranges
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter, indexed, loop_nest
@@ -263,9 +265,36 @@ class BarrierBody:
                 shared.op(op)
             else:
                 own.append(op)
+        guard = self.guard(own)
+        every = self.bounds[0]
+        if guard is not None:
+            branch, bounds = guard
+            at = own.index(branch)
+            own[at : at + 1] = branch.regions[0].ops
+            for bound in bounds:
+                within = threads_within(self.b, bound, self.uniform_value)
+                fewer = self.b.compare("slt", within, self.bounds[0])
+                self.bounds[0] = self.b.select(fewer, within, self.bounds[0])
         node.ops = own
         if any(map(self.matters, own)):
             self.threads(node.copy_into, home=node)
+        self.bounds[0] = every
+
+    def guard(self, ops: list[Op]) -> tuple[Op, list[Bound]] | None:
+        """The branch that is all that a piece does, if it stands for bounds on the threads along x."""
+        found = [op for op in ops if self.matters(op)]
+        if len(found) != 1 or found[0].name != "weft.if" or found[0].regions[1].ops:
+            return None
+        if any(op.spec.terminator for op in found[0].regions[0].ops):
+            return None
+
+        def shared(v: Value, _: str) -> bool:
+            return self.together.once(v)
+
+        parts = parts_of(found[0].operands[0], False)
+        bounds = [bound_of(part, False, shared, Ranges()) for part in parts]
+        known = [bound for bound in bounds if bound is not None and bound.axis == 0]
+        return (found[0], known) if len(known) == len(bounds) else None
 
     def strips(self, loop: Op) -> None:
         """A loop that threads do as lanes, strip by strip."""

@@ -11,11 +11,15 @@ tested in the loop as it is written.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Op, Value
 from weft.compiler.ir.types import I64
 from weft.compiler.passes.indices import Ranges, thread_plus
 from weft.record import record
 
+Shared = Callable[[Value, str], bool]
 _AXES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -103,7 +107,7 @@ class GuardAnalysis:
         """The bounds among the parts of a condition, and the parts that are none."""
         bounds: list[Bound] = []
         left: list[Value] = []
-        for part in self.parts(condition, negated):
+        for part in parts_of(condition, negated):
             bound = self.bound(part, negated)
             if bound is not None:
                 bounds.append(bound)
@@ -111,28 +115,49 @@ class GuardAnalysis:
                 left.append(part)
         return bounds, left
 
-    def parts(self, condition: Value, negated: bool) -> list[Value]:
-        """What must all hold for a condition to hold; if ``negated``, all not, for it not to."""
-        owner = condition.owner
-        if isinstance(owner, Op) and owner.name == ("arith.ori" if negated else "arith.andi"):
-            return [part for operand in owner.operands for part in self.parts(operand, negated)]
-        return [condition]
-
     def bound(self, condition: Value, negated: bool) -> Bound | None:
         """The threads for which a comparison holds, or does not, if those are the first of an axis."""
-        owner = condition.owner
-        if not isinstance(owner, Op) or owner.name != "arith.cmpi":
-            return None
-        predicate = str(owner.attrs["predicate"])
-        left, right = owner.operands
-        if negated:
-            predicate = {"sge": "slt", "sgt": "sle", "sle": "sgt", "slt": "sge"}.get(predicate, "")
-        if predicate in ("sgt", "sge"):
-            left, right = right, left
-            predicate = {"sgt": "slt", "sge": "sle"}[predicate]
-        if left.type is not I64 or predicate not in ("slt", "sle"):
-            return None
-        found, ends = thread_plus(left, self.shared), self.ranges.range(left)
-        if found is None or ends is None or not self.shared(right, found[0]):
-            return None
-        return Bound(_AXES[found[0]], found[1], right, predicate == "sle", *ends)
+        return bound_of(condition, negated, self.shared, self.ranges)
+
+
+def parts_of(condition: Value, negated: bool) -> list[Value]:
+    """What must all hold for a condition to hold; if ``negated``, all not, for it not to."""
+    owner = condition.owner
+    if isinstance(owner, Op) and owner.name == ("arith.ori" if negated else "arith.andi"):
+        return [part for operand in owner.operands for part in parts_of(operand, negated)]
+    return [condition]
+
+
+def bound_of(condition: Value, negated: bool, shared: Shared, ranges: Ranges) -> Bound | None:
+    """The threads for which a comparison holds, or does not, if those are the first of an axis.
+
+    ``shared`` says of a value whether it is known where the loop along an axis begins.
+    """
+    owner = condition.owner
+    if not isinstance(owner, Op) or owner.name != "arith.cmpi":
+        return None
+    predicate = str(owner.attrs["predicate"])
+    left, right = owner.operands
+    if negated:
+        predicate = {"sge": "slt", "sgt": "sle", "sle": "sgt", "slt": "sge"}.get(predicate, "")
+    if predicate in ("sgt", "sge"):
+        left, right = right, left
+        predicate = {"sgt": "slt", "sge": "sle"}[predicate]
+    if left.type is not I64 or predicate not in ("slt", "sle"):
+        return None
+    found, ends = thread_plus(left, shared), ranges.range(left)
+    if found is None or ends is None or not shared(right, found[0]):
+        return None
+    return Bound(_AXES[found[0]], found[1], right, predicate == "sle", *ends)
+
+
+def threads_within(b: Builder, bound: Bound, lookup: Callable[[Value], Value]) -> Value:
+    """How many threads, from the first on, are within a bound; ``lookup`` has what it is made of."""
+    low, high = (bound.least - bound.inclusive, bound.greatest + 1 - bound.inclusive)
+    left = lookup(bound.limit)
+    for predicate, end in (("sgt", low), ("slt", high)):  # so that nothing below wraps around
+        limit = b.constant(end, I64)
+        left = b.select(b.compare(predicate, left, limit), left, limit)
+    for offset in bound.offsets:
+        left = b.arith("subi", left, lookup(offset))
+    return b.arith("addi", left, b.constant(1, I64)) if bound.inclusive else left

@@ -9,7 +9,7 @@ partitioning of loops. The rules for comparisons are those of ``guard_bounds``.
 from __future__ import annotations
 
 from weft.compiler.ir.core import Function, Op, Value
-from weft.compiler.passes.guard_bounds import Bound, GuardAnalysis
+from weft.compiler.passes.guard_bounds import Bound, GuardAnalysis, parts_of
 from weft.compiler.passes.uniformity import LOOPS
 from weft.record import record
 
@@ -43,7 +43,7 @@ def find_interior(kernel: Function) -> Interior | None:
     then, other = (_followed(region.ops, ops[at + 1 :]) for region in ops[at].regions)
     for negated, inside, outside in ((False, then, other), (True, other, then)):
         made = Interior([], [], [], [*ops[:at], *inside], [*ops[:at], *outside])
-        if all(_take(made, analysis, part, negated) for part in analysis.parts(ops[at].operands[0], negated)):
+        if all(_take(made, analysis, part, negated) for part in parts_of(ops[at].operands[0], negated)):
             return made if made.lows or made.highs else None
     return None
 

@@ -15,7 +15,7 @@ from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I32, I64, AddressSpace, pointer
 from weft.compiler.passes.barrier_split import BarrierBody
 from weft.compiler.passes.end_threads import return_ends
-from weft.compiler.passes.guard_bounds import Bound, take_guards
+from weft.compiler.passes.guard_bounds import take_guards, threads_within
 from weft.compiler.passes.indices import only_global
 from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
 from weft.compiler.passes.interior import find_interior
@@ -235,9 +235,9 @@ class _Entry:
         shared = self.shared(context, parameters)
         low, high, here = zero, end, b.constant(True, I1)
         for bound in found.lows:
-            low = self.larger(low, shared.left(bound))
+            low = self.larger(low, threads_within(b, bound, shared.lookup))
         for bound in found.highs:
-            high = self.smaller(high, shared.left(bound))
+            high = self.smaller(high, threads_within(b, bound, shared.lookup))
         low = self.smaller(low, end)
         high = self.larger(low, high)
         for condition, wanted in found.rows:
@@ -268,7 +268,7 @@ class _Entry:
         size = self.bound(axis, context, count)
         for guard in self.guards:
             if guard.axis == axis:
-                size = self.smaller(rewriter.left(guard), size)
+                size = self.smaller(threads_within(self.b, guard, rewriter.lookup), size)
         return size
 
 
@@ -282,19 +282,6 @@ class _BlockRewriter(Rewriter):
             self.op(v.owner)
             found = self.mapping[v]
         return found
-
-    def left(self, bound: Bound) -> Value:
-        """How many threads, from the first on, are within a bound."""
-        b = self.b
-        low, high = (bound.least - bound.inclusive, bound.greatest + 1 - bound.inclusive)
-        left = self.lookup(bound.limit)
-        for predicate, end in (("sgt", low), ("slt", high)):  # so that nothing below wraps around
-            limit = b.constant(end, I64)
-            within = b.compare(predicate, left, limit)
-            left = b.select(within, left, limit)
-        for offset in bound.offsets:
-            left = b.arith("subi", left, self.lookup(offset))
-        return b.arith("addi", left, b.constant(1, I64)) if bound.inclusive else left
 
 
 class _ThreadRewriter(Rewriter):
