@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 
 from weft.compiler.frontend.named import late_names, named
-from weft.compiler.frontend.tree import bound_names, walk
+from weft.compiler.frontend.tree import bound_names, has, walk
 
 _Names = frozenset[str]
 _NONE: _Names = frozenset()
@@ -128,7 +128,7 @@ class Liveness:
         if isinstance(node, ast.FunctionDef):  # what its body reads, it reads when it is called
             outside = (*node.decorator_list, node.args, *filter(None, (node.returns,)))
             return _NONE.union(*map(self._loads, outside))
-        if self._when_called and any(isinstance(n, _CALLS) for n in walk(node)):
+        if self._when_called and has(walk(node), *_CALLS):
             return _read(node) | self._when_called
         return _read(node)
 

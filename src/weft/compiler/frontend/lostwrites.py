@@ -24,7 +24,7 @@ def lost_writes(
 ) -> set[ast.AST]:
     """The targets ``p.x`` of assignments that change nothing but a copy; ``nodes`` are the function's."""
     nodes = walk(function) if nodes is None else nodes
-    if not any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in nodes):
+    if not any(isinstance(n.ctx, ast.Store) for n in nodes if type(n) is ast.Attribute):
         return set()
     names = set(arguments_of(function)) - _rebound(function, nodes)
     inner = [n for n in nodes if isinstance(n, (ast.Lambda, ast.FunctionDef)) and n is not function]

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from weft.compiler.frontend.tree import children
+from weft.compiler.frontend.tree import children, has
 
 _NONE: frozenset[str] = frozenset()
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -14,7 +14,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 def note_named(nodes: Sequence[ast.AST]) -> None:
     """Note at each statement among the nodes what ``:=`` assigns in its own expressions."""
-    if not any(isinstance(node, ast.NamedExpr) for node in nodes):
+    if not has(nodes, ast.NamedExpr):
         return
     for node in nodes:
         if isinstance(node, ast.stmt):

@@ -33,6 +33,7 @@ from weft.compiler.frontend.tree import (
     b_attribute,
     b_call,
     fill_places,
+    has,
     place,
     thunk,
     tuple_of,
@@ -374,7 +375,7 @@ def _as_store(node: ast.expr) -> Any:
 
 def _leaves(node: ast.stmt) -> bool:
     """Whether control may leave by return, break or continue from inside."""
-    return any(isinstance(n, (ast.Return, ast.Break, ast.Continue)) for n in walk(node))
+    return has(walk(node), ast.Return, ast.Break, ast.Continue)
 
 
 def _register(code: CodeType, functions: Mapping[str, ast.FunctionDef]) -> None:

@@ -22,6 +22,7 @@ from weft.compiler.frontend.tree import (
     b_call,
     children,
     function_of,
+    has,
     place,
     thunk,
     tuple_of,
@@ -104,7 +105,7 @@ class Expressions(ast.NodeTransformer):
         """Variables of this function that functions in it assign."""
         self.slotted: set[str] = set()
         """Those, and the ones that this function assigns so itself: they have slots from the beginning."""
-        if any(isinstance(n, ast.Nonlocal) for n in nodes):
+        if has(nodes, ast.Nonlocal):
             self.reassigned = held(function)
             own -= (said := declared(function))
             self.slotted = self.reassigned | said
@@ -118,7 +119,7 @@ class Expressions(ast.NodeTransformer):
         if outer is not None:
             self.carried = self.carried | (outer.carried - own)
             self.functions, self.numbers = outer.functions, outer.numbers
-        self.names_in_expressions = any(isinstance(n, ast.NamedExpr) for n in nodes)
+        self.names_in_expressions = has(nodes, ast.NamedExpr)
         self.builtins = builtins - own
         self.depth = 0
         self.shared: set[str] = set()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from weft.compiler.frontend.hostcalls import host_call, names_of
 from weft.compiler.frontend.names import advice, package_of
 from weft.compiler.frontend.nonlocals import leaving
-from weft.compiler.frontend.tree import bound_names, walk
+from weft.compiler.frontend.tree import bound_names, has, walk
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import Diagnostic, Label, nearest
 
@@ -134,7 +134,7 @@ def _is_idle(node: ast.expr) -> bool:
         return False
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (int, float, complex)) and not isinstance(node.value, bool)
-    return not any(isinstance(n, (ast.Call, ast.NamedExpr, ast.Await)) for n in walk(node))
+    return not has(walk(node), ast.Call, ast.NamedExpr, ast.Await)
 
 
 def _instead(node: ast.expr) -> str:
@@ -172,7 +172,7 @@ def check_syntax(nodes: Sequence[ast.AST], fn: Definition, kernel: bool) -> list
     """All that is wrong with the text of a function, before any of it runs, by the nodes of its body."""
     checker = _Checker(fn.file, kernel, fn.name)
     scope, constant = fn.scope, bound_names(nodes).union(fn.names())
-    outside = leaving(fn.body()) if any(isinstance(node, ast.Nonlocal) for node in nodes) else set[str]()
+    outside = leaving(fn.body()) if has(nodes, ast.Nonlocal) else set[str]()
     kept = _checked(nodes, checker, outside)
     _check_attributes(kept, checker, constant)
     host = names_of(scope, constant)

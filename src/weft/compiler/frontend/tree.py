@@ -38,6 +38,11 @@ def walk(node: ast.AST) -> list[ast.AST]:
     return out
 
 
+def has(nodes: Iterable[ast.AST], *kinds: type[ast.AST]) -> bool:
+    """Whether there is a node of one of these kinds."""
+    return not set(map(type, nodes)).isdisjoint(kinds)
+
+
 def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     """The names that a function of these nodes gives a meaning of its own, its inner ones included."""
     out: set[str] = set()
