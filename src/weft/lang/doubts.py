@@ -108,7 +108,11 @@ def doubt_shift(op: str, dtype: DType, count: object) -> None:
     name = type_name(dtype)
     left = "0" if op == "<<" or not dtype.is_signed else "0, or -1 of a negative number"
     wide = "Int" if dtype.is_signed else "UInt64"
-    hints = [f"widen it before: {wide}({LEFT}) {op} {RIGHT}"] if dtype.bits < 64 else ["shift by fewer"]
+    hints = (
+        [f"widen it before: {wide}({LEFT}) {op} {RIGHT}"]
+        if op == "<<" and dtype.bits < 64
+        else ["shift by fewer"]
+    )
     message = f"{a_(name)} has {dtype.bits} bits: shifted by {count} it is {left}"
     doubt("shift-width", message, hints, typed=True)
 
