@@ -92,3 +92,35 @@ def test_an_index_is_wider_than_its_narrow_bound(device: DeviceContext) -> None:
     wanted[[2 * 32765 - 65000, 2 * 32766 - 65000]] += 1
     with out.map_to_host() as host:
         assert host.numpy().tolist() == wanted.tolist()
+
+
+@kernel
+def downwards(n: UInt64, m: UInt32, a: UInt8, b: Int8, out: Pointer[Int]):
+    total = 0
+    for i in range(n - 1, -1, -1):
+        total = total * 3 + Int(i)
+    out[0] = total
+    total = 0
+    for k, i in enumerate(range(n, -1, -2)):
+        total = total * 3 + Int(i) + k
+    out[1] = total
+    out[2] = sum(Int(i) for i in range(m - 1, -1, -1))
+    out[3] = sum(1 for _ in range(n, -1))
+    out[4] = sum(i for i in range(a, b, -1))
+    out[5] = sum(i * i for i in range(b, a, 3))
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8])
+def test_ranges_end_at_minus_one_and_narrow_bounds_meet(device: DeviceContext, n: int) -> None:
+    out = device.enqueue_create_buffer(Int, 6)
+    device.enqueue_function(downwards, n + 1, n + 1, n, -n - 5, out, grid_dim=1, block_dim=1)
+    first = second = 0
+    for i in range(n, -1, -1):
+        first = first * 3 + i
+    for k, i in enumerate(range(n + 1, -1, -2)):
+        second = second * 3 + i + k
+    squares = sum(i * i for i in range(-n - 5, n, 3))
+    with out.map_to_host() as host:
+        assert host.numpy().tolist() == [
+            first, second, sum(range(n + 1)), 0, sum(range(n, -n - 5, -1)), squares
+        ]  # fmt: skip

@@ -145,10 +145,11 @@ class Builtins(FunctionState):
         if not isinstance(value, Number):
             return round(value, *digits)
         if digits:
+            scale = 10.0 ** digits[0] if isinstance(digits[0], int) and 0 < digits[0] < 16 else "scale"
             refuse(
                 "builtin",
                 "round(x, digits) has no meaning in compiled code",
-                hint="scale, round and scale back: round(x * 100.0) / 100.0",
+                hint=f"scale, round and scale back: round({VALUE} * {scale}) / {scale}",
             )
         if not isinstance(value.value, Value):
             return round(value)

@@ -10,6 +10,7 @@ from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.elaboration import Elaboration
 from weft.lang.number import Number, number_class, to_type, unify, value_of
+from weft.lang.promote import fits
 from weft.lang.python_number import python_number
 
 __all__ = ["Range"]
@@ -67,12 +68,15 @@ class Range:
         wide = unsigned if self._class() is unsigned else signed
         start, stop = wide(self.start), wide(self.stop)
         (low, high), by = self._upwards(start, stop)
+        some: Any = low < high
+        if wide is unsigned and isinstance(self.stop, int) and self.stop < 0:
+            some = number_class(DType.bool)(self.step < 0)
         count: Any = unsigned(high) - unsigned(low)
         if not isinstance(by, int) or by > 1:
             count = (count - 1) // by + 1
         if wide is unsigned or not (isinstance(self.start, int) and self.start >= 0):
             count = (count >> 63 != 0).select((1 << 63) - 1, count)
-        return ((low < high) & (by != 0)).select(signed(count), 0)
+        return (some & (by != 0)).select(signed(count), 0)
 
     def _upwards(self, start: Any, stop: Any) -> tuple[tuple[Any, Any], Any]:
         """The two with the one first where this range begins if it goes up, and how far its steps are."""
@@ -100,11 +104,21 @@ class Range:
         return cls(found)
 
     def _class(self) -> type[Number]:
-        """The type of its numbers: that of its ends, or Int where ``2 * i`` would leave that soon."""
+        """The type of its numbers: that of its ends, or Int where ``2 * i`` would leave that soon.
+
+        Literals have to fit; the end may be -1 for unsigned numbers that go down to 0.
+        """
         cls = wide = number_class(DType.int64)
         for n, value in enumerate([v for v in (self.start, self.stop, self.step) if isinstance(v, Number)]):
-            cls = type(value) if n == 0 else unify("range", cls(0), value)[0]
-        return cls if cls.dtype.bits >= 32 else wide
+            if n and cls.dtype.bits < 32 and value.dtype.bits < 32:
+                cls = wide
+            else:
+                cls = type(value) if n == 0 else unify("range", cls(0), value)[0]
+        cls = cls if cls.dtype.bits >= 32 else wide
+        for literal in (self.start, self.stop):
+            if isinstance(literal, int) and not (literal is self.stop and literal == cls.dtype.least - 1):
+                fits(literal, cls)
+        return cls
 
     def known(self) -> range:
         """The same range as Python's.

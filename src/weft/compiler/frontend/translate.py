@@ -317,6 +317,11 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
         return None
     kind = "a table" if table is None else _article(type(table).__name__)
     kind = {"an ndarray": "a NumPy array", "a ndarray": "a NumPy array"}.get(kind, kind)
+    if stored and isinstance(table, Number):
+        message = f"the lanes of {kind} cannot be assigned, and this one is known only at run time"
+        name = made_by[table.dtype.name].__name__
+        hint = f"use memory of the thread: stack_allocation({name}, {table.lanes})"
+        return problem("item-assignment", message, hint, part=INDEX)
     if stored:
         message = f"`{OBJECT}` is {kind} known at compile time, which a run-time value or index cannot change"
         length = getattr(table, "size", 0) or (type(table) is list and len(cast("list[Any]", table))) or "n"
