@@ -164,7 +164,9 @@ class Kernel(Compiled, Generic[P]):
             "kernel-call",
             f"{name} is a kernel: it runs on a device, many threads at once, and cannot be called",
             hint=f"launch it with ctx.enqueue_function({name}, ..., grid_dim=..., block_dim=...), "
-            "or make it a @func",
+            "or make it a @func"
+            if maybe_current() is None
+            else f"make {name} a @func, which kernels call, or launch it on the host",
         )
 
     def __getitem__(self, item: Any) -> Kernel[P]:

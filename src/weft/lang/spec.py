@@ -188,7 +188,8 @@ class StaticSpec:
 
     def describe(self) -> str:
         """How a message names it."""
-        return f"{self.value!r} (known at compile time)"
+        shown = getattr(self.value, "__name__", None) or repr(self.value)
+        return f"{shown} (known at compile time)"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StaticSpec) and self.key == other.key
