@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.types import I8, I64, AddressSpace, Type, pointer
+from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
 from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
 from weft.compiler.passes.indices import Ranges
 from weft.compiler.passes.lanes import MOST, Lanes, width
@@ -202,6 +202,8 @@ class BarrierBody:
         for v in self.uniform_uses(nodes):
             if v in self.home and not self.again(v, True):
                 self.cells[v] = self.variable(v.type, v.name)
+                if isinstance(v.type, IntType):  # where no thread is left to say it
+                    self.b.set(self.cells[v], self.b.constant(0, v.type))
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
