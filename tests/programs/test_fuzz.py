@@ -16,7 +16,7 @@ from tests.fuzz.program import Argument, Program, model_text, weft_text
 from tests.fuzz.scalars import Number
 from tests.fuzz.shrink import shrunk
 
-PROGRAMS = 240
+PROGRAMS = 190
 JOBS = 2
 
 
