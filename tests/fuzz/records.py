@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.scope import Many, Part, Record
 
-__all__ = ["built", "described", "flattened", "laid", "leaves", "part_of"]
+__all__ = ["built", "described", "flattened", "laid", "leaves", "measured", "part_of"]
 
 Described = str | list[Any] | dict[str, Any]
 """A number's name; ``SIMD`` or ``InlineArray`` with name and count; of a record a dict; as JSON has them."""
@@ -37,17 +37,17 @@ def leaves(d: Described) -> list[tuple[tuple[Any, ...], str]]:
     return [((name, *path), kind) for name, part in d["fields"] for path, kind in leaves(part)]
 
 
-def _size(d: Described, pack: int = 0) -> tuple[int, int, Any]:
+def measured(d: Described, pack: int = 0) -> tuple[int, int, Any]:
     """Bytes, alignment and NumPy's type, as C has them; a vector is aligned to its size."""
     if isinstance(d, str):
         size = max(KINDS[d].bits // 8, 1)
         return size, size, np.dtype(KINDS[d].storage)
     if isinstance(d, list):
-        size, _, one = _size(d[1])
+        size, _, one = measured(d[1])
         return size * d[2], size * d[2] if d[0] == "SIMD" else size, np.dtype((one, (d[2],)))
     at, most, offsets, types = 0, max(d["align"], 1), list[int](), list[Any]()
     for _, part in d["fields"]:
-        size, align, made = _size(part)
+        size, align, made = measured(part)
         align = min(align, d["pack"] or align)
         at = -(-at // align) * align
         offsets.append(at)
@@ -60,7 +60,7 @@ def _size(d: Described, pack: int = 0) -> tuple[int, int, Any]:
 
 def laid(d: Described) -> np.dtype[Any]:
     """NumPy's type of such elements."""
-    return _size(d)[2]
+    return measured(d)[2]
 
 
 def part_of(array: npt.NDArray[Any], path: tuple[Any, ...]) -> npt.NDArray[Any]:
