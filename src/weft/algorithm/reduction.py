@@ -246,6 +246,7 @@ def mean(src: Any, *, context: DeviceContext | None = None) -> float:
     Raises:
         LaunchError: there is no element.
     """
+    _some("mean", src)
     wide = _wide(src)
     total = reduce(
         _add, src, wide(0) if wide.dtype.is_float else number_class(DType.float64)(0), context=context
@@ -266,11 +267,13 @@ def max(src: Any, *, context: DeviceContext | None = None) -> Any:
         >>> min(x), max(x)
         (2.0, 3.0)
     """
+    _some("max", src)
     return reduce(greater, src, context=context)
 
 
 def min(src: Any, *, context: DeviceContext | None = None) -> Any:
     """The least element; see ``max``."""
+    _some("min", src)
     return reduce(lesser, src, context=context)
 
 
@@ -286,6 +289,13 @@ def cumsum(dst: Any, src: Any, *, context: DeviceContext | None = None) -> None:
         array([100, 200, 300, 400])
     """
     scan(_add, src, dst, context=context)
+
+
+def _some(name: str, src: Any) -> None:
+    """Refuse what has no element."""
+    if not size_of(src):
+        hint = "ask for it only where there is one: `if len(x) > 0: ...`"
+        raise LaunchError.here("argument-type", f"{name} has no element", hint)
 
 
 def _add(a: Any, b: Any) -> Any:
