@@ -133,7 +133,7 @@ def test_what_is_no_array(any_context: DeviceContext) -> None:
     assert "not a type" in refusal(any_context, double, np.ndarray, 3, over=3)
     text = refusal(any_context, double, array.array("d", [1.0]), 1, over=1)
     assert "takes a buffer or array of Float32, not an array of Float64" in text
-    assert 'pass np.asarray(x).astype("float32"), or annotate Pointer[Float64]' in text
+    assert 'pass np.asarray(memoryview(x)).astype("float32"), or annotate Pointer[Float64]' in text
 
 
 def test_fields_of_structs(any_context: DeviceContext) -> None:

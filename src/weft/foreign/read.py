@@ -138,7 +138,9 @@ _NUMPY = Advice(
     to_device="keep it on the device: `buffer = ctx.enqueue_create_buffer({element}, {size})` and "
     "`ctx.enqueue_copy(dst=buffer, src=x)`, or `Tensor.from_numpy(x, ctx)`",
 )
-_SHARED = Advice(_NUMPY.contiguous, 'np.asarray(x).astype("{name}")', _NUMPY.to_host, _NUMPY.to_device)
+_SHARED = Advice(
+    _NUMPY.contiguous, 'np.asarray(memoryview(x)).astype("{name}")', _NUMPY.to_host, _NUMPY.to_device
+)
 _CUPY = Advice(
     contiguous="pass cupy.ascontiguousarray(x)",
     convert='x.astype("{name}")',
