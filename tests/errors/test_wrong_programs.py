@@ -92,7 +92,8 @@ def prelude() -> dict[str, Any]:
     sys.modules["program"] = module  # dataclasses look their module up
     names = vars(module)
     exec(PRELUDE, names)
-    names.update({n: getattr(weft, n) for n in weft.__all__})
+    exported: list[str] = vars(weft)["__all__"]
+    names.update({n: getattr(weft, n) for n in exported})
     return names
 
 

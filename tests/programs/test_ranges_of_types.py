@@ -19,14 +19,14 @@ def numbers(start: T, stop: T, step: T, found: Pointer[T], count: Pointer[Int]):
     for i in range(start, stop, step):
         if n == LIMIT:
             break
-        found[n] = T(i)
+        found[n] = Int(i).cast(start.dtype)
         n += 1
     count[0] = n
     total = 0
     for k, i in enumerate(range(start, stop, step)):
         if k == LIMIT:
             break
-        total += (k + 1) * Int(T(i) & 15)
+        total += (k + 1) * Int(Int(i).cast(start.dtype) & 15)
     count[1] = total
 
 
@@ -36,7 +36,7 @@ def by_ones(start: T, stop: T, found: Pointer[T], count: Pointer[Int]):
     for i in range(start, stop):
         if n == LIMIT:
             break
-        found[n] = T(i)
+        found[n] = Int(i).cast(start.dtype)
         n += 1
     count[0] = n
 
