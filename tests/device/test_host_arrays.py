@@ -85,7 +85,7 @@ def test_overlapping_arrays(ctx: DeviceContext) -> None:
     assert base.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
 
 
-@pytest.mark.filterwarnings("ignore::weft.CompileWarning")
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 def test_strides(ctx: DeviceContext) -> None:
     x, out = np.arange(48, dtype=np.float32).reshape(6, 8), np.full((4, 9), -1.0, np.float32)
     expected = out.copy()
