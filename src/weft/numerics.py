@@ -7,9 +7,9 @@ Example:
     >>> from weft import Float32, Int8
     >>> from weft.numerics import epsilon, max_finite, min_finite
     >>> max_finite(Float32), min_finite(Int8)
-    (Float32(3.4028234663852886e+38), Int8(-128))
+    (Float32(3.4028235e+38), Int8(-128))
     >>> epsilon(Float32)
-    Float32(1.1920928955078125e-07)
+    Float32(1.1920929e-07)
 """
 
 from __future__ import annotations

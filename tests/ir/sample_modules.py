@@ -77,7 +77,7 @@ def rest(x: Pointer[Int32], n: Int, unsigned: UInt32, wide: Float64):
 def functions(x: Pointer[Float32], counts: Pointer[UInt32]):
     y = math.fma(math.sqrt(x[0]), abs(x[1]), math.copysign(x[2], x[3]))
     y = math.min(math.floor(y), math.ceil(y)) + math.max(math.trunc(y), math.round(y))
-    counts[0] = UInt32(y) + UInt32(Int32(y))
+    counts[0] = UInt32(y) + UInt32(Int32(y)) >> counts[1]
 
 
 @kernel

@@ -187,7 +187,7 @@ def test_a_constant_of_lanes_in_a_function() -> None:
         ((1.0, 2.0, 3.0), "not 3 lanes"),
         (simd(Float32, 2)(1.0), r"not SIMD\[Float32, 2\]"),
         ((1.0, 2.0, 3.0, "x"), r"takes SIMD\[Float32, 4\], not a str among its lanes"),
-        (None, r"takes SIMD\[Float32, 4\], not a NoneType"),
+        (None, r"takes SIMD\[Float32, 4\], not None"),
         (Float64(1.0), r"not Float64\(1.0\)"),
     ],
 )

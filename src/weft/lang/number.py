@@ -122,7 +122,7 @@ class Number(Conversions):
     Example:
         >>> from weft import SIMD, Float32, Int32, func
         >>> Int32(2**31), Int32(-7) // 2, Float32(0.1)
-        (Int32(-2147483648), Int32(-4), Float32(0.10000000149011612))
+        (Int32(-2147483648), Int32(-4), Float32(0.1))
         >>> @func
         ... def largest_of_positive(v: SIMD[Float32, 4]) -> Float32:
         ...     return (v > 0.0).select(v, 0.0).reduce_max()
