@@ -14,7 +14,7 @@ import math
 from weft.abi.formats import wrap
 from weft.dtype import DType
 
-_DIGITS = {"float16": 5, "bfloat16": 4, "float32": 9}
+_DIGITS = {"float8_e4m3fn": 3, "float8_e5m2": 2, "float16": 5, "bfloat16": 4, "float32": 9}
 
 
 def format_value(dtype: DType, value: float, spec: str = "") -> str:

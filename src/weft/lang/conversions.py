@@ -63,8 +63,8 @@ class Conversions(Lanes):
             >>> from weft import Float8_e4m3fn, Float32, Int32, Int8, UInt8
             >>> Int32(300).saturating_cast(UInt8), Int32(-300).saturating_cast(Int8), Int32(300).cast(UInt8)
             (UInt8(255), Int8(-128), UInt8(44))
-            >>> Float32(1e9).saturating_cast(Float8_e4m3fn), Float32(1e9).cast(Float8_e4m3fn)
-            (Float8_e4m3fn(448.0), Float8_e4m3fn(nan))
+            >>> Float32(1e9).saturating_cast(Float8_e4m3fn).cast(Float32), Float32(1e9).cast(Float8_e4m3fn)
+            (Float32(448.0), Float8_e4m3fn(nan))
         """
         target, x = _format(to), cast("Number", self)
         if x.dtype.is_float and x.dtype.bits < 32:
