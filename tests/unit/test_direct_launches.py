@@ -168,11 +168,21 @@ def test_a_kernel_that_waits_for_a_later_one_does_not_hold_its_thread(ctx: Devic
 def test_what_becomes_long_goes_to_the_stream_again(ctx: DeviceContext) -> None:
     x = ctx.enqueue_create_buffer(Int, 1)
     repeated(lambda: ctx.enqueue_function(spin, x, 10, grid_dim=1, block_dim=1), ctx)
-    ctx.enqueue_function(spin, x, 20_000_000, grid_dim=1, block_dim=1)
-    start = lane(ctx).words.submitted
-    ctx.enqueue_function(spin, x, 20_000_000, grid_dim=1, block_dim=1)
-    assert lane(ctx).words.submitted == start + 1
-    ctx.synchronize()
+    for rounds in (20_000_000, -(2**62)):
+        start = lane(ctx).words.submitted
+        ctx.enqueue_function(spin, x, rounds, grid_dim=1, block_dim=1)
+        assert lane(ctx).words.submitted == start + 1
+        repeated(lambda: ctx.enqueue_function(spin, x, 10, grid_dim=1, block_dim=1), ctx)
+
+
+def test_what_is_larger_and_still_short_is_run_at_once_later(ctx: DeviceContext) -> None:
+    x = ctx.enqueue_create_buffer(Int, 1)
+    for rounds in (10, 300, 1000):
+        repeated(lambda n=rounds: ctx.enqueue_function(spin, x, n, grid_dim=1, block_dim=1), ctx)
+        start = lane(ctx).words.submitted
+        for _ in range(20):
+            ctx.enqueue_function(spin, x, rounds, grid_dim=1, block_dim=1)
+        assert lane(ctx).words.submitted < start + 20
 
 
 @kernel

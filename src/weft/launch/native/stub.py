@@ -125,7 +125,7 @@ def _launch(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int]):
         params[n] = Int(slots + (tables.ARGUMENTS + n))
     at[0].used = 1
     if Int(table[0].launch) == 0:
-        return _run(Pointer.from_address(at[0].config, DirectLaunch), slots, at[0].shared)
+        return _run(Pointer.from_address(at[0].config, DirectLaunch), slots, at)
     config, function, stream = at[0].config, at[0].function, at[0].stream
     gx, gy, gz = slots[0].cast(UInt32), slots[1].cast(UInt32), slots[2].cast(UInt32)
     bx, by, bz = slots[3].cast(UInt32), slots[4].cast(UInt32), slots[5].cast(UInt32)
@@ -140,7 +140,7 @@ def _launch(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int]):
 
 
 @func
-def _run(direct: Pointer[DirectLaunch], slots: Pointer[Int], shared: Int) -> Int32:
+def _run(direct: Pointer[DirectLaunch], slots: Pointer[Int], at: Pointer[Site]) -> Int32:
     """Run a launch of the CPU on this thread, where it is short and the stream has nothing to do."""
     lane, threads = direct[0].lane, Float64(1.0)
     for n in unroll(range(tables.ARGUMENTS)):
@@ -149,6 +149,12 @@ def _run(direct: Pointer[DirectLaunch], slots: Pointer[Int], shared: Int) -> Int
     other = external_call["PyThread_get_thread_ident", Int]() != direct[0].thread
     if _CLOCK is None or busy or other or threads > Float64(direct[0].most[0]):
         return Int32(_PYTHON)
+    entries, largest = at[0].entries, direct[0].most[1]
+    for n in range(at[0].total):
+        entry = entries[n]
+        if entry.kind & (tables.STAYS - 1) == Ask.INTEGER and entry.slot >= tables.ARGUMENTS and entry.c == 0:
+            if slots[entry.slot] > largest or slots[entry.slot] < -largest:
+                return Int32(_PYTHON)
     launch, times, total = stack_allocation(LaunchBlock, 1), stack_allocation(Int, 4), Int(1)
     for axis in unroll(range(3)):
         total *= slots[axis]
@@ -160,7 +166,7 @@ def _run(direct: Pointer[DirectLaunch], slots: Pointer[Int], shared: Int) -> Int
     launch[0].total = total
     launch[0].chunk = total
     launch[0].state = direct[0].state
-    launch[0].dynamic_shared = shared
+    launch[0].dynamic_shared = at[0].shared
     lane[0].inside = 1
     state = external_call["PyEval_SaveThread", Int]()
     external_call["clock_gettime", Int32](Int32(_CLOCK or 0), times)

@@ -26,6 +26,8 @@ _SMALL = 2048
 _SMALL_SECONDS = 4e-5
 """Later launches do where all the work would take less than this: waking others costs about half. Where the
 stream has nothing to do, the thread that asks for them runs them itself."""
+_FEW, _MORE = 64, 4
+"""Integers up to the first, or so many times those of a short launch, are thought to make no launch long."""
 _CHUNKS_PER_WORKER = 8
 
 
@@ -43,16 +45,28 @@ class CpuFunction:
         self.counts = {number: value_count(site) for number, site in kernel.sites.items()}
         self.most = -1
         """Threads that would take ``_SMALL_SECONDS``, as the last launch took; -1 before the first."""
-        self.direct = ctypes.c_int64(-1)
-        """The same for launches on the thread that asks; none of a kernel that may wait for others."""
+        self.direct = (ctypes.c_int64 * 2)(-1, 0)
+        """The same for launches on the thread that asks; none of a kernel that may wait for others. And the
+        largest integer that they may have among their arguments: it may be how often a loop runs."""
+        known = [
+            None if p.pointer or not p.dtype.is_integer else p.dtype for p in kernel.signature.parameters
+        ]
+        self._integers = [(8 * n, dtype) for n, dtype in enumerate(known) if dtype is not None]
         self.address = address
         self._keep = keep
 
-    def took(self, seconds: float, threads: int, workers: int) -> None:
+    def took(self, seconds: float, threads: int, workers: int, arguments: bytes) -> None:
         """So long took a launch."""
         self.most = int(_SMALL_SECONDS * threads / max(1e-9, seconds * workers))
         if "waits" not in self.kernel.uses:
-            self.direct.value = self.most
+            self.direct[0] = self.most
+            if threads <= self.most:
+                self.direct[1] = min(2**62, max(self.direct[1], _FEW, _MORE * self.largest(arguments)))
+
+    def largest(self, arguments: bytes) -> int:
+        """The largest integer among the arguments of a launch, whatever its sign."""
+        size = [(at, at + dtype.itemsize, dtype.is_signed) for at, dtype in self._integers]
+        return max((abs(int.from_bytes(arguments[a:e], "little", signed=s)) for a, e, s in size), default=0)
 
 
 def _named(kernel: KernelInfo, entry: Callable[[int, int], None]) -> Callable[[int, int], None]:
@@ -182,7 +196,7 @@ def run_launch(queued: Launch, console: Console) -> Diagnostic | None:
         else:
             entry = function.entry
             pool().run(lambda: entry(first, second), workers - 1)
-        function.took(time.perf_counter() - start, threads, workers)
+        function.took(time.perf_counter() - start, threads, workers, arguments)
     finally:
         del _running[state]
     return running.failure
@@ -209,4 +223,6 @@ def ends_soon(launch: Launch) -> bool:
     """Whether it would take the thread that asks for it no longer than it takes to wake another."""
     function, (x, y, z), block = launch.function, launch.grid, launch.block
     assert isinstance(function, CpuFunction)
-    return x * y * z * block[0] * block[1] * block[2] <= function.direct.value
+    most, largest = function.direct
+    few = x * y * z * block[0] * block[1] * block[2] <= most
+    return few and function.largest(launch.arguments) <= largest
