@@ -44,7 +44,7 @@ class DirectLaunch(ctypes.Structure):
     """What native code needs for launches of a kernel on the thread that asks for them.
 
     ``entry`` is the kernel's, ``lane`` the address of a stream's ``LaneWords``, ``most`` that of how many
-    threads end soon enough, with what integers at most among the arguments, ``thread`` which one may launch so,
+    threads end soon enough, with what integers among the arguments, ``thread`` which one may launch so,
     ``block`` what was launched last.
     """
 
