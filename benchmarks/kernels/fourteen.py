@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.kernels.seven import softmax as softmax
 from weft import Float32, Int, Int32, Pointer, UInt8, UInt32, kernel
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
@@ -13,7 +14,6 @@ BLOCK = 256
 TILE = 16
 BINS = 256
 SOFTENING = 0.01
-LEAST = -3.402823466e38
 TRANSPOSE = 32
 ROWS = 8
 
@@ -148,41 +148,6 @@ def total(values: Pointer[Float32], sums: Pointer[Float32], n: Int):
         stride >>= 1
     if t == 0:
         sums[block_idx.x] = shared[0]
-
-
-@kernel
-def softmax(values: Pointer[Float32], out: Pointer[Float32], columns: Int):
-    shared = stack_allocation(Float32, Layout.row_major(BLOCK), address_space=AddressSpace.SHARED)
-    t, base = thread_idx.x, block_idx.x * columns
-    largest = Float32(LEAST)
-    for i in range(t, columns, BLOCK):
-        largest = max(largest, values[base + i])
-    shared[t] = largest
-    barrier()
-    stride = BLOCK // 2
-    while stride > 0:
-        if t < stride:
-            shared[t] = max(shared[t], shared[t + stride])
-        barrier()
-        stride >>= 1
-    largest = shared[0]
-    barrier()
-    mine = Float32(0.0)
-    for i in range(t, columns, BLOCK):
-        e = exp(values[base + i] - largest)
-        out[base + i] = e
-        mine += e
-    shared[t] = mine
-    barrier()
-    stride = BLOCK // 2
-    while stride > 0:
-        if t < stride:
-            shared[t] += shared[t + stride]
-        barrier()
-        stride >>= 1
-    mine = shared[0]
-    for i in range(t, columns, BLOCK):
-        out[base + i] = out[base + i] / mine
 
 
 @kernel
