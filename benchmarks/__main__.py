@@ -16,6 +16,7 @@ BENCHMARKS = {
     "cpu": "cpu",
     "fourteen": "fourteen",
     "gpu": "gpu",
+    "algorithms": "algorithms",
     "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""
