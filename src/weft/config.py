@@ -4,9 +4,9 @@
 folder of the compilation cache. LLVM works in a process of its own, so that an error or an endless loop in
 it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the program's, and
 ``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). ``WEFT_CHECK=1`` has
-kernels check what they access. A launch on a GPU
-copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. A program changes a setting for
-a while with ``scope``::
+kernels check what they access. ``WEFT_CPU_THREADS`` says how many threads run the blocks of a launch on a
+CPU. A launch on a GPU copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. A program
+changes a setting for a while with ``scope``::
 
     >>> from weft import config
     >>> with config.scope(device="cpu"):
@@ -33,6 +33,8 @@ CompileIn = Literal["process", "in-process"]
 HostArrays = Literal["copy", "refuse"]
 _PLACES: tuple[CompileIn, ...] = ("process", "in-process")
 _SWITCH = ("0", "1")
+MOST_CPU_THREADS = 1024
+"""Of a pool that runs blocks on a CPU."""
 _HOST_ARRAYS: tuple[HostArrays, ...] = ("copy", "refuse")
 C = TypeVar("C", bound=str)
 
@@ -45,7 +47,8 @@ class Settings:
     ``cache_dir`` is where the folder of the compilation cache is, or none where no home is known.
     ``compile`` says where LLVM works, ``compile_limit`` how many seconds it may take for a kernel in a
     process of its own. ``host_arrays`` says what becomes of arrays of the host in launches on a GPU,
-    ``check`` whether contexts are checked that do not say it.
+    ``check`` whether contexts are checked that do not say it. ``cpu_threads`` is how many threads run the
+    blocks of a launch on a CPU, none for as many as this process has cores.
     """
 
     device: str | None
@@ -54,6 +57,7 @@ class Settings:
     compile_limit: float = 60.0
     host_arrays: HostArrays = "copy"
     check: bool = False
+    cpu_threads: int | None = None
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -73,6 +77,7 @@ def scope(
     compile_limit: float | None = None,
     host_arrays: HostArrays | None = None,
     check: bool | None = None,
+    cpu_threads: int | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
@@ -84,6 +89,7 @@ def scope(
         host_arrays: ``"copy"`` or ``"refuse"`` arrays of the host in launches on a GPU; none
             leaves it as it is.
         check: whether kernels check what they access; none leaves it as it is.
+        cpu_threads: how many threads contexts of a CPU take that do not say it; none leaves it as it is.
     """
     outer = settings()
     token = _scoped.set(
@@ -94,6 +100,7 @@ def scope(
             compile_limit=outer.compile_limit if compile_limit is None else compile_limit,
             host_arrays=outer.host_arrays if host_arrays is None else host_arrays,
             check=outer.check if check is None else check,
+            cpu_threads=outer.cpu_threads if cpu_threads is None else cpu_threads,
         )
     )
     try:
@@ -110,6 +117,7 @@ def _from_environment() -> Settings:
         compile_limit=_seconds(os.environ.get("WEFT_COMPILE_LIMIT") or "60"),
         host_arrays=_one_of("WEFT_HOST_ARRAYS", _HOST_ARRAYS, "they are copied to a GPU and back"),
         check=_one_of("WEFT_CHECK", _SWITCH, "kernels do not check what they access") == "1",
+        cpu_threads=_threads(os.environ.get("WEFT_CPU_THREADS")),
     )
 
 
@@ -142,6 +150,15 @@ def _seconds(text: str) -> float:
         return limit
     message = f"WEFT_COMPILE_LIMIT={text} is no number of seconds"
     raise CompileError.at("setting", message, None, hints=("write WEFT_COMPILE_LIMIT=300, say",))
+
+
+def _threads(text: str | None) -> int | None:
+    if not text:
+        return None
+    if text.isascii() and text.isdecimal() and 1 <= int(text) <= MOST_CPU_THREADS:
+        return int(text)
+    message = f"WEFT_CPU_THREADS={text} is no number of threads from 1 to {MOST_CPU_THREADS}"
+    raise CompileError.at("setting", message, None, hints=("leave it unset: as many as there are cores",))
 
 
 def _cache_dir() -> Path | None:

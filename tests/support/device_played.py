@@ -48,7 +48,7 @@ class PlayedDriver:
         name = f"Played {device_id} of {self.api}"
         return DeviceInfo(name, self.api, "native", 64, (64, 64, 64), (99, 99, 99), 1 << 14, 1, 1, MEMORY)
 
-    def open(self, device_id: int) -> PlayedDevice:
+    def open(self, device_id: int, threads: int | None = None) -> PlayedDevice:
         self.devices.append(PlayedDevice(self, device_id))
         return self.devices[-1]
 
@@ -120,7 +120,7 @@ class PlayedDevice:
     def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CpuFunction, ...]:
         [kernel] = artifact.kernels
         code = self.driver.load_object(artifact.code, [kernel.entry], externals())
-        return (CpuFunction(kernel, code.addresses[0], code.keep),)
+        return (CpuFunction(kernel, code.addresses[0], code.keep, 1),)
 
     def close(self) -> None: ...
 

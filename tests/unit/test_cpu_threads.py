@@ -13,15 +13,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from weft import Float32, Pointer, kernel
+from weft import Float32, Int, Pointer, UInt64, config, kernel
 from weft.compiler.pipeline import elaborate_kernel
 from weft.diagnostics import LaunchError
-from weft.gpu import global_idx
+from weft.ffi import external_call
+from weft.gpu import block_idx, global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.accept import spec_of_annotation
 from weft.runtime.cpu.device import CpuStream
@@ -103,6 +104,37 @@ def test_closing_while_others_use_the_context(quick_switches: None) -> None:
             thread.join()
     assert codes <= {"context-closed", "stream-closed"}
     assert done
+
+
+@kernel
+def who(out: Pointer[UInt64], rounds: Int):
+    total = Float32(0.0)
+    for i in range(rounds):
+        total = total * 0.5 + Float32(i)
+    out[block_idx.x] = external_call["pthread_self", UInt64]() + UInt64(total < 0.0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="C's threads have no such numbers")
+def test_as_many_threads_as_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def taken(ctx: DeviceContext) -> int:
+        out = np.zeros(40, np.uint64)
+        for _ in range(2):
+            ctx.enqueue_function(who, out, 1_000_000, grid_dim=40, block_dim=1)
+            ctx.synchronize()
+        return len(set(out.tolist()))
+
+    for count in (1, 3):
+        ctx = DeviceContext(api="cpu", threads=count)
+        assert ctx.info.multiprocessors == count
+        assert taken(ctx) in ((1,) if count == 1 else (2, 3))
+    monkeypatch.setenv("WEFT_CPU_THREADS", "1")
+    assert DeviceContext(api="cpu").info.multiprocessors == taken(DeviceContext(api="cpu")) == 1
+    assert DeviceContext(api="cpu", threads=2).info.multiprocessors == 2
+    with config.scope(cpu_threads=5):
+        assert DeviceContext(api="cpu").info.multiprocessors == 5
+    for bad in (0, -1, 1025, True, 1.5, "2"):
+        with pytest.raises(LaunchError, match=f"threads={bad!r} is no number of threads from 1 to 1024"):
+            DeviceContext(api="cpu", threads=cast("Any", bad))
 
 
 def test_what_is_queued_before_close_is_done() -> None:

@@ -89,6 +89,11 @@ def test_device() -> None:
         BaseContext(2, driver=CudaDriver(Binding()))
 
 
+def test_threads_are_for_a_cpu() -> None:
+    with pytest.raises(DeviceError, match="threads=2 is how many threads of the host run kernels"):
+        BaseContext(driver=CudaDriver(Binding()), threads=2)
+
+
 @pytest.mark.parametrize(
     ("capability", "target"), [((8, 9), "sm_89"), ((12, 9), "sm_121"), ((9, 1), "sm_90")]
 )

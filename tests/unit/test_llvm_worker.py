@@ -329,7 +329,15 @@ def test_settings() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("WEFT_COMPILE", "elsewhere"), ("WEFT_COMPILE_LIMIT", "soon"), ("WEFT_COMPILE_LIMIT", "-1")],
+    [
+        ("WEFT_COMPILE", "elsewhere"),
+        ("WEFT_COMPILE_LIMIT", "soon"),
+        ("WEFT_COMPILE_LIMIT", "-1"),
+        ("WEFT_CPU_THREADS", "0"),
+        ("WEFT_CPU_THREADS", "-2"),
+        ("WEFT_CPU_THREADS", "1025"),
+        ("WEFT_CPU_THREADS", "two"),
+    ],
 )
 def test_settings_that_say_nothing(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)

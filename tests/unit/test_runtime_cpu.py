@@ -319,7 +319,7 @@ def test_many_threads_submit(ctx: BaseContext) -> None:
 
 
 def test_pool_reports_and_goes_on() -> None:
-    pool = Pool(3)
+    pool = Pool()
     calls: list[int] = []
     for _ in range(100):
         pool.run(lambda: calls.append(1), 3)

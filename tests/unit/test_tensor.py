@@ -196,8 +196,8 @@ class OtherDriver(CpuDriver):
 
     api = "other"
 
-    def open(self, device_id: int) -> CpuDevice:
-        device = super().open(device_id)
+    def open(self, device_id: int, threads: int | None = None) -> CpuDevice:
+        device = super().open(device_id, threads)
         device.info = dataclasses.replace(device.info, api=self.api, shares_host=False, dlpack=0)
         return device
 

@@ -176,8 +176,12 @@ class DeviceContext(BaseContext):
     Args:
         device_id: which device, from 0.
         api: ``"cuda"`` or ``"cpu"``; by default the best that the machine has.
+        checked: whether kernels check what they access; by default what ``WEFT_CHECK`` says.
+        threads: how many threads run the blocks of a launch on a CPU; by default what ``WEFT_CPU_THREADS``
+            says, else as many as this process has cores. ``ctx.info.multiprocessors`` is the number.
 
     Raises:
+        LaunchError: ``threads`` is no number from 1 to 1024.
         DeviceError: the API or the device is not there; the message says what is.
 
     Example:
@@ -203,8 +207,15 @@ class DeviceContext(BaseContext):
     load_object = staticmethod(_load_object)
     _prepare = staticmethod(prepare)
 
-    def __init__(self, device_id: int = 0, *, api: str | None = None, checked: bool | None = None) -> None:
-        super().__init__(device_id, api=api)
+    def __init__(
+        self,
+        device_id: int = 0,
+        *,
+        api: str | None = None,
+        checked: bool | None = None,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(device_id, api=api, threads=threads)
         self.checked = settings().check if checked is None else checked
         self._loaded: Variants[_Loaded] = Variants()
         self._extents = Placements(self.info)

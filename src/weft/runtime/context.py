@@ -61,8 +61,10 @@ class BaseContext(Here, PeerAccess):
         device_id: Which of the API's devices, from 0.
         api: The API; without it ``WEFT_DEVICE`` or the best that this machine has.
         driver: The driver to use in place of the API's own, for tests.
+        threads: How many threads run the blocks of a launch, on a CPU.
 
     Raises:
+        LaunchError: ``device_id`` or ``threads`` is no number that there is.
         DeviceError: weft does not know the API, this machine cannot use it, or it has no such device.
 
     Example:
@@ -79,34 +81,21 @@ class BaseContext(Here, PeerAccess):
     load_object: ClassVar[LoadObject] = staticmethod(drivers.no_loader)
     """How object files become code in memory; the class that can launch provides it."""
 
-    def __init__(self, device_id: int = 0, *, api: str | None = None, driver: Driver | None = None) -> None:
-        number = as_index(device_id)
-        if number is None:
-            named = isinstance(device_id, str) and device_id in drivers.DRIVERS
-            raise LaunchError.here(
-                "device-id",
-                f"device_id is a device's number, an int; {device_id!r} is {a_(type(device_id).__name__)}",
-                f"write api={device_id!r}" if named else "count from 0",
-                at=("device_id", 0),
-            )
-        device_id = number
+    def __init__(
+        self,
+        device_id: int = 0,
+        *,
+        api: str | None = None,
+        driver: Driver | None = None,
+        threads: int | None = None,
+    ) -> None:
         self._prepare()
         if driver is None:
             driver = drivers.find_driver(
                 drivers.default_api() if api is None else api, type(self).load_object
             )
-        count = driver.device_count()
-        if not 0 <= device_id < count:
-            has = "one device, number 0" if count == 1 else f"{count} devices, numbered from 0"
-            raise DeviceError.here(
-                "device-id",
-                f"there is no device {device_id} of api {driver.api!r}; this machine has {has}",
-                "leave device_id out to take the first",
-                at=("device_id", 0),
-            )
         self._api = driver.api
-        self._id = device_id
-        self._device = driver.open(device_id)
+        self._id, self._device = drivers.open_device(driver, device_id, threads)
         self._stream = self._device.create_stream()
         self._closed = False
         self.recording: Recording | None = None

@@ -36,7 +36,7 @@ class DeviceInfo:
     max_shared_bytes: int
     """Shared memory that one block may have, the part that must be opted into included."""
     multiprocessors: int
-    """Streaming multiprocessors of a GPU; cores that this process may use of a CPU."""
+    """Streaming multiprocessors of a GPU; threads that take the blocks of a launch on a CPU."""
     warp_size: int
     total_memory: int
     shares_host: bool = False
@@ -384,6 +384,10 @@ class Driver(Protocol):
         """What the device of this number is, from 0."""
         ...
 
-    def open(self, device_id: int) -> Device:
-        """A handle to the device of this number."""
+    def open(self, device_id: int, threads: int | None = None) -> Device:
+        """A handle to the device of this number, which takes so many threads of the host, where it is one.
+
+        Raises:
+            DeviceError: the device is none of the host's, and threads were asked for.
+        """
         ...

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from weft.config import settings
-from weft.diagnostics import DeviceError, nearest
-from weft.runtime.driver import Driver, DriverMissing, LoadObject
+from weft.config import MOST_CPU_THREADS, settings
+from weft.diagnostics import DeviceError, LaunchError, a_, nearest
+from weft.runtime.dim import as_index
+from weft.runtime.driver import Device, Driver, DriverMissing, LoadObject
 
 if TYPE_CHECKING:
     from weft.abi.artifact import LoadedCode
@@ -92,6 +93,42 @@ def device_count(api: str) -> int:
         return _made(known_api(api), no_loader).device_count()
     except DriverMissing:
         return 0
+
+
+def open_device(driver: Driver, device_id: object, threads: object) -> tuple[int, Device]:
+    """The number of a driver's device, and a handle to it that takes so many threads of the host.
+
+    Raises:
+        LaunchError: one of them is no number that can be asked for.
+        DeviceError: there is no such device, or it is none of the host's.
+    """
+    number = as_index(device_id)
+    if number is None:
+        named = isinstance(device_id, str) and device_id in DRIVERS
+        raise LaunchError.here(
+            "device-id",
+            f"device_id is a device's number, an int; {device_id!r} is {a_(type(device_id).__name__)}",
+            f"write api={device_id!r}" if named else "count from 0",
+            at=("device_id", 0),
+        )
+    count = driver.device_count()
+    if not 0 <= number < count:
+        has = "one device, number 0" if count == 1 else f"{count} devices, numbered from 0"
+        raise DeviceError.here(
+            "device-id",
+            f"there is no device {number} of api {driver.api!r}; this machine has {has}",
+            "leave device_id out to take the first",
+            at=("device_id", 0),
+        )
+    taken = None if threads is None else as_index(threads) or 0
+    if taken is None or 1 <= taken <= MOST_CPU_THREADS:
+        return number, driver.open(number, taken)
+    raise LaunchError.here(
+        "device-threads",
+        f"threads={threads!r} is no number of threads from 1 to {MOST_CPU_THREADS}",
+        "leave it out for as many as this process has cores",
+        at=("threads", 0),
+    )
 
 
 def default_api() -> str:

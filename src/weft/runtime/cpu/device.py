@@ -1,7 +1,7 @@
 """The CPU as a device: asynchronous, in order, and with the limits of a GPU.
 
 Each stream is a queue served by one thread; the blocks of a launch are spread over a pool of as
-many threads as this process has cores, in native code that holds no interpreter lock.
+many threads as its context has, in native code that holds no interpreter lock.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from functools import cache
 
 from weft.abi.artifact import Artifact, LoadedCode
 from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
+from weft.config import settings
 from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
 from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Failed, Lane, busy_lanes, wait_for_lanes
@@ -67,16 +68,16 @@ class CpuDriver:
         """This machine's processor, with the limits on a block that GPUs have."""
         return _info()
 
-    def open(self, device_id: int) -> CpuDevice:
-        """A handle with its own streams and memory."""
-        return CpuDevice(self._load_object)
+    def open(self, device_id: int, threads: int | None = None) -> CpuDevice:
+        """A handle with its own streams and memory, whose launches take so many threads."""
+        return CpuDevice(self._load_object, threads)
 
 
 class CpuDevice:
     """One user of the CPU as a device."""
 
-    def __init__(self, load_object: LoadObject) -> None:
-        self.info = _info()
+    def __init__(self, load_object: LoadObject, threads: int | None = None) -> None:
+        self.info = _info(threads)
         self._load_object = load_object
         self._blocks: dict[int, _Block] = {}
         self._leaving: dict[int, int] = {}
@@ -187,7 +188,7 @@ class CpuDevice:
         if any("function_pointer" in kernel.uses for kernel in kernels):
             _pointed_at.append(loaded)
         found = zip(kernels, loaded.addresses, strict=True)
-        return tuple([CpuFunction(*one, loaded.keep) for one in found])
+        return tuple([CpuFunction(*one, loaded.keep, self.info.multiprocessors) for one in found])
 
     def close(self) -> None:
         """Close all streams."""
@@ -352,8 +353,12 @@ def _fill(address: int, pattern: bytes, count: int) -> None:
         ctypes.memmove(address + offset, head, min(len(head), total - offset))
 
 
+def _info(threads: int | None = None) -> DeviceInfo:
+    return _info_of(threads or settings().cpu_threads or processors())
+
+
 @cache
-def _info() -> DeviceInfo:
+def _info_of(threads: int) -> DeviceInfo:
     target = TARGETS["native"]
     return DeviceInfo(
         name=_processor_name(),
@@ -363,7 +368,7 @@ def _info() -> DeviceInfo:
         max_block_dim=(1024, 1024, 64),
         max_grid_dim=(2**31 - 1, 65535, 65535),
         max_shared_bytes=target.shared_limit,
-        multiprocessors=processors(),
+        multiprocessors=threads,
         warp_size=target.warp_size,
         total_memory=_total_memory(),
         shares_host=True,

@@ -15,7 +15,7 @@ from weft.abi.console import IDS
 from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
 from weft.diagnostics import Diagnostic
 from weft.diagnostics.parted import Parting
-from weft.runtime.cpu.pool import pool, processors
+from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
 from weft.runtime.cpu.threads import main_thread
 from weft.runtime.driver import Launch
@@ -39,8 +39,10 @@ class CpuFunction:
 
     max_threads_per_block = MOST_THREADS
 
-    def __init__(self, kernel: KernelInfo, address: int, keep: object) -> None:
+    def __init__(self, kernel: KernelInfo, address: int, keep: object, workers: int) -> None:
         self.kernel = kernel
+        self.workers = workers
+        """How many threads may take the blocks of a launch."""
         self.entry = _named(kernel, _ENTRY(address))
         self.counts = {number: value_count(site) for number, site in kernel.sites.items()}
         self.most = -1
@@ -173,7 +175,7 @@ def run_launch(queued: Launch, console: Console) -> Diagnostic | None:
     total = grid[0] * grid[1] * grid[2]
     threads = total * block[0] * block[1] * block[2]
     small = threads < _SMALL if function.most < 0 else threads <= function.most
-    workers = 1 if small else min(processors(), total)
+    workers = 1 if small else min(function.workers, total)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
     launch = LaunchBlock(

@@ -23,12 +23,10 @@ def processors() -> int:
 class Pool:
     """Helpers that call the same work as the thread that asks, until all of them are done.
 
-    Args:
-        helpers: Threads beside the one that calls ``run``; they start when first needed.
+    They start when first needed, as many as are asked for.
     """
 
-    def __init__(self, helpers: int) -> None:
-        self.helpers = helpers
+    def __init__(self) -> None:
         self._started = 0
         self._lock = threading.Lock()
         self._queue: SimpleQueue[_Share] = SimpleQueue()
@@ -39,7 +37,7 @@ class Pool:
         ``work`` takes from a supply that its callers share. So a helper that is still busy
         elsewhere when this thread's call returns has nothing left to do and is not waited for.
         """
-        helpers = self._start(min(helpers, self.helpers))
+        helpers = self._start(helpers)
         share = _Share(work)
         for _ in range(helpers):
             self._queue.put(share)
@@ -103,7 +101,7 @@ def pool() -> Pool:
     """The pool of this process."""
     global _pool
     if _pool is None:
-        _pool = Pool(processors() - 1)
+        _pool = Pool()
     return _pool
 
 

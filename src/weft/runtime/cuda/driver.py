@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from weft.diagnostics import DeviceError
 from weft.runtime.cuda.context import primary_of
 from weft.runtime.cuda.device import CudaDevice, device_info
 from weft.runtime.cuda.errors import Cuda, CudaFailure, version_text
@@ -64,9 +65,16 @@ class CudaDriver:
             self._infos[device_id] = device_info(self._cuda, device_id)
         return self._infos[device_id]
 
-    def open(self, device_id: int) -> CudaDevice:
+    def open(self, device_id: int, threads: int | None = None) -> CudaDevice:
         """A handle with its own streams; memory and code are shared by all handles of the GPU."""
         info = self.device_info(device_id)
+        if threads is not None:
+            raise DeviceError.here(
+                "device-threads",
+                f"threads={threads} is how many threads of the host run kernels; {info.name} has its own",
+                "write api='cpu', or leave threads out",
+                at=("threads", 0),
+            )
         return CudaDevice(primary_of(self._cuda, device_id, info))
 
 
