@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 from tests.fuzz.definitions import constants, functions, structs
+from tests.fuzz.edges import edges, pictures
 from tests.fuzz.expressions import condition, expression, index, upto
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, literal
+from tests.fuzz.launches import Launched, guard, shape
 from tests.fuzz.program import Argument, Program
 from tests.fuzz.records import described, leaves, measured
 from tests.fuzz.scope import Choice, Memory, Record, Scope, Seeded
-from tests.fuzz.statements import Loop, block, simple
+from tests.fuzz.statements import Loop, block, own_way, simple
 from tests.fuzz.stores import hold
-from tests.fuzz.together import SWAPPED, together
+from tests.fuzz.together import SWAPPED, areas, together
 from tests.fuzz.values import numbers
 
 __all__ = ["generate", "program_of"]
@@ -32,80 +31,67 @@ def generate(seed: int) -> Program:
     return made
 
 
-def _shape(s: Scope) -> tuple[dict[str, Any], str, int]:
-    """A launch, the expression of a thread's number in it, and how many there are."""
-    form = s.pick("flat flat flat two three over over2 over3 block block".split())
-    if form == "flat":
-        blocks, threads = s.number(1, 3), s.pick([1, 7, 16, 32])
-        where = s.pick(["global_idx.x", "block_idx.x * block_dim.x + thread_idx.x"])
-        return {"grid_dim": [blocks], "block_dim": [threads]}, where, blocks * threads
-    if form == "block":
-        return {"grid_dim": [s.number(1, 2)], "block_dim": [s.pick([1, 3, 8, 16, 20])]}, "global_idx.x", 0
-    if form == "two":
-        grid, threads = [s.number(1, 2), s.number(1, 3)], [s.pick([1, 3, 4]), s.number(1, 3)]
-        width = grid[0] * threads[0]
-        return (
-            {"grid_dim": grid, "block_dim": threads},
-            f"global_idx.y * {width} + global_idx.x",
-            width * grid[1] * threads[1],
-        )
-    if form == "three":
-        grid, threads = [s.number(1, 2) for _ in range(3)], [s.number(1, 3) for _ in range(3)]
-        width, height, deep = (g * t for g, t in zip(grid, threads, strict=True))
-        where = f"(global_idx.z * {height} + global_idx.y) * (grid_dim.x * block_dim.x) + global_idx.x"
-        return {"grid_dim": grid, "block_dim": threads}, where, width * height * deep
-    extents = (
-        [s.pick([1, 2, 5, 13, 32])] if form == "over" else [s.number(1, 4) for _ in range(int(form[-1]))]
-    )
-    if form == "over":
-        return {"over": extents}, "global_idx.x", extents[0]
-    where = f"global_idx.y * {extents[-1]} + global_idx.x"
-    if form == "over3":
-        where = f"(global_idx.z * {extents[1]} + global_idx.y) * {extents[2]} + global_idx.x"
-    return {"over": extents}, where, math.prod(extents)
-
-
 def program_of(choice: Choice) -> Program:
     """A program of choices."""
     s = Scope(choice)
     every = [*INTEGERS, *FLOATS]
     s.favourites = [s.pick(every) for _ in range(s.number(2, 4))]
     lines = [*constants(s), "", *structs(s), *functions(s)]
-    launch, where, count = _shape(s)
+    made = shape(s)
     s.kernel = True
-    by_block = count == 0
-    if by_block:
-        count = launch["grid_dim"][0] * launch["block_dim"][0]
-    arguments = [Argument("n", "scalar", "Int64", [bits_of(INT, _limit(s, count, by_block))])]
-    head, body = [f"    row = {where}"], list[str]()
+    arguments = [Argument("n", "scalar", "Int64", [bits_of(INT, _limit(s, made))])]
     s.fixed += [("row", INT), ("n", INT)]
-    indent, guard = ("    ", []) if by_block else _guard(s)
     first = s.chance(2)
-    body += _inputs(s, arguments)
-    outputs = _outputs(s, count, arguments)
-    mark, inside = s.mark(), indent[4:]
-    names = ["program", "again"] if s.chance(8) else ["program"]
-    kernels: list[str] = []
-    for name in names:
-        whole = [*body, *_work(s, launch, by_block), *_stores(s, outputs)]
-        split = 0 if first else _inputs_end(whole)
-        kernels += ["@kernel", f"def {name}({', '.join(_parameters(arguments))}):", *head]
-        kernels += [*whole[:split], *guard, *[inside + line for line in whole[split:]], ""]
+    reads = _inputs(s, arguments)
+    given = pictures(s, made, arguments) if made.form == "edge" else []
+    steps = areas(s, made, arguments) if made.form == "block" else []
+    outputs = _outputs(s, made.count, arguments)
+    mark, kernels = s.mark(), list[str]()
+    for name in ["program", "again"] if s.chance(8) else ["program"]:
+        kernels += ["@kernel", f"def {name}({', '.join(_parameters(arguments))}):", f"    row = {made.where}"]
+        if made.form == "block":
+            kernels += [*reads, *together(s, made, steps), *_stores(s, outputs), ""]
+        else:
+            work = edges(s, made, given) if made.form == "edge" else _work(s, made)
+            work += _stores(s, outputs)
+            s.back(mark)
+            kernels += [*_guarded(s, made, outputs, reads, work, first), ""]
         s.back(mark)
     if any("swapped(" in line for line in kernels):
         lines += SWAPPED
-    return Program("\n".join(lines + kernels), arguments, launch)
+    return Program("\n".join(lines + kernels), arguments, made.launch)
 
 
-def _work(s: Scope, launch: dict[str, Any], by_block: bool) -> list[str]:
-    """What a kernel does between its arguments and its results."""
-    if by_block:
-        return together(s, launch)
+def _work(s: Scope, made: Launched) -> list[str]:
+    """What a kernel does between its arguments and its results, each thread alone."""
     s.returns = "nothing"
     out = _fresh(s, "    ")
     if s.chance(20):
         out.append(f"    assert {condition(s)} or row < {s.number(-1, 3)}, 'what must hold'")
-    return out + [line for _ in range(s.number(1, 3)) for line in _spread(s, "    ")]
+    count = 1 if made.wide else s.number(1, 3)
+    return out + [line for _ in range(count) for line in _spread(s, "    ", 3 if made.wide else 6)]
+
+
+def _guarded(
+    s: Scope, made: Launched, outputs: list[Kind], reads: list[str], work: list[str], first: bool
+) -> list[str]:
+    """The body, of which a guard keeps threads that have nothing to do, or another thing."""
+    test = guard(s, made)
+    if not test:
+        return [*reads, *work]
+    split = 0 if first else s.pick([_inputs_end(reads), len(reads)])
+    before, inside = reads[:split], [*reads[split:], *work]
+    other: list[str] = []
+    if s.chance(2) and len(before) == len(reads):
+        kind = s.pick(outputs)
+        at = f"o_{kind.name}[row * {2 * SLOTS} + {s.number(0, SLOTS - 1)}]"
+        other = [f"        {at} = {expression(s, kind, 2, literals=True)}"]
+        s.budget = 2
+        other += block(s, "        ", 1, None) if s.chance(3) else []
+    if s.chance(2):
+        return [*before, f"    if {test}:", *other, "        return", *inside]
+    held = [*before, f"    if {test}:", *("    " + line for line in inside)]
+    return [*held, "    else:", *other] if other else held
 
 
 def _inputs_end(body: list[str]) -> int:
@@ -113,31 +99,11 @@ def _inputs_end(body: list[str]) -> int:
     return next((n for n, line in enumerate(body) if "&" not in line.partition("=")[2] or ":" in line), 0)
 
 
-def _guard(s: Scope) -> tuple[str, list[str]]:
-    """What ends or holds the threads that have nothing to do, and how what follows is indented."""
-    test = s.pick(
-        [
-            "",
-            "row >= n",
-            "row > n",
-            "n <= row",
-            "row < n",
-            "row <= n",
-            "row == n",
-            "n > row",
-            "n >= row",
-            "row != n",
-        ]
-    )
-    if test in ("row >= n", "row > n", "n <= row", "row == n"):
-        return "    ", [f"    if {test}:", "        return"]
-    return ("        ", [f"    if {test}:"]) if test else ("    ", [])
-
-
-def _limit(s: Scope, count: int, by_block: bool) -> int:
+def _limit(s: Scope, made: Launched) -> int:
     if s.chance(3):
         return s.pick(EXTREMES)
-    return s.pick([count, count, count - 1, count // 2, count + 5])
+    count = made.count
+    return s.pick([count, count, count - 1, count // 2, count + 5, *made.axes])
 
 
 def _fresh(s: Scope, indent: str) -> list[str]:
@@ -150,13 +116,16 @@ def _fresh(s: Scope, indent: str) -> list[str]:
     return out
 
 
-def _spread(s: Scope, indent: str) -> list[str]:
+def _spread(s: Scope, indent: str, budget: int) -> list[str]:
     """Statements whose variables stay known, and some that decide."""
     out: list[str] = []
     for _ in range(s.number(1, 3)):
         out += simple(s, indent)
-    s.budget = 6
-    if s.chance(2):
+    s.budget = budget
+    form = s.pick(["if", "if", "for", "for", "own"])
+    if form == "own":
+        out += own_way(s, indent)
+    elif form == "if":
         out += [f"{indent}if {condition(s)}:", *block(s, indent + "    ", 2, None)]
     else:
         mark, bound = s.mark(), expression(s, INT, 1)
@@ -181,7 +150,9 @@ def _inputs(s: Scope, arguments: list[Argument]) -> list[str]:
         lines.append(f"    {own} = {name}[row & {size - 1}]")
         s.names.append((own, kind))
     if s.chance(2):
+        s.closed = True  # the indices of parts of it are said again in expressions of any kind
         lines += _tensor(s, arguments)
+        s.closed = False
     for n in range(s.number(0, 2)):
         kind = s.kind() if not s.chance(8) else BOOL
         arguments.append(Argument(f"c{n}", "scalar", kind.name, numbers(s, kind, 1)))

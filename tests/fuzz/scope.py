@@ -230,5 +230,6 @@ class Scope:
             self.memories,
             self.tensors,
             self.functions,
+            self.counters,
         )
         return lists  # pyright: ignore[reportReturnType]

@@ -10,7 +10,7 @@ from tests.fuzz.leaves import literal, narrower, weak
 from tests.fuzz.scope import Function, Memory, Scope
 from tests.fuzz.stores import atomic, local, pointer, store
 
-__all__ = ["Loop", "block", "simple"]
+__all__ = ["Loop", "assigned", "block", "own_way", "simple"]
 
 ITEMS = ["unroll(range(3))", "(0, 1, 2)", "[3, 1, 2, 0]", "unroll([2, 0, 1])", "unroll(range(4, 0, -2))"]
 BOUNDS = [
@@ -88,6 +88,11 @@ def _annotated(s: Scope, indent: str) -> list[str]:
     line = f"{indent}{name}: {kind.name} = _{kind.name}({expression(s, source, literals=source is kind)})"
     s.names.append((name, kind))
     return [line]
+
+
+def assigned(s: Scope, indent: str) -> list[str]:
+    """An assignment to what is there already."""
+    return s.pick([_old, _old, _augmented, store])(s, indent) or _old(s, indent)
 
 
 def _tuple(s: Scope, indent: str) -> list[str]:
@@ -238,7 +243,45 @@ def _search(s: Scope, indent: str) -> list[str]:
     return lines
 
 
+def own_way(s: Scope, indent: str) -> list[str]:
+    """A loop that only computes, and that each thread leaves when it is done."""
+    numbers = [(n, k) for n, k in s.names if k is not BOOL and (k.is_integer or k.bits >= 32)]
+    if not numbers:
+        return _new(s, indent)
+    body = replace(
+        s, names=numbers, memories=[], tables=[], records=[], vectors=[], functions=[], counters=[]
+    )
+    body.holders, body.lanewise = [], []
+    counter, inner = s.fresh("w"), indent + "    "
+    body.fixed = [*s.fixed, (counter, INT)]
+    most = s.pick([f"{s.number(3, 20)}", f"({expression(body, INT, 0)} & 15)"])
+    test = s.pick(
+        [f"{counter} < {most} and {condition(body, 1)}", f"{condition(body, 1)} and {counter} < {most}"]
+    )
+    if s.chance(4):
+        test = f"{counter} < {most}"
+    out = [f"{indent}{counter} = Int(0)", f"{indent}while {test}:"]
+    step, lines = [f"{inner}{counter} += 1"], list[str]()
+    for _ in range(s.number(1, 3)):
+        name, kind = s.pick(numbers)
+        made = f"{name} = {expression(body, kind, 1)}"
+        form = s.pick(["plain", "plain", "plain", "if", "else", "jump"])
+        if form == "jump":  # a `continue` comes behind the step
+            lines, step = [*step, *lines, f"{inner}if {condition(body, 1)}:"], []
+            lines.append(f"{inner}    {s.pick(['break', 'continue'])}")
+        elif form == "plain":
+            lines.append(f"{inner}{made}")
+        else:
+            lines += [f"{inner}if {condition(body, 1)}:", f"{inner}    {made}"]
+            if form == "else":
+                lines += [f"{inner}else:", f"{inner}    {name} = {expression(body, kind, 1)}"]
+    s.count = body.count
+    s.fixed.append((counter, INT))
+    return [*out, *lines, *step]
+
+
 _SIMPLE = {
+    "own_way": own_way,
     "search": _search,
     "define": _define,
     "new": _new,

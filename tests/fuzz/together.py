@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, field
 
 from tests.fuzz.expressions import condition, expression, index
-from tests.fuzz.kinds import INT, KINDS, Kind
+from tests.fuzz.kinds import BOOL, INT, KINDS, Kind
+from tests.fuzz.launches import Launched
+from tests.fuzz.program import Argument
 from tests.fuzz.scope import Memory, Scope
-from tests.fuzz.statements import block, simple
+from tests.fuzz.statements import assigned, block, simple
+from tests.fuzz.values import numbers
 
-__all__ = ["SWAPPED", "together"]
+__all__ = ["SWAPPED", "areas", "together"]
 
 SWAPPED = [
     "@func",
-    "def swapped(part, at):",
+    "def swapped(part, at, size):",
     "    barrier()",
-    "    found = part[at % block_dim.x]",
+    "    found = part[at % size]",
     "    barrier()",
     "    return found",
     "",
@@ -23,85 +26,95 @@ SWAPPED = [
 COUNTERS = ["Int32", "UInt32", "Int64", "UInt64"]
 
 
-def together(s: Scope, launch: dict[str, Any]) -> list[str]:
+@dataclass
+class _Team:
+    """What the threads of a block have together."""
+
+    alike: Scope
+    """What all of them know alike."""
+    threads: int
+    own: str
+    """A thread's number in the block."""
+    areas: list[tuple[str, Kind, int]]
+    """Arrays through which they go in steps: the text before the index, the kind, how many elements."""
+    shared: list[tuple[str, Kind]] = field(default_factory=list[tuple[str, Kind]])
+    counter: tuple[str, Kind, str] | None = None
+
+
+def areas(s: Scope, made: Launched, arguments: list[Argument]) -> list[tuple[str, Kind, int]]:
+    """Arrays through which the threads of a block go in steps: one is read, the other written."""
+    blocks, size = made.launch["grid_dim"][0], s.pick([5, 40, 64, 100])
+    read, written = s.pick(s.favourites), s.pick(s.favourites)
+    arguments.append(Argument("b", "pointer", read.name, numbers(s, read, size)))
+    arguments.append(Argument("os", "pointer", written.name, numbers(s, written, size * blocks)))
+    return [("b[", read, size), (f"os[block_idx.x * {size} + ", written, size)]
+
+
+def together(s: Scope, made: Launched, areas: list[tuple[str, Kind, int]]) -> list[str]:
     """Statements for each thread, and others that all do: waiting, and what they decide alike."""
-    indent = "    "
+    indent, threads = "    ", made.launch["block_dim"]
     alike = Scope(s.choice, fixed=[("n", INT), *[(n, k) for n, k in s.fixed if n[0] == "c"]])
-    out: list[str] = []
-    shared: list[tuple[str, Kind]] = []
+    own = made.where.partition(" + ")[2] if len(threads) > 1 else "thread_idx.x"
+    size = made.count // made.launch["grid_dim"][0]
+    team, out = _Team(alike, size, own, areas), list[str]()
+    if len(threads) > 1 or s.chance(3):
+        out, team.own = [f"    own = {own}"], "own"
     for _ in range(s.number(1, 2)):
         kind, name = s.pick([*s.favourites, INT]), s.fresh("part")
-        shared.append((name, kind))
-        out += _allocated(s, name, kind, launch)
-        out.append(f"{indent}{name}[thread_idx.x] = {expression(s, kind, 1, literals=True)}")
-        s.memories.append(Memory(f"{name}[thread_idx.x + {{0}}]", kind, 1, True))
+        team.shared.append((name, kind))
+        out += _allocated(s, name, kind, made)
+        out.append(f"{indent}{name}[{team.own}] = {expression(s, kind, 1, literals=True)}")
+        s.memories.append(Memory(f"{name}[{team.own} + {{0}}]", kind, 1, True))
     for kind in s.favourites:
         name = s.fresh("v")
         out.append(f"{indent}{name} = {expression(s, kind, 1)}")
         s.names.append((name, kind))
-    counter = _counter(s) if s.chance(2) else None
-    if counter is not None:
-        out += counter[0]
-        s.counters.append(counter[1:])
-    for _ in range(s.number(2, 4)):
-        out += _phase(s, alike, shared, counter, indent, 2)
-    if counter is not None:
-        kind = counter[2]
+    if s.chance(2):
+        out += _counter(s, team)
+    for _ in range(s.number(1, 3) if made.wide else s.number(2, 4)):
+        out += _phase(s, team, indent, 2)
+    if team.counter is not None:
+        at, kind, _ = team.counter
         name = s.fresh("v")
-        out += [f"{indent}barrier()", f"{indent}{name} = {counter[1]}[{index(s, 4, 0)}]"]
+        out += [f"{indent}barrier()", f"{indent}{name} = {at}[{index(s, 4, 0)}]"]
         s.names.append((name, kind))
     return out
 
 
-def _allocated(s: Scope, name: str, kind: Kind, launch: dict[str, Any]) -> list[str]:
-    if "shared_mem_bytes" not in launch and s.chance(3):
-        launch["shared_mem_bytes"] = 32 * 8
+def _allocated(s: Scope, name: str, kind: Kind, made: Launched) -> list[str]:
+    size = max(32, made.count // made.launch["grid_dim"][0])
+    if "shared_mem_bytes" not in made.launch and s.chance(3):
+        made.launch["shared_mem_bytes"] = size * 8
         return [f"    {name} = dynamic_shared_memory({kind.name})"]
     space = "address_space=AddressSpace.SHARED"
     if s.chance(2):
-        return [f"    {name} = stack_allocation({kind.name}, Layout.row_major(32), {space})"]
-    return [f"    {name} = stack_allocation({kind.name}, 32, {space})"]
+        return [f"    {name} = stack_allocation({kind.name}, Layout.row_major({size}), {space})"]
+    return [f"    {name} = stack_allocation({kind.name}, {size}, {space})"]
 
 
-def _counter(s: Scope) -> tuple[list[str], str, Kind, str]:
+def _counter(s: Scope, team: _Team) -> list[str]:
     """Counters of the block: an operation whose order does not matter."""
     kind, name = KINDS[s.pick(COUNTERS)], s.fresh("count")
-    how = s.pick("add min max and or xor".split())
-    lines = [
+    team.counter = (name, kind, s.pick("add min max and or xor".split()))
+    s.counters.append(team.counter)
+    return [
         f"    {name} = stack_allocation({kind.name}, 4, address_space=AddressSpace.SHARED)",
-        "    if thread_idx.x == 0:",
+        f"    if {team.own} == 0:",
         "        for i in range(4):",
         f"            {name}[i] = {s.number(0, 100)}",
         "    barrier()",
     ]
-    return lines, name, kind, how
 
 
-def _phase(
-    s: Scope,
-    alike: Scope,
-    shared: list[tuple[str, Kind]],
-    counter: tuple[list[str], str, Kind, str] | None,
-    indent: str,
-    depth: int,
-) -> list[str]:
-    form = s.pick("own own exchange exchange count if for while".split())
+def _phase(s: Scope, team: _Team, indent: str, depth: int) -> list[str]:
+    form = s.pick("own own exchange exchange count if for while strided strided rounds fold scan".split())
     inner = indent + "    "
-    if form == "count" and counter is not None:
-        _, name, kind, how = counter
+    if form == "count" and team.counter is not None:
+        name, kind, how = team.counter
         value = expression(s, kind, 1, literals=True)
         return [f'{indent}Atomic.fetch_{how}({name} + {index(s, 4)}, {value}, scope="block")']
-    if form == "exchange":
-        name, kind = s.pick(shared)
-        target = s.pick([n for n, k in s.names if k is kind] or [""])
-        other = f"{name}[(thread_idx.x + {s.number(0, 40)}) % block_dim.x]"
-        if not target:
-            target = s.fresh("v")
-            if indent == "    ":
-                s.names.append((target, kind))
-        if s.chance(3):
-            return [f"{indent}{target} = swapped({name}, thread_idx.x + {s.number(0, 40)})"]
-        return [f"{indent}barrier()", f"{indent}{target} = {other}", f"{indent}barrier()"]
+    if form in _TOGETHER:
+        return _TOGETHER[form](s, team, indent)
     if form in ("own", "count") or depth == 0:
         if s.chance(2):
             return simple(s, indent)
@@ -109,10 +122,10 @@ def _phase(
         return [f"{indent}if {condition(s)}:", *block(s, inner, 1, None)]
     mark = s.mark()
     if form == "if":
-        out = [f"{indent}if {condition(alike)}:", *_phases(s, alike, shared, counter, inner, depth)]
+        out = [f"{indent}if {condition(team.alike)}:", *_phases(s, team, inner, depth)]
         s.back(mark)
         if s.chance(2):
-            out += [f"{indent}else:", *_phases(s, alike, shared, counter, inner, depth)]
+            out += [f"{indent}else:", *_phases(s, team, inner, depth)]
             s.back(mark)
         return out
     i = s.fresh("i")
@@ -120,23 +133,123 @@ def _phase(
         out = [f"{indent}for {i} in range({s.pick(['n & 3', '2', '3', '(n & 1) + 1'])}):"]
     else:
         out = [f"{indent}{i} = Int(0)", f"{indent}while {i} < {s.number(1, 3)}:", f"{inner}{i} += 1"]
-    alike.fixed.append((i, INT))
+    team.alike.fixed.append((i, INT))
     s.fixed.append((i, INT))
-    out += _phases(s, alike, shared, counter, inner, depth)
-    alike.fixed.pop()
+    out += _phases(s, team, inner, depth)
+    team.alike.fixed.pop()
     s.back(mark)
     return out
 
 
-def _phases(
-    s: Scope,
-    alike: Scope,
-    shared: list[tuple[str, Kind]],
-    counter: tuple[list[str], str, Kind, str] | None,
-    indent: str,
-    depth: int,
-) -> list[str]:
-    out: list[str] = []
-    for _ in range(s.number(1, 3)):
-        out += _phase(s, alike, shared, counter, indent, depth - 1)
-    return out
+def _phases(s: Scope, team: _Team, indent: str, depth: int) -> list[str]:
+    return [line for _ in range(s.number(1, 3)) for line in _phase(s, team, indent, depth - 1)]
+
+
+def _target(s: Scope, kind: Kind, indent: str) -> str:
+    """A variable for what comes from shared memory."""
+    known = [n for n, k in s.names if k is kind]
+    if known:
+        return s.pick(known)
+    name = s.fresh("v")
+    if indent == "    ":
+        s.names.append((name, kind))
+    return name
+
+
+def _exchange(s: Scope, team: _Team, indent: str) -> list[str]:
+    name, kind = s.pick(team.shared)
+    target, size = _target(s, kind, indent), s.pick(["block_dim.x", str(team.threads)])
+    size = size if team.own == "thread_idx.x" else str(team.threads)
+    at = f"{team.own} + {s.number(0, 40)}"
+    if s.chance(3):
+        return [f"{indent}{target} = swapped({name}, {at}, {size})"]
+    return [f"{indent}barrier()", f"{indent}{target} = {name}[({at}) % {size}]", f"{indent}barrier()"]
+
+
+def _strided(s: Scope, team: _Team, indent: str) -> list[str]:
+    """A loop in which each thread takes every so manieth element, beginning at its own."""
+    (read, kind, size), (write, other, _) = team.areas
+    i, mark, inner = s.fresh("i"), s.mark(), indent + "    "
+    end = s.pick([str(size), str(size), f"{size} - (n & 3)", f"min(n & 127, {size})"])
+    step = s.pick([str(team.threads), "block_dim.x" if team.own == "thread_idx.x" else str(team.threads)])
+    out, last = [f"{indent}for {i} in range({team.own}, {end}, {step}):"], list[str]()
+    if s.chance(4):
+        out = [f"{indent}{i} = Int({team.own})", f"{indent}while {i} < {end}:"]
+        last = [f"{inner}{i} += {step}"]
+    s.fixed += [(i, INT), (f"{read}{i}]", kind)]
+    s.memories.append(Memory(f"{write}{i} + {{0}}]", other, 1, True))
+    lines = list[str]()
+    if s.chance(3):
+        s.budget = 3
+        lines += [f"{inner}if {condition(s)}:", *block(s, inner + "    ", 1, None)]
+    lines += [line for _ in range(s.number(0, 2)) for line in assigned(s, inner)]
+    numbers = [n for n, k in s.names if k is kind and k is not BOOL]
+    if numbers and s.chance(2):
+        name = s.pick(numbers)
+        lines.append(
+            f"{inner}{s.pick(['{0} += {1}', '{0} = max({0}, {1})', '{0} -= {1}'])}".format(
+                name, f"{read}{i}]"
+            )
+        )
+    else:
+        lines.append(f"{inner}{write}{i}] = {expression(s, other, 2, literals=True)}")
+    s.back(mark)
+    return [*out, *lines, *last]
+
+
+def _rounds(s: Scope, team: _Team, indent: str) -> list[str]:
+    """A loop of which all threads make the same rounds."""
+    read, kind, size = team.areas[0]
+    i, mark, inner = s.fresh("i"), s.mark(), indent + "    "
+    end = s.pick([f"n & {1 << (size.bit_length() - 1)} - 1", str(size), f"min(n & 63, {size})"])
+    s.fixed += [(i, INT), (f"{read}{i}]", kind), (f"{read}({i} + {team.own}) % {size}]", kind)]
+    lines = [line for _ in range(s.number(1, 2)) for line in assigned(s, inner)]
+    if s.chance(3):
+        s.budget = 2
+        lines += [f"{inner}if {condition(s)}:", *block(s, inner + "    ", 1, None)]
+    s.back(mark)
+    return [f"{indent}for {i} in range({end}):", *lines]
+
+
+JOINED = ["{0} + {1}", "max({0}, {1})", "min({0}, {1})", "{1} - {0}"]
+
+
+def _fold(s: Scope, team: _Team, indent: str) -> list[str]:
+    """The threads' numbers made one, half of them after the other."""
+    name, kind = s.pick(team.shared)
+    half, k, inner = 1 << max((team.threads - 1).bit_length() - 1, 0), s.fresh("k"), indent + "    "
+    test = f"{team.own} < {k}" + (
+        f" and {team.own} + {k} < {team.threads}" if 2 * half != team.threads else ""
+    )
+    both = s.pick(JOINED).format(f"{name}[{team.own}]", f"{name}[{team.own} + {k}]")
+    step = [f"{inner}if {test}:", f"{inner}    {name}[{team.own}] = {kind.name}({both})", f"{inner}barrier()"]
+    if s.chance(3):
+        powers = [str(half >> n) for n in range(half.bit_length())]
+        head = [f"{indent}for {k} in ({', '.join(powers)},):"]
+    else:
+        head = [f"{indent}{k} = Int({half})", f"{indent}while {k} > 0:"]
+        step.append(f"{inner}{k} {s.pick(['//= 2', '>>= 1'])}")
+    found = _target(s, kind, indent)
+    return [f"{indent}barrier()", *head, *step, f"{indent}{found} = {name}[0]", f"{indent}barrier()"]
+
+
+def _scan(s: Scope, team: _Team, indent: str) -> list[str]:
+    """To each thread's number what those before it have, at doubled distances."""
+    name, kind = s.pick(team.shared)
+    d, x, inner = s.fresh("d"), s.fresh("x"), indent + "    "
+    both = s.pick(JOINED).format(x, f"{name}[{team.own} - {d}]")
+    return [
+        f"{indent}barrier()",
+        f"{indent}{d} = Int(1)",
+        f"{indent}while {d} < {team.threads}:",
+        f"{inner}{x} = {name}[{team.own}]",
+        f"{inner}if {team.own} >= {d}:",
+        f"{inner}    {x} = {kind.name}({both})",
+        f"{inner}barrier()",
+        f"{inner}{name}[{team.own}] = {x}",
+        f"{inner}barrier()",
+        f"{inner}{d} *= 2",
+    ]
+
+
+_TOGETHER = {"exchange": _exchange, "strided": _strided, "rounds": _rounds, "fold": _fold, "scan": _scan}
