@@ -4,9 +4,10 @@
 folder of the compilation cache. LLVM works in a process of its own, so that an error or an endless loop in
 it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the program's, and
 ``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). ``WEFT_CHECK=1`` has
-kernels check what they access. ``WEFT_CPU_THREADS`` says how many threads run the blocks of a launch on a
-CPU. A launch on a GPU copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. A program
-changes a setting for a while with ``scope``::
+kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these words mean (``DeviceContext``).
+``WEFT_CPU_THREADS`` says how many threads run the blocks of a launch on a CPU. A launch on a GPU copies arrays
+of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. A program changes a setting for a while with
+``scope``::
 
     >>> from weft import config
     >>> with config.scope(device="cpu"):
@@ -23,8 +24,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
+from weft.abi.checks import Checks, checks_of
 from weft.diagnostics import CompileError
 
 __all__ = ["CompileIn", "HostArrays", "Settings", "environment", "scope", "settings"]
@@ -32,7 +34,6 @@ __all__ = ["CompileIn", "HostArrays", "Settings", "environment", "scope", "setti
 CompileIn = Literal["process", "in-process"]
 HostArrays = Literal["copy", "refuse"]
 _PLACES: tuple[CompileIn, ...] = ("process", "in-process")
-_SWITCH = ("0", "1")
 MOST_CPU_THREADS = 1024
 """Of a pool that runs blocks on a CPU."""
 _HOST_ARRAYS: tuple[HostArrays, ...] = ("copy", "refuse")
@@ -47,8 +48,8 @@ class Settings:
     ``cache_dir`` is where the folder of the compilation cache is, or none where no home is known.
     ``compile`` says where LLVM works, ``compile_limit`` how many seconds it may take for a kernel in a
     process of its own. ``host_arrays`` says what becomes of arrays of the host in launches on a GPU,
-    ``check`` whether contexts are checked that do not say it. ``cpu_threads`` is how many threads run the
-    blocks of a launch on a CPU, none for as many as this process has cores.
+    ``check`` what contexts are checked for that do not say it, by words. ``cpu_threads`` is how many threads
+    run the blocks of a launch on a CPU, none for as many as this process has cores.
     """
 
     device: str | None
@@ -56,7 +57,7 @@ class Settings:
     compile: CompileIn = "process"
     compile_limit: float = 60.0
     host_arrays: HostArrays = "copy"
-    check: bool = False
+    check: frozenset[str] = frozenset()
     cpu_threads: int | None = None
 
 
@@ -76,7 +77,7 @@ def scope(
     compile: CompileIn | None = None,
     compile_limit: float | None = None,
     host_arrays: HostArrays | None = None,
-    check: bool | None = None,
+    check: Checks | None = None,
     cpu_threads: int | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
@@ -88,8 +89,12 @@ def scope(
         compile_limit: how many seconds LLVM may take for a kernel; none leaves it as it is.
         host_arrays: ``"copy"`` or ``"refuse"`` arrays of the host in launches on a GPU; none
             leaves it as it is.
-        check: whether kernels check what they access; none leaves it as it is.
+        check: what kernels are checked for, as ``DeviceContext(checked=...)`` takes it; none leaves it
+            as it is.
         cpu_threads: how many threads contexts of a CPU take that do not say it; none leaves it as it is.
+
+    Raises:
+        CompileError: there is no such check.
     """
     outer = settings()
     token = _scoped.set(
@@ -99,7 +104,7 @@ def scope(
             compile=outer.compile if compile is None else compile,
             compile_limit=outer.compile_limit if compile_limit is None else compile_limit,
             host_arrays=outer.host_arrays if host_arrays is None else host_arrays,
-            check=outer.check if check is None else check,
+            check=outer.check if check is None else _checks(check, "check"),
             cpu_threads=outer.cpu_threads if cpu_threads is None else cpu_threads,
         )
     )
@@ -116,14 +121,35 @@ def _from_environment() -> Settings:
         compile=_one_of("WEFT_COMPILE", _PLACES, "LLVM works in a process of its own"),
         compile_limit=_seconds(os.environ.get("WEFT_COMPILE_LIMIT") or "60"),
         host_arrays=_one_of("WEFT_HOST_ARRAYS", _HOST_ARRAYS, "they are copied to a GPU and back"),
-        check=_one_of("WEFT_CHECK", _SWITCH, "kernels do not check what they access") == "1",
+        check=_check(),
         cpu_threads=_threads(os.environ.get("WEFT_CPU_THREADS")),
     )
 
 
-def check_all() -> None:
-    """Check the contexts that do not say otherwise, in this process and in those that it starts."""
-    os.environ["WEFT_CHECK"] = "1"
+def check_all(words: str = "1") -> None:
+    """Check the contexts that do not say otherwise, in this process and in those that it starts.
+
+    Raises:
+        CompileError: there is no such check.
+    """
+    _check(words, "--check")
+    os.environ["WEFT_CHECK"] = words
+
+
+def _check(text: str | None = None, setting: str = "WEFT_CHECK") -> frozenset[str]:
+    """What kernels are checked for, from text: 0, 1, or words with commas."""
+    text = os.environ.get("WEFT_CHECK") or "0" if text is None else text
+    if text in ("0", "1"):
+        return checks_of(text == "1")
+    return _checks([word.strip() for word in text.split(",")], setting)
+
+
+def _checks(asked: Any, setting: str) -> frozenset[str]:
+    try:
+        return checks_of(asked)
+    except ValueError as error:
+        hint = "leave it out for none, or write 1 for what is always checked"
+        raise CompileError.at("setting", f"{setting}: {error}", None, hints=(hint,)) from None
 
 
 def environment() -> Mapping[str, str]:

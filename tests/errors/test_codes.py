@@ -21,7 +21,7 @@ PACKAGE = Path(weft.__file__).parent
 FOLDER = PACKAGE / "diagnostics" / "codes"
 PAGES = {page.code: page for group in GROUPS for page in pages(group)}
 PROGRAM = r"^```python\n((?:(?!```).*\n)*)```\n"
-SAYING = frozenset({"Diagnostic", "doubt", "problem", "refuse", "report"})
+SAYING = frozenset({"Diagnostic", "Report", "doubt", "problem", "refuse", "report"})
 SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)*")
 
 
@@ -70,6 +70,9 @@ def codes(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "code":
             if isinstance(node.value, (ast.Constant, ast.IfExp)):
                 yield from slugs(node.value)
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "KINDS":
+            for key in getattr(node.value, "keys", ()):
+                yield from slugs(key)
         elif isinstance(node, ast.FunctionDef) and node.name in SAYING:
             names = [a.arg for a in node.args.args]
             for name, default in zip(reversed(names), reversed(node.args.defaults), strict=False):

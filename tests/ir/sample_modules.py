@@ -8,7 +8,9 @@ from typing import Any
 from tests.ir.test_stages import KERNELS
 
 from weft import Float32, Float64, Int, Int32, Pointer, UInt32, UInt64, func, kernel, math
+from weft.abi.checks import CHECKS
 from weft.atomic import Atomic, fence
+from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.ir.core import Module
 from weft.compiler.passes.pipeline import run_passes
 from weft.compiler.pipeline import elaborate_kernel
@@ -96,6 +98,11 @@ def calls_of_c(x: Pointer[Int32], n: UInt64):
     Pointer.from_address(Int(x), Int32)[1] = external_call["abs", Int32](x[0])
 
 
+@kernel
+def alone(x: Pointer[Float32]):
+    x[thread_idx.x] *= 2.0
+
+
 def _modules() -> Iterator[tuple[str, Module]]:
     both, gpu = ("sm_90", "x86-64"), ("sm_90",)
     kernels: list[tuple[Any, dict[str, object], tuple[str, ...]]]
@@ -115,6 +122,10 @@ def _modules() -> Iterator[tuple[str, Module]]:
             module = elaborate_kernel(made, specs, target).module
             yield f"{made.__name__}-{target}", module
             yield f"{made.__name__}-{target}-passed", run_passes(module, find_target(target))
+
+    spec = {"x": spec_of_annotation(Pointer[Float32])}
+    checked = elaborate_kernel(alone, spec, "x86-64", CompileOptions(checked=frozenset(CHECKS))).module
+    yield "checked", checked
 
 
 MODULES = dict(_modules())

@@ -225,3 +225,52 @@ def test_tables(ctx: DeviceContext) -> None:
     out = ctx.enqueue_create_buffer(Int32, 1)
     assert not outcome(ctx, table, out, 3)
     assert "reads element 4 of an array of its own, which has 4 elements" in outcome(ctx, table, out, 4)
+
+
+@kernel
+def several(x: Pointer[Float32], y: Pointer[Float32], n: Int):
+    i = thread_idx.x
+    v = x[i + 6]
+    assert v == 1.0, f"{v} is not one"
+    y[i - 2] = v
+    Atomic.fetch_add(y + n, 1.0)
+
+
+def test_all_faults_are_collected(ctx: DeviceContext) -> None:
+    x, y = ctx.enqueue_create_buffer(Float32, 10), ctx.enqueue_create_buffer(Float32, 10)
+    x.enqueue_fill(1.0)
+    y.enqueue_fill(0.0)
+    for _ in range(2):
+        ctx.enqueue_function(several, x, y, 10, grid_dim=1, block_dim=8)
+    with pytest.raises(DeviceError) as caught:
+        ctx.synchronize()
+    read, failed, written, updated = sorted(caught.value.reports, key=lambda r: r.location.line)
+    line = several.definition.line
+    assert [r.location.line - line for r in (read, failed, written, updated)] == [3, 4, 5, 6]
+    assert (read.code, read.verb, read.buffer, read.size, read.count) == ("out-of-bounds", "reads", "x", 4, 8)
+    assert read.thread in [(n, 0, 0) for n in (4, 5, 6, 7)]
+    index = 6 + read.thread[0]
+    assert (read.index, read.address) == (index, x.address + 4 * index)
+    # What is read there is 0, so the assertion fails, which ends the thread.
+    assert (failed.code, failed.message.split(": ")[1], failed.count) == (
+        "device-assert",
+        "0.0 is not one",
+        8,
+    )
+    assert (written.verb, written.buffer, written.index, written.count) == ("writes", "y", -2, 2 * 2)
+    assert (updated.verb, updated.buffer, updated.index, updated.count) == ("updates", "y", 10, 8)
+    assert str(caught.value).endswith("4 errors")
+    assert "and 7 more times" in str(caught.value)
+    with y.map_to_host() as host:
+        assert list(host) == [1.0, 1.0, *[0.0] * 8]
+    ctx.synchronize()  # all has been told
+
+
+def test_a_second_wait_counts_anew(ctx: DeviceContext) -> None:
+    x, out = ctx.enqueue_create_buffer(Float32, 10), ctx.enqueue_create_buffer(Float32, 10)
+    for many in (1, 3):
+        for _ in range(many):
+            ctx.enqueue_function(one, x, out, 10, grid_dim=1, block_dim=1)
+        with pytest.raises(DeviceError) as caught:
+            ctx.synchronize()
+        assert [r.count for r in caught.value.reports] == [many]

@@ -52,30 +52,41 @@ class PrintSite:
 
 
 @record
-class Access:
-    """An access of memory: what it does, to what, and how many bytes that takes."""
-
-    verb: Literal["reads", "writes", "updates"]
-    name: str
-    size: int
-
-
-@record
 class AssertSite:
     """One ``assert`` in a kernel: its message, and where it stands in the user's source.
 
-    ``pieces`` are as those of a ``PrintSite``. The column is in bytes, as ``ast`` counts. A checked
-    ``access`` delivers at which byte it begins, and which bytes there are: the first, and that past the last.
+    ``pieces`` are as those of a ``PrintSite``. The column is in bytes, as ``ast`` counts.
     """
 
     pieces: tuple[Piece, ...]
     file: str
     line: int
     column: int = 0
-    access: Access | None = None
 
 
-Site = PrintSite | AssertSite
+@record
+class FaultSite:
+    """What a checked kernel asks at one place, and tells of where that is not so.
+
+    ``kind`` is the code of what it is; ``runtime/faults.py`` has what is said of each, by the values that it
+    delivers, of the types of ``pieces``. Of an access of memory there is what it does, to what by name, and
+    how many bytes that takes.
+    """
+
+    kind: str
+    pieces: tuple[DType, ...]
+    file: str
+    line: int
+    column: int = 0
+    verb: Literal["", "reads", "writes", "updates"] = ""
+    name: str = ""
+    size: int = 0
+
+
+Site = PrintSite | AssertSite | FaultSite
+
+FAULTS = "weft$faults"
+"""The symbol of a checked module's counts, one of 64 bits for each site: how often it has told of a fault."""
 
 
 @record
@@ -99,6 +110,11 @@ class KernelInfo:
     dynamic_shared: int = 0
     checked: bool = False
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
+
+    @property
+    def counts_faults(self) -> bool:
+        """Whether its module has ``FAULTS``."""
+        return self.checked and any(not isinstance(site, PrintSite) for site in self.sites.values())
 
 
 @record

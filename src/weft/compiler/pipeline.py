@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from weft.abi.artifact import Argument, Artifact, AssertSite, KernelInfo, Signature, Site
+from weft.abi.artifact import Argument, Artifact, FaultSite, KernelInfo, Signature, Site
 from weft.compiler.frontend.draft import Draft, assemble, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
@@ -176,7 +176,7 @@ def _check_bounds(module: Module, drafts: Sequence[Draft], sites: Sequence[dict[
 
     own = {draft.function.name: found for draft, found in zip(drafts, sites, strict=True)}
 
-    def new_site(kernel: Function, site: AssertSite) -> int:
+    def new_site(kernel: Function, site: FaultSite) -> int:
         number = sum(map(len, sites))
         own[kernel.name][number] = site
         return number
@@ -217,7 +217,7 @@ def _described(
         uses=frozenset({*draft.uses, *(["waits"] if _may_wait(module, function, target) else ())}),
         shared=shared_memory([draft]),
         dynamic_shared=draft.dynamic_shared,
-        checked=options.checked,
+        checked=bool(options.checked),
         sites=sites,
     )
 

@@ -26,6 +26,7 @@ from weft.diagnostics.location import (
 
 if TYPE_CHECKING:
     from weft.diagnostics.render import render, render_all
+    from weft.diagnostics.reports import Report
 
 __all__ = [
     "INDEX",
@@ -42,6 +43,7 @@ __all__ = [
     "LaunchError",
     "Location",
     "PerformanceWarning",
+    "Report",
     "WeftError",
     "a_",
     "caller_location",
@@ -59,9 +61,10 @@ __all__ = [
 if not TYPE_CHECKING:  # what is needed where something is wrong
 
     def __getattr__(name: str) -> object:
-        if name not in ("render", "render_all"):
+        if name not in ("Report", "render", "render_all"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from weft.diagnostics.render import render, render_all
+        from weft.diagnostics.reports import Report
 
-        globals().update(render=render, render_all=render_all)
+        globals().update(Report=Report, render=render, render_all=render_all)
         return globals()[name]

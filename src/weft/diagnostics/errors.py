@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from types import FrameType
-from typing import NoReturn, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from weft.diagnostics import hook
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, caller_location
+
+if TYPE_CHECKING:
+    from weft.diagnostics.reports import Report
 
 
 class WeftError(Exception):
@@ -114,9 +117,24 @@ def note_slow(message: str, place: Location | None) -> None:
 
 
 class DeviceError(WeftError):
-    """A device is missing, or its driver reported a failure."""
+    """A device is missing, or its driver reported a failure; or kernels have failed.
+
+    ``reports`` has what kernels of checked contexts have found, each as a ``Report``
+    (``weft.diagnostics``): file, line, block, thread, buffer and what else a program may want to know.
+    """
 
     __module__ = "weft"
+    reports: tuple[Report, ...] = ()
+
+    @classmethod
+    def of(cls, reports: Iterable[Report], diagnostics: Iterable[Diagnostic] = ()) -> Self:
+        """An error with reports, and what else has failed."""
+        from weft.diagnostics.reports import merged, shown
+
+        found = merged(reports)
+        made = cls([*shown(found), *diagnostics])
+        made.reports = found
+        return made
 
 
 def _hints(hint: str | Sequence[str]) -> Sequence[str]:

@@ -9,6 +9,8 @@ import ast
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location
+from weft.diagnostics.reports import Other, Report
+from weft.diagnostics.reports import Place as Indices
 from weft.record import record
 
 _NOTE = "all threads of a block come to a barrier, or none; those that have returned are not waited for"
@@ -45,14 +47,19 @@ class Parting:
             (_HINT,),
         )
 
-    def happened(self, kernel: str, where: str) -> Diagnostic:
+    def happened(self, kernel: str, block: Indices, thread: Indices, where: str) -> Report:
         """What is said of a launch in which it happened."""
-        return Diagnostic(
+        return Report(
             "barrier-diverged",
             f"threads of a block part before a barrier of kernel {kernel!r}",
-            (Label(_place(self.decision), where), Label(_place(self.barrier), "the barrier")),
-            (_NOTE,),
-            (_HINT,),
+            _place(self.decision),
+            kernel,
+            block,
+            thread,
+            other=Other(_place(self.barrier), "the barrier"),
+            said=where,
+            notes=(_NOTE,),
+            hints=(_HINT,),
         )
 
 

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import LoadedCode
+from weft.abi.checks import Checks, checks_of
 from weft.abi.formats import bits_of
 from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
@@ -176,13 +177,15 @@ class DeviceContext(BaseContext):
     Args:
         device_id: which device, from 0.
         api: ``"cuda"`` or ``"cpu"``; by default the best that the machine has.
-        checked: whether kernels check what they access; by default what ``WEFT_CHECK`` says.
+        checked: what kernels are checked for: True for all accesses of memory (``"bounds"``), or words. What
+            they find is collected, and told at the next wait; see "Finding what is wrong" in the guide. By
+            default what ``WEFT_CHECK`` says.
         threads: how many threads run the blocks of a launch on a CPU; by default what ``WEFT_CPU_THREADS``
             says, else as many as this process has cores. ``ctx.info.multiprocessors`` is the number.
 
     Raises:
-        LaunchError: ``threads`` is no number from 1 to 1024.
         DeviceError: the API or the device is not there; the message says what is.
+        LaunchError: ``threads`` is no number from 1 to 1024, or there is no such check.
 
     Example:
         >>> from weft import Float32, Int, Pointer, kernel
@@ -212,11 +215,12 @@ class DeviceContext(BaseContext):
         device_id: int = 0,
         *,
         api: str | None = None,
-        checked: bool | None = None,
+        checked: Checks | None = None,
         threads: int | None = None,
     ) -> None:
+        self.checked = settings().check if checked is None else _checks(checked)
+        """What kernels are checked for, by words."""
         super().__init__(device_id, api=api, threads=threads)
-        self.checked = settings().check if checked is None else checked
         self._loaded: Variants[_Loaded] = Variants()
         self._extents = Placements(self.info)
         self._launches = 0
@@ -563,6 +567,14 @@ def _check_kernel(kernel: object) -> None:
             "pass a function decorated with @kernel",
         )
     raise LaunchError.here("not-a-kernel", message, hint, at=("kernel", 0))
+
+
+def _checks(asked: Checks) -> frozenset[str]:
+    try:
+        return checks_of(asked)
+    except (TypeError, ValueError) as error:
+        hint = "write checked=True for what is always checked"
+        raise LaunchError.here("unknown-check", f"checked: {error}", hint, at=("checked", 9)) from None
 
 
 _cpu: DeviceContext | None = None

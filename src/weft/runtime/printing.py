@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 import threading
 from collections.abc import Sequence
 
-from weft.abi.artifact import Access, AssertSite, Site
+from weft.abi.artifact import Site
 from weft.abi.formats import unpack
 from weft.abi.number_text import format_value
-from weft.diagnostics import Diagnostic, Label, Location
 from weft.dtype import DType
 
 _EDGE = 3
@@ -42,49 +40,6 @@ def format_print(site: Site, slots: Sequence[int]) -> str:
         dtype, spec = (piece, "") if isinstance(piece, DType) else piece
         text.append(format_value(dtype, unpack(dtype, next(values).to_bytes(8, "little")), spec))
     return "".join(text)
-
-
-def assertion_failed(
-    kernel: str, failed: AssertSite, block: Sequence[int], thread: Sequence[int], values: Sequence[int]
-) -> Diagnostic:
-    """What is said of an assertion that failed in a kernel, in the thread of these indices."""
-    where = f"block ({block[0]}, {block[1]}, {block[2]}), thread ({thread[0]}, {thread[1]}, {thread[2]})"
-    if failed.access is not None:
-        return _out_of_bounds(kernel, failed, failed.access, where, values)
-    message = format_print(failed, values)
-    about = f": {message}" if message else ""
-    return Diagnostic(
-        "device-assert",
-        f"assertion failed in kernel {kernel!r}{about}",
-        (Label(_place(failed), f"failed in {where}"),),
-    )
-
-
-def _out_of_bounds(
-    kernel: str, site: AssertSite, access: Access, where: str, values: Sequence[int]
-) -> Diagnostic:
-    at, begin, end = [unpack(DType.int64, value.to_bytes(8, "little")) for value in values]
-    element, count = (at - begin) // access.size, (end - begin) // access.size
-    name = f"`{access.name}`" if access.name else "an array of its own"
-    what = f"{count} {'element' if count == 1 else 'elements'} of {access.size} bytes"
-    return Diagnostic(
-        "out-of-bounds",
-        f"kernel {kernel!r} {access.verb} element {element} of {name}, which has {what}",
-        (Label(_place(site), f"in {where}"),),
-        hints=("leave out the threads that have no element: `if i < n:`, or launch with over=n",)
-        if access.name
-        else (),
-    )
-
-
-def _place(failed: AssertSite) -> Location:
-    """Where an assertion or an access stands: all of the statement, where its source is as it was."""
-    from weft.diagnostics.wrote import statement_place
-
-    def whole(found: ast.stmt) -> ast.AST | None:
-        return found if failed.access is not None or isinstance(found, ast.Assert) else None
-
-    return statement_place(failed.file, failed.line, failed.column, whole)
 
 
 class Console:

@@ -30,8 +30,8 @@ class CompileOptions(NamedTuple):
     distinct: bool = False
     """No two pointer arguments reach the same memory. LLVM takes such memory to be nobody else's, whatever
     the threads wait for; so where they wait, it is told of less."""
-    checked: bool = False
-    """Each access of memory is checked to be within it."""
+    checked: frozenset[str] = frozenset()
+    """What it is checked for, by the words of ``abi/checks.py``."""
 
 
 PLAIN = CompileOptions()

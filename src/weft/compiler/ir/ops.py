@@ -173,8 +173,10 @@ _declare("llvm.unreachable", terminator=True)
 _declare("weft.print", "*words", "", "site:count")
 _declare("weft.assert", "condition:i1 *words", "", "site:count")
 
-# An assertion that has failed, and the end of its thread.
-_declare("weft.failed", "*words", "", "site:count")
+# An assertion that has failed, or another fault (``every``: all are told of, not only the first); how often
+# one at this place was counted before; and the end of a thread.
+_declare("weft.failed", "*words", "", "site:count every?:bool")
+_declare("weft.count_fault", "", "i64", "site:count")
 _declare("weft.exit_thread", terminator=True)
 
 # Where threads are loops: on to the next block; prints and assertions that call the runtime (the rest:

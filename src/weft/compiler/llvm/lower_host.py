@@ -7,6 +7,7 @@ words of 8 bytes and formats with Python, so that text is the same on all device
 
 from __future__ import annotations
 
+from weft.abi.artifact import FAULTS
 from weft.abi.console import ASSERTION, CONSOLE
 from weft.abi.cpu_launch import CALLS
 from weft.abi.records import llvm_arguments
@@ -45,8 +46,22 @@ def _print(lw: Lowering, op: Op) -> None:
 
 
 def _failed(lw: Lowering, op: Op) -> None:
-    what = str(ASSERTION | op.int_attr("site"))
-    _record(lw, "weft.failed", [what, *thread_place(lw), *map(lw.ref, op.operands)])
+    what, kind = (
+        str(ASSERTION | op.int_attr("site")),
+        "weft.record" if op.attrs.get("every") else "weft.failed",
+    )
+    _record(lw, kind, [what, *thread_place(lw), *map(lw.ref, op.operands)])
+
+
+def _count_fault(lw: Lowering, op: Op) -> None:
+    site = op.int_attr("site")
+    lw.faults = max(lw.faults, site + 1)
+    where = lw.spaced("", AddressSpace.GLOBAL)
+    form = f"@{FAULTS} = dso_local{where} global [{lw.faults} x i64] zeroinitializer, align 8"
+    lw.declared[FAULTS] = form
+    count = f"getelementptr (i64, ptr{where} @{FAULTS}, i64 {site})"
+    lw.names[op.result] = before = lw.new()
+    lw.put(f"{before} = atomicrmw add ptr{where} {count}, i64 1 monotonic, align 8")
 
 
 def _host_parted(lw: Lowering, op: Op) -> None:
@@ -86,6 +101,7 @@ def _give_memory(lw: Lowering, op: Op) -> None:
 LOWER: LoweringTable = {
     "weft.print": _print,
     "weft.failed": _failed,
+    "weft.count_fault": _count_fault,
     "weft.host_tell": _host_tell,
     "weft.host_parted": _host_parted,
     "weft.take_memory": _take_memory,

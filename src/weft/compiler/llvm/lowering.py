@@ -72,6 +72,8 @@ class Lowering:
         self.out: list[str] = []
         self.names: dict[Value, str] = {}
         self.count = 0
+        self.faults = 0
+        """Sites of the module whose faults are counted, or that have smaller numbers than these."""
         self.label = ""
         self.done = False
         self.loops: list[Loop] = []

@@ -2,9 +2,9 @@
 
 Each pointer value is followed from where it comes from (an argument, memory of the kernel's own), with three
 numbers: how many bytes behind its origin it points, and which bytes there are around that. An access outside
-is an assertion that fails. So it is for a pointer's own memory, not for what lies beside it, as in
-W. Xu, D. DuVarney, R. Sekar: An efficient and backwards-compatible transformation to ensure memory safety of
-C programs (2004). What is known of no pointer (one that was loaded from memory) is not checked.
+does not happen: the host is told, what is read is 0. So it is for a pointer's own memory, not for what lies
+beside it, as in W. Xu, D. DuVarney, R. Sekar: An efficient and backwards-compatible transformation to ensure
+memory safety of C programs (2004). What is known of no pointer (one loaded from memory) is not checked.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from weft.abi.artifact import Access, AssertSite
+from weft.abi.artifact import FaultSite
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, I64, PointerType
+from weft.compiler.ir.types import I1, I64, IntType, PointerType, Type
+from weft.compiler.passes.faults import count_assertions, tell
 from weft.compiler.passes.inline_barriers import inline
 from weft.dtype import DType
 
@@ -41,7 +42,7 @@ class _Origin(NamedTuple):
 _UNKNOWN = _Origin(0, _LEAST, _MOST)
 
 
-def check_bounds(module: Module, new_site: Callable[[Function, AssertSite], int]) -> None:
+def check_bounds(module: Module, new_site: Callable[[Function, FaultSite], int]) -> None:
     """Have the kernels of a module check what they access, in place.
 
     Each takes two more arguments for every pointer among its own. ``new_site`` gives a site its number.
@@ -49,6 +50,7 @@ def check_bounds(module: Module, new_site: Callable[[Function, AssertSite], int]
     ops = [op for f in module.functions for op in f.body.walk()]
     pointed = {str(op.attrs["callee"]) for op in ops if op.name == "func.constant"}
     inline(module, lambda f: f.name not in pointed)
+    count_assertions(module)
     for kernel in [f for f in module.functions if f.kernel]:
         _Checked(module, kernel, lambda site, kernel=kernel: new_site(kernel, site)).run()
 
@@ -56,7 +58,7 @@ def check_bounds(module: Module, new_site: Callable[[Function, AssertSite], int]
 class _Checked:
     """The body of one kernel."""
 
-    def __init__(self, module: Module, kernel: Function, new_site: Callable[[AssertSite], int]) -> None:
+    def __init__(self, module: Module, kernel: Function, new_site: Callable[[FaultSite], int]) -> None:
         self.kernel = kernel
         self.new_site = new_site
         self.memory = {g.name: g for g in module.globals}
@@ -80,12 +82,13 @@ class _Checked:
         with b.into(region):
             for op in ops:
                 b.live, b.loc = True, op.loc
-                if op.name in _VERBS:
-                    self.check(op)
                 for inner in op.regions:
                     self.region(inner)
                 b.live, b.loc = True, op.loc
-                region.ops.append(op)
+                if op.name in _VERBS:
+                    self.access(op)
+                else:
+                    region.ops.append(op)
                 self.follow(op)
 
     def follow(self, op: Op) -> None:
@@ -122,23 +125,50 @@ class _Checked:
             made = _Origin(at, low, high, one.name if one.name == other.name else "")
         self.origins[op.result] = made
 
-    def check(self, op: Op) -> None:
-        """Have the thread end before an access that is outside."""
-        place = op.operands[0]
+    def access(self, op: Op) -> None:
+        """Have an access happen where it is within its memory."""
+        b, place = self.b, op.operands[0]
         kind = op.result.type if op.name == "llvm.load" else op.operands[1].type
         at, low, high, name = self.origin(place)
         size = _size(kind.bits)
         if low is _LEAST or _is_within(at, low, high, size):
+            b.region.ops.append(op)
             return
-        b = self.b
         begins = b.compare("sle", self.value(low), self.value(at))
         ends = b.compare("sle", self.value(self.sum(at, size)), self.value(high))
+        within = b.value("arith.andi", (begins, ends), I1)
         loc = op.loc
         file = self.kernel.file if len(loc) == 2 else loc[2].file
-        site = AssertSite((DType.int64,) * 3, file, loc[0], loc[1], Access(_VERBS[op.name], name, size))
-        told = tuple(map(self.value, (at, low, high)))
-        within = b.value("arith.andi", (begins, ends), I1)
-        b.emit("weft.assert", (within, *told), (), {"site": self.new_site(site)})
+        pieces = (DType.int64,) * 4
+        site = self.new_site(FaultSite("out-of-bounds", pieces, file, *loc[:2], _VERBS[op.name], name, size))
+        told, given = tuple(map(self.value, (at, low, high))), op.results
+        kept = [b.slot(r.type, "read", self.head) for r in given]
+        op.results = tuple([Value(r.type, op) for r in given])
+        with b.into(Region()) as inside:
+            b.region.ops.append(op)
+            for slot, result in zip(kept, op.results, strict=True):
+                b.set(slot, result)
+        with b.into(Region()) as outside:
+            for slot, nothing in zip(kept, self.nothing(op), strict=True):
+                b.set(slot, nothing)
+            address = b.value("llvm.ptrtoint", (place,), I64)
+            tell(b, site, (*told, address))
+        b.branch(within, inside, outside)
+        for slot, result in zip(kept, given, strict=True):
+            got = b.emit("weft.get", (slot,), (result.type,))
+            got.results, result.owner = (result,), got
+
+    def nothing(self, op: Op) -> list[Value]:
+        """What an access gives that does not happen, as if there were zeros."""
+        made = [self.zero(r.type) for r in op.results]
+        if op.name == "llvm.cmpxchg" and isinstance(op.operands[1].type, IntType):
+            made[1] = self.b.compare("eq", op.operands[1], made[0])
+        return made
+
+    def zero(self, kind: Type) -> Value:
+        if isinstance(kind, PointerType):
+            return self.b.value("llvm.inttoptr", (self.b.constant(0, I64),), kind)
+        return self.b.constant(0, kind)
 
     def origin(self, pointer: Value) -> _Origin:
         return self.origins.get(pointer, _UNKNOWN)

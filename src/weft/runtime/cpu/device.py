@@ -17,12 +17,12 @@ import weakref
 from collections.abc import Callable
 from functools import cache
 
-from weft.abi.artifact import Artifact, LoadedCode
+from weft.abi.artifact import FAULTS, Artifact, LoadedCode
 from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
 from weft.config import settings
 from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
 from weft.runtime.cpu.pool import processors
-from weft.runtime.cpu.queue import MOST_BYTES, Failed, Lane, busy_lanes, wait_for_lanes
+from weft.runtime.cpu.queue import MOST_BYTES, Lane, busy_lanes, wait_for_lanes
 from weft.runtime.driver import (
     Copy,
     Device,
@@ -184,11 +184,14 @@ class CpuDevice:
         if artifact.format != "object":
             raise ValueError(f"the CPU runs object files, not {artifact.format}")
         kernels = artifact.kernels
-        loaded = self._load_object(artifact.code, [kernel.entry for kernel in kernels], externals())
+        entries = [kernel.entry for kernel in kernels]
+        counted = any(kernel.counts_faults for kernel in kernels)
+        loaded = self._load_object(artifact.code, [*entries, *[FAULTS] * counted], externals())
         if any("function_pointer" in kernel.uses for kernel in kernels):
             _pointed_at.append(loaded)
-        found = zip(kernels, loaded.addresses, strict=True)
-        return tuple([CpuFunction(*one, loaded.keep, self.info.multiprocessors) for one in found])
+        *addresses, faults = loaded.addresses if counted else (*loaded.addresses, 0)
+        found = zip(kernels, addresses, strict=True)
+        return tuple([CpuFunction(*one, loaded.keep, self.info.multiprocessors, faults) for one in found])
 
     def close(self) -> None:
         """Close all streams."""
@@ -239,9 +242,9 @@ class CpuStream:
         console = self._lane.console
 
         def task() -> None:
-            failure = run_launch(launch, console)
-            if failure is not None:
-                raise Failed(failure)
+            failed = run_launch(launch, console)
+            if failed is not None:
+                raise failed
 
         if not (ends_soon(launch) and self._lane.run(task)):
             self._lane.submit(task)

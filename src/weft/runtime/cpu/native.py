@@ -10,16 +10,18 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from weft.abi.artifact import AssertSite, KernelInfo
+from weft.abi.artifact import KernelInfo, PrintSite
 from weft.abi.console import IDS
 from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
-from weft.diagnostics import Diagnostic
+from weft.diagnostics import Diagnostic, Report
 from weft.diagnostics.parted import Parting
+from weft.record import replace
 from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
 from weft.runtime.cpu.threads import main_thread
 from weft.runtime.driver import Launch
-from weft.runtime.printing import Console, assertion_failed, format_print, value_count
+from weft.runtime.faults import report
+from weft.runtime.printing import Console, format_print, value_count
 
 _SMALL = 2048
 """A first launch of fewer threads stays on the stream's own thread."""
@@ -39,10 +41,14 @@ class CpuFunction:
 
     max_threads_per_block = MOST_THREADS
 
-    def __init__(self, kernel: KernelInfo, address: int, keep: object, workers: int) -> None:
+    def __init__(self, kernel: KernelInfo, address: int, keep: object, workers: int, faults: int = 0) -> None:
         self.kernel = kernel
         self.workers = workers
         """How many threads may take the blocks of a launch."""
+        self.faults = (
+            (ctypes.c_int64 * (1 + max(kernel.sites, default=0))).from_address(faults) if faults else None
+        )
+        """Of a checked kernel: how often each of its sites has told of a fault in a launch."""
         self.entry = _named(kernel, _ENTRY(address))
         self.counts = {number: value_count(site) for number, site in kernel.sites.items()}
         self.most = -1
@@ -95,6 +101,15 @@ class _Running:
         self.block = block
         self.console = console
         self.failure: Diagnostic | None = None
+        self.reports: dict[int | str, Report] = {}
+        """Of a checked kernel, by the sites' numbers or the place where threads part."""
+
+    def tell(self, where: int | str, found: Report) -> None:
+        """Take what a kernel tells: the first, or of a checked one the first of each site."""
+        if self.function.kernel.checked:
+            self.reports.setdefault(where, found)
+        else:
+            self.fail(found.diagnostic())
 
     def has_failed(self) -> bool:
         """Whether nothing more is to be said of it."""
@@ -103,6 +118,16 @@ class _Running:
     def fail(self, failure: Diagnostic) -> None:
         """Take the first failure."""
         self.failure = failure
+
+    def counted(self) -> list[Report]:
+        """The reports, with how often each happened; from now on they are counted anew."""
+        counts, found = self.function.faults, list[Report]()
+        for where, each in self.reports.items():
+            count = 1
+            if counts is not None and isinstance(where, int):
+                count, counts[where] = counts[where], 0
+            found.append(replace(each, count=max(1, count)))
+        return sorted(found, key=lambda r: (r.location.file, r.location.line, r.location.column))
 
 
 class _Direct(_Running):
@@ -129,11 +154,10 @@ def _on_tell(state: int, number: int, words: Any) -> None:
     running = _running[state]
     kernel, count = running.function.kernel, running.function.counts[number]
     site = kernel.sites[number]
-    if not isinstance(site, AssertSite):
+    if isinstance(site, PrintSite):
         running.console.write(format_print(site, words[:count]))
     elif not running.has_failed():
-        name, ids, values = kernel.signature.name, words[:IDS], words[IDS : IDS + count]
-        running.fail(assertion_failed(name, site, ids[:3], ids[3:], values))
+        running.tell(number, report(kernel, number, words[: IDS + count]))
 
 
 def _on_parted(state: int, *what: Any) -> None:
@@ -150,8 +174,10 @@ def _on_parted(state: int, *what: Any) -> None:
         where = f"in block {block} it holds for thread {yes} and not for thread {no}"
     else:
         where = f"in block {block} it is {one} for thread {begin} and {other} for thread {thread}"
-    parting = Parting.of(place.decode())
-    running.fail(parting.happened(running.function.kernel.signature.name, where))
+    text = place.decode()
+    running.tell(
+        text, Parting.of(text).happened(running.function.kernel.signature.name, block, thread, where)
+    )
 
 
 _callbacks = {"weft$tell": CALLS["weft$tell"](_on_tell), "weft$parted": CALLS["weft$parted"](_on_parted)}
@@ -168,8 +194,8 @@ def externals() -> dict[str, int]:
     return {name: ctypes.cast(call, ctypes.c_void_p).value or 0 for name, call in called.items()}
 
 
-def run_launch(queued: Launch, console: Console) -> Diagnostic | None:
-    """Run all blocks; the first assertion that failed, or None."""
+def run_launch(queued: Launch, console: Console) -> Failed | None:
+    """Run all blocks; what has failed, or None."""
     function, grid, block, arguments, shared_bytes, over, _ = queued
     assert isinstance(function, CpuFunction)
     total = grid[0] * grid[1] * grid[2]
@@ -201,7 +227,9 @@ def run_launch(queued: Launch, console: Console) -> Diagnostic | None:
         function.took(time.perf_counter() - start, threads, workers, arguments)
     finally:
         del _running[state]
-    return running.failure
+    if running.failure is None and not running.reports:
+        return None
+    return Failed(running.failure, running.counted())
 
 
 def direct_launch(launch: Launch, lane: Lane) -> DirectLaunch:

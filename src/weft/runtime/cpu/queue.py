@@ -10,11 +10,11 @@ import atexit
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
 from weft.abi.cpu_launch import LaneWords
-from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
+from weft.diagnostics import DeviceError, Diagnostic, LaunchError, Report, WeftError
 from weft.runtime.cpu.threads import main_thread, serves_lane, start_thread
 from weft.runtime.forks import after_fork
 from weft.runtime.last_words import last_words
@@ -35,11 +35,12 @@ _exiting = False
 
 
 class Failed(Exception):
-    """A task failed in a way that has its diagnostic."""
+    """A task failed in a way that has its diagnostic; or a checked launch has found what is wrong."""
 
-    def __init__(self, diagnostic: Diagnostic) -> None:
-        super().__init__(diagnostic)
+    def __init__(self, diagnostic: Diagnostic | None, reports: Sequence[Report] = ()) -> None:
+        super().__init__(diagnostic, reports)
         self.diagnostic = diagnostic
+        self.reports = reports
 
 
 class Lane:
@@ -306,10 +307,13 @@ def _at_exit() -> None:
 
 def _as_error(failures: list[BaseException]) -> tuple[DeviceError, BaseException | None]:
     diagnostics: list[Diagnostic] = []
+    reports: list[Report] = []
     cause: BaseException | None = None
     for failure in failures:
         if isinstance(failure, Failed):
-            diagnostics.append(failure.diagnostic)
+            reports += failure.reports
+            if failure.diagnostic is not None:
+                diagnostics.append(failure.diagnostic)
         elif isinstance(failure, WeftError):
             diagnostics.extend(failure.diagnostics)
         else:
@@ -318,4 +322,4 @@ def _as_error(failures: list[BaseException]) -> tuple[DeviceError, BaseException
     if len(diagnostics) > _SHOWN:
         more = len(diagnostics) - _SHOWN
         diagnostics[_SHOWN:] = [Diagnostic("more-failures", f"{more} more launches failed")]
-    return DeviceError(diagnostics), cause
+    return DeviceError.of(reports, diagnostics), cause

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.abi.artifact import KernelInfo
-from weft.diagnostics import DeviceError, Diagnostic, WeftError
+from weft.diagnostics import DeviceError, Diagnostic, Report, WeftError
 from weft.runtime.cuda.console import DeviceConsole
 from weft.runtime.cuda.errors import FAULTS, Cuda, CudaFailure, fault_error, lost_error
 from weft.runtime.cuda.memory import Memory
@@ -77,9 +77,9 @@ class Primary:
             self._console = DeviceConsole(self)
         return self._console
 
-    def read_console(self) -> list[Diagnostic]:
-        """Write out what kernels have printed; what they have found wrong."""
-        return [] if self._console is None else self._console.read()
+    def read_console(self) -> tuple[list[Diagnostic], list[Report]]:
+        """Write out what kernels have printed; what failed in them, and what checked ones have found."""
+        return ([], []) if self._console is None else self._console.read()
 
     def library(self) -> ctypes.CDLL:
         """The driver itself, for what the binding does not pass on as it is."""
@@ -289,6 +289,8 @@ def _last_words(primary: Primary, queue: Queue, deadline: float) -> None:
             return
         time.sleep(0.0005)
     failures: list[object] = list(queue.failures)
-    failures[:0] = map(DeviceError, primary.read_console())
+    found, reports = primary.read_console()
+    if found or reports:
+        failures.insert(0, DeviceError.of(reports, found))
     if failures:
         last_words(failures[0], at_exit=True)

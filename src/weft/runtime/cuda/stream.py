@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import KernelInfo
-from weft.diagnostics import DeviceError, Diagnostic, LaunchError, WeftError
+from weft.diagnostics import DeviceError, Diagnostic, LaunchError, Report, WeftError
 from weft.runtime.cuda.attributes import launch_config
 from weft.runtime.cuda.context import Queue
 from weft.runtime.cuda.errors import ELSEWHERE, CudaFailure
@@ -276,11 +276,11 @@ class CudaStream:
         primary.enter()
         primary.call(primary.cu.cuStreamSynchronize, self.handle)
         queue.take_launched()
-        found = primary.read_console()
+        found, reports = primary.read_console()
         primary.memory.collect()
         failures, queue.failures = queue.failures, []
-        if found or failures:
-            raise _as_error(found, failures) from (failures[0] if failures else None)
+        if found or reports or failures:
+            raise _as_error(reports, found, failures) from (failures[0] if failures else None)
 
     @property
     def native(self) -> CudaStream:
@@ -400,11 +400,11 @@ _called_native = ctypes.CFUNCTYPE(None, ctypes.c_size_t)(_called)
 called_address = ctypes.cast(_called_native, ctypes.c_void_p).value
 
 
-def _as_error(found: list[Diagnostic], failures: list[BaseException]) -> DeviceError:
+def _as_error(reports: list[Report], found: list[Diagnostic], failures: list[BaseException]) -> DeviceError:
     diagnostics = list(found)
     for failure in failures:
         if isinstance(failure, WeftError):
             diagnostics.extend(failure.diagnostics)
         else:
             diagnostics.append(raised(failure, "a function queued on the GPU's stream"))
-    return DeviceError(diagnostics)
+    return DeviceError.of(reports, diagnostics)

@@ -1,0 +1,87 @@
+"""Reports: what a checked launch has found wrong, as data; a diagnostic is what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from weft.diagnostics.diagnostic import Diagnostic, Label
+from weft.diagnostics.location import Location
+from weft.record import record, replace
+
+Place = tuple[int, int, int]
+"""Of a block in the grid, or of a thread in its block: x, y, z."""
+SHOWN = 20
+"""So many reports are shown as text; the rest are counted."""
+
+
+@record
+class Other:
+    """The other place that takes part: the other access of a race, or the barrier after a decision."""
+
+    location: Location
+    text: str
+    block: Place | None = None
+    thread: Place | None = None
+
+
+@record
+class Report:
+    """One fault at one place of a kernel, as the first thread that came to it had it.
+
+    ``code`` and ``message`` are those of its diagnostic, and ``location`` has ``file``, ``line`` and
+    ``column``. ``count`` is how often it happened there, in all threads of the launches that were waited for.
+    Of an access of memory, ``verb`` is ``"reads"``, ``"writes"`` or ``"updates"``; ``buffer`` the name of the
+    parameter or the variable of the kernel, where it has one; ``index`` the element and ``size`` its bytes;
+    ``address`` where that would be.
+    """
+
+    code: str
+    message: str
+    location: Location
+    kernel: str
+    block: Place
+    thread: Place
+    count: int = 1
+    verb: str = ""
+    buffer: str = ""
+    index: int | None = None
+    size: int | None = None
+    address: int | None = None
+    other: Other | None = None
+    said: str = ""
+    notes: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+
+    def diagnostic(self) -> Diagnostic:
+        """The report as a message has it."""
+        where = self.said or f"in block {self.block}, thread {self.thread}"
+        if self.count > 1:
+            where += f", and {self.count - 1} more time{'s' * (self.count > 2)}"
+        labels = [Label(self.location, where)]
+        if self.other is not None:
+            labels.append(Label(self.other.location, self.other.text))
+        return Diagnostic(self.code, self.message, tuple(labels), self.notes, self.hints)
+
+
+def merged(reports: Iterable[Report]) -> tuple[Report, ...]:
+    """Reports of which each place and fault has one, the first, with how often all of them happened.
+
+    A place that reads and writes what is wrong alike (``x[i] += 1``) has one too.
+    """
+    found: dict[object, Report] = {}
+    for report in reports:
+        other = None if report.other is None else report.other.location
+        key = report.code, report.kernel, report.location, report.buffer, other
+        first = found.setdefault(key, report)
+        if first is not report and first.verb == report.verb:
+            found[key] = replace(first, count=first.count + report.count)
+    return tuple(found.values())
+
+
+def shown(reports: Iterable[Report]) -> list[Diagnostic]:
+    """The diagnostics of reports, as many as are read."""
+    each = list(reports)
+    found = [report.diagnostic() for report in each[:SHOWN]]
+    if len(each) > SHOWN:
+        found.append(Diagnostic("more-failures", f"{len(each) - SHOWN} more places have faults"))
+    return found
