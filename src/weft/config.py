@@ -4,10 +4,10 @@
 folder of the compilation cache. LLVM works in a process of its own, so that an error or an endless loop in
 it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the program's, and
 ``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). ``WEFT_CHECK=1`` has
-kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these words mean (``DeviceContext``).
-``WEFT_CPU_THREADS`` says how many threads run the blocks of a launch on a CPU. A launch on a GPU copies arrays
-of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. A program changes a setting for a while with
-``scope``::
+kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these words mean
+(``DeviceContext``). ``WEFT_CPU_THREADS`` says how many threads run the blocks of a launch on a
+CPU. A launch on a GPU copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``.
+A program changes a setting for a while with ``scope``::
 
     >>> from weft import config
     >>> with config.scope(device="cpu"):

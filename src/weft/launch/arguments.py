@@ -7,19 +7,19 @@ found out once. That way takes only what is right; ``examine`` is the one that s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from operator import is_
 from typing import Any, NamedTuple, cast, get_origin
 
 from weft.abi.artifact import Signature
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import LaunchError
+from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
 from weft.lang.accept import Mismatch, accept, element_dtype, is_open, literal_type, note_mismatch
-from weft.lang.decorators import Kernel
+from weft.lang.decorators import Func, Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.problems import Problems
@@ -258,6 +258,35 @@ def examine(
     return gather(fn, given, partial(_taken, context), problems, key), problems
 
 
+def check_kernel(kernel: object) -> None:
+    """Whether it is a kernel.
+
+    Raises:
+        LaunchError: it is something else.
+    """
+    if isinstance(kernel, Kernel):
+        return
+    name = getattr(kernel, "__name__", repr(kernel))
+    inner = getattr(kernel, "func", None)
+    if isinstance(inner, Kernel):
+        own: str = inner.__name__
+        message = f"this is a functools.partial of {own}, not a kernel"
+        hint = f"bind compile-time parameters by {own}.bind(...), and pass the others at the launch"
+    elif isinstance(kernel, Func):
+        message, hint = (
+            f"{name} is a @func, which other functions call",
+            f"decorate {name} with @kernel to launch it",
+        )
+    elif callable(kernel):
+        message, hint = f"{name} is an ordinary Python function", f"decorate {name} with @kernel"
+    else:
+        message, hint = (
+            f"{a_(type(kernel).__name__)} is not a kernel",
+            "pass a function decorated with @kernel",
+        )
+    raise LaunchError.here("not-a-kernel", message, hint, at=("kernel", 0))
+
+
 def check_writes(
     signature: Signature, kernel: Kernel[...], taken: Taken, args: tuple[Any, ...], named: Mapping[str, Any]
 ) -> None:
@@ -278,16 +307,6 @@ def check_writes(
                 at=argument_key(kernel.definition, name, len(args), named),
             )
     problems.check(LaunchError, len(args))
-
-
-def ends_of(signature: Signature, memory: Sequence[Any], values: Sequence[Any]) -> list[int]:
-    """What a checked kernel takes behind its parameters: the ends of memory, from where a pointer points."""
-    ends: list[int] = []
-    addresses = [v for v, p in zip(values, signature.parameters, strict=False) if p.pointer]
-    for held, address in zip(memory, addresses, strict=True):
-        low = held.address - address
-        ends += [low, low + held.nbytes]
-    return ends
 
 
 def _taker(p: Parameter) -> Taker:

@@ -10,17 +10,15 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from weft.abi.artifact import LoadedCode
-from weft.abi.checks import Checks, checks_of
+from weft.abi.checks import Checks
 from weft.abi.formats import bits_of
 from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.source.definition import Definition
-from weft.config import settings
 from weft.diagnostics import (
     CompileError,
     Diagnostic,
     LaunchError,
-    a_,
     caller_location,
     nearest,
     note_slow,
@@ -37,7 +35,8 @@ from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
-from weft.launch.arguments import Specs, Taken, check_writes, ends_of, examine, is_current, take
+from weft.launch.arguments import Specs, Taken, check_kernel, check_writes, examine, is_current, take
+from weft.launch.checked import checked_for, ends_of
 from weft.launch.extents import Placement, Placements
 from weft.launch.ranges import describe_over
 from weft.launch.variants import Variants, forget_variants
@@ -218,7 +217,7 @@ class DeviceContext(BaseContext):
         checked: Checks | None = None,
         threads: int | None = None,
     ) -> None:
-        self.checked = settings().check if checked is None else _checks(checked)
+        self.checked = checked_for(checked)
         """What kernels are checked for, by words."""
         super().__init__(device_id, api=api, threads=threads)
         self._loaded: Variants[_Loaded] = Variants()
@@ -267,7 +266,7 @@ class DeviceContext(BaseContext):
         Raises:
             CompileError: the kernel cannot be compiled.
         """
-        _check_kernel(kernel)
+        check_kernel(kernel)
         bound = kernel.bind(**comptime) if comptime else kernel
         specs: dict[str, Spec] = {}
         problems = Problems()
@@ -367,7 +366,7 @@ class DeviceContext(BaseContext):
         """Launch; the fields of ``Launched``. ``asked`` are cluster_dim, cooperative and pdl."""
         if isinstance(kernel, CompiledKernel):
             kernel = kernel.kernel
-        _check_kernel(kernel)
+        check_kernel(kernel)
         attributes, taken, place, options, found = self._way(kernel, args, named, where, asked)
         (specs, values, memory, _), (grid, block, plan) = taken, place
         shared, stream = where[3:]
@@ -543,38 +542,6 @@ def _check_names(kernel: Kernel[...], problems: Problems) -> None:
         elif not known[name]:
             message = f"`{name}` of {kernel.__name__} is no Comptime parameter"
             problems.add("argument-name", message, "give it at the launch", at=name)
-
-
-def _check_kernel(kernel: object) -> None:
-    if isinstance(kernel, Kernel):
-        return
-    name = getattr(kernel, "__name__", repr(kernel))
-    inner = getattr(kernel, "func", None)
-    if isinstance(inner, Kernel):
-        own: str = inner.__name__
-        message = f"this is a functools.partial of {own}, not a kernel"
-        hint = f"bind compile-time parameters by {own}.bind(...), and pass the others at the launch"
-    elif isinstance(kernel, Func):
-        message, hint = (
-            f"{name} is a @func, which other functions call",
-            f"decorate {name} with @kernel to launch it",
-        )
-    elif callable(kernel):
-        message, hint = f"{name} is an ordinary Python function", f"decorate {name} with @kernel"
-    else:
-        message, hint = (
-            f"{a_(type(kernel).__name__)} is not a kernel",
-            "pass a function decorated with @kernel",
-        )
-    raise LaunchError.here("not-a-kernel", message, hint, at=("kernel", 0))
-
-
-def _checks(asked: Checks) -> frozenset[str]:
-    try:
-        return checks_of(asked)
-    except (TypeError, ValueError) as error:
-        hint = "write checked=True for what is always checked"
-        raise LaunchError.here("unknown-check", f"checked: {error}", hint, at=("checked", 9)) from None
 
 
 _cpu: DeviceContext | None = None
