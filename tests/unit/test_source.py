@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -161,11 +161,28 @@ def test_an_edit_is_refused(old: str, new: str, tmp_path: Path) -> None:
     find_function(fn)
 
 
+def test_a_file_with_a_kernel_is_known_as_it_was(module: Callable[[str], ModuleType]) -> None:
+    made = module(SOURCE)
+    file_of(made).write_text("")
+    assert ast.unparse(find_function(made.plain).body[0]) == "return x + 1.0"
+
+
+def test_a_helper_that_would_be_rewritten_is_refused_without_its_text(tmp_path: Path) -> None:
+    text = "def f(flag):\n    return flag is True"
+    names = {"helper": function_of(text, tmp_path / "gone.py")}
+    file = tmp_path / "kernels.py"
+    file.write_text("from weft import *\n\n\n@func\ndef g(flag: Bool):\n    return helper(flag)\n")
+    exec(compile(file.read_text(), str(file), "exec", dont_inherit=True), names)
+    with pytest.raises(CompileError, match="the source of f cannot be found"):
+        cast("Any", names["g"])(True)
+    assert names["helper"](True) is True
+
+
 @pytest.mark.parametrize(
     "text", ["# nothing is left\n" * 30, "\n" + SOURCE, SOURCE.replace("(x)", "(y)"), "(" * 9, ""]
 )
 def test_a_changed_file_is_refused(text: str, module: Callable[[str], ModuleType]) -> None:
-    made = module(SOURCE)
+    made = module(SOURCE.partition("@func")[0])
     file_of(made).write_text(text)
     with pytest.raises(CompileError) as refused:
         find_function(made.plain)

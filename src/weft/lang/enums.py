@@ -11,7 +11,6 @@ from weft.compiler.ir.types import I32
 from weft.diagnostics import OBJECT, refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
-from weft.lang.identity import watch
 from weft.lang.number import Number, number_class, value_of
 from weft.lang.spec import Leaf, Spec
 from weft.record import record
@@ -47,7 +46,6 @@ class EnumValue:
     def __init__(self, cls: type[Enum], place: Number) -> None:
         self.cls = cls
         self.place = place
-        watch()
 
     def __weft_spec__(self) -> Spec:
         return EnumSpec(self.cls)

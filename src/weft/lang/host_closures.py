@@ -23,9 +23,10 @@ from weft.lang.accept import Accepted, Mismatch, accept_as
 from weft.lang.captured import is_library
 from weft.lang.decorators import Func, Kernel
 from weft.lang.elaboration import current
+from weft.lang.enums import EnumSpec
 from weft.lang.number import Number
 from weft.lang.partials import PartialSpec, taken_apart
-from weft.lang.spec import Leaf, Spec, StaticSpec, build_each, leaves_of, leaves_within, spec_of
+from weft.lang.spec import Leaf, PartsSpec, Spec, StaticSpec, build_each, leaves_of, leaves_within, spec_of
 from weft.lang.structs import is_struct
 from weft.lang.told_apart import Identity, told_apart
 from weft.record import record
@@ -288,3 +289,16 @@ def _content(of: PythonFunction, under_way: list[object]) -> list[object]:
         else:
             key += _content(inner, under_way)
     return key
+
+
+def known(spec: Spec) -> list[Any]:
+    """What a spec has of Python's objects."""
+    if isinstance(spec, StaticSpec):
+        return [spec.value]
+    if isinstance(spec, HostClosureSpec):
+        return [spec.definition, spec.bound.value, *(value for item in spec.items for value in known(item))]
+    if isinstance(spec, EnumSpec):
+        return [spec.cls]
+    if isinstance(spec, PartsSpec):
+        return [spec.cls, *(value for item in spec.items for value in known(item))]
+    return []

@@ -11,6 +11,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, TypeVar, cast
 
 from weft.abi.formats import wrap
@@ -269,6 +270,8 @@ class Number(Conversions):
         if not isinstance(c, (Number, bool, int, float)):
             if op in ("eq", "ne") and (maybe_current() is None or not isinstance(a.value, Value)):
                 return NotImplemented
+            if hasattr(cast("type[Any]", type(c)), "__weft_compares__"):
+                return NotImplemented
             refuse(
                 "operand",
                 f"cannot compare {a_(type(a).__name__)} with {kind_of(c)}",
@@ -361,11 +364,25 @@ class Number(Conversions):
 
     def __repr__(self) -> str:
         if isinstance(self.value, Value):
+            self._check_text(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             return f"<{type(self).__name__} at run time>"
         lanes = self.value if has_lanes(self.value) else [self.value]
         return f"{type(self).__name__}({', '.join([format_value(self.dtype, lane) for lane in lanes])})"
 
+    def _check_text(self, caller: FrameType) -> None:
+        """Refuse ``str`` and ``repr`` in a program; debuggers and logs may show what there is."""
+        if maybe_current() is not None:
+            from weft.lang.captured import is_library
+            from weft.lang.printing import refuse_text
+
+            while caller.f_code.co_name in ("__repr__", "__str__") and caller.f_back:
+                caller = caller.f_back  # of what has it in it
+            if not is_library(str(caller.f_globals.get("__name__")).partition(".")[0]):
+                refuse_text(self, caller)
+
     def __str__(self) -> str:
+        if isinstance(self.value, Value):
+            self._check_text(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         return format(self, "") if maybe_current() or not isinstance(self.value, Value) else repr(self)
 
     def __format__(self, spec: str) -> str:

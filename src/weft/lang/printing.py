@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, NoReturn, cast
 
 from weft.abi.artifact import Piece, PrintSite
@@ -33,13 +34,8 @@ def format_number(number: Number, spec: str, *, within: bool = False) -> str:
         return (
             f"({', '.join([format_value(number.dtype, lane, spec) for lane in cast('Any', number.value)])})"
         )
-    caller = sys._getframe(2).f_code.co_filename  # pyright: ignore[reportPrivateUsage]
-    if within and not is_internal(caller):
-        refuse(
-            "not-compile-time",
-            f"ordinary Python makes a text of this {type(number).__name__}, which exists only at run time",
-            hint="write the text where it is printed",
-        )
+    if within:
+        refuse_text(number, sys._getframe(2))  # pyright: ignore[reportPrivateUsage]
     try:
         format(0.5 if number.dtype.is_float else 1, spec)
     except ValueError as error:
@@ -48,6 +44,17 @@ def format_number(number: Number, spec: str, *, within: bool = False) -> str:
     held: list[tuple[Number, str]] = b.elaborator.formatted
     held.append((number, spec))
     return f"\x00{len(held) - 1}\x01"
+
+
+def refuse_text(number: Number, caller: FrameType) -> None:
+    """Refuse that a function of the program makes a text of a number that exists only at run time."""
+    if is_internal(caller.f_code.co_filename):
+        return
+    refuse(
+        "not-compile-time",
+        f"ordinary Python makes a text of this {type(number).__name__}, which exists only at run time",
+        hint="write the text where it is printed",
+    )
 
 
 def text_of(value: Any, conversion: int) -> Any:

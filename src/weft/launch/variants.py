@@ -11,9 +11,9 @@ from typing import Any, Generic, TypeVar
 
 from weft.compiler.source.definition import Definition
 from weft.lang.captured import read_while
-from weft.lang.host_closures import HostClosureSpec
+from weft.lang.host_closures import known
 from weft.lang.reads import Reads
-from weft.lang.spec import PartsSpec, Spec, StaticSpec
+from weft.lang.spec import Spec
 
 T = TypeVar("T")
 _MOST = 8
@@ -39,7 +39,7 @@ class Variants(Generic[T]):
 
     def make(self, key: tuple[Any, ...], specs: Iterable[Spec], make: Callable[[], T]) -> tuple[Reads, T]:
         """Make what was not found, for a function and for the values that specs hold."""
-        values = [value for spec in specs for value in _known(spec)]
+        values = [value for spec in specs for value in known(spec)]
         made, reads = read_while((key[0], *values), make)
         self._made[key] = [(reads, made), *self._made.get(key, ())][:_MOST]
         return reads, made
@@ -66,14 +66,3 @@ _all: weakref.WeakSet[Variants[Any]] = weakref.WeakSet()
 def forget_variants(function: Definition) -> list[Any]:
     """Drop all that was made for a function, or of its code; what that was."""
     return [made for variants in list(_all) for made in variants.forget(function)]
-
-
-def _known(spec: Spec) -> list[Any]:
-    """What a spec has of Python's objects."""
-    if isinstance(spec, StaticSpec):
-        return [spec.value]
-    if isinstance(spec, HostClosureSpec):
-        return [spec.definition, spec.bound.value, *(value for item in spec.items for value in _known(item))]
-    if isinstance(spec, PartsSpec):
-        return [spec.cls, *(value for item in spec.items for value in _known(item))]
-    return []

@@ -9,6 +9,7 @@ from weft.abi.artifact import AssertSite, Piece, Site
 from weft.compiler.frontend.closures import Captures, Closure, containers, entry, given, literals_in
 from weft.compiler.frontend.containers import captured, check, restored
 from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
+from weft.compiler.frontend.helpers import Helpers
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.nonlocals import give_back
 from weft.compiler.frontend.options import Over
@@ -36,7 +37,6 @@ from weft.lang.elaboration import building, current
 from weft.lang.external import check_callback, check_result, filled
 from weft.lang.generic import bound_of, describe_annotation, substitute
 from weft.lang.host_closures import HostClosure
-from weft.lang.identity import unwatch
 from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.overloads import chosen
@@ -71,6 +71,7 @@ class Elaborator:
         self.tables: dict[tuple[bytes, int], Global] = {}
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
+        self.helpers = Helpers()
 
     # -- what the language asks of the elaboration under way ------------------------------------
     def refer(self, op: Op, what: Draft | Global | Site) -> Op:
@@ -387,7 +388,7 @@ class Elaborator:
             self.under_way.append(draft)
             done, around = len(self.done), [] if library else captured(fn)
             try:
-                with building(b):
+                with building(b), self.helpers.of(fn, [spec for _, spec in order]):
                     body(b, *values)
                     b.containers.check_large()
                     draft.literals = tuple([met.get(mark) for mark in b.literals])
@@ -399,8 +400,6 @@ class Elaborator:
                     raise found from (None if told else error)  # a cause that says more than the message
             finally:
                 self.under_way.pop()
-                if not self.under_way:
-                    unwatch()
             if not b.learnt:
                 return draft
             if restored(around):  # by a helper, perhaps, which then is no more done than they are

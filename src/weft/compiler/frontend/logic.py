@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from weft.compiler.frontend.membership import contains, equal
-from weft.compiler.frontend.pybuiltins import Builtins
+from weft.compiler.frontend.pybuiltins import Builtins, check_classes, late
 from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.effects import is_pure
@@ -22,6 +22,7 @@ from weft.lang.spec import is_composite, spec_of
 __all__ = ["Logic", "truth"]
 
 _Bool = number_class(DType.bool)
+_NUMBERS = (int, float, Number)
 
 
 def truth(value: Any, b: Logic) -> bool | Value:
@@ -133,18 +134,23 @@ class Logic(Builtins):
         return self._either(first, thunk, False)
 
     def is_(self, first: Any, second: Any, negated: bool) -> Any:
-        """``first is second``: of Python's objects only, and members of enums."""
-        if isinstance(first, EnumValue) or isinstance(second, EnumValue):
-            same: Any = first == second
+        """``first is second``: of Python's objects, members of enums, and Bools, of which Python has two."""
+        check_classes(first, second)
+        if _is_bool(first) and _is_bool(second) and (late(first) or late(second)):
+            same: Any = first if second is True else second if first is True else first == second
             return self.not_(same) if negated else same
-        late = [isinstance(v, Number) and isinstance(v.value, Value) for v in (first, second)]
-        whole = [is_composite(v) and bool(spec_of(v).leaves()) for v in (first, second)]
-        if any((*late, *whole)) and first is not None and second is not None:
-            where = LEFT if late[0] or whole[0] else RIGHT
+        if isinstance(first, EnumValue) or isinstance(second, EnumValue):
+            same = first == second
+            return self.not_(same) if negated else same
+        found = [_is_at_run_time(v) for v in (first, second)]
+        if any(found) and all(
+            there or isinstance(v, _NUMBERS) for there, v in zip(found, (first, second), strict=True)
+        ):
+            number = any(isinstance(v, Number) for v in (first, second))
             refuse(
                 "operand",
-                f"`is` compares objects of Python's, but `{where}` is a run-time "
-                f"{'number' if any(late) else 'value'}",
+                f"`is` compares objects of Python's, but `{LEFT if found[0] else RIGHT}` is a run-time "
+                f"{'number' if number else 'value'}",
                 hint=f"write {LEFT} {'!=' if negated else '=='} {RIGHT}",
             )
         return (first is second) is not negated
@@ -223,6 +229,12 @@ class Logic(Builtins):
         """Move the operations of ``region`` to here."""
         if self.live:
             self.region.ops.extend(region.ops)
+
+
+def _is_at_run_time(value: Any) -> bool:
+    if isinstance(value, Number):
+        return isinstance(value.value, Value)
+    return is_composite(value) and bool(spec_of(value).leaves())
 
 
 def _is_bool(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, KeysView, ValuesView
 from enum import Flag
 from typing import TYPE_CHECKING, Any, cast
 
-from weft.compiler.frontend.pybuiltins import late
+from weft.compiler.frontend.pybuiltins import check_classes, late
 from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import LEFT, RIGHT, a_, refuse
 from weft.lang.number import Number
@@ -34,6 +34,8 @@ def contains(b: Logic, value: Any, items: Any) -> Any:
         return equal(b, items & bits, bits)
     if isinstance(items, _CONTAINERS):
         members = list(cast("Iterable[Any]", items))
+        for member in members:
+            check_classes(value, member)
         if not any(late(v) for v in (value, *members)):
             return value in items
         if isinstance(value, Number) and value.lanes != 1:

@@ -17,10 +17,10 @@ from weft.lang.products import class_of, parts_of
 from weft.lang.spec import is_composite
 from weft.lang.text import RunTimeText, marked
 
-__all__ = ["Builtins", "late"]
+__all__ = ["COMPARISONS", "Builtins", "check_classes", "late", "stands_for"]
 
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -40,6 +40,24 @@ def late(value: Any) -> bool:
 
 def _runtime(values: tuple[Any, ...]) -> bool:
     return any(isinstance(v, Number) and isinstance(v.value, Value) for v in values)
+
+
+def stands_for(cls: Any) -> Any:
+    """The class of Python's whose numbers are of one of weft's types; None of all else."""
+    if not (isinstance(cls, type) and issubclass(cls, Number) and getattr(cls, "lanes", 0) == 1):
+        return None
+    return bool if cls.dtype is DType.bool else float if cls.dtype.is_float else int
+
+
+def check_classes(a: Any, c: Any) -> None:
+    """Refuse to compare the class of a number with the one of Python's that it stands for."""
+    for cls, plain in ((a, c), (c, a)):
+        if isinstance(plain, type) and plain in (bool, int, float) and stands_for(cls) is not None:
+            refuse(
+                "operand",
+                f"the class of this number is {cls.__name__}, which is never Python's {plain.__name__}",
+                hint=f"write isinstance(x, {plain.__name__}), or compare with {cls.__name__}",
+            )
 
 
 def _has_length(value: object) -> bool:
@@ -80,15 +98,16 @@ class Builtins(FunctionState):
 
     def compared(self, op: str, a: Any, c: Any) -> Any:
         """A comparison; of tuples and lists item by item, as far as they differ."""
+        check_classes(a, c)
         both = (type(a) is list and type(c) is list) or (isinstance(a, tuple) and isinstance(c, tuple))
         alike = both or (op in ("==", "!=") and parts_of(a) is not None and class_of(a) is class_of(c))
         if not alike or not (late(a) or late(c)):
-            return _COMPARISONS[op](a, c)
+            return COMPARISONS[op](a, c)
         logic = cast("Any", self)
         if op in ("==", "!="):
             return logic.not_(logic.same(a, c)) if op == "!=" else logic.same(a, c)
         items, others = cast("list[Any]", a), cast("list[Any]", c)
-        found: Any = _COMPARISONS[op](len(items), len(others))
+        found: Any = COMPARISONS[op](len(items), len(others))
         for one, other in reversed([*zip(items, others, strict=False)]):
             decided = logic.truth(self.compared(op, one, other))
             found = logic.if_exp(logic.same(one, other), lambda found=found: found, lambda d=decided: d)
@@ -96,12 +115,11 @@ class Builtins(FunctionState):
 
     def py_isinstance(self, value: Any, kinds: Any) -> bool:
         """``isinstance``: a number is what its type is, and of the class of Python's that it stands for."""
-        if isinstance(value, kinds):
-            return True
-        if not isinstance(value, Number) or value.lanes != 1:
-            return False
-        plain = bool if value.dtype is DType.bool else float if value.dtype.is_float else int
-        return isinstance(plain(), kinds)
+        return isinstance(value, kinds) or self.py_issubclass(cast("type[Any]", type(value)), kinds)
+
+    def py_issubclass(self, cls: type[Any], kinds: Any) -> bool:
+        """``issubclass``: likewise."""
+        return issubclass(cls, kinds) or (stands_for(cls) is not None and issubclass(stands_for(cls), kinds))
 
     def py_len(self, value: Any) -> Any:
         """``len``: compile-time, and of a SIMD value its lanes."""

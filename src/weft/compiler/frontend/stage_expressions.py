@@ -44,6 +44,7 @@ BUILTINS = frozenset(
         "bool",
         "enumerate",
         "isinstance",
+        "issubclass",
         "reversed",
         "zip",
         "any",

@@ -232,6 +232,11 @@ _known: weakref.WeakKeyDictionary[FunctionType, weakref.ref[PythonFunction]]
 _known = weakref.WeakKeyDictionary()
 
 
+def is_definition(fn: FunctionType) -> bool:
+    """Whether a function is a definition, of which the text counts."""
+    return fn in _known
+
+
 def definition_of(fn: Callable[..., Any]) -> PythonFunction:
     """A Python function as a definition: the same one as long as anyone has it.
 

@@ -64,7 +64,6 @@ def give_text(fn: Callable[..., Any], text: str) -> None:
 def texts_kept(fn: Callable[..., Any]) -> list[bytes]:
     """What the file of a function held as the function was defined, then what it held at other times."""
     own = _kept.get(fn)
-    if own is None:
-        return []
     known = _files.get(fn.__code__.co_filename)
-    return [own, *(text for text in (known[1] if known else ()) if text != own)]
+    others = [text for text in (known[1] if known else ()) if text != own]
+    return others if own is None else [own, *others]
