@@ -129,6 +129,7 @@ def modules(draw: st.DrawFn) -> Module:
         f.file, f.line, f.source_name = draw(TEXTS), draw(st.integers(1, 99)), draw(TEXTS)
         f.kernel, f.element, f.inline = draw(st.tuples(*[st.booleans()] * 3))
         f.over_rank, f.alone = draw(st.integers(0, 3)), draw(st.frozensets(st.integers(0, 9)))
+        f.block_rank = draw(st.integers(0, 3))
         f.results = tuple(draw(st.lists(TYPES, max_size=2)))
         body = region(draw, [], functions, 0)
         f.args, f.body = body.args, Region([], body.ops)

@@ -5,7 +5,7 @@ Compiler and runtime share these types and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from weft.dtype import DType
@@ -97,6 +97,7 @@ class KernelInfo:
     elements each thread of a launch over a range does along x and y. ``uses`` names what the library does in
     it that a launch must know of, such as ``grid_sync``. ``shared`` is how many bytes of shared memory of
     fixed size a block has, ``dynamic_shared`` how many it takes at least of those that the launch gives.
+    ``block_rank`` is how many axes its blocks may have threads along, 0 where they may along all.
     ``sites`` are its prints and assertions, by the numbers that they have in the module. Behind its
     parameters a ``checked`` one takes the ends of each pointer's memory, in bytes from where that points.
     """
@@ -109,12 +110,17 @@ class KernelInfo:
     shared: int = 0
     dynamic_shared: int = 0
     checked: bool = False
+    block_rank: int = 0
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
 
     @property
     def counts_faults(self) -> bool:
         """Whether its module has ``FAULTS``."""
         return self.checked and any(not isinstance(site, PrintSite) for site in self.sites.values())
+
+    def takes(self, block: Sequence[int]) -> bool:
+        """Whether it is compiled for blocks of that extent."""
+        return not self.block_rank or max(block[self.block_rank :], default=1) == 1
 
 
 @record

@@ -197,6 +197,8 @@ def _described(
     effects = effects_of(module, function)
     if options.distinct:
         function.alone = alone(module, function, effects)
+    if target.threads == "loops" and not options.any_block:
+        function.block_rank = _block_rank(module, function)
     leaves = [
         (p.name + leaf.suffix, leaf.dtype, leaf.pointer)
         for p in parameters(instance.kernel.definition)
@@ -218,8 +220,16 @@ def _described(
         shared=shared_memory([draft]),
         dynamic_shared=draft.dynamic_shared,
         checked=bool(options.checked),
+        block_rank=function.block_rank,
         sites=sites,
     )
+
+
+def _block_rank(module: Module, function: Function) -> int:
+    """How many axes a kernel's blocks extend along, going by which it asks for."""
+    ops = [op for f in module.reached(function) for op in f.body.walk()]
+    asked = [op.attrs["dimension"] for op in ops if op.name in ("gpu.thread_id", "gpu.block_dim")]
+    return max([1, function.over_rank, *("xyz".index(str(axis)) + 1 for axis in asked)])
 
 
 def _may_wait(module: Module, function: Function, target: Target) -> bool:

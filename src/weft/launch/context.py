@@ -372,6 +372,8 @@ class DeviceContext(BaseContext):
         shared, stream = where[3:]
         extents, empty = (0, 0, 0), False
         reads, loaded = found or self._load(kernel, specs, options)
+        if (block[1] > 1 or block[2] > 1) and not loaded.function.kernel.takes(block):
+            reads, loaded = self._load(kernel, specs, options._replace(any_block=True))
         if plan is not None:
             extents, empty = plan.extents, plan.empty
             values.extend(extents[: loaded.count - len(values)])

@@ -16,104 +16,110 @@
   "func.func"() <{"sym_name" = "k.loops", "function_type" = (!llvm.ptr<1>, i64, !llvm.ptr) -> ()}> ({
   ^bb0(%x: !llvm.ptr<1>, %n: i64, %launch: !llvm.ptr):
     %3 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-    %4 = "llvm.getelementptr"(%launch, %3) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %5 = "llvm.load"(%4) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
-    %6 = "arith.extui"(%5) : (i32) -> i64
-    %7 = "arith.constant"() <{"value" = 4 : i64}> : () -> i64
-    %8 = "llvm.getelementptr"(%launch, %7) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %9 = "llvm.load"(%8) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
-    %10 = "arith.extui"(%9) : (i32) -> i64
-    %11 = "arith.constant"() <{"value" = 8 : i64}> : () -> i64
-    %12 = "llvm.getelementptr"(%launch, %11) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %13 = "llvm.load"(%12) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
-    %14 = "arith.extui"(%13) : (i32) -> i64
-    %15 = "arith.constant"() <{"value" = 12 : i64}> : () -> i64
-    %16 = "llvm.getelementptr"(%launch, %15) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %17 = "llvm.load"(%16) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
-    %18 = "arith.extui"(%17) : (i32) -> i64
-    %19 = "arith.constant"() <{"value" = 16 : i64}> : () -> i64
-    %20 = "llvm.getelementptr"(%launch, %19) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %21 = "llvm.load"(%20) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
-    %22 = "arith.extui"(%21) : (i32) -> i64
-    %23 = "arith.constant"() <{"value" = 20 : i64}> : () -> i64
-    %24 = "llvm.getelementptr"(%launch, %23) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %25 = "llvm.load"(%24) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
-    %26 = "arith.extui"(%25) : (i32) -> i64
-    %27 = "arith.constant"() <{"value" = 32 : i64}> : () -> i64
-    %28 = "llvm.getelementptr"(%launch, %27) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %29 = "llvm.load"(%28) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
-    %30 = "arith.constant"() <{"value" = 40 : i64}> : () -> i64
-    %31 = "llvm.getelementptr"(%launch, %30) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %32 = "llvm.load"(%31) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
-    %33 = "arith.constant"() <{"value" = 48 : i64}> : () -> i64
-    %34 = "llvm.getelementptr"(%launch, %33) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %35 = "llvm.load"(%34) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
-    %36 = "arith.constant"() <{"value" = 56 : i64}> : () -> i64
-    %37 = "llvm.getelementptr"(%launch, %36) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %38 = "llvm.load"(%37) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
-    %39 = "arith.constant"() <{"value" = 128 : i64}> : () -> i64
-    %40 = "arith.addi"(%38, %39) : (i64, i64) -> i64
-    %41 = "llvm.alloca"(%40) {"elem_type" = i8, "count" = 0 : i64, "alignment" = 128 : i64} : (i64) -> !llvm.ptr<3>
-    %42 = "weft.slot"() {"elem_type" = i64, "name" = "start"} : () -> !llvm.ptr<5>
-    %43 = "arith.constant"() <{"value" = 24 : i64}> : () -> i64
-    %44 = "llvm.getelementptr"(%launch, %43) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
-    %45 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-    %46 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+    %4 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+    %5 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
+    %6 = "llvm.getelementptr"(%launch, %5) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %7 = "llvm.load"(%6) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
+    %8 = "arith.extui"(%7) : (i32) -> i64
+    %9 = "arith.constant"() <{"value" = 4 : i64}> : () -> i64
+    %10 = "llvm.getelementptr"(%launch, %9) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %11 = "llvm.load"(%10) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
+    %12 = "arith.extui"(%11) : (i32) -> i64
+    %13 = "arith.constant"() <{"value" = 8 : i64}> : () -> i64
+    %14 = "llvm.getelementptr"(%launch, %13) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %15 = "llvm.load"(%14) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
+    %16 = "arith.extui"(%15) : (i32) -> i64
+    %17 = "arith.constant"() <{"value" = 12 : i64}> : () -> i64
+    %18 = "llvm.getelementptr"(%launch, %17) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %19 = "llvm.load"(%18) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
+    %20 = "arith.extui"(%19) : (i32) -> i64
+    %21 = "arith.constant"() <{"value" = 16 : i64}> : () -> i64
+    %22 = "llvm.getelementptr"(%launch, %21) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %23 = "llvm.load"(%22) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
+    %24 = "arith.extui"(%23) : (i32) -> i64
+    %25 = "arith.constant"() <{"value" = 20 : i64}> : () -> i64
+    %26 = "llvm.getelementptr"(%launch, %25) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %27 = "llvm.load"(%26) {"alignment" = 4 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i32
+    %28 = "arith.extui"(%27) : (i32) -> i64
+    %29 = "arith.constant"() <{"value" = 32 : i64}> : () -> i64
+    %30 = "llvm.getelementptr"(%launch, %29) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %31 = "llvm.load"(%30) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
+    %32 = "arith.constant"() <{"value" = 40 : i64}> : () -> i64
+    %33 = "llvm.getelementptr"(%launch, %32) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %34 = "llvm.load"(%33) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
+    %35 = "arith.constant"() <{"value" = 48 : i64}> : () -> i64
+    %36 = "llvm.getelementptr"(%launch, %35) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %37 = "llvm.load"(%36) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
+    %38 = "arith.constant"() <{"value" = 56 : i64}> : () -> i64
+    %39 = "llvm.getelementptr"(%launch, %38) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+    %40 = "llvm.load"(%39) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr) -> i64
+    %41 = "arith.constant"() <{"value" = 128 : i64}> : () -> i64
+    %42 = "arith.addi"(%40, %41) : (i64, i64) -> i64
+    %43 = "llvm.alloca"(%42) {"elem_type" = i8, "count" = 0 : i64, "alignment" = 128 : i64} : (i64) -> !llvm.ptr<3>
+    %44 = "weft.slot"() {"elem_type" = i64, "name" = "start"} : () -> !llvm.ptr<5>
+    %45 = "weft.slot"() {"elem_type" = i64, "name" = "end"} : () -> !llvm.ptr<5>
+    "weft.set"(%44, %3) : (!llvm.ptr<5>, i64) -> ()
+    "weft.set"(%45, %3) : (!llvm.ptr<5>, i64) -> ()
+    %46 = "arith.constant"() <{"value" = 24 : i64}> : () -> i64
+    %47 = "llvm.getelementptr"(%launch, %46) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
     "weft.while"() ({
-      %47 = "llvm.atomicrmw"(%44, %32) {"bin_op" = "add", "ordering" = "monotonic", "syncscope" = ""} : (!llvm.ptr, i64) -> i64
-      "weft.set"(%42, %47) : (!llvm.ptr<5>, i64) -> ()
-      %48 = "arith.cmpi"(%47, %29) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-      "weft.condition"(%48) : (i1) -> ()
-    }, {
-      %49 = "weft.get"(%42) : (!llvm.ptr<5>) -> i64
-      %50 = "arith.addi"(%49, %32) : (i64, i64) -> i64
-      %51 = "arith.cmpi"(%50, %29) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-      %52 = "arith.select"(%51, %50, %29) : (i1, i64, i64) -> i64
-      "weft.while"() ({
-        %53 = "weft.get"(%42) : (!llvm.ptr<5>) -> i64
-        %54 = "arith.cmpi"(%53, %52) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-        "weft.condition"(%54) : (i1) -> ()
+      %48 = "weft.get"(%44) : (!llvm.ptr<5>) -> i64
+      %49 = "weft.get"(%45) : (!llvm.ptr<5>) -> i64
+      %50 = "arith.cmpi"(%48, %49) <{"predicate" = 5 : i64}> : (i64, i64) -> i1
+      "weft.if"(%50) ({
+        %51 = "llvm.atomicrmw"(%47, %34) {"bin_op" = "add", "ordering" = "monotonic", "syncscope" = ""} : (!llvm.ptr, i64) -> i64
+        "weft.set"(%44, %51) : (!llvm.ptr<5>, i64) -> ()
+        %52 = "arith.addi"(%51, %34) : (i64, i64) -> i64
+        %53 = "arith.cmpi"(%52, %31) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+        %54 = "arith.select"(%53, %52, %31) : (i1, i64, i64) -> i64
+        "weft.set"(%45, %54) : (!llvm.ptr<5>, i64) -> ()
       }, {
-        %55 = "weft.get"(%42) : (!llvm.ptr<5>) -> i64
-        %56 = "arith.remui"(%55, %6) : (i64, i64) -> i64
-        %57 = "arith.divui"(%55, %6) : (i64, i64) -> i64
-        %58 = "arith.remui"(%57, %10) : (i64, i64) -> i64
-        %59 = "arith.divui"(%57, %10) : (i64, i64) -> i64
-        %60 = "arith.subi"(%6, %56) : (i64, i64) -> i64
-        %61 = "arith.subi"(%52, %55) : (i64, i64) -> i64
-        %62 = "arith.cmpi"(%61, %60) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-        %63 = "arith.select"(%62, %61, %60) : (i1, i64, i64) -> i64
-        %64 = "arith.addi"(%55, %63) : (i64, i64) -> i64
-        "weft.set"(%42, %64) : (!llvm.ptr<5>, i64) -> ()
-        %65 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-        %66 = "arith.addi"(%56, %63) : (i64, i64) -> i64
-        %67 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-        "weft.for"(%65, %26, %67) ({
-        ^bb0(%thread_z: i64):
-          "weft.for"(%65, %22, %67) ({
-          ^bb0(%thread_y: i64):
-            "weft.for"(%56, %66, %67) ({
-            ^bb0(%block_x: i64):
-              %71 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
-              %72 = "arith.cmpi"(%n, %71) <{"predicate" = 4 : i64}> : (i64, i64) -> i1
-              %73 = "arith.select"(%72, %n, %71) : (i1, i64, i64) -> i64
-              %74 = "arith.constant"() <{"value" = 2147483648 : i64}> : () -> i64
-              %75 = "arith.cmpi"(%73, %74) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-              %76 = "arith.select"(%75, %73, %74) : (i1, i64, i64) -> i64
-              %77 = "arith.cmpi"(%76, %18) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-              %78 = "arith.select"(%77, %76, %18) : (i1, i64, i64) -> i64
-              %79 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
-              "weft.for"(%65, %78, %79) ({
-              ^bb0(%thread_x: i64):
-                %81 = "arith.cmpi"(%thread_x, %n) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
-                "llvm.store"(%x, %thread_x) {"alignment" = 8 : i64, "volatile" = false} : (!llvm.ptr<1>, i64) -> ()
-                "weft.exit_thread"() : () -> ()
-              }) {"parallel" = true} : (i64, i64, i64) -> ()
-            }) {"parallel" = false} : (i64, i64, i64) -> ()
+      ^bb0:
+      }) : (i1) -> ()
+      %55 = "weft.get"(%44) : (!llvm.ptr<5>) -> i64
+      %56 = "arith.cmpi"(%55, %31) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+      "weft.condition"(%56) : (i1) -> ()
+    }, {
+      %57 = "weft.get"(%44) : (!llvm.ptr<5>) -> i64
+      %58 = "arith.remui"(%57, %8) : (i64, i64) -> i64
+      %59 = "arith.divui"(%57, %8) : (i64, i64) -> i64
+      %60 = "arith.remui"(%59, %12) : (i64, i64) -> i64
+      %61 = "arith.divui"(%59, %12) : (i64, i64) -> i64
+      %62 = "arith.subi"(%8, %58) : (i64, i64) -> i64
+      %63 = "weft.get"(%45) : (!llvm.ptr<5>) -> i64
+      %64 = "arith.subi"(%63, %57) : (i64, i64) -> i64
+      %65 = "arith.cmpi"(%64, %62) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+      %66 = "arith.select"(%65, %64, %62) : (i1, i64, i64) -> i64
+      %67 = "arith.addi"(%57, %66) : (i64, i64) -> i64
+      "weft.set"(%44, %67) : (!llvm.ptr<5>, i64) -> ()
+      %68 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
+      %69 = "arith.addi"(%58, %66) : (i64, i64) -> i64
+      %70 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+      "weft.for"(%68, %28, %70) ({
+      ^bb0(%thread_z: i64):
+        "weft.for"(%68, %24, %70) ({
+        ^bb0(%thread_y: i64):
+          "weft.for"(%58, %69, %70) ({
+          ^bb0(%block_x: i64):
+            %74 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
+            %75 = "arith.cmpi"(%n, %74) <{"predicate" = 4 : i64}> : (i64, i64) -> i1
+            %76 = "arith.select"(%75, %n, %74) : (i1, i64, i64) -> i64
+            %77 = "arith.constant"() <{"value" = 2147483648 : i64}> : () -> i64
+            %78 = "arith.cmpi"(%76, %77) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+            %79 = "arith.select"(%78, %76, %77) : (i1, i64, i64) -> i64
+            %80 = "arith.cmpi"(%79, %20) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+            %81 = "arith.select"(%80, %79, %20) : (i1, i64, i64) -> i64
+            %82 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
+            "weft.for"(%68, %81, %82) ({
+            ^bb0(%thread_x: i64):
+              %84 = "arith.cmpi"(%thread_x, %n) <{"predicate" = 2 : i64}> : (i64, i64) -> i1
+              "llvm.store"(%x, %thread_x) {"alignment" = 8 : i64, "volatile" = false} : (!llvm.ptr<1>, i64) -> ()
+              "weft.exit_thread"() : () -> ()
+            }) {"parallel" = true} : (i64, i64, i64) -> ()
           }) {"parallel" = false} : (i64, i64, i64) -> ()
         }) {"parallel" = false} : (i64, i64, i64) -> ()
-      }) {"blocks" = true} : () -> ()
-    }) : () -> ()
+      }) {"parallel" = false} : (i64, i64, i64) -> ()
+    }) {"blocks" = true} : () -> ()
     "weft.return"() : () -> ()
   }) {"weft.alone" = array<i64: 0>, "weft.inline"} : () -> ()
   "func.func"() <{"sym_name" = "k", "function_type" = (!llvm.ptr, !llvm.ptr) -> ()}> ({

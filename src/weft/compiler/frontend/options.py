@@ -32,6 +32,9 @@ class CompileOptions(NamedTuple):
     the threads wait for; so where they wait, it is told of less."""
     checked: frozenset[str] = frozenset()
     """What it is checked for, by the words of ``abi/checks.py``."""
+    any_block: bool = False
+    """Where threads are loops: blocks may extend along axes that the kernel asks no thread's place of. Most
+    do not, and their code has a third of the loops."""
 
 
 PLAIN = CompileOptions()

@@ -162,7 +162,8 @@ class Op:
 class Function:
     """A function of the module; ``kernel`` marks the entries that a host may launch.
 
-    ``alone`` are the positions of arguments whose memory nothing else reaches.
+    ``alone`` are the positions of arguments whose memory nothing else reaches. ``block_rank`` is how many
+    axes blocks have threads along, 0 where they may along all.
     """
 
     name: str
@@ -174,6 +175,7 @@ class Function:
     line: int = 0
     source_name: str = ""
     over_rank: int = 0
+    block_rank: int = 0
     alone: frozenset[int] = frozenset()
     element: bool = False
     inline: bool = False

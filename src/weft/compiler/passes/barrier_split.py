@@ -20,11 +20,11 @@ from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads
 from weft.compiler.passes.indices import Ranges
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
-from weft.compiler.passes.thread_context import Context, Frame, Rewriter, indexed, loop_nest
+from weft.compiler.passes.thread_context import Context, Frame, Rewriter, linear, loop_nest, threads_of
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.uniformity import JUMPS, LOOPS
 from weft.diagnostics.parted import Parting
-from weft.record import field, record, replace
+from weft.record import field, record
 
 _P = pointer(AddressSpace.GENERIC)
 
@@ -183,9 +183,9 @@ class BarrierBody:
     # -- storage ------------------------------------------------------------------------------
     def array(self, kind: Type, count: int = 1, alignment: int = 0) -> Value:
         """Memory for ``count`` values of every thread of a block, taken once per worker."""
-        d = self.context.block_dim
-        size = _hoisted(self.head, "arith.muli", (d[0], d[1]), I64)
-        size = _hoisted(self.head, "arith.muli", (size, d[2]), I64)
+        size, *others = self.context.block_dim[: self.context.rank]
+        for threads in others:
+            size = _hoisted(self.head, "arith.muli", (size, threads), I64)
         if self.together.laned:  # the last strip may have lanes without a thread
             more = _hoisted(self.head, "arith.constant", (), I64, {"value": MOST})
             size = _hoisted(self.head, "arith.addi", (size, more), I64)
@@ -241,7 +241,9 @@ class BarrierBody:
             self.alive = self.array(I8)
             self.left = self.variable(I64, "left")
             b = self.b
-            count = b.arith("muli", b.arith("muli", self.bounds[0], self.bounds[1]), self.bounds[2])
+            count, *others = self.bounds
+            for threads in others:
+                count = b.arith("muli", count, threads)
             b.set(self.left, count)
             self.threads(lambda s: s.set_alive(1), guard=False)
         self.sequence(nodes)
@@ -300,18 +302,15 @@ class BarrierBody:
 
     def strips(self, loop: Op) -> None:
         """A loop that threads do as lanes, strip by strip."""
-        b, d = self.b, self.context.block_dim
-        regions, (y, z) = indexed("thread_y", "thread_z")
+        b = self.b
+        (strip, *rows), context = threads_of(self.context)
         zero = b.constant(0, I64)
-        (strip,), (x,) = indexed("thread_x")
         with b.into(strip):
-            row = b.arith("addi", y, b.arith("muli", d[1], z))
-            linear = b.arith("addi", x, b.arith("muli", d[0], row))
-            Lanes(self, loop, [x, y, z], self.bounds[0], linear).emit()
-        with b.into(regions[0]):
+            Lanes(self, loop, context.thread_id, self.bounds[0], linear(b, context)).emit()
+        with b.into(rows[0] if rows else b.region):
             step = b.constant(width(loop), I64)
             b.emit("weft.for", (zero, self.bounds[0], step), (), {"parallel": False}, (strip,))
-        loop_nest(b, regions, [(zero, bound) for bound in self.bounds[1:]], parallel=False)
+        loop_nest(b, rows, [(zero, bound) for bound in self.bounds[1:]], parallel=False)
 
     def matters(self, op: Op) -> bool:
         """Whether an operation of a piece does more than compute what only that piece may use."""
@@ -424,9 +423,7 @@ class BarrierBody:
     ) -> None:
         """``body(segment)`` inside loops over the threads of the block."""
         b = self.b
-        regions, ids = indexed("thread_x", "thread_y", "thread_z")
-        c = self.context
-        context = replace(c, thread_id=ids)
+        regions, context = threads_of(self.context)
         with b.into(regions[0]):
             b.live = True
             segment = _Segment(self, context, home)
@@ -474,9 +471,7 @@ class _Segment(Rewriter):
     def thread(self) -> Value:
         """The thread's number in its block."""
         if self.linear is None:
-            b, (x, y, z), d = self.b, self.context.thread_id, self.context.block_dim
-            upper = b.arith("addi", y, b.arith("muli", d[1], z))
-            self.linear = b.arith("addi", x, b.arith("muli", d[0], upper))
+            self.linear = linear(self.b, self.context)
         return self.linear
 
     def at(self, array: Value, kind: Type, count: int = 1) -> Value:

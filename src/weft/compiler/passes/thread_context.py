@@ -37,6 +37,8 @@ class Context:
     block_dim: list[Value]
     grid_dim: list[Value]
     shared: Value
+    rank: int = 3
+    """How many axes blocks have threads along; along the others they have one, with the index 0."""
 
     def values(self) -> list[Value]:
         """All of them, in the order of a helper's extra parameters."""
@@ -88,6 +90,20 @@ def needs_context(module: Module) -> set[str]:
         return op.name in _OPS or op.attrs.get("global_name") in shared
 
     return module.reaching({f.name for f in module.functions if any(map(uses, f.body.walk()))})
+
+
+def threads_of(context: Context) -> tuple[list[Region], Context]:
+    """Bodies of loops over the threads of a block, from x on, and the context within."""
+    regions, ids = indexed(*("thread_x", "thread_y", "thread_z")[: context.rank])
+    return regions, replace(context, thread_id=[*ids, *context.thread_id[context.rank :]])
+
+
+def linear(b: Builder, context: Context) -> Value:
+    """The thread's number in its block."""
+    made = context.thread_id[context.rank - 1]
+    for axis in reversed(range(context.rank - 1)):
+        made = b.arith("addi", context.thread_id[axis], b.arith("muli", context.block_dim[axis], made))
+    return made
 
 
 def indexed(*names: str) -> tuple[list[Region], list[Value]]:

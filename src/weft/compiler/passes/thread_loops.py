@@ -28,6 +28,7 @@ from weft.compiler.passes.thread_context import (
     indexed,
     loop_nest,
     needs_context,
+    threads_of,
 )
 from weft.compiler.passes.together import Together
 from weft.record import replace
@@ -96,26 +97,28 @@ class _Entry:
         made = Function(name, [*parameters, self.launch], (), Region(), False, *place, inline=True)
         made.alone = k.alone
         b.region = made.body
+        rank = k.block_rank or 3
+        zero, one = b.constant(0, I64), b.constant(1, I64)
         grid = [self.field("grid", n) for n in range(3)]
-        block = [self.field("block", n) for n in range(3)]
+        block = [self.field("block", n) if n < rank else one for n in range(3)]
         total, chunk, state = (self.field(name) for name in ("total", "chunk", "state"))
         size = b.arith("addi", self.field("dynamic_shared"), b.constant(self.frame.size + 128, I64))
         attrs = {"elem_type": I8, "count": 0, "alignment": 128}
         shared = b.emit("llvm.alloca", (size,), (pointer(AddressSpace.SHARED),), attrs).result
-        start = b.slot(I64, "start", made.body.ops)
+        start, end = (b.slot(I64, name, made.body.ops) for name in ("start", "end"))
+        b.set(start, zero)
+        b.set(end, zero)
         following = self.at("next")
-        zero, one = b.constant(0, I64), b.constant(1, I64)
-        condition, body, blocks = Region(), Region(), Region()
-        with b.into(condition):
+        condition, more, blocks = Region(), Region(), Region()
+        with b.into(more):
             attrs = {"bin_op": "add", "ordering": "monotonic", "syncscope": ""}
             taken = b.value("llvm.atomicrmw", (following, chunk), I64, attrs)
             b.set(start, taken)
-            b.emit("weft.condition", (b.compare("slt", taken, total),))
+            b.set(end, self.smaller(b.arith("addi", taken, chunk), total))
         head: list[Op] = []
-        with b.into(body):
-            first = b.get(start, I64)
-            end = self.smaller(b.arith("addi", first, chunk), total)
-            b.emit("weft.while", (), (), {"blocks": True}, (self.more(start, end), blocks))
+        with b.into(condition):
+            b.branch(b.compare("sge", b.get(start, I64), b.get(end, I64)), more)
+            b.emit("weft.condition", (b.compare("slt", b.get(start, I64), total),))
         with b.into(blocks):
             linear = b.get(start, I64)
             ids = self.block_ids(linear, grid)
@@ -124,12 +127,12 @@ class _Entry:
                 b.set(start, b.arith("addi", linear, one))
             else:
                 row = b.arith("subi", grid[0], ids[0])
-                count = self.smaller(b.arith("subi", end, linear), row)
+                count = self.smaller(b.arith("subi", b.get(end, I64), linear), row)
                 b.set(start, b.arith("addi", linear, count))
-            context = Context(state, ids, [zero, zero, zero], block, grid, shared)
+            context = Context(state, ids, [zero, zero, zero], block, grid, shared, rank)
             self.blocks(context, count, parameters, head)
         made.body.ops.extend(head)
-        b.emit("weft.while", (), (), {}, (condition, body))
+        b.emit("weft.while", (), (), {"blocks": True}, (condition, blocks))
         b.emit("weft.return")
         return [made, entry]
 
@@ -160,14 +163,6 @@ class _Entry:
         less = self.b.compare("slt", x, y)
         return self.b.select(less, y, x)
 
-    def more(self, slot: Value, end: Value) -> Region:
-        """The condition that the slot's number is below ``end``."""
-        made, b = Region(), self.b
-        with b.into(made):
-            now = b.get(slot, I64)
-            b.emit("weft.condition", (b.compare("slt", now, end),))
-        return made
-
     def bound(self, axis: int, context: Context, count: Value | None = None) -> Value:
         """How many threads run along an axis, of so many blocks: all, or those inside an over= range."""
         b, size = self.b, context.block_dim[axis]
@@ -185,7 +180,7 @@ class _Entry:
         """
         b, k, guards = self.b, self.kernel, self.guards
         if self.together.splits:
-            bounds = [self.narrowed(axis, context, parameters) for axis in range(3)]
+            bounds = [self.narrowed(axis, context, parameters) for axis in range(context.rank)]
             with b.into(Region()) as block:
                 plan = self.decisions, self.together
                 BarrierBody(b, k, context, self.frame, head, parameters, bounds, *plan).emit()
@@ -197,15 +192,17 @@ class _Entry:
                 some = b.arith("andi", some, b.compare("sgt", bounds[axis], b.constant(0, I64)))
             b.branch(some, block)
             return
-        regions, (block_x, y, z) = indexed("block_x", "thread_y", "thread_z")
+        (_, *rows), inner = threads_of(context)
         zero, first = b.constant(0, I64), context.block_id[0]
-        ranges = [(zero, self.narrowed(axis, context, parameters)) for axis in (1, 2)]
-        inner = replace(context, thread_id=[zero, y, z])
+        ranges = [(zero, self.narrowed(axis, context, parameters)) for axis in range(1, context.rank)]
+        inner = replace(inner, thread_id=[zero, *inner.thread_id[1:]])
         if only_global(k) and not self.frame.helpers:  # all of them as if they were one
-            with b.into(regions[1]):
+            with b.into(rows[0] if rows else b.region):
                 self.rows(inner, parameters, head, count)
-            loop_nest(b, regions[1:], ranges, parallel=False)
+            loop_nest(b, rows, ranges, parallel=False)
             return
+        (every,), (block_x,) = indexed("block_x")
+        regions = [every, *rows]
         with b.into(regions[0]):
             self.rows(replace(inner, block_id=[block_x, *context.block_id[1:]]), parameters, head)
         ranges.insert(0, (first, b.arith("addi", first, count)))

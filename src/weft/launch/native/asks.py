@@ -222,7 +222,10 @@ def ask_all(
             else:
                 asks.end()
         elif name in ("grid_dim", "block_dim") and made.launch.attributes is None and _is_int(value):
-            most, axis = (info.max_grid_dim, 0) if name == "grid_dim" else (info.max_block_dim, 3)
+            most, axis = info.max_grid_dim, 0
+            if name == "block_dim":
+                most, axis, rank = info.max_block_dim, 3, made.launch.function.kernel.block_rank or 3
+                most = [*most[:rank], 1, 1]
             asks.ints(value, [(1, each) for each in most], range(axis - ARGUMENTS, axis))
         elif name == "stream" and isinstance(value, DeviceStream):
             asks.identity(value)
