@@ -37,15 +37,23 @@ class LaneWords(ctypes.Structure):
         ("finished", ctypes.c_int64),
         ("inside", ctypes.c_int64),
         ("closed", ctypes.c_int64),
+        ("queue", ctypes.c_int64),
     ]
+
+
+class QueueWords(ctypes.Structure):
+    """The beginning of a stream's queue of native launches: how many were put there, how many have ended."""
+
+    _fields_ = [("queued", ctypes.c_int64), ("apart", ctypes.c_int64 * 7), ("ended", ctypes.c_int64)]
 
 
 class DirectLaunch(ctypes.Structure):
     """What native code needs for launches of a kernel on the thread that asks for them.
 
     ``entry`` is the kernel's, ``lane`` the address of a stream's ``LaneWords``, ``most`` that of how many
-    threads end soon enough, with what integers among the arguments, ``thread`` which one may launch so,
-    ``block`` what was launched last.
+    threads end soon enough, with what integers among the arguments, and with which it is known how long
+    it takes; ``thread`` is which one may launch so, ``block`` what was launched last. Other launches go to
+    the stream's queue, for ``width`` threads, unless that is 0; ``object`` is this, as Python has it.
     """
 
     _fields_ = [
@@ -56,6 +64,8 @@ class DirectLaunch(ctypes.Structure):
         ("state", ctypes.c_int64),
         ("over", ctypes.c_int64 * 3),
         ("block", ctypes.c_int64 * 3),
+        ("width", ctypes.c_int64),
+        ("object", ctypes.c_int64),
     ]
 
     def getPtr(self) -> int:

@@ -193,6 +193,11 @@ class Stream(Protocol):
 class NativeLauncher(Protocol):
     """Native code that launches to streams of a context, as its driver sees it."""
 
+    @property
+    def pool(self) -> Sequence[int]:
+        """The addresses of functions by which threads of the host share launches."""
+        ...
+
     def take_used(self, stream: int) -> list[KernelInfo]:
         """What was launched on a stream since the last call."""
         ...

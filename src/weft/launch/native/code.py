@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,23 +15,28 @@ from weft.lang.decorators import Func
 
 
 class Native(NamedTuple):
-    """The addresses of the stub and of the readers of arrays, and what keeps them there."""
+    """The addresses of the stub, the readers of arrays and the CPU's pool, and what keeps them there."""
 
     stub: int
     interface: int
     buffer: int
+    pool: Sequence[int]
+    """Of ``weft_pool_make``, ``queue``, ``leave``, ``release``, ``serve``, ``wait``, ``run``; or none."""
     keep: object
 
 
+_SYMBOLS = "make queue leave release serve wait run" if os.name == "posix" else ""  # it takes pthreads
+_POOL = [f"weft_pool_{name}" for name in _SYMBOLS.split()]
 _made: list[Native] = []
 _under_way: list[threading.Thread] = []
 
 
 def _functions() -> Sequence[Func[..., Any]]:
+    from weft.launch.native import pool
     from weft.launch.native.arrays import weft_read_buffer, weft_read_interface
     from weft.launch.native.stub import weft_enqueue
 
-    return weft_enqueue, weft_read_interface, weft_read_buffer
+    return weft_enqueue, weft_read_interface, weft_read_buffer, *[getattr(pool, name) for name in _POOL]
 
 
 def native_code() -> Native:
@@ -60,6 +67,7 @@ def _prepare() -> None:
 def _load(code: bytes) -> None:
     from weft.compiler.llvm.emit import load_object
 
-    loaded = load_object(code, ["weft_enqueue", "weft_read_interface", "weft_read_buffer"], {})
-    stub, interface, buffer = loaded.addresses
-    _made.append(Native(stub, interface, buffer, loaded))
+    loaded = load_object(code, ["weft_enqueue", "weft_read_interface", "weft_read_buffer", *_POOL], {})
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))  # threads run it when the interpreter has ended
+    stub, interface, buffer, *pool = loaded.addresses
+    _made.append(Native(stub, interface, buffer, pool, loaded))

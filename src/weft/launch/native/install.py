@@ -46,6 +46,7 @@ def install(context: DeviceContext) -> Launcher | None:
 
     failed = native.launch_failed
     launcher = Launcher((code.stub, code.keep), native.launch_addresses(), slow, failed, native.number)
+    launcher.pool = code.pool
     native.add_launcher(launcher)
     return launcher
 

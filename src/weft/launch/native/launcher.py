@@ -138,6 +138,8 @@ class Launcher:
         self._method = _Method(b"enqueue_function", code[0], _FASTCALL_KEYWORDS, None)
         self._keep = code, slow, failed, looked_up, interface
         self._home = home
+        self.pool: Sequence[int] = ()
+        """The functions by which threads of the CPU share launches (``code.Native.pool``)."""
         self._paused = False
         self._sites: list[Known] = []
         self._missed: dict[Hashable, int] = {}

@@ -8,22 +8,18 @@ them and calls the driver; anything else goes on to Python. What it looks throug
 
 from __future__ import annotations
 
-import time
-
-from weft.lang.comptime import unroll
 from weft.lang.decorators import func
 from weft.lang.external import external_call
 from weft.lang.pointer import Pointer
 from weft.lang.scalars import Float32, Float64, Int, Int32, UInt32
 from weft.launch.native import tables
 from weft.launch.native.arrays import clear, read_array
+from weft.launch.native.direct import launch_direct
 from weft.launch.native.tables import (
     Ask,
-    DirectLaunch,
     Entry,
     Expected,
     Held,
-    LaunchBlock,
     Site,
     Table,
 )
@@ -31,9 +27,6 @@ from weft.memory import stack_allocation
 
 _PYTHON = -1
 """Beside the driver's statuses: Python makes the launch."""
-_CLOCK: int | None = getattr(time, "CLOCK_MONOTONIC", None)
-_LONG = 200_000
-"""Nanoseconds that a launch on the thread that asks for it should not take."""
 
 
 @func
@@ -92,7 +85,7 @@ def _find(table: Pointer[Table], args: Pointer[Int], count: Int, names: Int) -> 
                 if stream == _PYTHON or threads > at[0].max_threads or table[0].changes != changes:
                     break
                 if stream == at[0].stream:
-                    return _launch(table, at, slots)
+                    return _launch(table, at, slots, args)
         at = at[0].next
     return Int32(_PYTHON)
 
@@ -119,13 +112,13 @@ def _stream(table: Pointer[Table], at: Pointer[Site]):
 
 
 @func
-def _launch(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int]):
+def _launch(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int], args: Pointer[Int]):
     params, status = stack_allocation(Int, tables.MOST_SLOTS), Int32(0)
     for n in range(at[0].slots - tables.ARGUMENTS):
         params[n] = Int(slots + (tables.ARGUMENTS + n))
     at[0].used = 1
     if Int(table[0].launch) == 0:
-        return _run(Pointer.from_address(at[0].config, DirectLaunch), slots, at)
+        return launch_direct(table, at, slots, args)
     config, function, stream = at[0].config, at[0].function, at[0].stream
     gx, gy, gz = slots[0].cast(UInt32), slots[1].cast(UInt32), slots[2].cast(UInt32)
     bx, by, bz = slots[3].cast(UInt32), slots[4].cast(UInt32), slots[5].cast(UInt32)
@@ -137,46 +130,6 @@ def _launch(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int]):
         status = launch(function, gx, gy, gz, bx, by, bz, shared, stream, params, 0)
     external_call["PyEval_RestoreThread", None](state)
     return status
-
-
-@func
-def _run(direct: Pointer[DirectLaunch], slots: Pointer[Int], at: Pointer[Site]) -> Int32:
-    """Run a launch of the CPU on this thread, where it is short and the stream has nothing to do."""
-    lane, threads = direct[0].lane, Float64(1.0)
-    for n in unroll(range(tables.ARGUMENTS)):
-        threads *= Float64(slots[n])
-    busy = lane[0].submitted != lane[0].finished or lane[0].inside != 0 or lane[0].closed != 0
-    other = external_call["PyThread_get_thread_ident", Int]() != direct[0].thread
-    if _CLOCK is None or busy or other or threads > Float64(direct[0].most[0]):
-        return Int32(_PYTHON)
-    entries, largest = at[0].entries, direct[0].most[1]
-    for n in range(at[0].total):
-        entry = entries[n]
-        if entry.kind & (tables.STAYS - 1) == Ask.INTEGER and entry.slot >= tables.ARGUMENTS and entry.c == 0:
-            if slots[entry.slot] > largest or slots[entry.slot] < -largest:
-                return Int32(_PYTHON)
-    launch, times, total = stack_allocation(LaunchBlock, 1), stack_allocation(Int, 4), Int(1)
-    for axis in unroll(range(3)):
-        total *= slots[axis]
-        launch[0].grid[axis] = slots[axis].cast(Int32)
-        launch[0].block[axis] = slots[3 + axis].cast(Int32)
-        launch[0].over[axis] = direct[0].over[axis]
-        direct[0].block[axis] = slots[3 + axis]
-    launch[0].next = 0
-    launch[0].total = total
-    launch[0].chunk = total
-    launch[0].state = direct[0].state
-    launch[0].dynamic_shared = at[0].shared
-    lane[0].inside = 1
-    state = external_call["PyEval_SaveThread", Int]()
-    external_call["clock_gettime", Int32](Int32(_CLOCK or 0), times)
-    direct[0].entry(slots + tables.ARGUMENTS, launch)
-    external_call["clock_gettime", Int32](Int32(_CLOCK or 0), times + 2)
-    external_call["PyEval_RestoreThread", None](state)
-    lane[0].inside = 0
-    if (times[2] - times[0]) * 1_000_000_000 + times[3] - times[1] > _LONG:
-        direct[0].most[0] = -1  # until Python has seen how long it takes
-    return Int32(0)
 
 
 @func

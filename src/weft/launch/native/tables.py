@@ -78,6 +78,8 @@ class LaneWords:
     finished: Int
     inside: Int
     closed: Int
+    queue: Pointer[Int]
+    """``queues.py`` has its words; null where there is none."""
 
 
 @struct
@@ -96,7 +98,7 @@ class LaunchBlock:
 
 @struct
 class DirectLaunch:
-    """A launch of the CPU on the thread that asks for it."""
+    """A launch of the CPU on the thread that asks for it, or on those of the pool."""
 
     entry: FunctionPointer[[Pointer[Int], Pointer[LaunchBlock]], None]
     lane: Pointer[LaneWords]
@@ -105,6 +107,8 @@ class DirectLaunch:
     state: Int
     over: InlineArray[Int, 3]
     block: InlineArray[Int, 3]
+    width: Int
+    object: Int
 
 
 @struct

@@ -23,6 +23,7 @@ from weft.config import settings
 from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
 from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Lane, busy_lanes, wait_for_lanes
+from weft.runtime.cpu.shared import provide
 from weft.runtime.driver import (
     Copy,
     Device,
@@ -239,15 +240,16 @@ class CpuStream:
 
     def launch(self, launch: Launch) -> None:
         """Queue a launch."""
-        console = self._lane.console
+        lane = self._lane
+        console = lane.console
 
         def task() -> None:
-            failed = run_launch(launch, console)
+            failed = run_launch(launch, console, lane)
             if failed is not None:
                 raise failed
 
-        if not (ends_soon(launch) and self._lane.run(task)):
-            self._lane.submit(task)
+        if not (ends_soon(launch) and lane.run(task)):
+            lane.submit(task)
 
     @property
     def native(self) -> CpuStream:
@@ -273,6 +275,7 @@ class CpuStream:
     def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""
         self._launchers.add(launcher)
+        provide(launcher.pool)
 
     def pause_launchers(self) -> None:
         """Have Python see all launches until ``resume_launchers``."""

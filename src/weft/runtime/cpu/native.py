@@ -50,12 +50,15 @@ class CpuFunction:
         )
         """Of a checked kernel: how often each of its sites has told of a fault in a launch."""
         self.entry = _named(kernel, _ENTRY(address))
+        self.waits = "waits" in kernel.uses
+        """Whether it may wait for other launches."""
         self.counts = {number: value_count(site) for number, site in kernel.sites.items()}
         self.most = -1
         """Threads that would take ``_SMALL_SECONDS``, as the last launch took; -1 before the first."""
-        self.direct = (ctypes.c_int64 * 2)(-1, 0)
+        self.direct = (ctypes.c_int64 * 3)(-1, 0, 0)
         """The same for launches on the thread that asks; none of a kernel that may wait for others. And the
-        largest integer that they may have among their arguments: it may be how often a loop runs."""
+        largest integer that they may have among their arguments: it may be how often a loop runs. And the
+        largest for which it is known how long a launch takes."""
         known = [
             None if p.pointer or not p.dtype.is_integer else p.dtype for p in kernel.signature.parameters
         ]
@@ -66,10 +69,11 @@ class CpuFunction:
     def took(self, seconds: float, threads: int, workers: int, arguments: bytes) -> None:
         """So long took a launch."""
         self.most = int(_SMALL_SECONDS * threads / max(1e-9, seconds * workers))
-        if "waits" not in self.kernel.uses:
-            self.direct[0] = self.most
+        if not self.waits:
+            known = min(2**62, max(_FEW, _MORE * self.largest(arguments)))
+            self.direct[0], self.direct[2] = self.most, max(self.direct[2], known)
             if threads <= self.most:
-                self.direct[1] = min(2**62, max(self.direct[1], _FEW, _MORE * self.largest(arguments)))
+                self.direct[1] = max(self.direct[1], known)
 
     def largest(self, arguments: bytes) -> int:
         """The largest integer among the arguments of a launch, whatever its sign."""
@@ -77,15 +81,15 @@ class CpuFunction:
         return max((abs(int.from_bytes(arguments[a:e], "little", signed=s)) for a, e, s in size), default=0)
 
 
-def _named(kernel: KernelInfo, entry: Callable[[int, int], None]) -> Callable[[int, int], None]:
+def _named(kernel: KernelInfo, entry: Callable[[int, int], None]) -> Callable[..., None]:
     """The entry, called by a function that has the kernel's name and place.
 
     Where a kernel ends the process by a wild access, the stacks that Python shows name it.
     """
     file, line = kernel.place
 
-    def call(first: int, second: int) -> None:
-        entry(first, second)
+    def call(first: int, second: int, run: Callable[[int, int], None] = entry) -> None:
+        run(first, second)
 
     call.__code__ = call.__code__.replace(
         co_name=kernel.signature.name, co_filename=file or "<kernel>", co_firstlineno=max(0, line - 1)
@@ -194,8 +198,8 @@ def externals() -> dict[str, int]:
     return {name: ctypes.cast(call, ctypes.c_void_p).value or 0 for name, call in called.items()}
 
 
-def run_launch(queued: Launch, console: Console) -> Failed | None:
-    """Run all blocks; what has failed, or None."""
+def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Failed | None:
+    """Run all blocks, for a lane whose task this is; what has failed, or None."""
     function, grid, block, arguments, shared_bytes, over, _ = queued
     assert isinstance(function, CpuFunction)
     total = grid[0] * grid[1] * grid[2]
@@ -219,8 +223,15 @@ def run_launch(queued: Launch, console: Console) -> Failed | None:
     running = _running[state] = _Running(function, console, block)
     start = time.perf_counter()
     try:
+        shared = None if small or lane is None else lane.shared(function.workers)
         if workers == 1:
             function.entry(first, second)
+        elif shared is not None:
+
+            def run(first: int, second: int) -> None:
+                shared.run(function.address, first, second, workers, function.waits)
+
+            function.entry(first, second, run)
         else:
             entry = function.entry
             pool().run(lambda: entry(first, second), workers - 1)
@@ -243,7 +254,9 @@ def direct_launch(launch: Launch, lane: Lane) -> DirectLaunch:
         main_thread(),
         next(_ids),
         launch.over,
+        width=0 if function.waits else function.workers,
     )
+    made.object, made.keep = id(made), function
     _running[made.state] = _Direct(function, lane, made.block)
     weakref.finalize(made, _running.pop, made.state).atexit = False
     return made
@@ -253,6 +266,6 @@ def ends_soon(launch: Launch) -> bool:
     """Whether it would take the thread that asks for it no longer than it takes to wake another."""
     function, (x, y, z), block = launch.function, launch.grid, launch.block
     assert isinstance(function, CpuFunction)
-    most, largest = function.direct
+    most, largest, _ = function.direct
     few = x * y * z * block[0] * block[1] * block[2] <= most
     return few and function.largest(launch.arguments) <= largest

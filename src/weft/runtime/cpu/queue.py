@@ -13,8 +13,9 @@ import weakref
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 
-from weft.abi.cpu_launch import LaneWords
+from weft.abi.cpu_launch import LaneWords, QueueWords
 from weft.diagnostics import DeviceError, Diagnostic, LaunchError, Report, WeftError
+from weft.runtime.cpu.shared import SharedQueue, shared_queue
 from weft.runtime.cpu.threads import main_thread, serves_lane, start_thread
 from weft.runtime.forks import after_fork
 from weft.runtime.last_words import last_words
@@ -30,6 +31,8 @@ MOST_BYTES = 1 << 30
 _POSTED = -1
 _EXIT_SECONDS = 2.0
 """How long the process waits at its end for work that nobody waited for."""
+_LOOK_SECONDS = 0.1
+"""A signal that comes to another thread does not end a wait of the main thread: it looks so often."""
 _SHOWN = 5
 _exiting = False
 
@@ -62,7 +65,10 @@ class Lane:
         self._thread: threading.Thread | None = None
         self._ended = False
         self._failures: list[BaseException] = []
-        self.words.submitted = self.words.finished = self.words.inside = 0
+        self.words.submitted = self.words.finished = self.words.inside = self.words.queue = 0
+        self._shared: SharedQueue | None = None
+        self._native = QueueWords()
+        """Launches that native code has put into ``_shared``, where there is one, and that have ended."""
         self._taken = self._given = 0
         self.waiting = 0
         """Threads that wait for room."""
@@ -72,7 +78,16 @@ class Lane:
         """Whether all that was submitted until now has ended."""
         words = self.words
         finished = words.finished
-        return finished == words.submitted and not words.inside
+        native = self._native
+        return finished == words.submitted and not words.inside and native.ended == native.queued
+
+    def shared(self, workers: int) -> SharedQueue | None:
+        """The queue of native launches, for the task that runs; so many threads take from it."""
+        if self._shared is None and self._thread is not None and not self._ended:
+            made = self._shared = shared_queue(workers)
+            if made is not None:
+                self._native, self.words.queue = made.words, made.address
+        return self._shared
 
     @property
     def tasks(self) -> int:
@@ -122,7 +137,7 @@ class Lane:
         self.waiting += 1  # before the look: the server looks here after it has counted
         try:
             while self._is_half_full() and not _exiting:
-                self._room.wait()
+                self._room.wait(_LOOK_SECONDS)
         finally:
             self.waiting -= 1
 
@@ -132,7 +147,7 @@ class Lane:
         Only the main thread does that, whose stack is large.
         """
         words, ran = self.words, False
-        if words.submitted != words.finished or words.inside or threading.get_ident() != main_thread():
+        if not self.idle or threading.get_ident() != main_thread():
             return False
         try:
             with self._lock:
@@ -183,6 +198,10 @@ class Lane:
 
     def wait(self) -> None:
         """Wait until all that is queued has ended."""
+        if self.idle:
+            return
+        if self._shared is not None and self.words.submitted == self.words.finished and not _exiting:
+            self._shared.wait()
         if not self.idle:
             reached = threading.Lock()  # lighter than an Event, and released by another thread
             reached.acquire()
@@ -216,6 +235,7 @@ class Lane:
                 return
         self._ended = True
         self._drain()
+        self._leave()
         _active.discard(self)
         if self._abandoned and not _exiting:
             self.farewell()
@@ -224,6 +244,9 @@ class Lane:
         queue = self._queue
         while self.words.inside:
             time.sleep(0)  # such a task is short
+        if self._native.queued != self._native.ended:
+            assert self._shared is not None
+            self._shared.wait()
         try:
             task()
         except BaseException as error:
@@ -235,6 +258,14 @@ class Lane:
         if self.waiting and not self._is_half_full():
             with self._room:
                 self._room.notify_all()
+
+    def _leave(self) -> None:
+        """Put no more into the queue of native launches, and give it back when what is there has ended."""
+        shared, self.words.queue = self._shared, 0
+        if shared is not None:
+            shared.wait()
+            self._shared, self._native = None, QueueWords()
+            shared.leave()
 
     def _drain(self) -> None:
         """Run what was posted behind the end: by then all tasks have ended."""
