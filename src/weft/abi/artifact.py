@@ -100,6 +100,8 @@ class KernelInfo:
     ``block_rank`` is how many axes its blocks may have threads along, 0 where they may along all.
     ``sites`` are its prints and assertions, by the numbers that they have in the module. Behind its
     parameters a ``checked`` one takes the ends of each pointer's memory, in bytes from where that points.
+    Where ``granule`` is not 0, it then takes the cells of each pointer, one for so many bytes, those of
+    shared memory, and the launch's ``Shadow`` (``abi/shadow.py``).
     """
 
     entry: str
@@ -111,6 +113,7 @@ class KernelInfo:
     dynamic_shared: int = 0
     checked: bool = False
     block_rank: int = 0
+    granule: int = 0
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
 
     @property

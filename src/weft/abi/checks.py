@@ -7,14 +7,15 @@ from typing import Literal
 
 from weft.diagnostics import nearest
 
-Check = Literal["bounds"]
+Check = Literal["bounds", "races"]
 Checks = bool | Check | Collection[Check]
 """What users write: True for what is always checked, False for nothing, or words."""
 CHECKS: dict[str, str] = {
     "bounds": "accesses of memory are within what their pointer is for",
+    "races": "threads share memory in an order, and read what was written; on CPUs",
 }
 """What each word asks for."""
-ALWAYS = frozenset({"bounds"})
+ALWAYS = frozenset({"bounds", "races"})
 """What ``True`` stands for."""
 
 

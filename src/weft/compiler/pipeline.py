@@ -157,7 +157,7 @@ def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
     kernels = tuple([_described(module, target, *kernel) for kernel in each])
     found = doubts(drafts, target)
     if any(each.checked for each in options):
-        _check_bounds(module, drafts, sites)
+        _check_memory(module, target, drafts, sites, races=any("races" in each.checked for each in options))
         _verify(module)
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
@@ -171,8 +171,15 @@ def _verify(module: Module) -> None:
         raise _invalid(error, module) from (None if error.escaped else error)
 
 
-def _check_bounds(module: Module, drafts: Sequence[Draft], sites: Sequence[dict[int, Site]]) -> None:
-    from weft.compiler.passes.bounds import check_bounds  # here, since few programs ask for it
+def _check_memory(
+    module: Module,
+    target: Target,
+    drafts: Sequence[Draft],
+    sites: Sequence[dict[int, Site]],
+    *,
+    races: bool,
+) -> None:
+    from weft.compiler.passes.bounds import check_memory  # here, since few programs ask for it
 
     own = {draft.function.name: found for draft, found in zip(drafts, sites, strict=True)}
 
@@ -181,7 +188,12 @@ def _check_bounds(module: Module, drafts: Sequence[Draft], sites: Sequence[dict[
         own[kernel.name][number] = site
         return number
 
-    check_bounds(module, new_site)
+    if not races or target.threads != "loops":
+        check_memory(module, new_site)
+        return
+    from weft.compiler.shadow import checks
+
+    check_memory(module, new_site, lambda name: checks(name, target))
 
 
 def _described(
@@ -210,6 +222,13 @@ def _described(
     if options.checked:
         pointers = [p.name for p in arguments if p.pointer]
         arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
+    granule = 0
+    if "races" in options.checked and target.threads == "loops":
+        from weft.compiler.passes.races import granule_of
+
+        granule = granule_of(module.reached(function))
+        more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
+        arguments += [Argument(name, DType.uint64) for name in more]
     _check_parameters(instance.kernel.definition, arguments, target)
     return KernelInfo(
         entry=entry_symbol(function.name, target),
@@ -221,6 +240,7 @@ def _described(
         dynamic_shared=draft.dynamic_shared,
         checked=bool(options.checked),
         block_rank=function.block_rank,
+        granule=granule,
         sites=sites,
     )
 

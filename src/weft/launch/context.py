@@ -108,7 +108,8 @@ class _Loaded:
         self.count = len(signature.parameters)
         """Parameters without what a checked kernel takes behind them."""
         if function.kernel.checked:
-            self.count -= 2 * sum(p.pointer for p in signature.parameters)
+            pointers = sum(p.pointer for p in signature.parameters)
+            self.count -= 3 * pointers + 2 if function.kernel.granule else 2 * pointers
         self.packer = struct.Struct("<" + "".join(codes))
         kernel = function.kernel
         self.modest = not (kernel.shared or kernel.dynamic_shared or kernel.uses - {"waits"})
@@ -382,6 +383,7 @@ class DeviceContext(BaseContext):
                 grid = self._extents.grid_of(plan, per_thread, len(args))
         if self.checked:
             values.extend(ends_of(loaded.signature, memory, values))
+            values.extend([0] * (len(loaded.signature.parameters) - len(values)))  # the driver's
         if shared or attributes is not None or not loaded.modest:
             check_uses(self.info, loaded.function.kernel, attributes, shared)
         target = self.queue_of(stream)

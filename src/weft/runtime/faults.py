@@ -9,8 +9,17 @@ from typing import NamedTuple
 from weft.abi.artifact import AssertSite, FaultSite, KernelInfo
 from weft.abi.console import IDS
 from weft.diagnostics import Location, Report
-from weft.diagnostics.reports import Place
+from weft.diagnostics.reports import Other, Place
+from weft.record import replace
 from weft.runtime.printing import format_print
+
+
+class Noted(NamedTuple):
+    """An access that was noted: its site, its block where that is known, and its thread."""
+
+    site: FaultSite
+    block: Place | None
+    thread: Place
 
 
 class Told(NamedTuple):
@@ -21,13 +30,17 @@ class Told(NamedTuple):
     block: Place
     thread: Place
     values: Sequence[int]
+    other: Noted | None = None
 
 
-def report(kernel: KernelInfo, number: int, words: Sequence[int]) -> Report:
-    """The report of a fault at a site of a kernel; ``words`` are where the thread is, then the values."""
+def report(kernel: KernelInfo, number: int, words: Sequence[int], other: Noted | None = None) -> Report:
+    """The report of a fault at a site of a kernel; ``words`` are where the thread is, then the values.
+
+    ``other`` is the other access of a race.
+    """
     site = kernel.sites[number]
     assert isinstance(site, (AssertSite, FaultSite))
-    told = Told(kernel, site, _place(words[:3]), _place(words[3:IDS]), words[IDS:])
+    told = Told(kernel, site, _place(words[:3]), _place(words[3:IDS]), words[IDS:], other)
     return _assertion_failed(told) if isinstance(site, AssertSite) else KINDS[site.kind](told, site)
 
 
@@ -87,7 +100,42 @@ def _out_of_bounds(told: Told, site: FaultSite) -> Report:
     return of_access(told, site, message, at - begin, (hint,) if site.name else ())
 
 
-KINDS: Mapping[str, Callable[[Told, FaultSite], Report]] = {"out-of-bounds": _out_of_bounds}
+def _element(told: Told, site: FaultSite) -> tuple[str, int]:
+    """The element that an access is of, in words, and at which byte of the memory it begins."""
+    at, begin, _, _ = signed(told.values)[-4:]
+    at -= begin if begin > -(1 << 61) else 0  # of memory whose ends are not known
+    return f"element {at // site.size} of {f'`{site.name}`' if site.name else 'shared memory'}", at
+
+
+def _uninitialised(told: Told, site: FaultSite) -> Report:
+    what, at = _element(told, site)
+    message = f"kernel {told.kernel.signature.name!r} {site.verb} {what}, which nobody has written"
+    hint = "write it before, in the kernel or by `enqueue_fill`" if site.name else "write it before"
+    return of_access(told, site, message, at, (hint,))
+
+
+def _data_race(told: Told, site: FaultSite) -> Report:
+    what, at = _element(told, site)
+    other = told.other
+    assert other is not None
+    there, verb = other.block, other.site.verb
+    message = (
+        f"kernel {told.kernel.signature.name!r} {site.verb} {what} in one thread and {verb} it in another, "
+        "and nothing orders the two"
+    )
+    hint = "let the threads of the block wait between the two: `barrier()`"
+    if there != told.block:
+        hint = "blocks of a launch have no order: give each its own memory, use `Atomic`, or launch twice"
+    where = f"{verb} it in {'another block' if there is None else f'block {there}'}, thread {other.thread}"
+    place = Other(location_of(other.site), where, there, other.thread)
+    return replace(of_access(told, site, message, at, (hint,)), other=place)
+
+
+KINDS: Mapping[str, Callable[[Told, FaultSite], Report]] = {
+    "out-of-bounds": _out_of_bounds,
+    "uninitialised": _uninitialised,
+    "data-race": _data_race,
+}
 """What is said of each kind of fault."""
 
 

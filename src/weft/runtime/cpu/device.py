@@ -6,10 +6,8 @@ many threads as its context has, in native code that holds no interpreter lock.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import itertools
-import mmap
 import os
 import platform
 import threading
@@ -20,6 +18,7 @@ from functools import cache
 from weft.abi.artifact import FAULTS, Artifact, LoadedCode
 from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
 from weft.config import settings
+from weft.runtime.cpu.memory import PAGES_FROM, Block
 from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
 from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Lane, busy_lanes, wait_for_lanes
@@ -42,9 +41,6 @@ from weft.runtime.host_event import HostEvent
 from weft.runtime.recorded import RecordedCapture
 from weft.targets import TARGETS
 
-_ALIGNMENT = 256
-_PAGES_FROM = 1 << 20
-"""Allocations of this many bytes and more come from the system as fresh pages."""
 _FILL_BYTES = 1 << 18
 _NO_MEMORY = (MemoryError, OSError, OverflowError, ValueError)
 
@@ -80,7 +76,7 @@ class CpuDevice:
     def __init__(self, load_object: LoadObject, threads: int | None = None) -> None:
         self.info = _info(threads)
         self._load_object = load_object
-        self._blocks: dict[int, _Block] = {}
+        self._blocks: dict[int, Block] = {}
         self._leaving: dict[int, int] = {}
         """Bytes of the blocks that are free once queued work has ended, by their addresses."""
         self._lock = threading.Lock()
@@ -90,14 +86,14 @@ class CpuDevice:
 
     def alloc(self, nbytes: int) -> int:
         """The address of new memory, aligned to 256 bytes. Waits where much is about to be given back."""
-        if nbytes >= _PAGES_FROM and sum(tuple(self._leaving.values())) > MOST_BYTES:
+        if nbytes >= PAGES_FROM and sum(tuple(self._leaving.values())) > MOST_BYTES:
             wait_for_lanes()
         try:
-            block = _Block(nbytes)
+            block = Block(nbytes)
         except _NO_MEMORY:
             wait_for_lanes()
             try:
-                block = _Block(nbytes)
+                block = Block(nbytes)
             except _NO_MEMORY as error:
                 raise OutOfMemory(nbytes, self.free_memory()) from error
         self._blocks[block.address] = block
@@ -316,18 +312,6 @@ class CpuStream:
             launcher.forget(self.number)
 
 
-class _Block:
-    """Memory of the system's, and where in it the first aligned byte is."""
-
-    __slots__ = ("_view", "address", "nbytes")
-
-    def __init__(self, nbytes: int) -> None:
-        memory = _pages(nbytes) if nbytes >= _PAGES_FROM else bytearray(nbytes + _ALIGNMENT)
-        self._view = ctypes.c_char.from_buffer(memory)
-        self.address = -(-ctypes.addressof(self._view) // _ALIGNMENT) * _ALIGNMENT
-        self.nbytes = nbytes
-
-
 _devices: weakref.WeakSet[CpuDevice] = weakref.WeakSet()
 
 
@@ -337,16 +321,6 @@ def _after_fork() -> None:
 
 
 after_fork(_after_fork)
-
-
-def _pages(nbytes: int) -> mmap.mmap:
-    if not hasattr(mmap, "MAP_PRIVATE"):
-        return mmap.mmap(-1, nbytes)
-    memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a system without huge pages
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    return memory
 
 
 def _fill(address: int, pattern: bytes, count: int) -> None:

@@ -10,17 +10,19 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from weft.abi.artifact import KernelInfo, PrintSite
+from weft.abi.artifact import FaultSite, KernelInfo, PrintSite
 from weft.abi.console import IDS
 from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
+from weft.abi.shadow import Shadow
 from weft.diagnostics import Diagnostic, Report
 from weft.diagnostics.parted import Parting
 from weft.record import replace
 from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
+from weft.runtime.cpu.shadow import noted
 from weft.runtime.cpu.threads import main_thread
 from weft.runtime.driver import Launch
-from weft.runtime.faults import report
+from weft.runtime.faults import Noted, report
 from weft.runtime.printing import Console, format_print, value_count
 
 _SMALL = 2048
@@ -100,9 +102,13 @@ def _named(kernel: KernelInfo, entry: Callable[[int, int], None]) -> Callable[..
 class _Running:
     """What the callbacks of one launch need, and what they found."""
 
-    def __init__(self, function: CpuFunction, console: Console, block: Sequence[int]) -> None:
+    def __init__(
+        self, function: CpuFunction, console: Console, block: Sequence[int], grid: Sequence[int] = (1, 1, 1)
+    ) -> None:
         self.function = function
-        self.block = block
+        self.block, self.grid = block, grid
+        self.shadow: Shadow | None = None
+        """What is noted of memory, where it is."""
         self.console = console
         self.failure: Diagnostic | None = None
         self.reports: dict[int | str, Report] = {}
@@ -115,6 +121,15 @@ class _Running:
         else:
             self.fail(found.diagnostic())
 
+    def access_of(self, record: int) -> Noted | None:
+        """The access that a record of this launch is of."""
+        assert self.shadow is not None
+        (x, y, _), (gx, gy, _) = self.block, self.grid
+        number, b, n = noted().access_of(self.shadow, record)
+        site = self.function.kernel.sites.get(number)
+        block = None if b is None else (b % gx, b // gx % gy, b // (gx * gy))
+        return Noted(site, block, (n % x, n // x % y, n // (x * y))) if isinstance(site, FaultSite) else None
+
     def has_failed(self) -> bool:
         """Whether nothing more is to be said of it."""
         return self.failure is not None
@@ -126,7 +141,10 @@ class _Running:
     def counted(self) -> list[Report]:
         """The reports, with how often each happened; from now on they are counted anew."""
         counts, found = self.function.faults, list[Report]()
+        raced = {each.location for each in self.reports.values() if each.code == "data-race"}
         for where, each in self.reports.items():
+            if each.code == "uninitialised" and each.location in raced:  # it came too early
+                continue
             count = 1
             if counts is not None and isinstance(where, int):
                 count, counts[where] = counts[where], 0
@@ -161,7 +179,9 @@ def _on_tell(state: int, number: int, words: Any) -> None:
     if isinstance(site, PrintSite):
         running.console.write(format_print(site, words[:count]))
     elif not running.has_failed():
-        running.tell(number, report(kernel, number, words[: IDS + count]))
+        race = running.shadow is not None and isinstance(site, FaultSite) and site.kind == "data-race"
+        other = running.access_of(words[IDS]) if race else None
+        running.tell(number, report(kernel, number, words[: IDS + count], other))
 
 
 def _on_parted(state: int, *what: Any) -> None:
@@ -205,7 +225,7 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
     total = grid[0] * grid[1] * grid[2]
     threads = total * block[0] * block[1] * block[2]
     small = threads < _SMALL if function.most < 0 else threads <= function.most
-    workers = 1 if small else min(function.workers, total)
+    workers = 1 if small or function.kernel.granule else min(function.workers, total)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
     launch = LaunchBlock(
@@ -220,11 +240,13 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
     )
     packed = ctypes.create_string_buffer(arguments, max(8, len(arguments)))
     first, second = ctypes.addressof(packed), ctypes.addressof(launch)
-    running = _running[state] = _Running(function, console, block)
+    running = _running[state] = _Running(function, console, block, grid)
     start = time.perf_counter()
     try:
         shared = None if small or lane is None else lane.shared(function.workers)
-        if workers == 1:
+        if function.kernel.granule:
+            _run_noting(running, packed, first, second)
+        elif workers == 1:
             function.entry(first, second)
         elif shared is not None:
 
@@ -241,6 +263,18 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
     if running.failure is None and not running.reports:
         return None
     return Failed(running.failure, running.counted())
+
+
+def _run_noting(running: _Running, packed: Any, first: int, second: int) -> None:
+    """Run all blocks one after the other, so that they can note what they do to memory."""
+    function, memory = running.function, noted()
+    words = (ctypes.c_uint64 * (len(packed) // 8)).from_buffer(packed)
+    with memory.lock:
+        running.shadow = memory.begin(function.kernel, words)
+        try:
+            function.entry(first, second)
+        finally:
+            memory.end(running.shadow)
 
 
 def direct_launch(launch: Launch, lane: Lane) -> DirectLaunch:

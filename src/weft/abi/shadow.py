@@ -1,0 +1,50 @@
+"""What checked launches note of memory, where threads are loops: who wrote and read it last.
+
+Each ``granule`` bytes of a memory have a cell of ``CELL`` words: who wrote them last, who read them last, and
+who beside that one. A word that says who is a *record*: from ``TICK`` on the tick, from ``SITE`` on the
+number of the access's site, from ``THREAD`` on the thread's number in its block, and whether the access was
+``ATOMIC``. Ticks number what all blocks do between barriers, one after the other, over all launches; so a
+record of an earlier tick is less.
+
+Where a pointer's cells are is one word: their address, of which ``FRESH``, ``SHARED`` and from ``SHIFT`` on
+the logarithm of ``granule`` are added above; 0 where nothing is noted of what the pointer points to.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+WORD = ctypes.sizeof(ctypes.c_uint64)
+CELL = 3
+CELL_BYTES = CELL * WORD
+TICK, SITE, THREAD, ATOMIC = 32, 12, 2, 2
+"""Where the parts of a record are; ``ATOMIC`` is its bit."""
+HOST = 1
+"""The record of what the host wrote: of no tick."""
+SITES = 1 << (TICK - SITE)
+"""How many sites a module may have."""
+SAME = ((1 << 32) - 1) << TICK | ((1 << (SITE - THREAD)) - 1) << THREAD
+"""The bits in which records of one thread agree, between two barriers."""
+UNSET = 1
+"""What a check gives where nobody wrote what is read; else it gives the record of the other access, or 0."""
+BOTH_WRITE = 1
+"""The bit of the record that it gives where it writes what the other access wrote."""
+FRESH, SHARED, SHIFT = 1 << 60, 1 << 61, 62
+"""Memory of which what no record says was never written; shared memory."""
+ADDRESS = (1 << 56) - 1
+
+
+class Shadow(ctypes.Structure):
+    """What the checks of one launch share. Ticks stand where records have them."""
+
+    _fields_ = [
+        ("now", ctypes.c_uint64),  # the tick
+        ("block", ctypes.c_uint64),  # the first of the block
+        ("launch", ctypes.c_uint64),  # the first of the launch
+        ("last", ctypes.c_uint64),  # the last that there is
+        ("whose", ctypes.c_uint64),  # the block's number, and 1
+        ("shared", ctypes.c_uint64),  # the address of the cells of shared memory
+        ("log", ctypes.c_uint64),  # the address of pairs: the first tick of a block, and its number
+        ("logged", ctypes.c_uint64),  # how many there are
+        ("room", ctypes.c_uint64),  # for how many there is room
+    ]

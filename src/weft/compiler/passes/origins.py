@@ -1,0 +1,149 @@
+"""Where the pointers of a checked kernel point, and what was there when they came about.
+
+Each pointer value is followed from where it comes from (an argument, memory of the kernel's own), with
+numbers: how many bytes behind its origin it points, which bytes there are around that, and where what is
+noted of these is (``abi/shadow.py``). Of a pointer that was loaded from memory nothing is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+from weft.abi.artifact import FaultSite
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Function, Global, Op, Value
+from weft.compiler.ir.types import I64, PointerType
+from weft.dtype import DType
+
+Number = int | Value
+LEAST, MOST = -(1 << 62), 1 << 62
+VERBS: dict[str, Literal["reads", "writes", "updates"]] = {
+    "llvm.load": "reads",
+    "llvm.store": "writes",
+    "llvm.atomicrmw": "updates",
+    "llvm.cmpxchg": "updates",
+}
+
+
+class Origin(NamedTuple):
+    """Where a pointer points: so many bytes behind its origin, around which are bytes from low to high.
+
+    ``cells`` is where what is noted of them is, 0 for nowhere.
+    """
+
+    at: Number
+    low: Number
+    high: Number
+    cells: Number = 0
+    name: str = ""
+
+
+_UNKNOWN = Origin(0, LEAST, MOST)
+
+
+class Origins:
+    """The origins of a kernel's pointers, as ``b`` comes by the operations that make them.
+
+    ``cells_of`` says where what is noted of memory of the module is. Slots for the numbers of those
+    pointers that are in slots are put into ``head``.
+    """
+
+    def __init__(
+        self, b: Builder, memory: Mapping[str, Global], cells_of: Callable[[Op], Number], head: list[Op]
+    ) -> None:
+        self.b = b
+        self.memory = memory
+        self.cells_of = cells_of
+        self.head = head
+        self.known: dict[Value, Origin] = {}
+        self._slots: dict[Value, tuple[Value, ...]] = {}
+
+    def of(self, pointer: Value) -> Origin:
+        """That of a pointer."""
+        return self.known.get(pointer, _UNKNOWN)
+
+    def follow(self, op: Op) -> None:
+        """Note where the pointers point that an operation makes or keeps."""
+        b = self.b
+        if op.name == "weft.set" and isinstance(op.operands[1].type, PointerType):
+            origin = self.of(op.operands[1])
+            for place, number in zip(self.slots_of(op.operands[0]), origin[:4], strict=True):
+                b.set(place, self.value(number))
+            return
+        if len(op.results) != 1 or not isinstance(op.result.type, PointerType):
+            return
+        made = _UNKNOWN
+        if op.name == "weft.get":
+            slot = op.operands[0]
+            at, low, high, cells = [b.get(place, I64) for place in self.slots_of(slot)]
+            made = Origin(at, low, high, cells, _name(slot))
+        elif op.name == "llvm.alloca" and not op.operands:
+            made = Origin(0, 0, op.int_attr("count") * size_of(op.type_attr("elem_type").bits))
+        elif op.name == "llvm.mlir.addressof":
+            found = self.memory[str(op.attrs["global_name"])]
+            if not found.external:
+                made = Origin(0, 0, found.count * size_of(found.element.bits), self.cells_of(op))
+        elif op.name == "gpu.dynamic_shared_memory":
+            made = _UNKNOWN._replace(cells=self.cells_of(op))
+        elif op.name == "llvm.getelementptr":
+            base, size = self.of(op.operands[0]), size_of(op.type_attr("elem_type").bits)
+            made = base._replace(at=self.sum(base.at, self.times(op.operands[1], size)))
+        elif op.name == "llvm.addrspacecast":
+            made = self.of(op.operands[0])
+        elif op.name == "arith.select":
+            condition, *two = op.operands
+            one, other = map(self.of, two)
+            ends = zip(one[:4], other[:4], strict=True)
+            at, low, high, cells = [b.select(condition, self.value(x), self.value(y)) for x, y in ends]
+            made = Origin(at, low, high, cells, one.name if one.name == other.name else "")
+        self.known[op.result] = made
+
+    def slots_of(self, slot: Value) -> tuple[Value, ...]:
+        """The slots for the numbers of the pointer in a slot."""
+        if slot not in self._slots:
+            names = [f"{_name(slot)}.{name}" for name in ("at", "low", "high", "cells")]
+            self._slots[slot] = tuple([self.b.slot(I64, name, self.head) for name in names])
+        return self._slots[slot]
+
+    def value(self, number: Number) -> Value:
+        """A number as a value."""
+        return self.b.constant(number, I64) if isinstance(number, int) else number
+
+    def sum(self, a: Number, c: Number) -> Number:
+        """The sum of two."""
+        if isinstance(a, int) and isinstance(c, int):
+            return a + c
+        if a == 0:
+            return c
+        return self.b.arith("addi", self.value(a), self.value(c))
+
+    def times(self, index: Value, size: int) -> Number:
+        """An index in bytes."""
+        owner = index.owner
+        if isinstance(owner, Op) and owner.name == "arith.constant":
+            return owner.int_attr("value") * size
+        b = self.b
+        wide = index if index.type is I64 else b.value("arith.extsi", (index,), I64)
+        return wide if size == 1 else b.arith("muli", wide, b.constant(size, I64))
+
+
+def size_of(bits: int) -> int:
+    """Bytes in memory of a type of so many bits."""
+    return max(1, bits // 8)
+
+
+def accessed(op: Op) -> int:
+    """How many bytes an access takes."""
+    return size_of((op.result if op.name == "llvm.load" else op.operands[1]).type.bits)
+
+
+def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSite:
+    """The site of a fault of an access; a race delivers first what it races with."""
+    file = kernel.file if len(op.loc) == 2 else op.loc[2].file
+    pieces = (DType.int64,) * (5 if kind == "data-race" else 4)
+    return FaultSite(kind, pieces, file, *op.loc[:2], VERBS[op.name], origin.name, accessed(op))
+
+
+def _name(slot: Value) -> str:
+    return str(slot.owner.attrs["name"]) if isinstance(slot.owner, Op) else ""

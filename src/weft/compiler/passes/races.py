@@ -1,0 +1,181 @@
+"""Checked mode, where threads are loops: accesses that race, and reads of what nobody wrote.
+
+What is found and how stands in ``compiler/shadow.py``: here each access of memory that threads share is made
+to call the function that notes it, and a thread says what that gives, where it is not 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from weft.abi.artifact import FaultSite
+from weft.abi.shadow import ATOMIC, BOTH_WRITE, CELL_BYTES, FRESH, SHARED, SHIFT, SITE, SITES, THREAD, UNSET
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Function, Module, Op, Region, Value
+from weft.compiler.ir.types import (
+    I8,
+    I16,
+    I32,
+    I64,
+    AddressSpace,
+    FloatType,
+    IntType,
+    PointerType,
+    pointer,
+)
+from weft.compiler.passes.faults import tell
+from weft.compiler.passes.origins import VERBS, Number, Origin, Origins, access_site, accessed
+
+Checks = Callable[[str], Function]
+"""The function of a name that notes an access, a thread's begin or that it passed a barrier."""
+_SHARED_FROM = 16
+"""Shared memory of each kind begins at a multiple of so many bytes, as far as cells are concerned."""
+
+
+def granule_of(functions: Sequence[Function]) -> int:
+    """The power of two of bytes, 8 at most, that all accesses of functions are multiples of and begin at."""
+    found = 8
+    for op in [op for f in functions for op in f.body.walk()]:
+        place = op.operands[0].type if op.name in VERBS else None
+        if isinstance(place, PointerType) and place.space != AddressSpace.LOCAL:
+            size = accessed(op)
+            found = math.gcd(found, size, op.int_attr("alignment") if "alignment" in op.attrs else size)
+    return found
+
+
+class Races:
+    """The checks of one kernel, which are emitted where ``b`` stands."""
+
+    def __init__(
+        self,
+        b: Builder,
+        module: Module,
+        kernel: Function,
+        new_site: Callable[[FaultSite], int],
+        checks: Checks,
+        head: list[Op],
+    ) -> None:
+        self.b, self.module, self.kernel = b, module, kernel
+        self.new_site, self.checks, self.head = new_site, checks, head
+        self.shift = granule_of(module.reached(kernel)).bit_length() - 1
+        self.shadow = self.shared = self.thread = kernel.args[0] if kernel.args else Value(I64)
+        self.passed: Value | None = None
+        self.places: dict[str, int] = {}
+        """Behind how many bytes the cells of each shared memory begin; those of the launch are last."""
+        taken = 0
+        for g in module.globals:
+            if g.space == AddressSpace.SHARED:
+                self.places[g.name] = taken
+                taken += -(-g.count * max(1, g.element.bits // 8) // _SHARED_FROM) * _SHARED_FROM
+        self.places[""] = taken
+
+    def begin(self, pointers: Sequence[Value]) -> list[Value]:
+        """Have each thread begin; where the cells of each pointer are: arguments, behind which are two more.
+
+        These are where those of shared memory are, and the address of the launch's ``Shadow``.
+        """
+        b, args = self.b, self.kernel.args
+        cells = [Value(I64, None, f"{p.name}.cells") for p in pointers]
+        address = Value(I64, None, "shadow")
+        self.shared = Value(I64, None, "shared.cells")
+        args += [*cells, self.shared, address]
+        with b.into(Region([], self.head)):
+            self.shadow = b.value("llvm.inttoptr", (address,), pointer(AddressSpace.GLOBAL))
+            linear = self.linear("thread_id", "block_dim")
+            self.thread = b.arith("shli", linear, b.constant(THREAD, I64))
+            self.call("weft.enter", self.linear("block_id", "grid_dim"))
+            if any(op.name == "gpu.barrier" for op in self.kernel.body.walk()):
+                self.passed = b.slot(I64, "passed", self.head)
+                b.set(self.passed, b.constant(0, I64))
+        return cells
+
+    def linear(self, place: str, extent: str) -> Value:
+        """The number of a thread in its block, or of a block in the grid."""
+        b = self.b
+        (x, y, z), (dx, dy, _) = (
+            [b.value(f"gpu.{name}", (), I64, {"dimension": axis}) for axis in "xyz"]
+            for name in (place, extent)
+        )
+        upper = b.arith("addi", y, b.arith("muli", dy, z))
+        return b.arith("addi", x, b.arith("muli", dx, upper))
+
+    def call(self, name: str, *given: Value) -> Value | None:
+        """Call one of the functions, which the module is given."""
+        if name not in [f.name for f in self.module.functions]:
+            self.module.functions.insert(0, self.checks(name))
+        types = self.module.function(name).results
+        results = self.b.emit("func.call", (self.shadow, *given), types, {"callee": name}).results
+        return results[0] if results else None
+
+    def meet(self) -> None:
+        """The thread has passed a barrier."""
+        b = self.b
+        assert self.passed is not None
+        b.set(self.passed, b.arith("addi", b.get(self.passed, I64), b.constant(1, I64)))
+        self.call("weft.meet", b.get(self.passed, I64))
+
+    def cells_of(self, op: Op) -> Number:
+        """Where the cells of shared memory are, of the module or of the launch; 0 for other memory."""
+        place = self.places.get(str(op.attrs.get("global_name", "")))
+        if place is None:
+            return 0
+        known = FRESH | SHARED | self.shift << SHIFT
+        return self.b.arith(
+            "addi", self.shared, self.b.constant(known + (place >> self.shift) * CELL_BYTES, I64)
+        )
+
+    def check(self, op: Op, origin: Origin, origins: Origins) -> None:
+        """Have the thread note an access, and say what it races with."""
+        if origin.cells == 0:
+            return
+        b, verb, place = self.b, VERBS[op.name], op.operands[0]
+        race = self.new_site(access_site("data-race", self.kernel, op, origin))
+        atomic = "ordering" in op.attrs or op.attrs.get("volatile") is True
+        what = (race % SITES) << SITE | (ATOMIC if atomic else 0)
+        who = b.arith("ori", self.thread, b.constant(what, I64))
+        at, cells, *ends = map(origins.value, (origin.at, origin.cells, origin.low, origin.high))
+        found = self.call(f"weft.{verb}.{accessed(op)}", cells, at, who)
+        assert found is not None
+
+        def told(site: int, *first: Value) -> Region:
+            with b.into(Region()) as made:
+                tell(b, site, (*first, at, *ends, b.value("llvm.ptrtoint", (place,), I64)))
+            return made
+
+        raced = told(race, found)
+        if verb == "writes" and not atomic:
+            raced = self.unless_same(op, found, raced)
+        elif verb != "writes":
+            unset = self.new_site(access_site("uninitialised", self.kernel, op, origin))
+            with b.into(Region()) as either:
+                b.branch(b.compare("eq", found, b.constant(UNSET, I64)), told(unset), raced)
+            raced = either
+        b.branch(b.compare("ne", found, b.constant(0, I64)), raced)
+
+    def unless_same(self, store: Op, found: Value, told: Region) -> Region:
+        """What is told of a write, unless it races a write of what it writes."""
+        b, (place, value) = self.b, store.operands
+        if not isinstance(value.type.scalar, (IntType, FloatType)):
+            return told
+        attrs = {"alignment": store.attrs["alignment"], "invariant": False, "volatile": False}
+        with b.into(Region()) as made:
+            there = b.value("llvm.load", (place,), value.type, attrs)
+            both = b.arith("andi", found, b.constant(BOTH_WRITE, I64))
+            differs = b.compare("eq", both, b.constant(0, I64))
+            for one, other in zip(self.bits(value), self.bits(there), strict=True):
+                differs = b.arith("ori", differs, b.compare("ne", one, other))
+            b.branch(differs, told)
+        return made
+
+    def bits(self, value: Value) -> list[Value]:
+        """The lanes of a value as integers."""
+        b, kind = self.b, value.type
+        lanes = [value]
+        if kind.lanes > 1:
+            numbers = [b.constant(n, I64) for n in range(kind.lanes)]
+            lanes = [b.value("vector.extractelement", (value, n), kind.scalar) for n in numbers]
+        if isinstance(kind.scalar, IntType):
+            return lanes
+        whole = next(t for t in (I8, I16, I32, I64) if t.bits == kind.scalar.bits)
+        return [b.value("arith.bitcast", (lane,), whole) for lane in lanes]
