@@ -63,8 +63,9 @@ ROOMS: dict[str, set[str] | None] = {
     "compiler.passes": IR,
     "compiler.llvm": IR | {"config", "compiler.passes"},
     "compiler.support": SOURCE | {"lang", "compiler.frontend", "compiler.llvm"},
+    "compiler.shadow": SOURCE | {"lang", "compiler.frontend", "compiler.passes"},
     "compiler.pipeline": SOURCE
-    | {"compiler.support"}
+    | {"compiler.shadow", "compiler.support"}
     | {"config", "lang", "compiler.frontend", "compiler.lint", "compiler.passes", "compiler.llvm"},
     "compiler.exported": SOURCE | {"lang", "compiler.frontend", "compiler.llvm", "compiler.support"},
     "compiler.cache": SOURCE
