@@ -83,7 +83,7 @@ def _mixed(s: Scope, kind: Kind, depth: int) -> str:
 
 def _integer(s: Scope, kind: Kind, depth: int) -> str:
     """An integer and a float literal, as what they meet; the integer is no constant that Float32 is not."""
-    wide = [m for m in s.memories if m.kind.is_integer and m.kind.bits > 16]
+    wide = [m for m in s.memories if m.kind.is_integer and m.kind.bits > 16 and "TABLE" not in m.form]
     if wide and s.chance(2):
         m = s.pick(wide)
         a = m.form.format(index(s, m.size, depth - 1))

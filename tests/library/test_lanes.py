@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import Bool, Float32, Float64, Int, Int32, Int64, Pointer, UInt8, kernel
+from weft import Bool, Float32, Float64, Int, Int16, Int32, Int64, Pointer, UInt8, iota, kernel
 from weft.compile import compile_info
 from weft.gpu import block_dim, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
@@ -166,6 +166,21 @@ def test_roots_and_what_is_no_number(launch: Launch) -> None:
             expected = np.where(going, following, expected)
     _, out = launch(roots, values, np.zeros_like(values), values.size, grid_dim=2, block_dim=33)
     assert np.allclose(out, expected, rtol=1e-8, atol=0, equal_nan=True)
+
+
+@kernel
+def lane_of_a_vector(most: Int16, out: Pointer[Int32]):
+    row = global_idx.x
+    limit = (most - iota(Int16, 8))[row & 7]
+    steps = Int32(0)
+    while limit > steps and steps < 4 + row:
+        steps += 1
+    out[row] = steps
+
+
+def test_what_lanes_compare_with_comes_from_a_vector(launch: Launch) -> None:
+    (out,) = launch(lane_of_a_vector, np.int16(9), np.zeros(40, np.int32), grid_dim=1, block_dim=40)
+    assert out.tolist() == [min(9 - row % 8, 4 + row) for row in range(40)]
 
 
 @pytest.mark.parametrize("k", [mandelbrot, collatz, with_jumps, roots])

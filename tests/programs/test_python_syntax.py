@@ -209,6 +209,18 @@ def compared(a: Int, b: Int, c: Int) -> Int:
 
 
 @func
+def unrolled_and_asked(a: Int, b: Int, c: Int) -> Int:
+    found = 0
+    for _ in range(abs(a) % 4):
+        for k in unroll([2, 0, 1]):
+            if k == 2:
+                continue
+            if any(q for q in (k != 1, found > b)):
+                found += c + k
+    return found
+
+
+@func
 def gathered(a: Int, b: Int, c: Int) -> Int:
     n, scale = abs(a), 3
     later = (i * scale for i in range(n) if i != b)
@@ -311,7 +323,7 @@ def counters(a: Int, b: Int, c: Int) -> Int:
     return one() * 10000 + two() * 100 + total
 """
 FUNCTIONS = """
-named named_aside inner matched guarded left looped compared gathered asked
+named named_aside inner matched guarded left looped compared unrolled_and_asked gathered asked
 reassigned counters exhausted
 """.split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)

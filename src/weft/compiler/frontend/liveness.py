@@ -76,7 +76,10 @@ def stored_names(body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | Non
 
 
 def _read(node: ast.AST) -> _Names:
-    return frozenset([n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)])
+    """What is read within; of a generator, but for what it goes through, which is there before it runs."""
+    first = set(walk(node.generators[0].iter)) if isinstance(node, ast.GeneratorExp) else ()
+    found = [n for n in walk(node) if n not in first]
+    return frozenset([n.id for n in found if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)])
 
 
 def _read_when_called(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> _Names:

@@ -18,7 +18,7 @@ from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
 from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
 from weft.compiler.passes.indices import Ranges
-from weft.compiler.passes.lanes import MOST, Lanes, width
+from weft.compiler.passes.lanes import MOST, Lanes, computes, width
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter, linear, loop_nest, threads_of
 from weft.compiler.passes.together import Together
@@ -168,6 +168,11 @@ class BarrierBody:
         """Whether ``v`` is cheaper computed anew than kept: pure, from indices and arguments."""
         return self._cost(v, uniform) <= 8
 
+    def anew(self, v: Value, users: set[_Node]) -> bool:
+        """Whether it is by all that use it, of which lanes compute with numbers alone."""
+        lanes = any(user.laned for user in users)
+        return self.again(v, False) and (not lanes or computes(v, self.together.once))
+
     def _cost(self, v: Value, uniform: bool) -> int:
         owner = v.owner
         if self.together.once(v):
@@ -220,7 +225,7 @@ class BarrierBody:
                 else:
                     attrs = dict(owner.attrs)
                     self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, attrs)
-            elif users - {home} and not self.together.once(v) and not self.again(v, False):
+            elif users - {home} and not self.together.once(v) and not self.anew(v, users):
                 self.arrays[v] = (self.array(v.type), v.type, 1)
 
     def asked(self, nodes: list[_Node]) -> list[Value]:

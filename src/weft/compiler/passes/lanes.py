@@ -6,6 +6,7 @@ vectors of such loops. Only loops that compute are taken, without memory other t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Op, Region, Value
@@ -37,6 +38,16 @@ def _in_lane(kind: Type) -> bool:
     if isinstance(kind, FloatType):
         return kind in (F32, F64)
     return isinstance(kind, IntType) and kind.bits <= 64
+
+
+def computes(v: Value, known: Callable[[Value], bool]) -> bool:
+    """Whether lanes can compute a value from without anew, from numbers that are ``known`` or indices."""
+    owner = v.owner
+    return (
+        known(v)
+        or not isinstance(owner, Op)
+        or (_takes(owner) and all(computes(o, known) for o in owner.operands))
+    )
 
 
 def width(loop: Op) -> int:
