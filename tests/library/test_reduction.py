@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weft import BFloat16, Float16, Float32, Float64, Int, Int32, Int64, UInt32, struct
-from weft.algorithm import cumsum, map_reduce, max, mean, min, product, reduce, scan, sort, sum
+from weft.algorithm import cumsum, map_reduce, max, mean, min, places, product, reduce, scan, sort, sum
 from weft.algorithm.places import Place
 from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu.host import DeviceContext
@@ -30,16 +30,13 @@ SIZES = [0, 1, 2, 7, 8, 9, 255, 256, 2047, 2049, 5000, 40001]
 random_arrays = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.fixture(params=["one thread", "many threads"])
+@pytest.fixture(params=["as it is", "many"])
 def ctx(device: DeviceContext, request: pytest.FixtureRequest) -> Iterator[DeviceContext]:
-    """The device, of which a CPU's blocks have one thread or many."""
-    if request.param == "one thread":
-        yield device
-        return
-    if device.api != "cpu":
-        pytest.skip("as it is")
+    """The device; and as if a CPU's blocks had many threads, and few elements were many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Place, "threads_are_loops", False)
+        if request.param == "many":
+            patch.setattr(Place, "threads_are_loops", False)
+            patch.setattr(places, "MANY", 3000)
         yield device
 
 

@@ -24,6 +24,7 @@ from weft import (
     kernel,
     struct,
 )
+from weft.algorithm import reduce
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext, Dim
 from weft.launch.native.objects import supported
@@ -263,6 +264,53 @@ def test_tensors(gpu: Gpu) -> None:
     tensors[0].close()
     with pytest.raises(LaunchError, match="closed"):
         launch(tensors[0], tensors[1])
+
+
+@kernel
+def applied(x: Pointer[Float32], func: Any, by: Any):
+    x[global_idx.x] = func(x[global_idx.x]) * by[0] + by[1]
+
+
+BASE = 2.0
+
+
+def based(value: Any) -> Any:
+    return value + BASE
+
+
+def other(value: Any) -> Any:
+    return value - BASE
+
+
+def test_functions_that_capture_nothing_and_tuples_of_ints(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu.slots = 3
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x: Any = ctx.enqueue_create_buffer(Float32, 8)
+
+    def launch(func: Any, by: Any) -> tuple[str, list[int]]:
+        ctx.enqueue_function(applied, x, func, by, over=8)
+        who, _, _, slots = gpu.launches[-1]
+        return who, slots[1:3]
+
+    assert launch(based, (anew(3), 4)) == ("python", [3, 4])
+    assert launch(based, (anew(1000), anew(-5))) == ("native", [1000, 2**64 - 5])
+    assert launch(other, (3, 4))[0] == "python"
+    monkeypatch.setitem(based.__globals__, "BASE", 3.0)
+    assert launch(based, (3, 4))[0] == "python"  # which now adds another number
+    assert launch(based, (3, 4))[0] == "native"
+    with pytest.raises(LaunchError, match="Int"):
+        launch(based, (3, 2**70))
+
+
+def test_algorithms_with_functions_made_anew(gpu: Gpu) -> None:
+    gpu.slots = 3
+    ctx = DeviceContext(api="cuda")
+    ctx.compile_function(scale)
+    x, out = (ctx.enqueue_create_buffer(Float32, 8) for _ in range(2))
+    for _ in range(3):
+        reduce(lambda a, b: a + b, x, out=out)
+    assert [who for who, *_ in gpu.launches] == ["python", "native", "native"]
 
 
 def test_sites_are_renewed(gpu: Gpu) -> None:

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, NoReturn, cast
 
 from weft.diagnostics import LaunchError, a_, refuse
-from weft.dtype import as_dtype
+from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import current
 from weft.lang.generic import describe_annotation, written
 from weft.lang.number import Number, to_type
@@ -18,6 +18,9 @@ from weft.lang.spec import spec_of
 from weft.lang.structs import struct
 from weft.lang.type_variables import type_of
 from weft.layout import Layout, LayoutTensor
+
+WIDE = 16
+"""Bytes of the widest access."""
 
 
 def check_parameters(func: Any, count: int, algorithm: str, what: str) -> None:
@@ -63,6 +66,21 @@ def at(src: Any, i: Any) -> Any:
         memory, index = _place(src, i)
         return memory[index]
     return src(i)
+
+
+def is_aligned(memory: Any) -> bool:
+    """Whether memory of the host API is known to begin where an access of 16 bytes may."""
+    address: object = getattr(memory, "address", None)
+    return isinstance(address, int) and address % WIDE == 0
+
+
+def wide_lanes(memory: Any, count: int) -> int:
+    """How many of ``count`` elements an access of 16 bytes has; 1 where there is none such."""
+    if not isinstance(memory, Pointer):
+        return 1
+    dtype: DType = cast("Any", memory).dtype
+    lanes: int = WIDE // dtype.itemsize if dtype.is_number and dtype.kind != "bool" else 1
+    return 1 if count % lanes else lanes
 
 
 def put(dst: Any, i: Any, value: Any) -> None:

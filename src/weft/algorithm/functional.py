@@ -10,6 +10,7 @@ from weft.algorithm import kernels
 from weft.algorithm.places import Place, as_count, as_shape
 from weft.diagnostics import refuse
 from weft.lang import Comptime, Int, func
+from weft.lang.host_closures import steady
 
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
@@ -59,6 +60,7 @@ def elementwise(
     over = (prod(lead[: len(lead) - 1]), *lead[-1:], -(-last // width))[
         -max(1, min(len(extents), kernels.RANK)) :
     ]
+    func = steady(func)
     with Place(context, func) as place:
         place.context.enqueue_function(
             kernels.elementwise, func=func, extents=extents, simd_width=simd_width, over=over
@@ -97,6 +99,7 @@ def parallelize(
     """
     count = as_count(num_work_items, "num_work_items", 1)
     workers = count if num_workers is None else min(count, as_count(num_workers, "num_workers", 2))
+    func = steady(func)
     with Place(context, func) as place:
         blocks = place.threads_are_loops
         where: dict[str, Any] = {"grid_dim": workers, "block_dim": 1} if blocks else {"over": workers}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from weft.algorithm.elements import at, check_parameters, converted, put, unravelled
+from weft.algorithm.elements import WIDE, at, check_parameters, converted, put, unravelled, wide_lanes
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
-from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
+from weft.lang import SIMD, Comptime, Int, Pointer, func, kernel, unroll
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
@@ -58,30 +58,62 @@ def reduce(
     *,
     threads: Comptime[int],
     each: Comptime[int],
+    rounds: Comptime[int],
+    wide: Comptime[bool],
 ):
-    """A block's tile of ``threads * each`` elements as one, in order; behind ``init[0]``, if there is that.
+    """A block's tile of ``rounds * threads * each`` elements as one, in order; behind ``init``, if any.
 
-    Each thread joins elements that lie side by side, and neighbours are joined in a tree (Hillis, Steele:
-    "Data Parallel Algorithms", CACM 1986). The order is kept, so ``func`` need be no more than associative,
-    and the same elements always have the same result. With one thread it is a loop.
+    In each round a thread joins elements that lie side by side. Those of the rounds are joined in their
+    order, then neighbours in a tree (Hillis, Steele: "Data Parallel Algorithms", CACM 1986). So ``func`` need
+    be no more than associative, and the same elements always have the same result. With one thread it is a
+    loop.
     """
     check_parameters(func, 2, "reduce", "what was accumulated, and what comes next: (a, b)")
-    first, end = _share(n, threads, each)
-    shared = stack_allocation(totals.element_type, threads, address_space=AddressSpace.SHARED)
-    if first < end:
-        shared[thread_idx.x] = joined(func, src, totals, first, end, ways=4 if threads == 1 else 1)
+    start, tile = block_idx.x * threads * rounds * each, threads * rounds * each
+    parts = stack_allocation(totals.element_type, threads * rounds, address_space=AddressSpace.SHARED)
+    for r in range(rounds):
+        part = r * threads + thread_idx.x
+        first = start + part * each
+        if threads > 1 and first + each <= n:
+            parts[part] = whole(func, src, totals, first, each=each, wide=wide)
+        elif first < n:
+            end = least(n, first + each)
+            parts[part] = joined(func, src, totals, first, end, ways=4 if threads == 1 else 1)
     if threads > 1:
-        count = _busy(n, threads, each)
+        count = (least(n - start, tile) + each - 1) // each
+        if rounds > 1:
+            count = _by_rounds(func, parts, totals, count, threads=threads, rounds=rounds)
         step = Int(1)
         while step < threads:
             barrier()
             left = 2 * step * thread_idx.x
             if left + step < count:
-                shared[left] = converted(func(shared[left], shared[left + step]), totals, _RESULT)
+                parts[left] = converted(func(parts[left], parts[left + step]), totals, _RESULT)
             step *= 2
     if thread_idx.x == 0:
-        total = shared[0]
-        totals[block_idx.x] = converted(func(init[0], total), totals, _RESULT) if init else total
+        total = parts[0]
+        totals[block_idx.x] = total if init is None else converted(func(init, total), totals, _RESULT)
+
+
+@func
+def _by_rounds(
+    func: Callable[..., Any],
+    parts: Pointer[A],
+    like: Pointer[A],
+    count: Int,
+    *,
+    threads: Comptime[int],
+    rounds: Comptime[int],
+) -> Int:
+    """Join ``rounds`` neighbours of ``count`` parts, each thread some; there are so many afterwards."""
+    barrier()
+    first = thread_idx.x * rounds
+    total = parts[least(first, count - 1)]
+    for i in range(first + 1, least(first + rounds, count)):
+        total = converted(func(total, parts[i]), like, _RESULT)
+    barrier()
+    parts[thread_idx.x] = total
+    return (count + rounds - 1) // rounds
 
 
 def _share(n: Any, threads: int, each: int) -> tuple[Any, Any]:
@@ -93,6 +125,35 @@ def _share(n: Any, threads: int, each: int) -> tuple[Any, Any]:
 def _busy(n: Any, threads: int, each: int) -> Any:
     """How many threads of the block have elements."""
     return (least(n - block_idx.x * threads * each, threads * each) + each - 1) // each
+
+
+@func
+def side_by_side(src: Any, first: Int, *, count: Comptime[int], wide: Comptime[bool]) -> Any:
+    """A tuple of ``count`` elements from ``first`` on, a multiple of that; ``wide``: of aligned memory."""
+    lanes = wide_lanes(src, count) if wide else 1
+    if lanes == 1:
+        return tuple([at(src, first + k) for k in unroll(range(count))])
+    starts = unroll(range(0, count, lanes))
+    vectors = [src.load(first + k, width=lanes, alignment=WIDE) for k in starts]
+    return tuple([vector[i] for vector in vectors for i in unroll(range(lanes))])
+
+
+@func
+def whole(
+    func: Callable[..., Any],
+    src: Any,
+    like: Pointer[A],
+    first: Int,
+    *,
+    each: Comptime[int],
+    wide: Comptime[bool],
+) -> Any:
+    """``each`` elements from ``first`` on, joined."""
+    values = side_by_side(src, first, count=each, wide=wide)
+    total = converted(values[0], like, "an element is")
+    for value in values[1:]:
+        total = converted(func(total, converted(value, like, "an element is")), like, _RESULT)
+    return total
 
 
 @func
@@ -135,6 +196,7 @@ def scan(
     exclusive: Comptime[bool],
     threads: Comptime[int],
     each: Comptime[int],
+    wide: Comptime[bool],
 ):
     """A block's tile of running results; ``totals`` has those of the blocks before.
 
@@ -161,25 +223,56 @@ def scan(
         barrier()
     if first < end:
         begin = first
-        total = init[0] if init else converted(at(src, first), totals, "an element is")
+        total = converted(at(src, first), totals, "an element is") if init is None else init
         if block_idx.x > 0:
             total = totals[block_idx.x - 1]
             if thread_idx.x > 0:
                 total = converted(func(total, shared[thread_idx.x - 1]), totals, _RESULT)
         elif thread_idx.x > 0:
             total = shared[thread_idx.x - 1]
-            if init:
-                total = converted(func(init[0], total), totals, _RESULT)
-        elif not init:
+            if init is not None:
+                total = converted(func(init, total), totals, _RESULT)
+        elif init is None:
             put(dst, first, total)
             begin = first + 1
-        for i in range(begin, end):
-            value = converted(at(src, i), totals, "an element is")
-            if exclusive:
-                put(dst, i, total)
-            total = converted(func(total, value), totals, _RESULT)
-            if not exclusive:
-                put(dst, i, total)
+        if threads > 1 and begin + each <= n and begin == first:
+            run_whole(func, src, dst, totals, total, first, each=each, exclusive=exclusive, wide=wide)
+        else:
+            for i in range(begin, end):
+                value = converted(at(src, i), totals, "an element is")
+                if exclusive:
+                    put(dst, i, total)
+                total = converted(func(total, value), totals, _RESULT)
+                if not exclusive:
+                    put(dst, i, total)
+
+
+@func
+def run_whole(
+    func: Callable[..., Any],
+    src: Any,
+    dst: Any,
+    like: Pointer[A],
+    total: Any,
+    first: Int,
+    *,
+    each: Comptime[int],
+    exclusive: Comptime[bool],
+    wide: Comptime[bool],
+):
+    """Running results of ``each`` elements from ``first`` on, behind ``total``."""
+    results = ()
+    for value in side_by_side(src, first, count=each, wide=wide):
+        after = converted(func(total, converted(value, like, "an element is")), like, _RESULT)
+        results = (*results, total if exclusive else after)
+        total = after
+    lanes = wide_lanes(dst, each) if wide else 1
+    for k in unroll(range(0, each, lanes)):
+        if lanes > 1:
+            vector: Any = SIMD[like.element_type, lanes]
+            dst.store(first + k, vector(*results[k : k + lanes]), alignment=WIDE)
+        else:
+            put(dst, first + k, results[k])
 
 
 @kernel

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _CPU_TILE = 1 << 14
 _THREADS, _LEAST, _EACH, _SORTING = 256, 32, 8, 128
+MANY, ROUNDS = 1 << 22, 16
+"""Elements that keep all of a GPU busy when blocks take some often, and how often that is."""
 _SHARED = 1 << 15
 """Bytes of shared memory that a block takes."""
 
@@ -59,6 +61,15 @@ class Place:
         while threads > _LEAST and threads * element_type(kind).itemsize > _SHARED:
             threads //= 2
         return threads, _EACH
+
+    def rounds(self, kind: Any, threads: int, each: int, n: int) -> int:
+        """How often a block takes elements of ``n``: often if these are many, or one block has all then.
+
+        An odd number, so that threads which read as many neighbours in shared memory do so from all banks.
+        """
+        most = (min(ROUNDS, _SHARED // (threads * element_type(kind).itemsize)) - 1) | 1
+        tile = threads * each
+        return most if threads > 1 and (n >= MANY or tile < n <= tile * most) else 1
 
     def sorting_tile(self, kind: Any) -> tuple[int, int, int, int]:
         """For sorting: threads, elements each, of which are inserted, and of which are merged at once."""

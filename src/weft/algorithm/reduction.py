@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.algorithm import kernels
-from weft.algorithm.elements import flat, kind_of, size_of
+from weft.algorithm.elements import flat, is_aligned, kind_of, size_of
 from weft.algorithm.places import Place, as_count
 from weft.diagnostics import LaunchError
 from weft.dtype import DType, as_dtype
 from weft.lang.above import above
 from weft.lang.accept import Mismatch, accept_as, literal_type
 from weft.lang.generic import written
+from weft.lang.host_closures import steady
 from weft.lang.number import Number, number_class
 from weft.lang.structs import is_struct
 from weft.math import max as greater
@@ -129,20 +130,19 @@ def scan(
         message = "an exclusive scan begins with init, which is not given"
         raise LaunchError.here("argument-type", message, "give init=, 0 for sums")
     kind = kind_of(dst)
-    first = _first("init", init, kind)
+    first, func = _first("init", init, kind), steady(func)
     with Place(context, src, dst, func) as place:
         _scan(place, func, flat(src), flat(dst), kind, n, first, exclusive)
 
 
-def _scan(
-    place: Place, func: Any, src: Any, dst: Any, kind: Any, n: int, init: tuple[Any, ...], exclusive: bool
-) -> None:
+def _scan(place: Place, func: Any, src: Any, dst: Any, kind: Any, n: int, init: Any, exclusive: bool) -> None:
     threads, each = place.tile(kind)
     blocks = -(-n // (threads * each))
     totals: Any = place.context.enqueue_create_buffer(kind, blocks or 1)
     tiles = {"func": func, "src": src, "totals": totals, "n": n, "threads": threads, "each": each}
+    tiles["wide"] = is_aligned(src) and is_aligned(dst)
     if blocks > 1:
-        place.launch(kernels.reduce, blocks, threads, init=(), **tiles)
+        place.launch(kernels.reduce, blocks, threads, init=None, rounds=1, **tiles)
         _scan(place, func, totals, totals, kind, blocks, init, False)
     if blocks:
         place.launch(kernels.scan, blocks, threads, dst=dst, init=init, exclusive=exclusive, **tiles)
@@ -151,23 +151,25 @@ def _scan(
 def _reduce(
     name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, context: DeviceContext | None
 ) -> Any:
-    first = _first("init", init, kind)
-    if not n and not first:
+    first, func, src = _first("init", init, kind), steady(func), steady(src)
+    if not n and first is None:
         message = f"{name} has no element, and no init"
         raise LaunchError.here("argument-type", message, "give init=, which is the result then")
     with Place(context, src, func, out) as place:
         src = flat(src)
         threads, each = place.tile(kind)
         while True:
-            blocks = -(-n // (threads * each))
+            rounds = place.rounds(kind, threads, each, n)
+            blocks = -(-n // (threads * each * rounds))
             last = blocks <= 1
             make = place.context.enqueue_create_buffer
             into: Any = out if last and out is not None else make(kind, blocks or 1)
             if not n:
-                place.launch(kernels.store, 1, 1, dst=into, value=first[0])
+                place.launch(kernels.store, 1, 1, dst=into, value=first)
                 break
             tiles = {"func": func, "src": src, "totals": into, "n": n, "threads": threads, "each": each}
-            place.launch(kernels.reduce, blocks, threads, init=first if last else (), **tiles)
+            tiles |= {"rounds": rounds, "wide": is_aligned(src)}
+            place.launch(kernels.reduce, blocks, threads, init=first if last else None, **tiles)
             if last:
                 break
             src, n = into, blocks
@@ -197,20 +199,20 @@ def _accumulates(src: Any, init: Any, out: Any) -> Any:
     return kind_of(src)
 
 
-def _first(name: str, init: Any, kind: Any) -> tuple[Any, ...]:
-    """``init`` as what accumulates, in a tuple; without it an empty one.
+def _first(name: str, init: Any, kind: Any) -> Any:
+    """``init`` as what accumulates; None without it.
 
     Raises:
         LaunchError: it is no such value.
     """
     if init is None:
-        return ()
+        return None
     try:
         accept_as(kind, init)
     except Mismatch as wrong:
         message = f"{name} takes {wrong.allowed}, not {wrong.found}"
         raise LaunchError.here("argument-type", message, wrong.hint, at=(name, 2)) from None
-    return (kind(init) if issubclass(kind, Number) else init,)
+    return kind(init) if issubclass(kind, Number) else init
 
 
 def _wide(src: Any) -> Any:

@@ -12,6 +12,7 @@ from weft.dtype import DType
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
 from weft.lang import Comptime, Int, Pointer, func, kernel
 from weft.lang.generic import describe_annotation
+from weft.lang.host_closures import steady
 from weft.lang.number import Number
 from weft.lang.spec import spec_of
 from weft.lang.type_variables import type_of
@@ -62,7 +63,8 @@ def sort(
     if len(getattr(src, "shape", (0,))) != 1:
         message = f"sort takes elements of one dimension, and src has {len(src.shape)}"
         raise LaunchError.here("argument-type", message, "sort a flat view of it", at=("src", 0))
-    n, kind, order = size_of(src), kind_of(src), (less, key)
+    n, kind = size_of(src), kind_of(src)
+    less, key = steady(less), steady(key)
     with Place(context, src, less, key) as place:
         threads, each, run, piece = place.sorting_tile(kind)
         tile, here = threads * each, flat(src)
@@ -71,14 +73,12 @@ def sort(
         into, other = (spare, here) if len(widths) % 2 else (here, spare)
         if n > 1:
             like = place.context.enqueue_create_buffer(kind, 1)
-            sizes = {"threads": threads, "each": each, "run": run}
-            place.launch(
-                sort_tiles, -(-n // tile), threads, src=here, dst=into, like=like, n=n, order=order, **sizes
-            )
+            tiles = {"src": here, "dst": into, "like": like, "n": n, "less": less, "key": key}
+            place.launch(sort_tiles, -(-n // tile), threads, **tiles, threads=threads, each=each, run=run)
         for width in widths:
             blocks = -(-n // (threads * piece))
-            runs = {"n": n, "width": width, "piece": piece, "order": order}
-            place.launch(merge_runs, blocks, threads, src=into, dst=other, **runs)
+            runs = {"src": into, "dst": other, "n": n, "width": width, "less": less, "key": key}
+            place.launch(merge_runs, blocks, threads, **runs, piece=piece)
             into, other = other, into
 
 
@@ -113,14 +113,15 @@ def sort_tiles(
     dst: Any,
     like: Pointer[A],
     n: Int,
-    order: Any,
+    less: Any,
+    key: Any,
     *,
     threads: Comptime[int],
     each: Comptime[int],
     run: Comptime[int],
 ):
     """Sort tiles of ``threads * each`` elements, a block each: runs by insertion, which are then merged."""
-    tile = threads * each
+    tile, order = threads * each, (less, key)
     start = block_idx.x * tile
     count, first = least(n - start, tile), thread_idx.x * each
     here = stack_allocation(like.element_type, tile, address_space=AddressSpace.SHARED)
@@ -156,12 +157,12 @@ def insert(x: Any, first: Int, end: Int, order: Any) -> None:
 
 
 @kernel
-def merge_runs(src: Any, dst: Any, n: Int, width: Int, order: Any, *, piece: Comptime[int]):
+def merge_runs(src: Any, dst: Any, n: Int, width: Int, less: Any, key: Any, *, piece: Comptime[int]):
     """Merge neighbouring runs of ``width`` sorted elements; each thread writes ``piece`` of them."""
     first = global_idx.x * piece
     span = least(2 * width, piece)
     for begin in range(first, least(first + piece, n), span):
-        merge(src, dst, width, begin, least(begin + span, n), n, order)
+        merge(src, dst, width, begin, least(begin + span, n), n, (less, key))
 
 
 @func

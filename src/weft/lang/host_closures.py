@@ -18,6 +18,7 @@ from weft.compiler.ir.core import Value
 from weft.compiler.source.capturing import CapturingFunction, Chain, assigned_in, variable_of
 from weft.compiler.source.definition import Scope
 from weft.compiler.source.python import PythonFunction, definition_of
+from weft.compiler.source.steady import steady as steady
 from weft.diagnostics import is_internal, refuse
 from weft.lang.accept import Accepted, Mismatch, accept_as
 from weft.lang.captured import is_library

@@ -17,6 +17,7 @@ from weft.foreign.read import reader_of
 from weft.lang.accept import is_open
 from weft.lang.decorators import Func, Kernel
 from weft.lang.generic import variables_of
+from weft.lang.host_closures import HostClosureSpec
 from weft.lang.number import Number
 from weft.lang.signature import Parameter, parameters
 from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, machine_leaves
@@ -290,6 +291,10 @@ def _ask_array(
 
 def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     """Add what the stub must ask of an argument, or of what a struct has in its fields; whether it can."""
+    if isinstance(spec, HostClosureSpec):
+        return not spec.leaves() and _ask_the_same(asks, value)
+    if isinstance(spec, PartsSpec) and spec.pythons:
+        return _ask_tuple(asks, spec, value, slot)
     if not isinstance(spec, PartsSpec):
         return _ask_value(asks, spec, value, slot)
     if not is_struct(spec.cls) or type(value) is not spec.cls or not spec.leaves():
@@ -299,6 +304,17 @@ def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
             if not _ask(asks, inner, getattr(value, name), slot):
                 return False
         slot += len(machine_leaves(inner))
+    return True
+
+
+def _ask_tuple(asks: Asks, spec: PartsSpec, value: Any, slot: int) -> bool:
+    """Add what the stub must ask of a tuple: of ints whose types are known, or one of nothing."""
+    kinds = [item.dtype for item in spec.items if isinstance(item, NumberSpec) and item.lanes == 1]
+    whole = len(kinds) == len(value) and all(kind.is_integer and kind.kind != "bool" for kind in kinds)
+    if not kinds or not whole or not _is_int(value):
+        return not spec.leaves() and _ask_the_same(asks, value)
+    ranges = [(kind.least, min(kind.greatest, DType.int64.greatest)) for kind in kinds]
+    asks.ints(value, ranges, range(slot, slot + len(kinds)))
     return True
 
 
