@@ -52,7 +52,7 @@ def as_tensor(array: Any, *, dynamic: bool = False) -> LayoutTensor[Any]:
         raise LaunchError.here(
             "array-strides",
             f"{found.describe()} has strides {found.strides}, of which one is below 0",
-            found.advice.contiguous,
+            f"pass {found.advice.contiguous}",
         )
     tensor = tensor_of(found)
     if not dynamic:
@@ -80,7 +80,7 @@ def as_buffer(array: Any) -> ForeignArray:
         raise LaunchError.here(
             "array-strides",
             f"{found.describe()} with shape {found.shape} and strides {found.strides} is not contiguous",
-            f"{found.advice.contiguous}, or use as_tensor, which honours strides",
+            f"pass {found.advice.contiguous}, or use as_tensor, which honours strides",
         )
     return found
 

@@ -429,7 +429,7 @@ def _from_gpu(source: Any) -> Tensor[Any]:
         raise LaunchError.here(
             "dlpack",
             f"the array of shape {array.shape} with strides {array.strides} is not contiguous",
-            array.advice.contiguous,
+            f"pass {array.advice.contiguous}",
         )
     place = cpu() if array.api is None else _device(array.api, array.device_id or 0)
     array.lend(place.context)

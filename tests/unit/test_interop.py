@@ -156,10 +156,15 @@ def test_memory_lives_until_the_work_has_run(ctx: DeviceContext) -> None:
 
 def test_refusals_name_the_fix(ctx: DeviceContext) -> None:
     x = np.zeros((4, 8), np.float32)
-    assert "np.ascontiguousarray(x), or annotate LayoutTensor" in refusal(ctx, x[:, ::2], 16)
+    assert "pass `changed = np.ascontiguousarray(x)`, and after synchronize() write" in refusal(
+        ctx, x[:, ::2], 16
+    )
     text = refusal(ctx, np.zeros(4), 4)
     assert "takes a buffer or array of Float32, not a NumPy array of Float64" in text
-    assert 'x.astype("float32"), or annotate Pointer[Float64]' in text
+    lost = (
+        'pass `changed = x.astype("float32")`, and after synchronize() write `x[...] = changed`, or annotate'
+    )
+    assert lost in text
     assert "NumPy array of complex64" in refusal(ctx, np.zeros(4, np.complex64), 4)
     assert "foreign byte order" in refusal(ctx, np.zeros(4, ">f4"), 4)
     assert "multiple of 4 bytes" in refusal(ctx, np.frombuffer(bytes(17), np.float32, 4, 1), 4)

@@ -177,18 +177,26 @@ def _literal(node: ast.AST, value: object) -> ast.AST | None:
 
 
 def resolved(
-    diagnostic: Diagnostic, place: Location | None, part: object = None, *, whole: bool = False
+    diagnostic: Diagnostic,
+    place: Location | None,
+    part: object = None,
+    *,
+    whole: bool = False,
+    quoted: bool = True,
 ) -> Diagnostic:
     """The diagnostic with its marks replaced by the words at ``place``, and labelled there.
 
     ``part`` narrows the place: one of the marks, or a literal that stands below. ``whole`` makes all
-    of the expression there what ``VALUE`` stands for, as an argument is.
+    of the expression there what ``VALUE`` stands for, as an argument is. Without ``quoted`` it is not the
+    expression that is meant, as of arguments that ``*`` gives.
     """
     source = None if place is None else source_of(place.file)
     node = None if source is None else source.at(place)
     parts = {} if source is None else _parts(node, source)
-    if whole:
-        parts = {} if node is None else {"value": node, "stored": node}
+    if whole or not quoted:
+        parts = {} if node is None or not quoted else {"value": node, "stored": node}
+        if parts and isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            parts["object"] = node
 
     def words(match: re.Match[str]) -> str:
         before, name, after = match.groups()

@@ -90,7 +90,7 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
     try:
         array = read(value)
     except Unreadable as found:
-        raise Mismatch(found.found, allowed, found.hint) from None
+        raise Mismatch(found.found, allowed, found.hint * (not found.copied), copied=found.copied) from None
     array = _with_elements(array, wanted, allowed, "LayoutTensor" if as_tensor else "Pointer")
     wrong = array.misplaced(context)
     if wrong is not None:
@@ -102,18 +102,19 @@ def adopt(context: BaseContext, annotation: Any, value: Any) -> Any:
         raise Mismatch(
             f"{array.describe()} at an address that is no multiple of {alignment} bytes",
             allowed,
-            "pass a copy, whose memory is aligned",
+            copied="x.clone()" if array.made_by == "torch.Tensor" else "x.copy()",
         )
     if as_tensor:
         if min(array.strides, default=0) < 0:
             found = f"{array.describe()} with strides {array.strides}, of which one is below 0"
-            raise Mismatch(found, allowed, array.advice.contiguous)
+            raise Mismatch(found, allowed, copied=array.advice.contiguous)
         return tensor_of(array)
     if not array.is_row_major:
         raise Mismatch(
             f"{array.describe()} with shape {array.shape} and strides {array.strides}, not contiguous",
             allowed,
-            f"{array.advice.contiguous}, or annotate LayoutTensor[...], which honours strides",
+            "or annotate LayoutTensor[...], which honours strides",
+            copied=array.advice.contiguous,
         )
     return array
 
@@ -134,8 +135,10 @@ def _with_elements(array: ForeignArray, wanted: DType | None, allowed: str, kind
             array.describe(), allowed, hint or f"annotate {kind}[S], where S is a @struct like these"
         )
     convert = array.advice.convert.format(name=wanted.name)
-    hint = f"pass {convert}" if "(" in convert else convert
-    raise Mismatch(array.describe(), allowed, f"{hint}, or annotate {kind}[{type_name(array.dtype)}]")
+    instead = f"or annotate {kind}[{type_name(array.dtype)}]"
+    if "(" not in convert:
+        raise Mismatch(array.describe(), allowed, f"{convert}, {instead}")
+    raise Mismatch(array.describe(), allowed, instead, copied=convert)
 
 
 def _as_one(value: Any) -> Any:

@@ -46,7 +46,7 @@ def _end(context: BaseContext, end: Any, name: str, found: list[ForeignArray]) -
             "copy-contiguous",
             f"{name} is {array.describe()} of shape {array.shape} with strides {array.strides}, "
             "not one contiguous stretch in row-major order",
-            array.advice.contiguous,
+            f"pass {array.advice.contiguous}",
             at=at,
         )
     if name == "dst" and array.read_only:

@@ -19,10 +19,12 @@ Reader = Callable[[Any], ForeignArray]
 class Unreadable(Exception):
     """An array that weft cannot use: what it is, and what to do instead."""
 
-    def __init__(self, found: str, hint: str) -> None:
-        super().__init__(f"{found}: {hint}")
+    def __init__(self, found: str, hint: str = "", copied: str = "") -> None:
         self.found = found
-        self.hint = hint
+        self.hint = hint or f"pass {copied}"
+        self.copied = copied
+        """A copy of the array ``x`` that can be used."""
+        super().__init__(f"{found}: {self.hint}")
 
 
 LEGACY = 1
@@ -73,7 +75,7 @@ def _element(name: str, made_by: str) -> DType:
 
 # -- PyTorch ------------------------------------------------------------------------------------------
 _TORCH = Advice(
-    contiguous="pass x.contiguous()",
+    contiguous="x.contiguous()",
     convert="x.to(torch.{name})",
     to_host="pass x.cpu()",
     to_device='move it: x.to("{place}")',
@@ -132,7 +134,7 @@ def _torch() -> Reader:
 
 # -- NumPy and CuPy -----------------------------------------------------------------------------------
 _NUMPY = Advice(
-    contiguous="pass np.ascontiguousarray(x)",
+    contiguous="np.ascontiguousarray(x)",
     convert='x.astype("{name}")',
     to_host="",
     to_device="keep it on the device: `buffer = ctx.enqueue_create_buffer({element}, {size})` and "
@@ -142,7 +144,7 @@ _SHARED = Advice(
     _NUMPY.contiguous, 'np.asarray(memoryview(x)).astype("{name}")', _NUMPY.to_host, _NUMPY.to_device
 )
 _CUPY = Advice(
-    contiguous="pass cupy.ascontiguousarray(x)",
+    contiguous="cupy.ascontiguousarray(x)",
     convert='x.astype("{name}")',
     to_host="pass cupy.asnumpy(x)",
     to_device="copy it inside `with cupy.cuda.Device(n)`",
@@ -179,9 +181,10 @@ def _through_numpy(kind: type, share: Callable[[Any], Any] | None = None) -> Rea
         found = _of_numpy(array)
         found.made_by, found.advice = made_by, _SHARED
         if not same:
-            found.read_only = "pass np.array(x), and take the results from that: this makes copies of itself"
+            found.read_only = "write to a copy: changed = np.array(x); this makes copies of itself"
         elif found.read_only:
-            found.read_only = f"pass {'np.array(x)' if share is None else 'np.array(memoryview(x))'}, a copy"
+            copy = "np.array(x)" if share is None else "np.array(memoryview(x))"
+            found.read_only = f"write to a copy: changed = {copy}"
         return found
 
     return read
@@ -205,7 +208,7 @@ def _of_numpy(array: Any) -> ForeignArray:
         strides,
         made_by="NumPy array",
         advice=_NUMPY,
-        read_only="" if array.flags.writeable else "pass x.copy()",
+        read_only="" if array.flags.writeable else "write to a copy: changed = x.copy()",
     )
 
 
@@ -253,8 +256,8 @@ def _cupy() -> Reader:
 
 def _numpy_element(array: Any, made_by: str) -> DType:
     if not array.dtype.isnative:
-        hint = "convert it: x.astype(x.dtype.newbyteorder('='))"
-        raise Unreadable(f"a {made_by} of {array.dtype.str!r}, in foreign byte order", hint)
+        found = f"a {made_by} of {array.dtype.str!r}, in foreign byte order"
+        raise Unreadable(found, copied="x.astype(x.dtype.newbyteorder('='))")
     return _element(array.dtype.name, made_by)
 
 
@@ -262,7 +265,7 @@ def _in_elements(strides: tuple[int, ...], dtype: DType, made_by: str, advice: A
     size = dtype.itemsize
     if any(stride % size for stride in strides):
         found = f"a {made_by} whose strides {strides} are no multiples of its {size}-byte elements"
-        raise Unreadable(found, advice.contiguous)
+        raise Unreadable(found, copied=advice.contiguous)
     return tuple([stride // size for stride in strides])
 
 
@@ -279,13 +282,13 @@ _NO_ARRAYS = {("numpy", "generic"), *(("builtins", name) for name in ("list", "t
 
 # -- the protocols ------------------------------------------------------------------------------------
 _PLAIN = Advice(
-    contiguous="pass a contiguous copy",
+    contiguous="a contiguous copy",
     convert="convert it to {name} with its own library",
     to_host="copy it to the host with its own library",
     to_device="copy it to {place} with its own library",
 )
 _JAX = Advice(
-    contiguous="pass a contiguous copy",
+    contiguous="a contiguous copy",
     convert='x.astype("{name}")',
     to_host="pass np.asarray(x)",
     to_device="move it: jax.device_put(x, jax.devices()[n])",

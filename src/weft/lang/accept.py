@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import numbers
+import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from functools import partial
@@ -11,7 +13,7 @@ from typing import Any, cast, get_args, get_origin
 
 from weft.abi.formats import wrap
 from weft.compiler.source.definition import MISSING, Definition, Parameter
-from weft.diagnostics import VALUE, a_
+from weft.diagnostics import OBJECT, VALUE, a_
 from weft.dtype import DType, dtype_hint
 from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func
@@ -45,13 +47,21 @@ def _as_given(annotation: Any, value: Any) -> Any:
 class Mismatch(Exception):
     """An argument that a parameter does not take: what was found, what is allowed, what instead."""
 
-    def __init__(self, found: str, allowed: str, hint: str = "", annotation: str = "") -> None:
+    def __init__(
+        self, found: str, allowed: str, hint: str = "", annotation: str = "", copied: str = ""
+    ) -> None:
         super().__init__(f"found {found}, allowed is {allowed}")
         self.found = found
         self.allowed = allowed
-        self.hint = hint
+        self.hint = (
+            f"pass {copied}, which then has what is written{', ' * bool(hint)}{hint}" if copied else hint
+        )
         self.annotation = annotation
         """What is wrong with the parameter itself, whatever the argument."""
+        self.copied = copied
+        """A copy of the array ``x`` that would do."""
+        self.instead = hint
+        """What would do instead of a copy."""
 
 
 def note_mismatch(
@@ -63,13 +73,46 @@ def note_mismatch(
         problems.add("annotation", message, found.hint, place=fn.place(p.name))
         return
     message = f"argument `{p.name}` of {fn.name} takes {found.allowed}, not {found.found}"
-    problems.add(
-        "argument-type",
-        message,
-        found.hint
-        or f"pass {found.allowed if found.allowed.startswith(('a ', 'an ')) else a_(found.allowed)}",
-        at=at,
-    )
+    hint = found.hint
+    if found.copied:
+        copy = of_argument(found.copied)
+        hint = f"pass {copy}"
+        if may_write(fn, p.name):
+            hint = f"{fn.name} writes to it: pass `changed = {copy}`, and after synchronize() write "
+            hint += f"`{OBJECT}[...] = changed`"
+        hint += f", {found.instead}" if found.instead else ""
+    allowed = found.allowed if found.allowed.startswith(("a ", "an ")) else a_(found.allowed)
+    problems.add("argument-type", message, hint or f"pass {allowed}", at=at)
+
+
+def of_argument(advice: str) -> str:
+    """Advice about an array ``x``, as advice about the argument that a message is labelled with."""
+    return re.sub(r"\bx\b", OBJECT, advice)
+
+
+_ONLY_READ = frozenset({"dim", "dtype", "layout", "load", "rank", "shape", "size", "gather"})
+"""Methods and attributes of memory that write nothing."""
+
+
+def may_write(fn: Definition, name: str) -> bool:
+    """Whether a function may write to the memory of a parameter, as far as its own text says."""
+    above = {below: node for node in ast.walk(fn.body()) for below in ast.iter_child_nodes(node)}
+
+    def writes(node: ast.AST) -> bool:
+        holder = above.get(node)
+        if isinstance(holder, ast.Subscript) and holder.value is node:
+            while isinstance(above.get(holder), (ast.Subscript, ast.Attribute)) and _of(
+                above[holder], holder
+            ):
+                holder = above[holder]
+            return not isinstance(getattr(holder, "ctx", None), ast.Load)
+        return not (isinstance(holder, ast.Attribute) and holder.attr in _ONLY_READ)
+
+    return any(isinstance(node, ast.Name) and node.id == name and writes(node) for node in above)
+
+
+def _of(node: ast.AST, part: ast.AST) -> bool:
+    return isinstance(node, (ast.Subscript, ast.Attribute)) and node.value is part
 
 
 def accept(parameter: Parameter, value: Any, adopt: Adopt = _as_given) -> Accepted:

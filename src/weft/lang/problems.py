@@ -64,6 +64,8 @@ class Problems:
                 where = (
                     call if at is None else argument_place(call, at, positional, named=_of_names(diagnostic))
                 )
-                diagnostic = resolved(diagnostic, where, whole=where is not call)
+                diagnostic = resolved(
+                    diagnostic, where, whole=where is not call, quoted=at is None or where is not call
+                )
             out.append(diagnostic)
         return out

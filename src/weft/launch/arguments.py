@@ -18,7 +18,15 @@ from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
-from weft.lang.accept import Mismatch, accept, element_dtype, is_open, literal_type, note_mismatch
+from weft.lang.accept import (
+    Mismatch,
+    accept,
+    element_dtype,
+    is_open,
+    literal_type,
+    note_mismatch,
+    of_argument,
+)
 from weft.lang.decorators import Func, Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
@@ -303,7 +311,7 @@ def check_writes(
             problems.add(
                 "array-readonly",
                 message,
-                array.read_only,
+                of_argument(array.read_only),
                 at=argument_key(kernel.definition, name, len(args), named),
             )
     problems.check(LaunchError, len(args))
