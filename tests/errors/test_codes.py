@@ -27,8 +27,8 @@ SLUG = re.compile(r"[a-z]+(-[a-z0-9]+)*")
 
 ELSEWHERE = frozenset(
     # a GPU, or two of them
-    "api-missing array-device array-mapped block-extent block-registers capture-copy cluster-grid"
-    " cluster-size context-lost cooperative-blocks device-open driver-call driver-too-old event-device"
+    "api-missing array-device array-mapped block-extent block-registers capture-copy cluster-device"
+    " context-lost cooperative-blocks device-open driver-call driver-too-old event-device"
     " peer-access ptx-refused"
     # other processes, other files, the command line, the environment
     " forked no-file no-python option output setting source-changed torch-op unknown-code unknown-kernel"

@@ -15,7 +15,16 @@ from weft.compiler.ir.core import Module
 from weft.compiler.passes.pipeline import run_passes
 from weft.compiler.pipeline import elaborate_kernel
 from weft.ffi import external_call, function_pointer
-from weft.gpu import barrier, global_idx, grid_dim, thread_idx
+from weft.gpu import (
+    barrier,
+    cluster_dim,
+    cluster_sync,
+    global_idx,
+    grid_dim,
+    grid_sync,
+    map_shared_rank,
+    thread_idx,
+)
 from weft.lang.accept import spec_of_annotation
 from weft.lang.intrinsics import inline_asm, llvm_intrinsic
 from weft.lang.signature import parameters
@@ -87,6 +96,16 @@ def machine(x: Pointer[Int]):
     x[0] = inline_asm("mov.u64 $0, %clock64;", Int, constraints="=l")
 
 
+@kernel
+def meeting(x: Pointer[Int32]):
+    tile = stack_allocation(Int32, 8, address_space=AddressSpace.SHARED)
+    tile[thread_idx.x] = x[global_idx.x]
+    cluster_sync()
+    x[global_idx.x] = map_shared_rank(tile, cluster_dim.x - 1)[thread_idx.x]
+    grid_sync()
+    x[global_idx.x] += x[0]
+
+
 @func
 def ascending(a: Pointer[Int32], b: Pointer[Int32]) -> Int32:
     return a[0] - b[0]
@@ -112,6 +131,7 @@ def _modules() -> Iterator[tuple[str, Module]]:
         *((k, {}, both) for k in own),
         (machine, {}, gpu),
         (calls_of_c, {}, ("x86-64",)),
+        (meeting, {}, ("x86-64",)),
     ]
     for made, comptime, targets in kernels:
         specs: dict[str, Spec] = {

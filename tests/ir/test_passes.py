@@ -91,11 +91,14 @@ def thread_context(module: Module) -> None:
     ]
 
 
+_EXTENTS = ("block", "thread", "block_dim", "grid_dim", "cluster_dim")
+
+
 def barrier_split(module: Module) -> None:
     """One block: a function of the kernel's parameters and of what is known of block and launch."""
     k = kernel_of(module)
-    names = [f"{name}_{axis}" for name in ("block", "thread", "block_dim", "grid_dim") for axis in "xyz"]
-    known = [Value(I64, None, name) for name in ("state", *names)] + [
+    names = [f"{name}_{axis}" for name in _EXTENTS for axis in "xyz"]
+    known = [Value(I64, None, name) for name in ("state", *names, "shared_stride")] + [
         Value(pointer(AddressSpace.SHARED), None, "shared")
     ]
     parameters = [Value(a.type, None, a.name) for a in k.args]

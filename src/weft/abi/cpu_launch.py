@@ -15,7 +15,14 @@ MOST_THREADS = 1024
 
 
 class LaunchBlock(ctypes.Structure):
-    """What an entry reads, and takes its blocks from."""
+    """What an entry reads, and takes its blocks from.
+
+    What stands behind ``over`` only kernels use whose blocks know of clusters or wait for each other:
+    blocks of a ``cluster``, the first block of the one at hand (``origin``), where the blocks' shared memory
+    begins and how far that of two lies apart, the group's memory, and whether it is to end. ``led`` says
+    that a worker leads, ``piece`` with what the others may help, ``inside`` how many do, ``opened`` how many
+    pieces have been.
+    """
 
     _fields_ = [
         ("grid", ctypes.c_int32 * 3),
@@ -26,6 +33,16 @@ class LaunchBlock(ctypes.Structure):
         ("state", ctypes.c_uint64),
         ("dynamic_shared", ctypes.c_int64),
         ("over", ctypes.c_int64 * 3),
+        ("cluster", ctypes.c_int64 * 3),
+        ("origin", ctypes.c_int64 * 3),
+        ("shared", ctypes.c_int64),
+        ("stride", ctypes.c_int64),
+        ("kept", ctypes.c_int64),
+        ("stop", ctypes.c_int64),
+        ("led", ctypes.c_int64),
+        ("piece", ctypes.c_int64),
+        ("inside", ctypes.c_int64),
+        ("opened", ctypes.c_int64),
     ]
 
 
@@ -75,6 +92,7 @@ class DirectLaunch(ctypes.Structure):
 
 CALLS = {
     "weft$tell": ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64)),
+    "weft$rest": ctypes.CFUNCTYPE(None),
     "weft$parted": ctypes.CFUNCTYPE(
         None, ctypes.c_uint64, *[ctypes.c_int64] * 9, ctypes.c_bool, ctypes.c_char_p
     ),

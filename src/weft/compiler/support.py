@@ -12,16 +12,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from weft.abi.console import MODULE, WORD, WRITTEN, Connection, Head
+from weft.abi.cpu_launch import LaunchBlock
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.llvm.lower import LOWER
 from weft.compiler.llvm.lowering import Lowering
 from weft.dtype import DType
-from weft.lang.atomics import atomic_rmw, atomic_store, compare_exchange
+from weft.lang.atomics import atomic_load, atomic_rmw, atomic_store, compare_exchange
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import Func, func
+from weft.lang.elaboration import current
 from weft.lang.narrow import narrowed
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.lang.scalars import BFloat16, Float16, Float32, Float64, UInt16, UInt32, UInt64
+from weft.lang.scalars import BFloat16, Float16, Float32, Float64, Int, UInt16, UInt32, UInt64
 from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec
 from weft.targets import Target
 
@@ -68,6 +70,65 @@ def record(connection: Pointer[UInt64], what: UInt64, words: Any, *, failure: Co
     _words(connection, _BELL).store(0, 1, volatile=True)
 
 
+_NEXT, _LED, _PIECE, _INSIDE, _OPENED = (
+    getattr(LaunchBlock, name).offset // WORD for name in ("next", "led", "piece", "inside", "opened")
+)
+_ENDED = -1
+
+
+@func
+def lead(launch: Pointer[Int], _: Int) -> Int:
+    """Whether this worker is the first that comes to a launch whose blocks wait for each other."""
+    return Int(atomic_rmw("exchange", "xchg", launch + _LED, 1, "acq_rel", "device") == 0)
+
+
+@func
+def open_piece(launch: Pointer[Int], piece: Int) -> Int:
+    """Let others help with a piece; each opening has its own number, and the piece's in the last 16 bits."""
+    launch[_NEXT] = 0
+    launch[_OPENED] += 1
+    atomic_store(launch + _PIECE, launch[_OPENED] << 16 | piece, "seq_cst", "device")
+    return Int(0)
+
+
+@func
+def close_piece(launch: Pointer[Int], _: Int) -> Int:
+    """Let nobody in, and wait until all who are inside are done."""
+    atomic_store(launch + _PIECE, 0, "seq_cst", "device")
+    while atomic_load(launch + _INSIDE, "seq_cst", "device") != 0:
+        current().emit("weft.rest")
+    return Int(0)
+
+
+@func
+def end(launch: Pointer[Int], _: Int) -> Int:
+    """Let those go who help."""
+    atomic_store(launch + _PIECE, _ENDED, "seq_cst", "device")
+    return Int(0)
+
+
+@func
+def enter(launch: Pointer[Int], last: Int) -> Int:
+    """Wait for another piece than the last, and go inside; its number, or -1 when there is none any more."""
+    while True:
+        piece = atomic_load(launch + _PIECE, "seq_cst", "device")
+        if piece == _ENDED:
+            return Int(_ENDED)
+        if piece != 0 and piece != last:
+            atomic_rmw("add", "add", launch + _INSIDE, 1, "seq_cst", "device")
+            if atomic_load(launch + _PIECE, "seq_cst", "device") == piece:
+                return piece
+            atomic_rmw("add", "add", launch + _INSIDE, -1, "seq_cst", "device")
+        current().emit("weft.rest")
+
+
+@func
+def leave(launch: Pointer[Int], _: Int) -> Int:
+    """Be done with a piece."""
+    atomic_rmw("add", "add", launch + _INSIDE, -1, "seq_cst", "device")
+    return Int(0)
+
+
 @func
 def to_half(x: Any) -> Float16:
     """A Float32 or Float64 rounded."""
@@ -104,6 +165,7 @@ _INLINE = "internal", "alwaysinline"
 _APART = "internal", "noinline"
 _LIBRARY = "weak_odr hidden", ""
 _CONNECTION = PointerSpec(DType.uint64, AddressSpace.GLOBAL)
+_LAUNCH, _INT = PointerSpec(DType.int64, AddressSpace.GENERIC), NumberSpec(DType.int64)
 _UINT, _F16, _F32, _F64 = (NumberSpec(d) for d in (DType.uint64, DType.float16, DType.float32, DType.float64))
 _KNOWN: dict[str, tuple[Func[..., Any], tuple[Spec, ...], tuple[str, str]]] = {
     "__truncsfhf2": (to_half, (_F32,), _LIBRARY),
@@ -111,6 +173,12 @@ _KNOWN: dict[str, tuple[Func[..., Any], tuple[Spec, ...], tuple[str, str]]] = {
     "__truncsfbf2": (to_bfloat, (_F32,), _LIBRARY),
     "__truncdfbf2": (to_bfloat, (_F64,), _LIBRARY),
     "__extendhfsf2": (from_half, (_F16,), _LIBRARY),
+    "weft.lead": (lead, (_LAUNCH, _INT), _APART),
+    "weft.open": (open_piece, (_LAUNCH, _INT), _APART),
+    "weft.close": (close_piece, (_LAUNCH, _INT), _APART),
+    "weft.end": (end, (_LAUNCH, _INT), _APART),
+    "weft.enter": (enter, (_LAUNCH, _INT), _APART),
+    "weft.leave": (leave, (_LAUNCH, _INT), _APART),
 }
 
 

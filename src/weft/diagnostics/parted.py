@@ -13,8 +13,12 @@ from weft.diagnostics.reports import Other, Report
 from weft.diagnostics.reports import Place as Indices
 from weft.record import record
 
-_NOTE = "all threads of a block come to a barrier, or none; those that have returned are not waited for"
-_HINT = "move the barrier out, or decide by something that all threads of the block share"
+_GROUPS = {
+    "block": ("a block", "a barrier", "the block"),
+    "cluster": ("a cluster", "cluster_wait() or cluster_sync()", "the cluster"),
+    "grid": ("the grid", "grid_sync()", "the grid"),
+}
+"""Who waits for each other, at what, and who that is once it has been named."""
 
 Place = tuple[str, int, int]
 """File, line, and column in bytes."""
@@ -26,40 +30,52 @@ class Parting:
 
     decision: Place
     barrier: Place
+    group: str = "block"
 
     def text(self) -> str:
         """All of it."""
-        return "\n".join(str(part) for place in (self.decision, self.barrier) for part in place)
+        parts = [str(part) for place in (self.decision, self.barrier) for part in place]
+        return "\n".join([*parts, self.group])
 
     @staticmethod
     def of(text: str) -> Parting:
         """What ``text`` gave."""
-        one, line, column, two, line2, column2 = text.split("\n")
-        return Parting((one, int(line), int(column)), (two, int(line2), int(column2)))
+        one, line, column, two, line2, column2, group = text.split("\n")
+        return Parting((one, int(line), int(column)), (two, int(line2), int(column2)), group)
+
+    def _advice(self) -> tuple[tuple[str], tuple[str]]:
+        """The note and the hint."""
+        group, meeting, same = _GROUPS[self.group]
+        known = f"all threads of {group} come to {meeting}, or none"
+        hint = f"move the barrier out, or decide by something that all threads of {same} share"
+        return (f"{known}; those that have returned are not waited for",), (hint,)
 
     def certain(self) -> Diagnostic:
         """What is said at compile time."""
         return Diagnostic(
             "barrier-diverged",
-            "not all threads of a block come to this barrier",
-            (Label(_place(self.barrier)), Label(_place(self.decision), "threads of a block part here")),
-            (_NOTE,),
-            (_HINT,),
+            f"not all threads of {_GROUPS[self.group][0]} come to this barrier",
+            (
+                Label(_place(self.barrier)),
+                Label(_place(self.decision), f"threads of {_GROUPS[self.group][0]} part here"),
+            ),
+            *self._advice(),
         )
 
     def happened(self, kernel: str, block: Indices, thread: Indices, where: str) -> Report:
         """What is said of a launch in which it happened."""
+        notes, hints = self._advice()
         return Report(
             "barrier-diverged",
-            f"threads of a block part before a barrier of kernel {kernel!r}",
+            f"threads of {_GROUPS[self.group][0]} part before a barrier of kernel {kernel!r}",
             _place(self.decision),
             kernel,
             block,
             thread,
             other=Other(_place(self.barrier), "the barrier"),
             said=where,
-            notes=(_NOTE,),
-            hints=(_HINT,),
+            notes=notes,
+            hints=hints,
         )
 
 

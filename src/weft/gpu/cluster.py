@@ -1,12 +1,12 @@
 """Clusters: blocks that run at the same time, near each other, and reach each other's shared memory.
 
 A launch makes them: ``ctx.enqueue_function(..., cluster_dim=2)`` puts neighbouring blocks of the grid
-together by two. GPUs of NVIDIA have them from compute capability 9.0 (Hopper) on. In a launch without
-``cluster_dim`` every block is a cluster of its own.
+together by two. GPUs of NVIDIA have them from compute capability 9.0 (Hopper) on, and CPUs run them. In a
+launch without ``cluster_dim`` every block is a cluster of its own.
 
 Example:
     >>> from weft import Float32, Pointer, kernel
-    >>> from weft.compile import compile_info
+    >>> from weft.gpu.host import DeviceContext
     >>> from weft.gpu import block_rank_in_cluster, cluster_sync, global_idx, map_shared_rank, thread_idx
     >>> from weft.memory import AddressSpace, stack_allocation
     >>> @kernel
@@ -17,18 +17,32 @@ Example:
     ...     theirs = map_shared_rank(mine, 1 - block_rank_in_cluster())
     ...     x[global_idx.x] = theirs[thread_idx.x]
     ...     cluster_sync()  # no block may end while another reads its memory
-    >>> "ld.shared::cluster" in str(compile_info(swap_blocks, target="h200"))
-    True
+    >>> ctx = DeviceContext(api="cpu")
+    >>> x = ctx.enqueue_create_buffer(Float32, 6)
+    >>> with x.map_to_host() as host:
+    ...     host[:] = range(6)
+    >>> ctx.enqueue_function(swap_blocks, x, grid_dim=2, block_dim=3, cluster_dim=2)
+    >>> with x.map_to_host() as host:
+    ...     print(host)
+    HostBuffer([3.0, 4.0, 5.0, 0.0, 1.0, 2.0])
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
 from weft.diagnostics import refuse
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm, llvm_intrinsic
-from weft.lang.machine import uses_thread
+from weft.lang.machine import (
+    grid_value,
+    group_barrier,
+    note_use,
+    shared_stride,
+    threads_are_loops,
+    uses_thread,
+)
 from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt32
@@ -52,6 +66,7 @@ T = TypeVar("T")
 def _check(name: str) -> None:
     target = current_target()
     uses_thread()
+    note_use("clusters")
     if not target.supports(Feature.CLUSTERS):
         refuse(
             "unsupported",
@@ -60,47 +75,61 @@ def _check(name: str) -> None:
         )
 
 
-def _read(register: str, name: str) -> Int:
-    _check(name)
-    return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{register}", UInt32, effects="none"))
+def _register(name: str) -> Int:
+    return Int(llvm_intrinsic(f"llvm.nvvm.read.ptx.sreg.{name}", UInt32, effects="none"))
 
 
 class ClusterDimensions:
     """Three numbers x, y and z, each read where it is used."""
 
-    __slots__ = ("_name", "_register")
+    __slots__ = ("_made", "_name", "_register")
 
-    def __init__(self, register: str, name: str) -> None:
+    def __init__(self, register: str, name: str, made: Callable[[Int, Int], Int] | None = None) -> None:
         self._register = register
         self._name = name
+        self._made = made
+        """Of the block's place and the blocks of a cluster, where threads are loops."""
+
+    def _along(self, axis: str) -> Int:
+        _check(f"{self._name}.{axis}")
+        if not threads_are_loops():
+            return _register(f"{self._register}.{axis}")
+        size = grid_value("cluster_dim", axis)
+        return size if self._made is None else self._made(grid_value("block_id", axis), size)
 
     @property
     def x(self) -> Int:
         """Along x."""
-        return _read(f"{self._register}.x", f"{self._name}.x")
+        return self._along("x")
 
     @property
     def y(self) -> Int:
         """Along y."""
-        return _read(f"{self._register}.y", f"{self._name}.y")
+        return self._along("y")
 
     @property
     def z(self) -> Int:
         """Along z."""
-        return _read(f"{self._register}.z", f"{self._name}.z")
+        return self._along("z")
 
 
-cluster_idx = ClusterDimensions("clusterid", "cluster_idx")
+cluster_idx = ClusterDimensions("clusterid", "cluster_idx", lambda block, size: block // size)
 """The cluster's place in the grid, counted in clusters: ``x``, ``y`` and ``z``."""
 cluster_dim = ClusterDimensions("cluster.nctaid", "cluster_dim")
 """How many blocks a cluster has, along ``x``, ``y`` and ``z``."""
-block_id_in_cluster = ClusterDimensions("cluster.ctaid", "block_id_in_cluster")
+block_id_in_cluster = ClusterDimensions(
+    "cluster.ctaid", "block_id_in_cluster", lambda block, size: block % size
+)
 """The block's place in its cluster: ``x``, ``y`` and ``z``, each from 0 to below ``cluster_dim``."""
 
 
 def block_rank_in_cluster() -> Int:
     """The block's number in its cluster, from 0; x counts fastest."""
-    return _read("cluster.ctarank", "block_rank_in_cluster()")
+    _check("block_rank_in_cluster()")
+    if not threads_are_loops():
+        return _register("cluster.ctarank")
+    row = block_id_in_cluster.y + cluster_dim.y * block_id_in_cluster.z
+    return block_id_in_cluster.x + cluster_dim.x * row
 
 
 def cluster_arrive() -> None:
@@ -110,12 +139,17 @@ def cluster_arrive() -> None:
     that still run must call it, and then ``cluster_wait``, before they call it again.
     """
     _check("cluster_arrive()")
+    if threads_are_loops():
+        return  # what was done before is done when the wait ends
     llvm_intrinsic("llvm.nvvm.barrier.cluster.arrive.aligned", None)
 
 
 def cluster_wait() -> None:
     """Wait until every thread of the cluster has called ``cluster_arrive``."""
     _check("cluster_wait()")
+    if threads_are_loops():
+        group_barrier("cluster")
+        return
     llvm_intrinsic("llvm.nvvm.barrier.cluster.wait.aligned", None)
 
 
@@ -160,6 +194,9 @@ def map_shared_rank(memory: Any, rank: NumberLike) -> Any:
             hint="make it with stack_allocation(..., address_space=AddressSpace.SHARED)",
         )
     number = rank.cast(UInt32) if isinstance(rank, Number) else UInt32(rank)
+    if threads_are_loops():
+        behind = (Int(number) - block_rank_in_cluster()) * shared_stride()
+        return _like(memory, Pointer.from_address(Int(pointer) + behind, pointer.dtype))
     # not the intrinsic, which tells LLVM that the memory stays out of others' sight
     mapped = inline_asm(
         "mapa.shared::cluster.u64 $0, $1, $2;",
@@ -169,6 +206,13 @@ def map_shared_rank(memory: Any, rank: NumberLike) -> Any:
         constraints="=l,l,r",
         effects="write",
     )
-    if tensor is None:
+    return _like(memory, mapped)
+
+
+def _like(memory: Any, mapped: Any) -> Any:
+    """What ``memory`` is, elsewhere."""
+    given = cast("object", memory)
+    if not isinstance(given, LayoutTensor):
         return mapped
+    tensor = cast("LayoutTensor[Any]", given)
     return LayoutTensor[Any].of(mapped, tensor.layout, tensor.alignment, tensor.element)

@@ -4,8 +4,8 @@
 
 Example:
     >>> from weft import Float32, Int, Pointer, kernel
-    >>> from weft.compile import compile_info
-    >>> from weft.gpu import global_idx, grid_dim, grid_sync
+    >>> from weft.gpu import global_idx, grid_sync
+    >>> from weft.gpu.host import DeviceContext
     >>> @kernel
     ... def smooth_twice(x: Pointer[Float32], y: Pointer[Float32], n: Int):
     ...     i = global_idx.x
@@ -14,8 +14,15 @@ Example:
     ...     grid_sync()  # all of y is there now
     ...     if 0 < i < n - 1:
     ...         x[i] = (y[i - 1] + y[i] + y[i + 1]) / 3.0
-    >>> "atom" in str(compile_info(smooth_twice, target="sm_80"))
-    True
+    >>> ctx = DeviceContext(api="cpu")
+    >>> x, y = (ctx.enqueue_create_buffer(Float32, 6) for _ in range(2))
+    >>> with x.map_to_host() as host:
+    ...     host[:] = [0, 9, 0, 9, 0, 0]
+    >>> y.enqueue_fill(0.0)
+    >>> ctx.enqueue_function(smooth_twice, x, y, 6, grid_dim=3, block_dim=2, cooperative=True)
+    >>> with x.map_to_host() as host:
+    ...     print(host)
+    HostBuffer([0.0, 3.0, 4.0, 4.0, 2.0, 0.0])
 """
 
 from __future__ import annotations
@@ -26,7 +33,7 @@ from weft.gpu.indices import block_idx, grid_dim, thread_idx
 from weft.gpu.sync import barrier
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
-from weft.lang.machine import note_use
+from weft.lang.machine import group_barrier, note_use, threads_are_loops
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import UInt32
 from weft.lang.spec import PointerSpec
@@ -42,9 +49,11 @@ def grid_sync() -> None:
     All threads of the grid must reach it, or none. The launch says ``cooperative=True``, without which
     it is refused. CUDA calls it ``cooperative_groups::this_grid().sync()``.
 
+    On a CPU the launch may have any number of blocks: all of them run up to here before any goes on, and what
+    their threads need afterwards is kept meanwhile.
+
     Raises:
-        CompileError: the blocks of a launch do not all run at once on this target, such as a CPU, whose
-            cores take them one after the other.
+        CompileError: the blocks of a launch do not all run at once on this target.
     """
     target = current_target()
     if not target.supports(Feature.COOPERATIVE):
@@ -54,6 +63,9 @@ def grid_sync() -> None:
             hint="make two kernels of it: what is queued first has ended before the next begins",
         )
     note_use("grid_sync")
+    if threads_are_loops():
+        group_barrier("grid")
+        return
     barrier()
     _meet()
     barrier()

@@ -55,6 +55,21 @@ def block_barrier() -> None:
     _known("barrier", "barrier()").emit("gpu.barrier")
 
 
+def group_barrier(group: str) -> None:
+    """All threads of a ``grid`` or a ``cluster`` wait for each other, where threads are loops."""
+    current().emit("gpu.meet", (), (), {"group": group})
+
+
+def threads_are_loops() -> bool:
+    """Whether the target has no threads of its own."""
+    return current().target.threads == "loops"
+
+
+def shared_stride() -> Int:
+    """Bytes from a block's shared memory to that of the cluster's next, where threads are loops."""
+    return Int.of(current().value("gpu.shared_stride", (), I64))
+
+
 def dynamic_shared() -> Pointer[UInt8]:
     """The shared memory whose size the launch gives."""
     space = AddressSpace.SHARED

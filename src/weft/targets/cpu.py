@@ -36,9 +36,10 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         threads="loops",
         converts_halves=False,
         spaces=_SPACES,
-        supported=frozenset({Feature.ASSEMBLER, Feature.C_FUNCTIONS}),
+        supported=frozenset({Feature.ASSEMBLER, Feature.C_FUNCTIONS, Feature.COOPERATIVE, Feature.CLUSTERS}),
         warp_size=1,
         shared_limit=227 * 1024,
+        cluster_limit=16,
         family=_FAMILIES.get(name.partition("-")[0], ""),
         aliases=aliases,
     )

@@ -52,14 +52,14 @@
     %36 = "weft.slot"() {"elem_type" = i64, "name" = "end"} : () -> !llvm.ptr<5>
     "weft.set"(%35, %2) : (!llvm.ptr<5>, i64) -> ()
     "weft.set"(%36, %2) : (!llvm.ptr<5>, i64) -> ()
-    %37 = "arith.constant"() <{"value" = 24 : i64}> : () -> i64
-    %38 = "llvm.getelementptr"(%launch, %37) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
     "weft.while"() ({
-      %39 = "weft.get"(%35) : (!llvm.ptr<5>) -> i64
-      %40 = "weft.get"(%36) : (!llvm.ptr<5>) -> i64
-      %41 = "arith.cmpi"(%39, %40) <{"predicate" = 5 : i64}> : (i64, i64) -> i1
-      "weft.if"(%41) ({
-        %42 = "llvm.atomicrmw"(%38, %25) {"bin_op" = "add", "ordering" = "monotonic", "syncscope" = ""} : (!llvm.ptr, i64) -> i64
+      %37 = "weft.get"(%35) : (!llvm.ptr<5>) -> i64
+      %38 = "weft.get"(%36) : (!llvm.ptr<5>) -> i64
+      %39 = "arith.cmpi"(%37, %38) <{"predicate" = 5 : i64}> : (i64, i64) -> i1
+      "weft.if"(%39) ({
+        %40 = "arith.constant"() <{"value" = 24 : i64}> : () -> i64
+        %41 = "llvm.getelementptr"(%launch, %40) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+        %42 = "llvm.atomicrmw"(%41, %25) {"bin_op" = "add", "ordering" = "monotonic", "syncscope" = ""} : (!llvm.ptr, i64) -> i64
         "weft.set"(%35, %42) : (!llvm.ptr<5>, i64) -> ()
         %43 = "arith.addi"(%42, %25) : (i64, i64) -> i64
         %44 = "arith.cmpi"(%43, %22) <{"predicate" = 2 : i64}> : (i64, i64) -> i1

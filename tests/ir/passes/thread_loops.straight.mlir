@@ -60,14 +60,14 @@
     %45 = "weft.slot"() {"elem_type" = i64, "name" = "end"} : () -> !llvm.ptr<5>
     "weft.set"(%44, %3) : (!llvm.ptr<5>, i64) -> ()
     "weft.set"(%45, %3) : (!llvm.ptr<5>, i64) -> ()
-    %46 = "arith.constant"() <{"value" = 24 : i64}> : () -> i64
-    %47 = "llvm.getelementptr"(%launch, %46) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
     "weft.while"() ({
-      %48 = "weft.get"(%44) : (!llvm.ptr<5>) -> i64
-      %49 = "weft.get"(%45) : (!llvm.ptr<5>) -> i64
-      %50 = "arith.cmpi"(%48, %49) <{"predicate" = 5 : i64}> : (i64, i64) -> i1
-      "weft.if"(%50) ({
-        %51 = "llvm.atomicrmw"(%47, %34) {"bin_op" = "add", "ordering" = "monotonic", "syncscope" = ""} : (!llvm.ptr, i64) -> i64
+      %46 = "weft.get"(%44) : (!llvm.ptr<5>) -> i64
+      %47 = "weft.get"(%45) : (!llvm.ptr<5>) -> i64
+      %48 = "arith.cmpi"(%46, %47) <{"predicate" = 5 : i64}> : (i64, i64) -> i1
+      "weft.if"(%48) ({
+        %49 = "arith.constant"() <{"value" = 24 : i64}> : () -> i64
+        %50 = "llvm.getelementptr"(%launch, %49) {"elem_type" = i8} : (!llvm.ptr, i64) -> !llvm.ptr
+        %51 = "llvm.atomicrmw"(%50, %34) {"bin_op" = "add", "ordering" = "monotonic", "syncscope" = ""} : (!llvm.ptr, i64) -> i64
         "weft.set"(%44, %51) : (!llvm.ptr<5>, i64) -> ()
         %52 = "arith.addi"(%51, %34) : (i64, i64) -> i64
         %53 = "arith.cmpi"(%52, %31) <{"predicate" = 2 : i64}> : (i64, i64) -> i1

@@ -188,8 +188,17 @@ _declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
 _declare("weft.give_memory", "memory:ptr", writes=True)
 
+# What is written in weft (``weft.compiler.support``); a worker that has nothing to do for a moment.
+_declare("weft.supported", "launch:ptr value:i64", "i64", "callee:name", lets_go=True)
+_declare("weft.rest")
+
 # Which thread this is, and all of a block meeting; extents of an over= launch.
-for _n in "thread_id block_id block_dim grid_dim over".split():
+for _n in "thread_id block_id block_dim grid_dim over cluster_dim".split():
     _pure(f"gpu.{_n}", "", "i64", _AXIS)
 _declare("gpu.barrier", sync=rules.barrier_sync)
+
+# Where threads are loops: all of a grid or of a cluster meeting, and how far the shared memory of a cluster's
+# blocks lies apart.
+_declare("gpu.meet", "", "", "group:grid|cluster", sync=rules.barrier_sync)
+_pure("gpu.shared_stride", "", "i64")
 _pure("gpu.dynamic_shared_memory", "", "ptr")

@@ -98,7 +98,18 @@ def _give_memory(lw: Lowering, op: Op) -> None:
     lw.put(f"call void @weft$give_memory(ptr {taken})")
 
 
+def _rest(lw: Lowering, op: Op) -> None:
+    _declare(lw, "weft$rest")
+    lw.put("call void @weft$rest()")
+
+
+def _supported(lw: Lowering, op: Op) -> None:
+    lw.calls(op, lw.supported(str(op.attrs["callee"])), lw.args(op))
+
+
 LOWER: LoweringTable = {
+    "weft.rest": _rest,
+    "weft.supported": _supported,
     "weft.print": _print,
     "weft.failed": _failed,
     "weft.count_fault": _count_fault,

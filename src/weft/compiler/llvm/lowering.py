@@ -202,7 +202,7 @@ class Lowering:
         else:
             head, attributes = (
                 f"define internal {result} @{function_symbol(f.name)}",
-                " alwaysinline nounwind",
+                " alwaysinline nounwind" if f.inline else " noinline nounwind",
             )
         attributes += self.convergent
         if self.target.cpu != "native":

@@ -19,6 +19,7 @@ from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
 from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
 from weft.compiler.passes.indices import Ranges
 from weft.compiler.passes.lanes import MOST, Lanes, computes, width
+from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter, linear, loop_nest, threads_of
 from weft.compiler.passes.together import Together
@@ -89,6 +90,8 @@ class BarrierBody:
         self.returns_early = returns != [kernel.body.ops[-1]]
         self.alive: Value | None = None
         self.left: Value | None = None
+        self.record: LaunchRecord | None = None
+        """Of the group that is to end where threads disagree."""
 
     # -- analysis -----------------------------------------------------------------------------
     def nodes(self, ops: list[Op], in_loop: bool, barrier: Op | None = None) -> list[_Node]:
@@ -400,6 +403,8 @@ class BarrierBody:
             with b.into(stop):
                 b.live = True
                 self.report(node, v)
+                if self.record is not None:
+                    self.record.set("stop", b.constant(1, I64))
                 b.emit("weft.exit_block")
             b.branch(disagree(b, some, all_, v.type), stop)
 

@@ -17,7 +17,7 @@ from weft.compiler.ir.types import I1, I64, IntType, PointerType, Type
 from weft.compiler.passes.faults import count_assertions, tell
 from weft.compiler.passes.inline_barriers import inline
 from weft.compiler.passes.origins import LEAST, VERBS, Number, Origin, Origins, access_site, accessed
-from weft.compiler.passes.races import Checks, Races
+from weft.compiler.passes.races import Checks, Races, notes
 
 
 def check_memory(
@@ -48,7 +48,8 @@ class _Checked:
         self.b.loc = kernel.line, 0
         self.head: list[Op] = []
         memory = {g.name: g for g in module.globals}
-        self.races = None if checks is None else Races(self.b, module, kernel, new_site, checks, self.head)
+        given = self.b, module, kernel, new_site
+        self.races = Races(*given, checks, self.head) if checks and notes(module, kernel) else None
         self.origins = Origins(self.b, memory, self.cells_of, self.head)
 
     def run(self) -> None:

@@ -16,9 +16,13 @@ _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
 
 
+BARRIERS = frozenset({"gpu.barrier", "gpu.meet"})
+"""Where all threads of a block wait for each other, or those of a larger group."""
+
+
 def has_barrier(region: Region) -> bool:
     """Whether threads wait for each other in the region itself."""
-    return any(op.name == "gpu.barrier" for op in region.walk())
+    return any(op.name in BARRIERS for op in region.walk())
 
 
 def _returns(ops: list[Op]) -> bool:

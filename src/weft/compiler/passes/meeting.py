@@ -12,6 +12,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Loc, Op, Region, Value
 from weft.compiler.ir.types import I1, I64, Type
 from weft.compiler.passes.first_threads import differs
+from weft.compiler.passes.inline_barriers import BARRIERS
 from weft.compiler.passes.thread_context import Context
 from weft.compiler.passes.uniformity import Uniformity
 from weft.diagnostics import CompileError
@@ -20,7 +21,7 @@ from weft.diagnostics.parted import Parting, Place
 
 def find_barrier(region: Region) -> Op | None:
     """The first barrier in a region."""
-    return next((op for op in region.walk() if op.name == "gpu.barrier"), None)
+    return next((op for op in region.walk() if op.name in BARRIERS), None)
 
 
 class Decisions:
@@ -45,7 +46,8 @@ class Decisions:
     def parting(self, op: Op, barrier: Op | None) -> Parting:
         """The place of a decision and of the barrier behind it."""
         own = next((b for b in map(find_barrier, op.regions) if b is not None), None)
-        return Parting(self.place(op.loc), self.place((own or barrier or op).loc))
+        met = own or barrier or op
+        return Parting(self.place(op.loc), self.place(met.loc), str(met.attrs.get("group", "block")))
 
     def place(self, loc: Loc) -> Place:
         """A place of the kernel, or of a function that was put into it."""

@@ -29,6 +29,7 @@ from weft.compiler.passes.origins import VERBS, Number, Origin, Origins, access_
 
 Checks = Callable[[str], Function]
 """The function of a name that notes an access, a thread's begin or that it passed a barrier."""
+_APART = frozenset({"gpu.meet", "gpu.shared_stride"})
 _SHARED_FROM = 16
 """Shared memory of each kind begins at a multiple of so many bytes, as far as cells are concerned."""
 
@@ -42,6 +43,11 @@ def granule_of(functions: Sequence[Function]) -> int:
             size = accessed(op)
             found = math.gcd(found, size, op.int_attr("alignment") if "alignment" in op.attrs else size)
     return found
+
+
+def notes(module: Module, kernel: Function) -> bool:
+    """Whether a kernel notes its accesses: not one whose blocks wait for each other, as they run in turns."""
+    return not any(op.name in _APART for f in module.reached(kernel) for op in f.body.walk())
 
 
 class Races:

@@ -19,6 +19,8 @@ _OPS = frozenset(
         "gpu.block_id",
         "gpu.block_dim",
         "gpu.grid_dim",
+        "gpu.cluster_dim",
+        "gpu.shared_stride",
         "gpu.dynamic_shared_memory",
         "weft.print",
         "weft.failed",
@@ -36,18 +38,28 @@ class Context:
     thread_id: list[Value]
     block_dim: list[Value]
     grid_dim: list[Value]
+    cluster_dim: list[Value]
+    shared_stride: Value
     shared: Value
     rank: int = 3
     """How many axes blocks have threads along; along the others they have one, with the index 0."""
 
+    def number(self, name: str, axis: str) -> Value:
+        """One of them along an axis."""
+        numbers: list[Value] = getattr(self, name)
+        return numbers[_AXES[axis]]
+
     def values(self) -> list[Value]:
         """All of them, in the order of a helper's extra parameters."""
-        return [self.state, *self.block_id, *self.thread_id, *self.block_dim, *self.grid_dim, self.shared]
+        places = *self.block_id, *self.thread_id, *self.block_dim, *self.grid_dim, *self.cluster_dim
+        return [self.state, *places, self.shared_stride, self.shared]
 
     @staticmethod
     def of(values: list[Value]) -> Context:
         """The context that ``values`` gave."""
-        return Context(values[0], values[1:4], values[4:7], values[7:10], values[10:13], values[13])
+        state, *places = values
+        block, thread, size, grid, cluster = (places[n : n + 3] for n in range(0, 15, 3))
+        return Context(state, block, thread, size, grid, cluster, places[15], places[16])
 
 
 @record(frozen=False)
@@ -60,12 +72,19 @@ class Frame:
     """How much of it there is: behind it the dynamic part begins."""
     helpers: dict[str, str] = field(default_factory=dict[str, str])
     """Names of its copies of those that use the context."""
+    clustered: bool = False
+    """Whether it knows of clusters."""
+    meets: bool = False
+    """Whether blocks of a cluster meet, or use each other's shared memory."""
 
     @staticmethod
     def of(module: Module, kernel: Function, users: set[str]) -> Frame:
         """The frame of a kernel of the module, of which ``users`` use the context."""
         made, reached = Frame(), module.reached(kernel)
-        named = {op.attrs.get("global_name") for f in reached for op in f.body.walk()}
+        ops = [op for f in reached for op in f.body.walk()]
+        named = {op.attrs.get("global_name") for op in ops}
+        made.meets = any(op.name == "gpu.shared_stride" or op.attrs.get("group") == "cluster" for op in ops)
+        made.clustered = made.meets or any(op.name == "gpu.cluster_dim" for op in ops)
         for g in module.globals:
             if g.space == AddressSpace.SHARED and g.name in named:
                 made.size = -(-made.size // g.align) * g.align
@@ -196,8 +215,10 @@ class Rewriter:
             start = self.b.constant(self.frame.size, I64)
             self.mapping[op.result] = self.shared(start)
             return
-        numbers: list[Value] = getattr(c, op.name.removeprefix("gpu."))
-        self.mapping[op.result] = numbers[_AXES[str(op.attrs["dimension"])]]
+        if op.name == "gpu.shared_stride":
+            self.mapping[op.result] = c.shared_stride
+            return
+        self.mapping[op.result] = c.number(op.name.removeprefix("gpu."), str(op.attrs["dimension"]))
 
     def shared(self, offset: Value) -> Value:
         """The address at a byte offset in the block's shared memory."""
@@ -206,7 +227,7 @@ class Rewriter:
 
 def add_context_parameters(f: Function, frame: Frame) -> Function:
     """A kernel's own copy of a helper, which takes its context as further parameters."""
-    extra = [Value(I64, None, f"context{n}") for n in range(13)] + [Value(_SHARED, None, "shared")]
+    extra = [Value(I64, None, f"context{n}") for n in range(17)] + [Value(_SHARED, None, "shared")]
     made = replace(f, name=frame.helpers[f.name], args=[*f.args, *extra], body=Region())
     b = Builder()
     b.region = made.body

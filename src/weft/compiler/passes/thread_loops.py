@@ -8,17 +8,18 @@ body with barriers is split at them (``weft.compiler.passes.barrier_split``).
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import LaunchBlock
-from weft.abi.records import place_of
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, I8, I32, I64, AddressSpace, pointer
+from weft.compiler.ir.types import I1, I8, I64, AddressSpace, pointer
 from weft.compiler.passes.barrier_split import BarrierBody
 from weft.compiler.passes.end_threads import return_ends
+from weft.compiler.passes.group_cut import block_number, has_meeting
+from weft.compiler.passes.group_loops import Group
 from weft.compiler.passes.guard_bounds import take_guards, threads_within
 from weft.compiler.passes.indices import only_global
 from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
 from weft.compiler.passes.interior import find_interior
+from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.thread_context import (
     Context,
@@ -45,18 +46,58 @@ def thread_loops(module: Module) -> None:
     for kernel in [f for f in module.functions if f.kernel]:
         frame = Frame.of(module, kernel, users)
         made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
-        made += _Entry(module, kernel, frame).build()
+        made += [*looped(module, kernel, frame), entry(kernel)]
     module.functions[:] = made
     module.globals = [g for g in module.globals if g.space != AddressSpace.SHARED]
 
 
-class _Entry:
-    """Builds the entry of one kernel."""
+def entry(k: Function) -> Function:
+    """What a host calls. The loops take the kernel's arguments one by one.
 
-    def __init__(self, module: Module, kernel: Function, frame: Frame) -> None:
+    LLVM is told of a function's arguments, not of what is loaded, that nothing else reaches their memory.
+    """
+    b = Builder()
+    b.loc = (k.line, 0)
+    args, launch = Value(_P, None, "args"), Value(_P, None, "launch")
+    made = Function(k.name, [args, launch], (), Region(), True, k.file, k.line, k.source_name)
+    with b.into(made.body):
+        given = (*(_parameter(b, args, n, a) for n, a in enumerate(k.args)), launch)
+        b.emit("func.call", given, (), {"callee": f"{k.name}.loops"})
+        b.emit("weft.return")
+    return made
+
+
+def _parameter(b: Builder, args: Value, n: int, a: Value) -> Value:
+    """The kernel's n-th machine argument, from its slot of 8 bytes."""
+    at = b.at(args, b.constant(n, I64), I64)
+    attrs = {"alignment": 8, "invariant": False, "volatile": False}
+    if a.type is I1:
+        byte = b.value("llvm.load", (at,), I8, attrs)
+        return b.compare("ne", byte, b.constant(0, I8))
+    return b.value("llvm.load", (at,), a.type, attrs)
+
+
+def looped(module: Module, kernel: Function, frame: Frame, group: str = "") -> list[Function]:
+    """The loops of a kernel, or of a piece of one that is cut where such a group meets."""
+
+    def piece(cut: Function, group: str) -> list[Function]:
+        return looped(module, cut, frame, group)
+
+    if not group and has_meeting(kernel.body, "grid"):
+        return Group(module, kernel, frame, "grid", piece).build()
+    if has_meeting(kernel.body, "cluster") or (not group and frame.meets):
+        return Group(module, kernel, frame, "cluster", piece).build()
+    return [_Loops(module, kernel, frame, group).build()]
+
+
+class _Loops:
+    """Builds the loops of one kernel, or of a piece."""
+
+    def __init__(self, module: Module, kernel: Function, frame: Frame, group: str) -> None:
         self.module = module
         self.kernel = kernel
         self.frame = frame
+        self.group = group
         self.b = Builder()
         self.b.loc = (kernel.line, 0)
         self.guards = [] if has_barrier(kernel.body) else take_guards(kernel)
@@ -64,55 +105,32 @@ class _Entry:
         self.decisions = Decisions(kernel, functions)
         self.together = Together(kernel, functions, self.decisions.uniformity)
         self.interior = None if self.together.splits else find_interior(kernel)
-        self.args, self.launch = Value(_P, None, "args"), Value(_P, None, "launch")
+        self.record = LaunchRecord(self.b, Value(_P, None, "launch"))
 
-    def at(self, name: str, n: int = 0) -> Value:
-        """The address of a field of the launch record, or of its n-th element."""
-        b, (offset, size) = self.b, place_of(LaunchBlock, name)
-        place = (self.launch, b.constant(offset + n * size, I64))
-        return b.at(*place, I8)
-
-    def field(self, name: str, n: int = 0) -> Value:
-        """The same field, widened to 64 bits."""
-        b, (_, size) = self.b, place_of(LaunchBlock, name)
-        attrs = {"alignment": size, "invariant": False, "volatile": False}
-        value = b.value("llvm.load", (self.at(name, n),), I32 if size == 4 else I64, attrs)
-        return b.value("arith.extui", (value,), I64) if size == 4 else value
-
-    def build(self) -> list[Function]:
-        """What a host calls, and the loops, which take the kernel's arguments one by one.
-
-        LLVM is told of a function's arguments, not of what is loaded, that nothing else reaches their memory.
-        """
-        k, b = self.kernel, self.b
+    def build(self) -> Function:
+        """The function: it takes the kernel's arguments one by one, and the launch's record."""
+        k, b, record = self.kernel, self.b, self.record
         place = (k.file, k.line, k.source_name)
-        entry = Function(k.name, [self.args, self.launch], (), Region(), True, *place)
-        name = f"{k.name}.loops"
-        with b.into(entry.body):
-            given = (*(self.parameter(n, a) for n, a in enumerate(k.args)), self.launch)
-            b.emit("func.call", given, (), {"callee": name})
-            b.emit("weft.return")
-        self.launch = Value(_P, None, "launch")
         parameters = [Value(a.type, None, a.name) for a in k.args]
-        made = Function(name, [*parameters, self.launch], (), Region(), False, *place, inline=True)
+        args = [*parameters, record.address]
+        made = Function(f"{k.name}.loops", args, (), Region(), False, *place, inline=not self.group)
         made.alone = k.alone
         b.region = made.body
         rank = k.block_rank or 3
         zero, one = b.constant(0, I64), b.constant(1, I64)
-        grid = [self.field("grid", n) for n in range(3)]
-        block = [self.field("block", n) if n < rank else one for n in range(3)]
-        total, chunk, state = (self.field(name) for name in ("total", "chunk", "state"))
-        size = b.arith("addi", self.field("dynamic_shared"), b.constant(self.frame.size + 128, I64))
-        attrs = {"elem_type": I8, "count": 0, "alignment": 128}
-        shared = b.emit("llvm.alloca", (size,), (pointer(AddressSpace.SHARED),), attrs).result
+        grid = record.fields("grid")
+        block = [record.field("block", n) if n < rank else one for n in range(3)]
+        total, chunk, state = (record.field(name) for name in ("total", "chunk", "state"))
+        cluster = record.fields("cluster") if self.frame.clustered else [one] * 3
+        stride = record.field("stride") if self.group else zero
+        shared = self.shared_memory()
         start, end = (b.slot(I64, name, made.body.ops) for name in ("start", "end"))
         b.set(start, zero)
         b.set(end, zero)
-        following = self.at("next")
+        context = Context(state, [zero] * 3, [zero] * 3, block, grid, cluster, stride, shared, rank)
         condition, more, blocks = Region(), Region(), Region()
         with b.into(more):
-            attrs = {"bin_op": "add", "ordering": "monotonic", "syncscope": ""}
-            taken = b.value("llvm.atomicrmw", (following, chunk), I64, attrs)
+            taken = record.take(chunk)
             b.set(start, taken)
             b.set(end, self.smaller(b.arith("addi", taken, chunk), total))
         head: list[Op] = []
@@ -121,30 +139,41 @@ class _Entry:
             b.emit("weft.condition", (b.compare("slt", b.get(start, I64), total),))
         with b.into(blocks):
             linear = b.get(start, I64)
-            ids = self.block_ids(linear, grid)
+            self.place(context, linear)
             count = one
-            if self.frame.size or self.together.splits:
+            if self.frame.size or self.together.splits or self.group:
                 b.set(start, b.arith("addi", linear, one))
             else:
-                row = b.arith("subi", grid[0], ids[0])
+                row = b.arith("subi", grid[0], context.block_id[0])
                 count = self.smaller(b.arith("subi", b.get(end, I64), linear), row)
                 b.set(start, b.arith("addi", linear, count))
-            context = Context(state, ids, [zero, zero, zero], block, grid, shared, rank)
             self.blocks(context, count, parameters, head)
         made.body.ops.extend(head)
         b.emit("weft.while", (), (), {"blocks": True}, (condition, blocks))
         b.emit("weft.return")
-        return [made, entry]
+        return made
 
-    def parameter(self, n: int, a: Value) -> Value:
-        """The kernel's n-th machine argument, from its slot of 8 bytes."""
+    def shared_memory(self) -> Value:
+        """The shared memory of a block, or of a group's first one."""
+        b, space = self.b, pointer(AddressSpace.SHARED)
+        if self.group:
+            return b.value("llvm.inttoptr", (self.record.field("shared"),), space)
+        size = b.arith("addi", self.record.field("dynamic_shared"), b.constant(self.frame.size + 128, I64))
+        attrs = {"elem_type": I8, "count": 0, "alignment": 128}
+        return b.emit("llvm.alloca", (size,), (space,), attrs).result
+
+    def place(self, context: Context, linear: Value) -> None:
+        """Let the context be that of the block with this number, of a group the one in that."""
         b = self.b
-        at = b.at(self.args, b.constant(n, I64), I64)
-        attrs = {"alignment": 8, "invariant": False, "volatile": False}
-        if a.type is I1:
-            byte = b.value("llvm.load", (at,), I8, attrs)
-            return b.compare("ne", byte, b.constant(0, I8))
-        return b.value("llvm.load", (at,), a.type, attrs)
+        if self.group == "cluster":
+            ids = self.block_ids(linear, context.cluster_dim)
+            origin = self.record.fields("origin")
+            context.block_id = [b.arith("addi", n, o) for n, o in zip(ids, origin, strict=True)]
+        else:
+            context.block_id = self.block_ids(linear, context.grid_dim)
+        if self.group:
+            number = block_number(b, context.number, self.group, clustered=self.frame.clustered)
+            context.shared = b.at(context.shared, b.arith("muli", number, context.shared_stride), I8)
 
     def block_ids(self, linear: Value, grid: list[Value]) -> list[Value]:
         """x, y, z of the block with that linear number."""
@@ -169,7 +198,7 @@ class _Entry:
         every = size if count is None else b.arith("muli", size, count)
         if axis < self.kernel.over_rank:
             begin = b.arith("muli", context.block_id[axis], size)
-            every = self.smaller(b.arith("subi", self.field("over", axis), begin), every)
+            every = self.smaller(b.arith("subi", self.record.field("over", axis), begin), every)
         return every
 
     def blocks(self, context: Context, count: Value, parameters: list[Value], head: list[Op]) -> None:
@@ -183,7 +212,9 @@ class _Entry:
             bounds = [self.narrowed(axis, context, parameters) for axis in range(context.rank)]
             with b.into(Region()) as block:
                 plan = self.decisions, self.together
-                BarrierBody(b, k, context, self.frame, head, parameters, bounds, *plan).emit()
+                made = BarrierBody(b, k, context, self.frame, head, parameters, bounds, *plan)
+                made.record = self.record if self.group else None
+                made.emit()
             if not guards:
                 b.region.ops += block.ops
                 return

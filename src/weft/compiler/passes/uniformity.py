@@ -31,10 +31,19 @@ class _Given:
 
 
 class Uniformity:
-    """The analysis of one function, whose arguments are the same for all threads."""
+    """The analysis of one function, whose arguments are the same for all threads.
 
-    def __init__(self, function: Function, functions: Mapping[str, Function]) -> None:
+    ``varying`` are the operations that give each thread its own: of a block, its index.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        functions: Mapping[str, Function],
+        varying: frozenset[str] = frozenset({"gpu.thread_id"}),
+    ) -> None:
         self._functions = functions
+        self._own = varying
         self._pure: dict[str, bool] = {}
         self._known: dict[Value, bool] = {}
         self._varying: set[Value] = set()
@@ -78,7 +87,7 @@ class Uniformity:
             return _is_slot(op.operands[0]) and op.operands[0] not in self._varying
         if op.name == "func.call":
             return self._is_pure(str(op.attrs["callee"])) and all(map(self.same, op.operands))
-        return _depends_on_operands(op) and all(map(self.same, op.operands))
+        return self._depends_on_operands(op) and all(map(self.same, op.operands))
 
     def _is_pure(self, name: str) -> bool:
         """Whether what a function gives depends on its arguments alone."""
@@ -88,23 +97,22 @@ class Uniformity:
             self._pure[name] = all(
                 self._is_pure(str(op.attrs["callee"]))
                 if op.name == "func.call"
-                else op.name in _CONTROL or _depends_on_operands(op)
+                else op.name in _CONTROL or self._depends_on_operands(op)
                 for op in ops
             )
         return self._pure[name]
 
+    def _depends_on_operands(self, op: Op) -> bool:
+        """Whether an operation gives the same wherever its operands are the same."""
+        if op.name == "llvm.call_intrinsic":
+            return op.attrs["effects"] == "none"
+        if op.name == "llvm.load":
+            return op.attrs["invariant"] is True
+        return op.spec.pure and op.name not in self._own
+
 
 def _is_slot(v: Value) -> bool:
     return isinstance(v.owner, Op) and v.owner.name == "weft.slot"
-
-
-def _depends_on_operands(op: Op) -> bool:
-    """Whether an operation gives the same wherever its operands are the same."""
-    if op.name == "llvm.call_intrinsic":
-        return op.attrs["effects"] == "none"
-    if op.name == "llvm.load":
-        return op.attrs["invariant"] is True
-    return op.spec.pure and op.name != "gpu.thread_id"
 
 
 def _given(region: Region, decisions: tuple[Value, ...]) -> Iterator[_Given]:

@@ -94,6 +94,17 @@ class LaunchBlock:
     state: Int
     dynamic_shared: Int
     over: InlineArray[Int, 3]
+    cluster: InlineArray[Int, 3]
+    """From here on for kernels whose blocks know of each other, which Python launches."""
+    origin: InlineArray[Int, 3]
+    shared: Int
+    stride: Int
+    kept: Int
+    stop: Int
+    led: Int
+    piece: Int
+    inside: Int
+    opened: Int
 
 
 @struct

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
+import os
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -16,6 +18,7 @@ from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
 from weft.abi.shadow import Shadow
 from weft.diagnostics import Diagnostic, Report
 from weft.diagnostics.parted import Parting
+from weft.diagnostics.reports import Place
 from weft.record import replace
 from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
@@ -33,6 +36,8 @@ stream has nothing to do, the thread that asks for them runs them itself."""
 _FEW, _MORE = 64, 4
 """Integers up to the first, or so many times those of a short launch, are thought to make no launch long."""
 _CHUNKS_PER_WORKER = 8
+_BY_PYTHON = frozenset({"waits", "grid_sync", "clusters"})
+"""What kernels use that only Python launches: they may wait, or need what it fills in."""
 
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -54,6 +59,8 @@ class CpuFunction:
         self.entry = _named(kernel, _ENTRY(address))
         self.waits = "waits" in kernel.uses
         """Whether it may wait for other launches."""
+        self.by_python = not kernel.uses.isdisjoint(_BY_PYTHON)
+        """Whether Python makes all launches of it."""
         self.counts = {number: value_count(site) for number, site in kernel.sites.items()}
         self.most = -1
         """Threads that would take ``_SMALL_SECONDS``, as the last launch took; -1 before the first."""
@@ -71,7 +78,7 @@ class CpuFunction:
     def took(self, seconds: float, threads: int, workers: int, arguments: bytes) -> None:
         """So long took a launch."""
         self.most = int(_SMALL_SECONDS * threads / max(1e-9, seconds * workers))
-        if not self.waits:
+        if not self.by_python:
             known = min(2**62, max(_FEW, _MORE * self.largest(arguments)))
             self.direct[0], self.direct[2] = self.most, max(self.direct[2], known)
             if threads <= self.most:
@@ -103,10 +110,15 @@ class _Running:
     """What the callbacks of one launch need, and what they found."""
 
     def __init__(
-        self, function: CpuFunction, console: Console, block: Sequence[int], grid: Sequence[int] = (1, 1, 1)
+        self,
+        function: CpuFunction,
+        console: Console,
+        block: Sequence[int],
+        grid: Sequence[int] = (1, 1, 1),
+        cluster: Sequence[int] = (1, 1, 1),
     ) -> None:
         self.function = function
-        self.block, self.grid = block, grid
+        self.block, self.grid, self.cluster = block, grid, cluster
         self.shadow: Shadow | None = None
         """What is noted of memory, where it is."""
         self.console = console
@@ -185,26 +197,58 @@ def _on_tell(state: int, number: int, words: Any) -> None:
 
 
 def _on_parted(state: int, *what: Any) -> None:
-    """A thread takes a decision before a barrier otherwise than the block's first one."""
+    """A thread takes a decision before a barrier otherwise than the first one of its block or its group."""
     running = _running[state]
     if running.has_failed():
         return
-    x, y, _ = running.block
     *ids, first, one, other, flag, place = what
-    block, thread = tuple(ids[:3]), tuple(ids[3:])
-    begin = (first % x, first // x % y, first // (x * y))
+    parting = Parting.of(place.decode())
+    if parting.group == "block":
+        at = _three(ids), _three(ids[3:])
+        begin, thread, where = _place(first, running.block), at[1], f"in block {at[0]} "
+    else:
+        one_of, at = (_in_group(running, parting.group, ids[:3], n) for n in (first, ids[3]))
+        (begin, thread), where = (f"{place} of block {block}" for block, place in (one_of, at)), ""
     if flag:
         yes, no = (begin, thread) if one else (thread, begin)
-        where = f"in block {block} it holds for thread {yes} and not for thread {no}"
+        where += f"it holds for thread {yes} and not for thread {no}"
     else:
-        where = f"in block {block} it is {one} for thread {begin} and {other} for thread {thread}"
-    text = place.decode()
-    running.tell(
-        text, Parting.of(text).happened(running.function.kernel.signature.name, block, thread, where)
-    )
+        where += f"it is {one} for thread {begin} and {other} for thread {thread}"
+    name = running.function.kernel.signature.name
+    running.tell(place.decode(), parting.happened(name, *at, where))
+
+
+def _three(ids: Sequence[int]) -> Place:
+    x, y, z, *_ = ids
+    return x, y, z
+
+
+def _place(number: int, extents: Sequence[int]) -> Place:
+    """What has that number in extents along x, y and z."""
+    x, y, _ = extents
+    return number % x, number // x % y, number // (x * y)
+
+
+def _in_group(running: _Running, group: str, origin: Sequence[int], number: int) -> tuple[Place, Place]:
+    """Block and thread, by the thread's number in a grid or in the cluster that begins at ``origin``."""
+    sizes = running.cluster
+    block, thread = divmod(number, math.prod(running.block))
+    whole, rank = divmod(block, math.prod(sizes))
+    if group == "grid":
+        clusters = [n // size for n, size in zip(running.grid, sizes, strict=True)]
+        origin = [n * size for n, size in zip(_place(whole, clusters), sizes, strict=True)]
+    at = _three([o + n for o, n in zip(origin, _place(rank, sizes), strict=True)])
+    return at, _place(thread, running.block)
 
 
 _callbacks = {"weft$tell": CALLS["weft$tell"](_on_tell), "weft$parted": CALLS["weft$parted"](_on_parted)}
+
+
+def _rest() -> Any:
+    """What gives the processor to others for a moment."""
+    if os.name == "nt":
+        return ctypes.windll.kernel32.SwitchToThread
+    return ctypes.CDLL(None).sched_yield
 
 
 @cache
@@ -214,13 +258,14 @@ def externals() -> dict[str, int]:
         **_callbacks,
         "weft$take_memory": ctypes.pythonapi.PyMem_RawMalloc,
         "weft$give_memory": ctypes.pythonapi.PyMem_RawFree,
+        "weft$rest": _rest(),
     }
     return {name: ctypes.cast(call, ctypes.c_void_p).value or 0 for name, call in called.items()}
 
 
 def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Failed | None:
     """Run all blocks, for a lane whose task this is; what has failed, or None."""
-    function, grid, block, arguments, shared_bytes, over, _ = queued
+    function, grid, block, arguments, shared_bytes, over, attributes = queued
     assert isinstance(function, CpuFunction)
     total = grid[0] * grid[1] * grid[2]
     threads = total * block[0] * block[1] * block[2]
@@ -228,6 +273,7 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
     workers = 1 if small or function.kernel.granule else min(function.workers, total)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
+    cluster = (attributes and attributes.cluster) or (1, 1, 1)
     launch = LaunchBlock(
         (ctypes.c_int32 * 3)(*grid),
         (ctypes.c_int32 * 3)(*block),
@@ -237,10 +283,11 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
         state,
         shared_bytes,
         (ctypes.c_int64 * 3)(*over),
+        (ctypes.c_int64 * 3)(*cluster),
     )
     packed = ctypes.create_string_buffer(arguments, max(8, len(arguments)))
     first, second = ctypes.addressof(packed), ctypes.addressof(launch)
-    running = _running[state] = _Running(function, console, block, grid)
+    running = _running[state] = _Running(function, console, block, grid, cluster)
     start = time.perf_counter()
     try:
         shared = None if small or lane is None else lane.shared(function.workers)
@@ -288,7 +335,7 @@ def direct_launch(launch: Launch, lane: Lane) -> DirectLaunch:
         main_thread(),
         next(_ids),
         launch.over,
-        width=0 if function.waits else function.workers,
+        width=0 if function.by_python else function.workers,
     )
     made.object, made.keep = id(made), function
     _running[made.state] = _Direct(function, lane, made.block)

@@ -1,0 +1,58 @@
+"""The record of a launch (``weft.abi.cpu_launch``), as passes read and write it."""
+
+from __future__ import annotations
+
+import ctypes
+
+from weft.abi.cpu_launch import LaunchBlock
+from weft.abi.records import place_of
+from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.core import Op, Value
+from weft.compiler.ir.ops import SPECS
+from weft.compiler.ir.types import I8, I32, I64, AddressSpace, pointer
+
+RECORD = pointer(AddressSpace.GENERIC)
+
+
+class LaunchRecord:
+    """The record at ``address``."""
+
+    def __init__(self, b: Builder, address: Value) -> None:
+        self.b = b
+        self.address = address
+
+    @staticmethod
+    def local(b: Builder, head: list[Op]) -> LaunchRecord:
+        """A record of the function's own."""
+        attrs = {"elem_type": I8, "count": ctypes.sizeof(LaunchBlock), "alignment": 8}
+        op = Op(SPECS["llvm.alloca"], (), attrs, (), (RECORD,), b.loc)
+        head.append(op)
+        return LaunchRecord(b, op.result)
+
+    def at(self, name: str, n: int = 0) -> Value:
+        """The address of a field, or of its n-th element."""
+        b, (offset, size) = self.b, place_of(LaunchBlock, name)
+        return b.at(self.address, b.constant(offset + n * size, I64), I8)
+
+    def field(self, name: str, n: int = 0) -> Value:
+        """The same field, widened to 64 bits."""
+        b, (_, size) = self.b, place_of(LaunchBlock, name)
+        attrs = {"alignment": size, "invariant": False, "volatile": False}
+        value = b.value("llvm.load", (self.at(name, n),), I32 if size == 4 else I64, attrs)
+        return b.value("arith.extui", (value,), I64) if size == 4 else value
+
+    def fields(self, name: str) -> list[Value]:
+        """A field along x, y and z."""
+        return [self.field(name, n) for n in range(3)]
+
+    def set(self, name: str, value: Value, n: int = 0) -> None:
+        """Write a field."""
+        b, (_, size) = self.b, place_of(LaunchBlock, name)
+        if size == 4:
+            value = b.value("arith.trunci", (value,), I32)
+        b.emit("llvm.store", (self.at(name, n), value), (), {"alignment": size, "volatile": False})
+
+    def take(self, count: Value) -> Value:
+        """The next blocks, so many, which are this worker's."""
+        attrs = {"bin_op": "add", "ordering": "monotonic", "syncscope": ""}
+        return self.b.value("llvm.atomicrmw", (self.at("next"), count), I64, attrs)
