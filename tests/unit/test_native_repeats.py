@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct as struct_
 from collections.abc import Callable
 from typing import Any, cast
@@ -268,7 +269,7 @@ def test_tensors(gpu: Gpu) -> None:
 
 @kernel
 def applied(x: Pointer[Float32], func: Any, by: Any):
-    x[global_idx.x] = func(x[global_idx.x]) * by[0] + by[1]
+    x[global_idx.x] = func(x[global_idx.x]) * Float32(by[0]) + Float32(by[1])
 
 
 BASE = 2.0
@@ -276,6 +277,15 @@ BASE = 2.0
 
 def based(value: Any) -> Any:
     return value + BASE
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    first: int
+    second: int
+
+    def __getitem__(self, index: int) -> int:
+        return self.second if index else self.first
 
 
 def other(value: Any) -> Any:
@@ -301,6 +311,8 @@ def test_functions_that_capture_nothing_and_tuples_of_ints(gpu: Gpu, monkeypatch
     assert launch(based, (3, 4))[0] == "native"
     with pytest.raises(LaunchError, match="Int"):
         launch(based, (3, 2**70))
+    for given in (Pair(3, 4), (3, 0.5)):  # what the stub does not look into
+        assert [launch(based, given)[0] for _ in range(2)] == ["python"] * 2
 
 
 def test_algorithms_with_functions_made_anew(gpu: Gpu) -> None:

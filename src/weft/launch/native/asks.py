@@ -293,7 +293,7 @@ def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     """Add what the stub must ask of an argument, or of what a struct has in its fields; whether it can."""
     if isinstance(spec, HostClosureSpec):
         return not spec.leaves() and _ask_the_same(asks, value)
-    if isinstance(spec, PartsSpec) and spec.pythons:
+    if isinstance(spec, PartsSpec) and type(value) is tuple:
         return _ask_tuple(asks, spec, value, slot)
     if not isinstance(spec, PartsSpec):
         return _ask_value(asks, spec, value, slot)
