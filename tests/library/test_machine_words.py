@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import SIMD, Float32, Float64, Int32, kernel
+from weft import SIMD, Float32, Float64, Int, Int32, UInt32, UInt64, kernel
 from weft.dtype import as_dtype
 from weft.gpu import global_idx
 from weft.lang import no_contraction
@@ -152,6 +152,40 @@ def test_products_stay_apart_behind_a_sign(launch: Launch) -> None:
     assert found.tolist() == np.stack([w.astype(np.float64) for w in wanted], axis=1).tolist()
 
 
+@kernel
+def falls_past_zero(x: LayoutTensor[UInt32], out: LayoutTensor[UInt32], n: Int) -> None:
+    i = global_idx.x
+    narrow, wide, counted = x[i], x[i], x[i]
+    few = UInt32(i) & 3
+    while few <= 0x80000001:
+        few -= 1
+        narrow ^= (narrow | 8) + narrow
+    many = UInt64(i) & 3
+    while many < 0x8000000000000001:
+        many -= 1
+        wide ^= (wide | 8) + wide
+    for _ in range(n):
+        for k in range(Int32(i) - 13 & 3, -2, -1):
+            counted ^= (counted | 8) + counted
+            for _ in range(0, k & 3, (k & 1) + 1):
+                pass
+    out[i, 0], out[i, 1], out[i, 2] = narrow, wide, counted
+
+
+def test_what_falls_past_zero_ends(launch: Launch, ptx: Ptx) -> None:
+    def after(value: int, rounds: int) -> int:
+        for _ in range(rounds):
+            value ^= (value | 8) + value & 0xFFFFFFFF
+        return value
+
+    x = np.arange(64, dtype=np.uint32) * np.uint32(0x9E3779B1)
+    rounds = [((i & 3) + 1, (i & 3) + 1, 2 * len(range(i - 13 & 3, -2, -1))) for i in range(64)]
+    wanted = [[after(int(v), n) for n in row] for v, row in zip(x, rounds, strict=True)]
+    found = launch(falls_past_zero, x, np.zeros((64, 3), np.uint32), 2, grid_dim=1, block_dim=64)[1]
+    assert found.tolist() == wanted
+    assert '.pragma "nounroll";' in ptx(falls_past_zero, x, found, 2)
+
+
 def test_an_accumulating_product_is_one_fma_where_it_may(ptx: Ptx) -> None:
     @kernel
     def fused(x: LayoutTensor[Float32], out: LayoutTensor[Float32]) -> None:
@@ -177,3 +211,19 @@ def test_what_is_written_instead(line: str, made: str | None) -> None:
         assert mended(line) == line
     else:
         assert made in mended(line)
+
+
+@pytest.mark.parametrize(
+    ("loop", "rolled"),
+    [
+        ("add.s32 %r1, %r1, -1;\nsetp.lt.u32 %p1, %r1, -2147483647;", True),
+        ("add.s64 %rd2, %rd1, -4;\nsetp.ge.u64 %p1, %rd9, %rd2;\nmov.b64 %rd1, %rd2;", True),
+        ("add.s64 %rd2, %rd1, -4;\nsetp.ge.u64 %p1, %rd9, %rd2;", False),
+        ("add.s32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 9;", False),
+        ("add.s32 %r1, %r1, -1;\nsetp.gt.s32 %p1, %r1, -1;", False),
+        ("add.s32 %r1, %r1, -1;\nsetp.gt.u32 %p1, %r1, 3;", False),
+    ],
+)
+def test_which_loops_the_assembler_may_not_unroll(loop: str, rolled: bool) -> None:
+    head = ".version 7.8\n.target sm_90\n.address_size 64\n"
+    assert mended(head + loop) == (f'{head}.pragma "nounroll";\n{loop}' if rolled else head + loop)

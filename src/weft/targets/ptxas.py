@@ -9,6 +9,8 @@ Each rule was found by random programs whose results were compared with NumPy's,
   (``LEA.HI``). It folds whatever else is minus one times a number.
 - ``abs.s32`` and ``abs.s64`` of the least number, itself, is taken to be at least 0.
 - A store of the low bits of what a float's instruction made converts the float to an integer first.
+- A loop that counts down while an unsigned number is below a limit, and so ends by passing zero, is unrolled
+  as if it went on while the difference of both, taken for signed, is above 0: rounds too many, or no end.
 """
 
 from __future__ import annotations
@@ -41,6 +43,22 @@ _STORE = re.compile(r"^(\s*)(st\.\S*b(8|16|32)\s+\[[^]]*\],\s*)(%r[sd]?\d+|\{[^}
 _REGISTER = re.compile(r"%r([sd]?)\d+")
 _BITS = {"s": 16, "": 32, "d": 64}
 
+_FALLS = re.compile(r"^\s*add\.s(?:32|64)\s+(%r\w+), (%r\w+), -\d+;", re.MULTILINE)
+_MOVE = re.compile(r"^\s*mov\.b(?:32|64)\s+(%r\w+), (%r\w+);", re.MULTILINE)
+_BELOW = re.compile(
+    r"^\s*setp\.(?:l[te]\.u(?:32|64)\s+%p\d+, (%r\w+),|g[te]\.u(?:32|64)\s+%p\d+, [^,;]+, (%r\w+);)",
+    re.MULTILINE,
+)
+_HEAD = ".address_size 64\n"
+
+
+def _passes_zero(text: str) -> bool:
+    """Whether a number that a loop lets fall is tested for being below an unsigned limit."""
+    tested = {register for pair in _BELOW.findall(text) for register in pair if register}
+    falling = [(made, of) for made, of in _FALLS.findall(text) if made in tested]
+    moves = set(_MOVE.findall(text)) if falling else set[tuple[str, str]]()
+    return any(made == of or (of, made) in moves for made, of in falling)
+
 
 def _operation(found: re.Match[str]) -> str:
     text = _INSTEAD[found[2]]
@@ -71,4 +89,6 @@ def mended(text: str) -> str:
     >>> print(mended("st.global.b16 [%rd1], %r2;"))
     { .reg .b32 %weft0; mov.b32 %weft0, %r2; st.global.b16 [%rd1], %weft0; }
     """
+    if _passes_zero(text):
+        text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
     return _STORE.sub(_store, _OPERATION.sub(_operation, text))
