@@ -10,6 +10,8 @@ import os
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
+from types import CodeType
 from typing import Any
 
 from weft.diagnostics import is_internal
@@ -23,11 +25,18 @@ _TEXTS = 8
 
 _files: dict[str, tuple[_Stamp, list[bytes]]] = {}
 _kept: weakref.WeakKeyDictionary[Callable[..., Any], bytes] = weakref.WeakKeyDictionary()
+_of_code: dict[int, tuple[weakref.ref[CodeType], bytes]] = {}
+"""By a code's number what its file held when the first function was made of it."""
 
 
 def keep_text(fn: Callable[..., Any]) -> None:
-    """Keep what the file of a function holds now, as the function is defined."""
-    file = fn.__code__.co_filename
+    """Keep what the file of a function holds now, as the function, or the first of its code, is defined."""
+    code = fn.__code__
+    known = _of_code.get(id(code))
+    if known is not None and known[0]() is code:
+        _kept[fn] = known[1]
+        return
+    file = code.co_filename
     if file[:1] == "<" or is_internal(file):
         return
     try:
@@ -41,6 +50,8 @@ def keep_text(fn: Callable[..., Any]) -> None:
             texts = before if before[:1] == [data] else [data, *(t for t in before if t != data)][:_TEXTS]
             found = _files[file] = (stamp, texts)
         _kept[fn] = found[1][0]
+        gone = partial(_of_code.pop, id(code), None)
+        _of_code[id(code)] = weakref.ref(code, lambda _: gone()), found[1][0]
     except (OSError, ValueError):
         return  # no file, as in a notebook
 
