@@ -70,7 +70,9 @@ class FaultSite:
 
     ``kind`` is the code of what it is; ``runtime/faults.py`` has what is said of each, by the values that it
     delivers, of the types of ``pieces``. Of an access of memory there is what it does, to what by name, and
-    how many bytes that takes.
+    how many bytes that takes; of arithmetic, the operator and the format of its result. The expression ends
+    where ``end`` says, a line and a column, where that is known, and columns then are in characters;
+    ``callers`` are the lines that called the function that it is in, innermost first.
     """
 
     kind: str
@@ -78,9 +80,12 @@ class FaultSite:
     file: str
     line: int
     column: int = 0
+    end: tuple[int, int] = (0, 0)
+    callers: tuple[tuple[str, int], ...] = ()
     verb: Literal["", "reads", "writes", "updates"] = ""
     name: str = ""
     size: int = 0
+    result: DType | None = None
 
 
 Site = PrintSite | AssertSite | FaultSite

@@ -7,12 +7,18 @@ from typing import Literal
 
 from weft.diagnostics import nearest
 
-Check = Literal["bounds", "races"]
+Check = Literal["bounds", "races", "overflow", "wrap", "division", "shift", "nan", "conversion"]
 Checks = bool | Check | Collection[Check]
 """What users write: True for what is always checked, False for nothing, or words."""
 CHECKS: dict[str, str] = {
     "bounds": "accesses of memory are within what their pointer is for",
     "races": "threads share memory in an order, and read what was written; on CPUs",
+    "overflow": "sums, differences, products and quotients of signed integers fit their type",
+    "wrap": "those of unsigned integers do too",
+    "division": "no divisor is zero",
+    "shift": "integers are shifted by less than their width, and not by a negative number",
+    "nan": "of finite numbers no NaN and no infinity is made",
+    "conversion": "numbers fit the type that they are converted to; rounding and truncation are no matter",
 }
 """What each word asks for."""
 ALWAYS = frozenset({"bounds", "races"})

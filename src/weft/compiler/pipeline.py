@@ -140,7 +140,7 @@ def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Co
 
 def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
     start = time.perf_counter()
-    elaborator = Elaborator(target)
+    elaborator = Elaborator(target, exact=any(wanted.checked for *_, wanted in instances))
     drafts: list[Draft] = []
     options: list[CompileOptions] = []
     for kernel, specs, wanted in instances:
@@ -157,7 +157,7 @@ def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
     kernels = tuple([_described(module, target, *kernel) for kernel in each])
     found = doubts(drafts, target)
     if any(each.checked for each in options):
-        _check_memory(module, target, drafts, sites, races=any("races" in each.checked for each in options))
+        _check(module, target, drafts, options, sites)
         _verify(module)
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
@@ -171,29 +171,30 @@ def _verify(module: Module) -> None:
         raise _invalid(error, module) from (None if error.escaped else error)
 
 
-def _check_memory(
+def _check(
     module: Module,
     target: Target,
     drafts: Sequence[Draft],
+    options: Sequence[CompileOptions],
     sites: Sequence[dict[int, Site]],
-    *,
-    races: bool,
 ) -> None:
-    from weft.compiler.passes.bounds import check_memory  # here, since few programs ask for it
+    from weft.compiler.passes.checks import add_checks  # here, since few programs ask for it
 
-    own = {draft.function.name: found for draft, found in zip(drafts, sites, strict=True)}
+    names = [draft.function.name for draft in drafts]
+    own = dict(zip(names, sites, strict=True))
 
     def new_site(kernel: Function, site: FaultSite) -> int:
         number = sum(map(len, sites))
         own[kernel.name][number] = site
         return number
 
-    if not races or target.threads != "loops":
-        check_memory(module, new_site)
+    wanted = {name: each.checked for name, each in zip(names, options, strict=True)}
+    if target.threads != "loops" or not any("races" in checks for checks in wanted.values()):
+        add_checks(module, wanted, new_site, None)
         return
-    from weft.compiler.shadow import checks
+    from weft.compiler.shadow import checks as functions
 
-    check_memory(module, new_site, lambda name: checks(name, target))
+    add_checks(module, wanted, new_site, lambda name: functions(name, target))
 
 
 def _described(

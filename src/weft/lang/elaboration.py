@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -81,6 +81,9 @@ class Elaborator(Protocol):
 class Elaboration(Builder):
     """A builder that knows what it builds for."""
 
+    exact = False
+    """Whether what is computed is noted, to be checked."""
+
     def __init__(self, target: Target, elaborator: Elaborator) -> None:
         super().__init__()
         self.target = target
@@ -102,6 +105,12 @@ class Elaboration(Builder):
         """The marks of those among them that are given literals."""
         self.learnt = False
         """Whether the pass took one of them for another type: then there is going to be another pass."""
+
+    def computed(self, what: str, source: DType, d: DType, *values: Value) -> None:
+        """An operator, or a function of the library, was applied to all but the last of ``values``.
+
+        That is the result, of the format ``d``.
+        """
 
     def new_mark(self) -> int:
         """A mark for a number whose type is not settled yet."""
@@ -143,3 +152,13 @@ def building(elaboration: Elaboration | None) -> Generator[Elaboration | None]:
         yield elaboration
     finally:
         _state.elaboration, elaborating.now = before, before is not None
+
+
+def note_result(name: str, numbers: Sequence[Number], made: Number) -> None:
+    """Note what a function of the library has made of numbers, where that is to be checked."""
+    b = maybe_current()
+    if b is not None and b.exact:
+        from weft.lang.number import value_of
+
+        values = [value_of(number, b) for number in (*numbers, made)]
+        b.computed(name, numbers[0].dtype, made.dtype, *values)

@@ -225,3 +225,22 @@ def iota(cls: type[Any], lanes: int, start: Any = 0, step: Any = 1) -> Any:
     if not isinstance(step, int) or step != 1:
         counted = counted * step
     return counted if not isinstance(start, Number) and start == 0 else counted + start
+
+
+def payload(cls: type[Number], lanes: tuple[Any, ...]) -> Any:
+    """The payload of a vector of numbers, each of them converted."""
+    if len(lanes) != cls.lanes:
+        refuse(
+            "lanes",
+            f"{a_(cls.__name__)} is made of one number or of {cls.lanes}, not of {len(lanes)}"
+            if cls.lanes > 1
+            else f"{a_(cls.__name__)} is one number, not {len(lanes)}",
+            hint=f"write SIMD[{number_class(cls.dtype).__name__}, {len(lanes)}](...) for so many lanes"
+            if not len(lanes) & (len(lanes) - 1)
+            else "write as many lanes as it has",
+        )
+    each = [number_class(cls.dtype)(lane) for lane in lanes]
+    if not any(isinstance(lane.value, Value) for lane in each):
+        return tuple([lane.value for lane in each])
+    b = current()
+    return vector_of(b, [value_of(lane, b) for lane in each], of_dtype(cls.dtype, cls.lanes))

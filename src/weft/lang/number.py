@@ -140,7 +140,9 @@ class Number(Conversions):
     def __init__(self, value: Number | int | float | HasAddress = 0, *more: NumberLike) -> None:
         self.weak = None
         if more:
-            self.value = _of_lanes(type(self), (cast("NumberLike", value), *more))
+            from weft.lang.lanes import payload
+
+            self.value = payload(type(self), (cast("NumberLike", value), *more))
             return
         if isinstance(value, Number):
             if value.lanes not in (1, self.lanes):
@@ -227,7 +229,10 @@ class Number(Conversions):
     def _unary(self, emit: Callable[[Elaboration, DType, Value], Value], fold: Callable[[Any], Any]) -> Self:
         _check_computes("-" if fold is operator.neg else "abs", type(self))
         if isinstance(self.value, Value):
-            return type(self).of(emit(current(), self.dtype, self.value), self.weak)
+            b = current()
+            result = emit(b, self.dtype, self.value)
+            b.computed(emit.__name__, self.dtype, self.dtype, self.value, result)
+            return type(self).of(result, self.weak)
         return type(self)(lanewise(fold, self.value))
 
     def _binary(self, op: str, a: object, c: object) -> Any:
@@ -262,7 +267,10 @@ class Number(Conversions):
 
             doubt_shift(op, d, right)
         b = current()
-        return cls.of(arith.BINARY[op](b, d, to_type(a, cls, b), to_type(c, cls, b)), mark)
+        left, right = to_type(a, cls, b), to_type(c, cls, b)
+        result = arith.BINARY[op](b, d, left, right)
+        b.computed(op, d, d, left, right, result)
+        return cls.of(result, mark)
 
     def _compare(self, op: str, other: object) -> Any:
         a: Number = self
@@ -420,27 +428,6 @@ def value_of(number: Number, b: Elaboration) -> Value:
     return arith.literal(b, number.dtype, value, number.lanes)
 
 
-def _of_lanes(cls: type[Number], lanes: tuple[NumberLike, ...]) -> Any:
-    """The payload of a vector of numbers, each of them converted."""
-    if len(lanes) != cls.lanes:
-        refuse(
-            "lanes",
-            f"{a_(cls.__name__)} is made of one number or of {cls.lanes}, not of {len(lanes)}"
-            if cls.lanes > 1
-            else f"{a_(cls.__name__)} is one number, not {len(lanes)}",
-            hint=f"write SIMD[{number_class(cls.dtype).__name__}, {len(lanes)}](...) for so many lanes"
-            if not len(lanes) & (len(lanes) - 1)
-            else "write as many lanes as it has",
-        )
-    each = [number_class(cls.dtype)(lane) for lane in lanes]
-    if not any(isinstance(lane.value, Value) for lane in each):
-        return tuple([lane.value for lane in each])
-    from weft.lang.lanes import vector_of
-
-    b = current()
-    return vector_of(b, [value_of(lane, b) for lane in each], of_dtype(cls.dtype, cls.lanes))
-
-
 def _refuse_escaped(number: Number) -> NoReturn:
     refuse(
         "escaped",
@@ -461,6 +448,7 @@ def _converted(number: Number, to: type[Number]) -> Any:
 
         doubt_quotient(number.value)
     value = arith.cast(b, number.value, number.dtype, to.dtype)
+    b.computed("cast", number.dtype, to.dtype, number.value, value)
     if number.lanes != to.lanes:
         value = b.value("vector.splat", (value,), of_dtype(to.dtype, to.lanes))
     return value

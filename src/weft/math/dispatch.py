@@ -8,6 +8,7 @@ from typing import Any, cast
 from weft.diagnostics import refuse
 from weft.dtype import DType
 from weft.lang import no_contraction
+from weft.lang.elaboration import note_result
 from weft.lang.number import Number, unify
 
 
@@ -57,7 +58,9 @@ def floating(
         result = emit(*numbers)
     if isinstance(result, tuple):
         return tuple(_finished(r, cls, narrow, weak) for r in cast("tuple[Any, ...]", result))
-    return _finished(result, cls, narrow, weak)
+    made = _finished(result, cls, narrow, weak)
+    note_result(name, meet(name, *args), made)
+    return made
 
 
 def _finished(result: Any, cls: type[Number], narrow: bool, weak: object) -> Any:

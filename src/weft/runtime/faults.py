@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from weft.abi.artifact import AssertSite, FaultSite, KernelInfo
 from weft.abi.console import IDS
+from weft.abi.formats import unpack
+from weft.abi.number_text import format_value
 from weft.diagnostics import Location, Report
 from weft.diagnostics.reports import Other, Place
 from weft.record import replace
@@ -131,19 +133,71 @@ def _data_race(told: Told, site: FaultSite) -> Report:
     return replace(of_access(told, site, message, at, (hint,)), other=place)
 
 
+def _arithmetic(message: str, hint: str) -> Callable[[Told, FaultSite], Report]:
+    """A report of arithmetic; in the message stand ``{}`` for what was computed and ``{to}`` for the type."""
+
+    def made(told: Told, site: FaultSite) -> Report:
+        values = [unpack(d, w.to_bytes(8, "little")) for d, w in zip(site.pieces, told.values, strict=True)]
+        texts = [format_value(d, value) for d, value in zip(site.pieces, values, strict=True)]
+        if not texts:
+            words = f"a lane of `{site.name}`"
+        elif site.name.isidentifier():
+            words = _SPELLED.get(site.name) or f"{site.name}({', '.join(['{}'] * len(texts))})"
+        else:
+            words = f"{{}} {site.name} {{}}"
+        name = told.kernel.signature.name
+        said = message.format(words.format(*texts), to="" if site.result is None else site.result.name)
+        return Report(
+            site.kind,
+            f"kernel {name!r}: {said}",
+            location_of(site),
+            name,
+            told.block,
+            told.thread,
+            hints=(hint,),
+        )
+
+    return made
+
+
+_SPELLED = {"negate": "-({})", "absolute": "abs({})", "cast": "{}"}
+
 KINDS: Mapping[str, Callable[[Told, FaultSite], Report]] = {
     "out-of-bounds": _out_of_bounds,
     "uninitialised": _uninitialised,
     "data-race": _data_race,
+    "integer-overflow": _arithmetic(
+        "{} does not fit {to}", "compute in a wider type: Int(x); unsigned integers wrap around by design"
+    ),
+    "integer-wrap": _arithmetic(
+        "{} wraps around in {to}", "compare before, or compute in a signed type: Int(x)"
+    ),
+    "division-by-zero": _arithmetic("{} divides by zero", "test the divisor before"),
+    "shift-count": _arithmetic(
+        "{} shifts {to} by its width or more, or by a negative number", "mask the count, or test it before"
+    ),
+    "not-finite": _arithmetic("{} is no finite number in {to}", "test the operands before"),
+    "lossy-conversion": _arithmetic(
+        "{} does not fit {to}", "convert by x.saturating_cast(...), or to a wider type"
+    ),
 }
 """What is said of each kind of fault."""
 
 
 def location_of(site: AssertSite | FaultSite) -> Location:
-    """Where an assertion or an access stands: all of the statement, where its source is as it was."""
+    """Where an assertion stands, or what else a site is of: its expression, or all of its statement."""
     from weft.diagnostics.wrote import statement_place
 
-    def whole(found: ast.stmt) -> ast.AST | None:
-        return found if isinstance(site, FaultSite) or isinstance(found, ast.Assert) else None
-
-    return statement_place(site.file, site.line, site.column, whole)
+    if isinstance(site, AssertSite):
+        return statement_place(
+            site.file, site.line, site.column, lambda found: found if isinstance(found, ast.Assert) else None
+        )
+    file, line, (end, end_column) = site.file, site.line, site.end
+    if not end:
+        found = statement_place(file, line, site.column)
+    else:
+        found = Location(file, line, site.column, end, end_column)
+    caller: Location | None = None
+    for called_from in reversed(site.callers):
+        caller = Location(*called_from, inlined_at=caller)
+    return found if caller is None else replace(found, inlined_at=caller)

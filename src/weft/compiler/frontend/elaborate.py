@@ -65,13 +65,22 @@ def _staging() -> Staging:
 class Elaborator:
     """Elaborates kernels of one module, and what they call, for one target."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, *, exact: bool = False) -> None:
         self.target = target
+        self.exact = exact
+        """Whether operations are to say which expression they come from."""
         self.formatted: list[tuple[Number, str]] = []
         self.tables: dict[tuple[bytes, int], Global] = {}
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
         self.helpers = Helpers()
+
+    def _staging(self) -> Staging:
+        if not self.exact:
+            return Staging(self.target, self)
+        from weft.compiler.frontend.exact import Exact
+
+        return Exact(self.target, self)
 
     # -- what the language asks of the elaboration under way ------------------------------------
     def refer(self, op: Op, what: Draft | Global | Site) -> Op:
@@ -376,7 +385,7 @@ class Elaborator:
             draft = Draft(
                 replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2]), fn
             )
-            b = Staging(self.target, self)
+            b = self._staging()
             b.file, b.function = place[0], draft.function
             b.met, b.stored, b.untyped = met, stored, untyped
             b.region, b.loc = draft.function.body, (place[1], 0)

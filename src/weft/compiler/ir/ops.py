@@ -58,8 +58,11 @@ def _declare(
     sync: Callable[[Op], Sync] | None = None,
     fold: Callable[..., float | Fraction] | None = None,
 ) -> None:
-    """One operation; the flags are the fields of ``OpSpec``."""
-    parts = Signature(operands, results, types), AttributeSorts(attrs), region_sorts(inner)
+    """One operation; the flags are the fields of ``OpSpec``.
+
+    In checked kernels it may have a ``span``: lines and columns of its expression, first and last.
+    """
+    parts = Signature(operands, results, types), AttributeSorts(f"{attrs} span?:ints"), region_sorts(inner)
     flags = pure, terminator, writes, lets_go, derives
     SPECS[name] = OpSpec(name, *parts, verify, *flags, sync, fold)
 
@@ -173,9 +176,11 @@ _declare("llvm.unreachable", terminator=True)
 _declare("weft.print", "*words", "", "site:count")
 _declare("weft.assert", "condition:i1 *words", "", "site:count")
 
+# What an operator of the user's has computed, for checks of it: its operands, its result.
 # An assertion that has failed, or another fault (``every``: all are told of, not only the first); how often
 # one at this place was counted before; and the end of a thread.
 _declare("weft.failed", "*words", "", "site:count every?:bool")
+_declare("weft.computed", "*values", "", "what:name source:name dtype:name")
 _declare("weft.count_fault", "", "i64", "site:count")
 _declare("weft.exit_thread", terminator=True)
 

@@ -8,41 +8,33 @@ accesses that happen may be checked for races too (``passes/races.py``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from weft.abi.artifact import FaultSite
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I64, IntType, PointerType, Type
-from weft.compiler.passes.faults import count_assertions, tell
-from weft.compiler.passes.inline_barriers import inline
+from weft.compiler.passes.faults import NewSite, tell
 from weft.compiler.passes.origins import LEAST, VERBS, Number, Origin, Origins, access_site, accessed
 from weft.compiler.passes.races import Checks, Races, notes
 
 
 def check_memory(
-    module: Module, new_site: Callable[[Function, FaultSite], int], checks: Checks | None = None
+    module: Module, kernel: Function, new_site: NewSite, *, bounds: bool, races: Checks | None
 ) -> None:
-    """Have the kernels of a module check what they access, in place.
+    """Have a kernel check what it accesses, in place; all that it calls has been put into it.
 
-    Each takes two more arguments for every pointer among its own; where accesses are noted, by the functions
-    that ``checks`` gives, then what ``Races`` takes. ``new_site`` gives a site its number.
+    It takes two more arguments for every pointer among its own; where accesses are noted, by the functions
+    that ``races`` gives, then what ``Races`` takes.
     """
-    ops = [op for f in module.functions for op in f.body.walk()]
-    pointed = {str(op.attrs["callee"]) for op in ops if op.name == "func.constant"}
-    inline(module, lambda f: f.name not in pointed)
-    count_assertions(module)
-    for kernel in [f for f in module.functions if f.kernel]:
-        _Checked(module, kernel, lambda site, kernel=kernel: new_site(kernel, site), checks).run()
+    _Checked(module, kernel, new_site, bounds, races).run()
 
 
 class _Checked:
     """The body of one kernel."""
 
     def __init__(
-        self, module: Module, kernel: Function, new_site: Callable[[FaultSite], int], checks: Checks | None
+        self, module: Module, kernel: Function, new_site: NewSite, bounds: bool, checks: Checks | None
     ) -> None:
         self.kernel = kernel
+        self.bounds = bounds
         self.new_site = new_site
         self.b = Builder()
         self.b.loc = kernel.line, 0
@@ -74,7 +66,7 @@ class _Checked:
                 for inner in op.regions:
                     self.region(inner)
                 b.live, b.loc = True, op.loc
-                if op.name in VERBS:
+                if op.name in VERBS and (self.bounds or self.races is not None):
                     self.access(op)
                 else:
                     region.ops.append(op)
@@ -88,7 +80,7 @@ class _Checked:
         origin, value = self.origins.of(place), self.origins.value
         at, low, high = origin[:3]
         size = accessed(op)
-        if low is LEAST or _is_within(at, low, high, size):
+        if not self.bounds or low is LEAST or _is_within(at, low, high, size):
             self.happens(op, origin)
             return
         begins = b.compare("sle", value(low), value(at))

@@ -14,6 +14,7 @@ from weft.abi.artifact import FaultSite
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Global, Op, Value
 from weft.compiler.ir.types import I64, PointerType
+from weft.compiler.passes.faults import site_at
 from weft.dtype import DType
 
 Number = int | Value
@@ -140,9 +141,9 @@ def accessed(op: Op) -> int:
 
 def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSite:
     """The site of a fault of an access; a race delivers first what it races with."""
-    file = kernel.file if len(op.loc) == 2 else op.loc[2].file
     pieces = (DType.int64,) * (5 if kind == "data-race" else 4)
-    return FaultSite(kind, pieces, file, *op.loc[:2], VERBS[op.name], origin.name, accessed(op))
+    what = {"verb": VERBS[op.name], "name": origin.name, "size": accessed(op)}
+    return site_at(kernel, op, kind, pieces, **what)
 
 
 def _name(slot: Value) -> str:
