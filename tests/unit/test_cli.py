@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -162,6 +163,105 @@ def test_run_checks_accesses(weft: Run, tmp_path: Path) -> None:
     done = weft("run", "--check", "wild.py")
     assert done.returncode == 1
     assert "reads element 3 of `x`, which has 3 elements of 4 bytes" in done.stderr
+
+
+SEVERAL = """
+import sys
+import numpy as np
+from weft import Float32, Pointer, kernel
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+
+@kernel
+def halve(x: Pointer[Float32]):
+    x[global_idx.x] /= 2.0
+
+@kernel
+def claims(x: Pointer[Float32]):
+    assert x[0] > 4.0, "small"
+
+ctx = DeviceContext(api="cpu")
+x = np.ones(3, np.float32)
+for _ in range(2):
+    ctx.enqueue_function(halve, x, over=5)
+    ctx.synchronize()
+ctx.enqueue_function(claims, x, over=1)
+ctx.synchronize()
+print("end", x[0])
+sys.exit(int(sys.argv[1]))
+"""
+
+
+def test_checks_do_not_stop_the_program_and_are_told_at_its_end(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "several.py").write_text(SEVERAL)
+    for given, status in ((0, 1), (7, 7)):
+        done = weft("run", "--check", "several.py", str(given))
+        assert (done.returncode, done.stdout) == (status, "end 0.25\n")
+        assert re.findall(r"^error\[(.*?)\]", done.stderr, re.MULTILINE) == ["out-of-bounds", "device-assert"]
+        assert "thread (3, 0, 0), and 3 more times" in done.stderr
+    done = weft("run", "several.py", "0")
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_reports_for_programs(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "several.py").write_text(SEVERAL)
+    done = weft("run", "--format", "json", "--check", "several.py", "0")
+    said = json.loads(done.stdout.removeprefix("end 0.25\n"))
+    assert (done.returncode, done.stderr, said["version"]) == (1, "", 1)
+    wild, claim = said["reports"]
+    assert {name: wild[name] for name in ("code", "line", "column", "end_line", "end_column")} == {
+        "code": "out-of-bounds",
+        "line": 10,
+        "column": 5,
+        "end_line": 10,
+        "end_column": 20,
+    }
+    assert (wild["kernel"], wild["buffer"], wild["access"], wild["index"], wild["size"], wild["count"]) == (
+        "halve",
+        "x",
+        "reads",
+        3,
+        4,
+        4,
+    )
+    assert (wild["block"], wild["thread"]) == ([0, 0, 0], [3, 0, 0])
+    assert (claim["code"], claim["line"]) == ("device-assert", 14)
+    done = weft("run", "--check=bounds", "--format=sarif", "-o", "found.sarif", "several.py", "0")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "end 0.25\n", "")
+    log = json.loads((tmp_path / "found.sarif").read_text())
+    (run,) = log["runs"]
+    assert (log["version"], [rule["id"] for rule in run["tool"]["driver"]["rules"]]) == (
+        "2.1.0",
+        ["out-of-bounds", "device-assert"],
+    )
+    first = run["results"][0]
+    assert (first["ruleId"], first["ruleIndex"], first["level"], first["occurrenceCount"]) == (
+        "out-of-bounds",
+        0,
+        "error",
+        4,
+    )
+    (place,) = first["locations"]
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": "several.py"},
+        "region": {"startLine": 10, "startColumn": 5, "endLine": 10, "endColumn": 20},
+    }
+
+
+def test_nothing_found_is_status_0_and_an_empty_report(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(SEVERAL.replace("over=5", "over=3").replace("4.0", "0.1"))
+    done = weft("run", "--check", "right.py", "0")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end 0.25\n", "")
+    done = weft("run", "--check", "--format", "json", "-o", "out.json", "right.py", "0")
+    assert json.loads((tmp_path / "out.json").read_text()) == {"version": 1, "reports": []}
+    assert done.returncode == 0
+
+
+def test_unknown_checks(weft: Run, tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text("print('ran')")
+    done = weft("run", "--check=bonds", "right.py")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error[setting]: --check: 'bonds' is none of bounds, ")
 
 
 def test_run_without_file(weft: Run) -> None:

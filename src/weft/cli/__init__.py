@@ -22,7 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         the exit status: 0, or 1 after an error that is described on standard error.
     """
-    words = _parser().parse_args(argv)
+    words = _parser().parse_args(_with_check(sys.argv[1:] if argv is None else argv))
     try:
         return _command(words)
     except WeftError as error:
@@ -31,6 +31,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+
+
+def _with_check(argv: Sequence[str]) -> list[str]:
+    """The words with ``--check`` as ``--check=1``: what follows it is the file."""
+    made, options = list(argv), iter(range(1, len(argv)))
+    for n in options if made[:1] == ["run"] else ():
+        if made[n] == "--check":
+            made[n] = "--check=1"
+        elif made[n] in ("--format", "--output", "-o"):
+            next(options, None)
+        elif not made[n].startswith("-"):
+            break
+    return made
 
 
 def _report(error: WeftError) -> None:
@@ -55,9 +68,10 @@ def _report(error: WeftError) -> None:
 def _command(words: argparse.Namespace) -> int:
     # Each command loads what it needs and nothing else.
     if words.command == "run":
-        from weft.cli.run import run
+        from weft.cli.run import Check, run
 
-        return run(words.file, words.args, check=words.check)
+        check = Check(words.check, words.format, words.output) if words.check else None
+        return run(words.file, words.args, check)
     if words.command == "inspect":
         from weft.cli.inspect import inspect
         from weft.cli.program import guarded
@@ -90,7 +104,19 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     run = commands.add_parser("run", help="run a Python file; errors of weft are shown without a traceback")
-    run.add_argument("--check", action="store_true", help="have kernels check what memory they access")
+    run.add_argument(
+        "--check",
+        metavar="WORDS",
+        help="have kernels check what memory they access; --check=WORDS is for what WORDS say: "
+        "bounds, races, overflow, wrap, division, shift, nan, conversion",
+    )
+    run.add_argument(
+        "--format",
+        choices=("text", "json", "sarif"),
+        default="text",
+        help="how --check tells what it found: text on standard error, the others on standard output",
+    )
+    run.add_argument("-o", "--output", metavar="FILE", help="where --check writes that instead")
     run.add_argument("file", metavar="FILE")
     run.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 

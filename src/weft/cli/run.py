@@ -6,18 +6,33 @@ import contextlib
 import faulthandler
 import sys
 from collections.abc import Sequence
+from typing import Literal
 
 from weft.cli.program import compiled, execute, guarded
 from weft.config import check_all
+from weft.diagnostics import Report, WeftError
+from weft.diagnostics.reports import keep_reports
+from weft.record import record
 
 
-def run(file: str, args: Sequence[str], *, check: bool = False) -> int:
+@record
+class Check:
+    """What kernels are checked for, as ``WEFT_CHECK`` has it, and how that is told, in a file perhaps."""
+
+    words: str
+    format: Literal["text", "json", "sarif"] = "text"
+    output: str | None = None
+
+
+def run(file: str, args: Sequence[str], check: Check | None = None) -> int:
     """Run a Python file as ``python FILE ARGS`` would; a crash of native code says where Python was.
 
-    With ``check``, as with ``WEFT_CHECK=1``, kernels check what memory they access.
+    What checked kernels find does not stop the program: it is told at the end, and the exit status is 1 then.
     """
-    if check:
-        check_all()
+    reports: list[Report] = []
+    if check is not None:
+        check_all(check.words)
+        reports = keep_reports()
     with contextlib.suppress(ValueError, OSError, AttributeError, RuntimeError):  # stderr is no file
         faulthandler.enable()
     code = compiled(file)
@@ -28,7 +43,23 @@ def run(file: str, args: Sequence[str], *, check: bool = False) -> int:
         _wait_for_work()
         return 0
 
-    return guarded(act)
+    if check is None:
+        return guarded(act)
+    from weft.cli.reports import tell
+
+    status: object = 0
+    try:
+        status = guarded(act)
+    except SystemExit as end:
+        _wait_for_work()
+        status = end.code
+    except WeftError:
+        tell(reports, check.format, check.output)
+        raise
+    found = tell(reports, check.format, check.output)
+    if status in (0, None):
+        return found
+    raise SystemExit(status)
 
 
 def _wait_for_work() -> None:

@@ -85,3 +85,22 @@ def shown(reports: Iterable[Report]) -> list[Diagnostic]:
     if len(each) > SHOWN:
         found.append(Diagnostic("more-failures", f"{len(each) - SHOWN} more places have faults"))
     return found
+
+
+_kept: list[Report] | None = None
+
+
+def keep_reports() -> list[Report]:
+    """From now on keep reports of this process here, instead of raising errors: the program goes on."""
+    global _kept
+    if _kept is None:
+        _kept = []
+    return _kept
+
+
+def to_raise(reports: list[Report]) -> list[Report]:
+    """Those of some reports that an error is to be raised for: all, or none where they are kept."""
+    if _kept is None:
+        return reports
+    _kept.extend(reports)
+    return []

@@ -15,6 +15,7 @@ from queue import Empty, SimpleQueue
 
 from weft.abi.cpu_launch import LaneWords, QueueWords
 from weft.diagnostics import DeviceError, Diagnostic, LaunchError, Report, WeftError
+from weft.diagnostics.reports import to_raise
 from weft.runtime.cpu.shared import SharedQueue, shared_queue
 from weft.runtime.cpu.threads import main_thread, serves_lane, start_thread
 from weft.runtime.forks import after_fork
@@ -194,7 +195,8 @@ class Lane:
         failures, self._failures = self._failures, []
         if failures:
             error, cause = _as_error(failures)
-            raise error from cause
+            if error is not None:
+                raise error from cause
 
     def wait(self) -> None:
         """Wait until all that is queued has ended."""
@@ -288,7 +290,9 @@ class Lane:
         self.console.flush()
         failures, self._failures = self._failures, []
         if failures:
-            last_words(_as_error(failures)[0], at_exit=_exiting)
+            error, _ = _as_error(failures)
+            if error is not None:
+                last_words(error, at_exit=_exiting)
 
 
 _lanes: weakref.WeakSet[Lane] = weakref.WeakSet()
@@ -336,7 +340,7 @@ def _at_exit() -> None:
         lane.farewell()
 
 
-def _as_error(failures: list[BaseException]) -> tuple[DeviceError, BaseException | None]:
+def _as_error(failures: list[BaseException]) -> tuple[DeviceError | None, BaseException | None]:
     diagnostics: list[Diagnostic] = []
     reports: list[Report] = []
     cause: BaseException | None = None
@@ -353,4 +357,6 @@ def _as_error(failures: list[BaseException]) -> tuple[DeviceError, BaseException
     if len(diagnostics) > _SHOWN:
         more = len(diagnostics) - _SHOWN
         diagnostics[_SHOWN:] = [Diagnostic("more-failures", f"{more} more launches failed")]
-    return DeviceError.of(reports, diagnostics), cause
+    raised_for = to_raise(reports)
+    error = DeviceError.of(raised_for, diagnostics) if raised_for or diagnostics else None
+    return error, cause

@@ -16,6 +16,7 @@ from weft.abi.artifact import FAULTS, KernelInfo, PrintSite
 from weft.abi.console import ASSERTION, CONSOLE, IDS, MODULE, MODULES, WORD, WRITTEN, Connection, Head
 from weft.abi.records import place_of
 from weft.diagnostics import Diagnostic, Report
+from weft.diagnostics.reports import to_raise
 from weft.record import replace
 from weft.runtime.faults import report
 from weft.runtime.printing import Console, format_print, value_count
@@ -80,7 +81,7 @@ class DeviceConsole:
             self._bell.value = 0
             found = self._take()
         self._out.flush()
-        return found
+        return found[0], to_raise(found[1])
 
     def _take(self) -> tuple[list[Diagnostic], list[Report]]:
         known = Head.from_buffer_copy(self._fetch(0, _HEAD))
