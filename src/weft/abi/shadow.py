@@ -6,8 +6,8 @@ number of the access's site, from ``THREAD`` on the thread's number in its block
 ``ATOMIC``. Ticks number what all blocks do between barriers, one after the other, over all launches; so a
 record of an earlier tick is less.
 
-Where a pointer's cells are is one word: their address, of which ``FRESH``, ``SHARED`` and from ``SHIFT`` on
-the logarithm of ``granule`` are added above; 0 where nothing is noted of what the pointer points to.
+Where a pointer's cells are is one word: their address, to which the bits ``FRESH`` and ``SHARED`` are added;
+0 where nothing is to be noted of what the pointer points to.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ UNSET = 1
 """What a check gives where nobody wrote what is read; else it gives the record of the other access, or 0."""
 BOTH_WRITE = 1
 """The bit of the record that it gives where it writes what the other access wrote."""
-FRESH, SHARED, SHIFT = 1 << 60, 1 << 61, 62
-"""Memory of which what no record says was never written; shared memory."""
+FRESH, SHARED = 60, 61
+"""Bits: of memory that nobody has written of which no record says so; of shared memory."""
 ADDRESS = (1 << 56) - 1
 
 

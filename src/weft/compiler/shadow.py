@@ -28,8 +28,6 @@ from weft.abi.shadow import (
     CELL_BYTES,
     FRESH,
     SAME,
-    SHARED,
-    SHIFT,
     TICK,
     UNSET,
     WORD,
@@ -39,7 +37,7 @@ from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.ir.core import Function
 from weft.compiler.passes.inline_barriers import inline
 from weft.dtype import DType
-from weft.lang.comptime import Comptime
+from weft.lang.comptime import Comptime, unroll
 from weft.lang.decorators import Func, func
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int64, UInt64
@@ -88,26 +86,21 @@ def clash(other: UInt64, me: UInt64, floor: UInt64, block: UInt64) -> Bool:
 
 
 @func
-def access(
+def noted(
     shadow: Pointer[UInt64],
-    cells: UInt64,
-    at: Int64,
-    who: UInt64,
+    cell: Pointer[UInt64],
+    me: UInt64,
+    floor: UInt64,
+    since: UInt64,
     *,
-    size: Comptime[int],
+    count: Comptime[int],
     reads: Comptime[bool],
     writes: Comptime[bool],
 ) -> UInt64:
-    """Note an access of ``size`` bytes; gives 0, ``UNSET``, or the record of one that it clashes with."""
-    if cells == 0:
-        return UInt64(0)
-    me, block = shadow[_NOW] | who, shadow[_BLOCK]
-    floor = (cells & SHARED != 0).select(block, shadow[_LAUNCH])
-    since = (cells & FRESH != 0).select((cells & SHARED != 0).select(block, 1), 0)
-    shift = Int64(cells >> SHIFT)
-    cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
+    """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
+    block = shadow[_BLOCK]
     found = UInt64(0)
-    for n in range(((size - 1) >> shift) + 1):
+    for n in unroll(range(count)):
         wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
         if reads and wrote < since:
             found = UInt64(UNSET)
@@ -126,24 +119,82 @@ def access(
     return found
 
 
-_SHADOW, _WORD, _AT = (
-    PointerSpec(DType.uint64, AddressSpace.GLOBAL),
-    NumberSpec(DType.uint64),
-    NumberSpec(DType.int64),
-)
+@func
+def is_fine(other: UInt64, me: UInt64, floor: UInt64) -> Bool:
+    """Whether a record is at once seen to be in order with this one."""
+    return (other < floor) | ((other ^ me) & SAME == 0)
+
+
+@func
+def access(
+    shadow: Pointer[UInt64],
+    cells: UInt64,
+    at: Int64,
+    who: UInt64,
+    *,
+    count: Comptime[int],
+    shift: Comptime[int],
+    shared: Comptime[bool],
+    reads: Comptime[bool],
+    writes: Comptime[bool],
+) -> UInt64:
+    """What ``noted`` does; most accesses are seen here to be in order, which is put where they are made."""
+    now = shadow[_NOW]
+    me = now | who
+    floor, since = shadow[_LAUNCH], cells >> FRESH & 1
+    if shared:
+        floor = since = shadow[_BLOCK]
+    soon = now if shared else floor
+    cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
+    fine = Bool(True)
+    for n in unroll(range(count)):
+        wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
+        fine = fine & is_fine(wrote, me, soon)
+        if reads:
+            fine = fine & (wrote >= since)
+        if writes:
+            fine = fine & is_fine(read, me, soon) & is_fine(beside, me, soon)
+        elif not shared:
+            fine = fine & is_fine(read, me, soon)
+    if not fine:
+        return noted(shadow, cell, me, floor, since, count=count, reads=reads, writes=writes)
+    for n in unroll(range(count)):
+        if writes:
+            cell[CELL * n] = me
+        else:
+            read = cell[CELL * n + 1]
+            if shared:
+                cell[CELL * n + 2] = ((read ^ me) & SAME == 0).select(cell[CELL * n + 2], read)
+            cell[CELL * n + 1] = me
+    return UInt64(0)
+
+
+_SHADOW = PointerSpec(DType.uint64, AddressSpace.GLOBAL)
+_WORD, _AT = NumberSpec(DType.uint64), NumberSpec(DType.int64)
 
 
 @functools.cache
-def checks(name: str, target: Target) -> Function:
-    """``weft.enter``, ``weft.meet``, or an access of a kind and size: ``weft.reads.4``."""
-    kind, _, size = name.removeprefix("weft.").partition(".")
+def checks(name: str, target: Target) -> tuple[Function, ...]:
+    """What a function calls, and itself: ``weft.enter``, ``weft.meet``, or an access.
+
+    ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes.
+    """
+    kind, *parts = name.removeprefix("weft.").split(".")
     found: tuple[Func[..., Any], tuple[Spec, ...]]
     if kind in ("enter", "meet"):
         found = (enter if kind == "enter" else meet), (_SHADOW, _WORD)
     else:
-        how = int(size), kind != "writes", kind != "reads"
+        size, shift = int(parts[1]), int(parts[2])
+        how = max(1, size >> shift), shift, parts[0] == "shared", kind != "writes", kind != "reads"
         found = access, (_SHADOW, _WORD, _AT, _WORD, *map(StaticSpec, how))
     module = Elaborator(target).function(found[0].definition, found[1])
-    made = module.functions[-1]
-    inline(module, lambda f: f is not made)
-    return replace(made, name=name)
+    apart = f"weft.noted.{kind}.{found[1][4].value}" if len(found[1]) > 4 else ""
+    inline(module, lambda f: f.name not in ("noted", module.functions[-1].name))
+    made: list[Function] = []
+    for f in module.functions:
+        for op in f.body.walk():
+            if op.name == "func.call":
+                op.attrs = {"callee": apart}
+        own = f.name == "noted"
+        made.append(replace(f, name=apart if own else name, inline=not own))
+    return tuple(made)

@@ -39,7 +39,7 @@ def alone(module: Module, function: Function, effects: Effects) -> frozenset[int
     """
     every = frozenset(range(len(function.args)))
     ops = [op for f in module.reached(function) for op in f.body.walk()]
-    met = Sync.ALL if any(map(_finds_memory, ops)) else _most(ops)
+    met = Sync.ALL if any(map(finds_memory, ops)) else _most(ops)
     return _NOTHING if met is Sync.ALL else every - effects.touched if met is Sync.BLOCK else every
 
 
@@ -64,7 +64,7 @@ def _reads_anew(op: Op) -> bool:
     return op.name in ("llvm.cmpxchg", "llvm.atomicrmw", "llvm.inline_asm")
 
 
-def _finds_memory(op: Op) -> bool:
+def finds_memory(op: Op) -> bool:
     """Whether it gives an address that comes from no argument: it may be that of any memory."""
     return op.name == "llvm.inttoptr" or (op.name == "llvm.load" and isinstance(op.result.type, PointerType))
 

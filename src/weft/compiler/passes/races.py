@@ -10,9 +10,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from weft.abi.artifact import FaultSite
-from weft.abi.shadow import ATOMIC, BOTH_WRITE, CELL_BYTES, FRESH, SHARED, SHIFT, SITE, SITES, THREAD, UNSET
+from weft.abi.shadow import ATOMIC, BOTH_WRITE, CELL_BYTES, SHARED, SITE, SITES, THREAD, UNSET
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
+from weft.compiler.ir.effects import finds_memory
 from weft.compiler.ir.types import (
     I8,
     I16,
@@ -27,8 +28,8 @@ from weft.compiler.ir.types import (
 from weft.compiler.passes.faults import tell
 from weft.compiler.passes.origins import VERBS, Number, Origin, Origins, access_site, accessed
 
-Checks = Callable[[str], Function]
-"""The function of a name that notes an access, a thread's begin or that it passed a barrier."""
+Checks = Callable[[str], tuple[Function, ...]]
+"""By its name, the function that notes an access, or that a thread is somewhere, behind what it calls."""
 _APART = frozenset({"gpu.meet", "gpu.shared_stride"})
 _SHARED_FROM = 16
 """Shared memory of each kind begins at a multiple of so many bytes, as far as cells are concerned."""
@@ -50,6 +51,25 @@ def notes(module: Module, kernel: Function) -> bool:
     return not any(op.name in _APART for f in module.reached(kernel) for op in f.body.walk())
 
 
+_KINDS = {
+    "reads": ("data-race", "uninitialised"),
+    "updates": ("data-race", "uninitialised"),
+    "writes": ("data-race",),
+}
+"""What may be wrong with an access."""
+
+
+def notes_all(functions: Sequence[Function]) -> bool:
+    """Whether all is noted that functions write: no address comes from nowhere, nobody else is given one."""
+    ops = [op for f in functions for op in f.body.walk()]
+    lets_go = any(op.spec.lets_go and op.attrs.get("effects") not in ("none", "read") for op in ops)
+    return not lets_go and not any(map(finds_memory, ops))
+
+
+def _is_atomic(op: Op) -> bool:
+    return "ordering" in op.attrs or op.attrs.get("volatile") is True
+
+
 class Races:
     """The checks of one kernel, which are emitted where ``b`` stands."""
 
@@ -64,7 +84,9 @@ class Races:
     ) -> None:
         self.b, self.module, self.kernel = b, module, kernel
         self.new_site, self.checks, self.head = new_site, checks, head
-        self.shift = granule_of(module.reached(kernel)).bit_length() - 1
+        reached = module.reached(kernel)
+        self.shift = granule_of(reached).bit_length() - 1
+        self.all_noted = notes_all(reached)
         self.shadow = self.shared = self.thread = kernel.args[0] if kernel.args else Value(I64)
         self.passed: Value | None = None
         self.places: dict[str, int] = {}
@@ -108,8 +130,9 @@ class Races:
 
     def call(self, name: str, *given: Value) -> Value | None:
         """Call one of the functions, which the module is given."""
-        if name not in [f.name for f in self.module.functions]:
-            self.module.functions.insert(0, self.checks(name))
+        there = {f.name for f in self.module.functions}
+        if name not in there:
+            self.module.functions[:0] = [f for f in self.checks(name) if f.name not in there]
         types = self.module.function(name).results
         results = self.b.emit("func.call", (self.shadow, *given), types, {"callee": name}).results
         return results[0] if results else None
@@ -126,7 +149,7 @@ class Races:
         place = self.places.get(str(op.attrs.get("global_name", "")))
         if place is None:
             return 0
-        known = FRESH | SHARED | self.shift << SHIFT
+        known = 1 << SHARED
         return self.b.arith(
             "addi", self.shared, self.b.constant(known + (place >> self.shift) * CELL_BYTES, I64)
         )
@@ -136,28 +159,44 @@ class Races:
         if origin.cells == 0:
             return
         b, verb, place = self.b, VERBS[op.name], op.operands[0]
-        race = self.new_site(access_site("data-race", self.kernel, op, origin))
-        atomic = "ordering" in op.attrs or op.attrs.get("volatile") is True
-        what = (race % SITES) << SITE | (ATOMIC if atomic else 0)
+        sites = {kind: self.new_site(access_site(kind, self.kernel, op, origin)) for kind in _KINDS[verb]}
+        what = (sites["data-race"] % SITES) << SITE | (ATOMIC if _is_atomic(op) else 0)
         who = b.arith("ori", self.thread, b.constant(what, I64))
         at, cells, *ends = map(origins.value, (origin.at, origin.cells, origin.low, origin.high))
-        found = self.call(f"weft.{verb}.{accessed(op)}", cells, at, who)
-        assert found is not None
 
-        def told(site: int, *first: Value) -> Region:
+        def told(kind: str, *first: Value) -> Region:
             with b.into(Region()) as made:
-                tell(b, site, (*first, at, *ends, b.value("llvm.ptrtoint", (place,), I64)))
+                address = b.value("llvm.ptrtoint", (place,), I64)
+                tell(b, sites[kind], (*first, at, *ends, address))
             return made
 
-        raced = told(race, found)
-        if verb == "writes" and not atomic:
-            raced = self.unless_same(op, found, raced)
-        elif verb != "writes":
-            unset = self.new_site(access_site("uninitialised", self.kernel, op, origin))
-            with b.into(Region()) as either:
-                b.branch(b.compare("eq", found, b.constant(UNSET, I64)), told(unset), raced)
-            raced = either
-        b.branch(b.compare("ne", found, b.constant(0, I64)), raced)
+        def noted(space: str) -> Region:
+            with b.into(Region()) as made:
+                found = self.call(f"weft.{verb}.{space}.{accessed(op)}.{self.shift}", cells, at, who)
+                assert found is not None
+                wrong = told("data-race", found)
+                if verb == "writes" and not _is_atomic(op):
+                    wrong = self.unless_same(op, found, wrong)
+                elif verb != "writes":
+                    unset = b.compare("eq", found, b.constant(UNSET, I64))
+                    with b.into(Region()) as either:
+                        b.branch(unset, told("uninitialised") if self.all_noted else Region(), wrong)
+                    wrong = either
+                b.branch(b.compare("ne", found, b.constant(0, I64)), wrong)
+            return made
+
+        zero = b.constant(0, I64)
+        space = place.type.space if isinstance(place.type, PointerType) else AddressSpace.GENERIC
+        if space == AddressSpace.SHARED:
+            b.region.ops += noted("shared").ops
+            return
+        if space == AddressSpace.GLOBAL:
+            b.branch(b.compare("ne", cells, zero), noted("global"))
+            return
+        shared = b.compare("ne", b.arith("andi", cells, b.constant(1 << SHARED, I64)), zero)
+        with b.into(Region()) as either:
+            b.branch(shared, noted("shared"), noted("global"))
+        b.branch(b.compare("ne", cells, zero), either)
 
     def unless_same(self, store: Op, found: Value, told: Region) -> Region:
         """What is told of a write, unless it races a write of what it writes."""

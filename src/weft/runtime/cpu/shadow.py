@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import KernelInfo
-from weft.abi.shadow import CELL_BYTES, SHIFT, SITE, SITES, THREAD, TICK, WORD, Shadow
+from weft.abi.shadow import CELL_BYTES, SITE, SITES, THREAD, TICK, WORD, Shadow
 from weft.runtime.cpu.memory import Block
 from weft.runtime.forks import after_fork
 
@@ -49,22 +49,37 @@ class Noted:
         count = sum(p.pointer for p in kernel.signature.parameters)
         end = len(kernel.signature.parameters)
         cells = end - count - 2
-        starts = [arguments[n] for n, p in enumerate(kernel.signature.parameters) if p.pointer]
+        pointers = [(n, p.written) for n, p in enumerate(kernel.signature.parameters) if p.pointer]
+        starts = [arguments[n] for n, _ in pointers]
         ends = [ctypes.c_int64(arguments[n]).value for n in range(cells - 2 * count, cells)]
         ranges = [(at + low, at + high) for at, low, high in zip(starts, ends[::2], ends[1::2], strict=True)]
-        arguments[cells : cells + count] = self._cells_of(kernel.granule, starts, ranges)
+        written = [range for range, (_, written) in zip(ranges, pointers, strict=True) if written]
+        arguments[cells : cells + count] = self._cells_of(kernel.granule, starts, ranges, written)
         arguments[end - 2 : end] = shared, ctypes.addressof(made)
         return made
 
-    def _cells_of(self, granule: int, starts: Sequence[int], ranges: Sequence[tuple[int, int]]) -> list[int]:
-        """Where the cells of pointers are, whose memory is in these ranges; where it is one, they are."""
+    def _cells_of(
+        self,
+        granule: int,
+        starts: Sequence[int],
+        ranges: Sequence[tuple[int, int]],
+        written: Sequence[tuple[int, int]],
+    ) -> list[int]:
+        """Where the cells of pointers are, whose memory is in these ranges; where it is one, they are.
+
+        What nobody writes needs none.
+        """
         wholes: list[tuple[int, int]] = []
         for low, high in sorted(ranges):
             if wholes and low < wholes[-1][1]:
                 wholes[-1] = wholes[-1][0], max(high, wholes[-1][1])
             else:
                 wholes.append((low, high))
-        sizes = [-(-(high - low) // granule) * CELL_BYTES for low, high in wholes]
+        needed = [any(low < end and begin < high for begin, end in written) for low, high in wholes]
+        sizes = [
+            -(-(high - low) // granule) * CELL_BYTES * need
+            for (low, high), need in zip(wholes, needed, strict=True)
+        ]
         if sum(sizes) > self._cells.nbytes:
             self._cells = Block(sum(sizes))
         places = [*itertools.accumulate(sizes, initial=self._cells.address)]
@@ -72,7 +87,7 @@ class Noted:
         for start, (low, _) in zip(starts, ranges, strict=True):
             n = bisect_right(wholes, low, key=lambda whole: whole[0]) - 1
             behind = (start - wholes[n][0]) // granule * CELL_BYTES
-            found.append(places[n] + behind | granule.bit_length() - 1 << SHIFT)
+            found.append(places[n] + behind if needed[n] else 0)
         return found
 
     def end(self, shadow: Shadow) -> None:
