@@ -19,6 +19,9 @@ CELL = 3
 CELL_BYTES = CELL * WORD
 TICK, SITE, THREAD, ATOMIC = 32, 12, 2, 2
 """Where the parts of a record are; ``ATOMIC`` is its bit."""
+RELEASE = 1
+"""Its bit: who sees what an atomic access wrote has seen all that came before it. In ``Entry.released``: more
+than one thread released something between these barriers."""
 HOST = 1
 """The record of what the host wrote: of no tick."""
 SITES = 1 << (TICK - SITE)
@@ -34,6 +37,12 @@ FRESH, SHARED = 60, 61
 ADDRESS = (1 << 56) - 1
 
 
+class Entry(ctypes.Structure):
+    """What is known of a block: its first tick, its number, and the record of what it released last."""
+
+    _fields_ = [("first", ctypes.c_uint64), ("number", ctypes.c_uint64), ("released", ctypes.c_uint64)]
+
+
 class Shadow(ctypes.Structure):
     """What the checks of one launch share. Ticks stand where records have them."""
 
@@ -44,7 +53,11 @@ class Shadow(ctypes.Structure):
         ("last", ctypes.c_uint64),  # the last that there is
         ("whose", ctypes.c_uint64),  # the block's number, and 1
         ("shared", ctypes.c_uint64),  # the address of the cells of shared memory
-        ("log", ctypes.c_uint64),  # the address of pairs: the first tick of a block, and its number
+        ("log", ctypes.c_uint64),  # the address of its entries
         ("logged", ctypes.c_uint64),  # how many there are
         ("room", ctypes.c_uint64),  # for how many there is room
+        ("entry", ctypes.c_uint64),  # the address of the block's, or of a spare one
+        ("acquired", ctypes.c_uint64),  # when a thread of the block first acquired something, or 0
+        ("fenced", ctypes.c_uint64),  # when one first came to a fence, or 0
+        ("threads", ctypes.c_uint64),  # of each thread, when it last acquired something, and came to a fence
     ]

@@ -7,16 +7,24 @@ CUDA programs, 2017), an epoch is a thread and the stretch between two barriers 
 runs its blocks one after the other, so stretches are numbered as they come (``tick``), and two accesses are
 
 - in order, if one thread makes them, or if they are in two stretches of one block;
-- not in order, though one ran after the other, if two threads make them in one stretch, or in two blocks.
+- not in order, though one ran first, if two threads make them in one stretch, or in two blocks.
 
-Two accesses that are not in order, of which one writes and one is not atomic, are a data race. Of reads the
-cell keeps two: the last, and one by another thread that was not in order with it, of another block if there
-was such. So where many read, a race with one of them is found, though not with each. No order is taken for
-none: what is told is a race on a GPU too.
+Two accesses that are not in order, of which one writes and one is not atomic, are a data race. What is told
+is one on a GPU too; what is not told may be one:
+
+- Of reads a cell keeps two: the last, and one by another thread that was not in order with it, of another
+  block if there was such. Where many read, a race with one of them is found, though not with each.
+- An atomic write that releases (by its order, or behind a fence) hands over what its thread did before, and
+  its block before the last barrier. There is one such record for a block, and an atomic read of any memory
+  that was released acquires all that was released so far, whatever its order. So what is missing in a program
+  that hands over by several flags may go unnoticed, and so may a missing acquire; a missing release or
+  barrier does not.
+- Two writes of the same value.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import Any
 
@@ -27,10 +35,14 @@ from weft.abi.shadow import (
     CELL,
     CELL_BYTES,
     FRESH,
+    RELEASE,
     SAME,
+    SITE,
+    THREAD,
     TICK,
     UNSET,
     WORD,
+    Entry,
     Shadow,
 )
 from weft.compiler.frontend.elaborate import Elaborator
@@ -49,6 +61,11 @@ _NOW, _BLOCK, _LAUNCH, _LAST, _WHOSE, _LOG, _LOGGED, _ROOM = (
     getattr(Shadow, name).offset // WORD
     for name in ("now", "block", "launch", "last", "whose", "log", "logged", "room")
 )
+_ENTRY, _ACQUIRED, _FENCED, _THREADS = (
+    getattr(Shadow, name).offset // WORD for name in ("entry", "acquired", "fenced", "threads")
+)
+_FIRST, _NUMBER, _RELEASED = (getattr(Entry, name).offset // WORD for name in ("first", "number", "released"))
+_ENTRY_BYTES = ctypes.sizeof(Entry)
 _NEXT = 1 << TICK
 
 
@@ -60,11 +77,15 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> None:
         shadow[_WHOSE] = number + 1
         shadow[_BLOCK] = first
         shadow[_LAST] = first
+        shadow[_ACQUIRED] = 0
+        shadow[_FENCED] = 0
         logged = shadow[_LOGGED]
+        shadow[_ENTRY] = shadow[_LOG] + logged * _ENTRY_BYTES
+        entry = Pointer.from_address(shadow[_ENTRY], UInt64)
+        entry[_FIRST] = first
+        entry[_NUMBER] = number
+        entry[_RELEASED] = 0
         if logged < shadow[_ROOM]:
-            entry = Pointer.from_address(shadow[_LOG], UInt64) + 2 * logged
-            entry[0] = first
-            entry[1] = number
             shadow[_LOGGED] = logged + 1
     shadow[_NOW] = shadow[_BLOCK]
 
@@ -86,6 +107,65 @@ def clash(other: UInt64, me: UInt64, floor: UInt64, block: UInt64) -> Bool:
 
 
 @func
+def fence(shadow: Pointer[UInt64], thread: UInt64) -> None:
+    """A thread has come to a fence: what it writes atomically from now on releases what was before."""
+    if shadow[_FENCED] == 0:
+        shadow[_FENCED] = shadow[_NOW]
+    Pointer.from_address(shadow[_THREADS], UInt64)[2 * (thread >> THREAD) + 1] = shadow[_NOW]
+
+
+@func
+def acquire(shadow: Pointer[UInt64], me: UInt64) -> None:
+    """A thread has seen what another released."""
+    if shadow[_ACQUIRED] == 0:
+        shadow[_ACQUIRED] = shadow[_NOW]
+    Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] = shadow[_NOW]
+
+
+@func
+def thread_of(me: UInt64) -> UInt64:
+    """The number of a record's thread."""
+    return (me & ((1 << SITE) - 1)) >> THREAD
+
+
+@func
+def releases(shadow: Pointer[UInt64], me: UInt64) -> Bool:
+    """Whether an atomic write hands over what came before it: by its order, or since there was a fence.
+
+    It then does so for the block, of which one record is kept.
+    """
+    fenced = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me) + 1] >= shadow[_BLOCK]
+    if not (fenced or me & RELEASE != 0 or 0 < shadow[_FENCED] < shadow[_NOW]):
+        return Bool(False)
+    entry = Pointer.from_address(shadow[_ENTRY], UInt64)
+    before = entry[_RELEASED]
+    several = ((before ^ me) >> TICK == 0) & ((before & RELEASE != 0) | ((before ^ me) & SAME != 0))
+    entry[_RELEASED] = several.select(me | RELEASE, me & ~UInt64(RELEASE))
+    return Bool(True)
+
+
+@func
+def handed(shadow: Pointer[UInt64], other: UInt64, me: UInt64) -> Bool:
+    """Whether an access was released, and this thread has acquired, or before a barrier its block."""
+    own = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] >= shadow[_BLOCK]
+    if not (own or 0 < shadow[_ACQUIRED] < shadow[_NOW]):
+        return Bool(False)
+    low, high = UInt64(0), shadow[_LOGGED]
+    log = Pointer.from_address(shadow[_LOG], UInt64)
+    while low < high:
+        middle = (low + high) // 2
+        if log[middle * (_ENTRY_BYTES // WORD) + _FIRST] <= other:
+            low = middle + 1
+        else:
+            high = middle
+    if low == shadow[_ROOM]:
+        return Bool(True)  # of one of the blocks that are too many nothing is known
+    released = log[(low - 1) * (_ENTRY_BYTES // WORD) + _RELEASED]
+    same = ((released ^ other) >> TICK == 0) & ((released & RELEASE != 0) | ((released ^ other) & SAME == 0))
+    return (released >> TICK > other >> TICK) | same
+
+
+@func
 def noted(
     shadow: Pointer[UInt64],
     cell: Pointer[UInt64],
@@ -96,10 +176,17 @@ def noted(
     count: Comptime[int],
     reads: Comptime[bool],
     writes: Comptime[bool],
+    atomic: Comptime[bool],
 ) -> UInt64:
     """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
     block = shadow[_BLOCK]
     found = UInt64(0)
+    if atomic:
+        gets = (cell[0] >= floor) & (cell[0] & RELEASE != 0) if reads else Bool(False)
+        if gets:
+            acquire(shadow, me)
+        if writes:
+            me = (me & ~UInt64(RELEASE)) | (gets | releases(shadow, me)).select(RELEASE, UInt64(0))
     for n in unroll(range(count)):
         wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
         if reads and wrote < since:
@@ -116,6 +203,8 @@ def noted(
             if clash(read & ~UInt64(ATOMIC), me, floor, block) and not (floor <= beside < block):
                 cell[CELL * n + 2] = read
             cell[CELL * n + 1] = me
+    if found > UNSET and handed(shadow, found, me):
+        return UInt64(0)
     return found
 
 
@@ -137,6 +226,7 @@ def access(
     shared: Comptime[bool],
     reads: Comptime[bool],
     writes: Comptime[bool],
+    atomic: Comptime[bool],
 ) -> UInt64:
     """What ``noted`` does; most accesses are seen here to be in order, which is put where they are made."""
     now = shadow[_NOW]
@@ -144,6 +234,9 @@ def access(
     floor, since = shadow[_LAUNCH], cells >> FRESH & 1
     if shared:
         floor = since = shadow[_BLOCK]
+    if atomic:
+        cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
+        return noted(shadow, cell, me, floor, since, count=count, reads=reads, writes=writes, atomic=atomic)
     soon = now if shared else floor
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
     fine = Bool(True)
@@ -157,7 +250,7 @@ def access(
         elif not shared:
             fine = fine & is_fine(read, me, soon)
     if not fine:
-        return noted(shadow, cell, me, floor, since, count=count, reads=reads, writes=writes)
+        return noted(shadow, cell, me, floor, since, count=count, reads=reads, writes=writes, atomic=atomic)
     for n in unroll(range(count)):
         if writes:
             cell[CELL * n] = me
@@ -173,22 +266,27 @@ _SHADOW = PointerSpec(DType.uint64, AddressSpace.GLOBAL)
 _WORD, _AT = NumberSpec(DType.uint64), NumberSpec(DType.int64)
 
 
+_EVENTS: dict[str, Func[..., Any]] = {"enter": enter, "meet": meet, "fence": fence}
+
+
 @functools.cache
 def checks(name: str, target: Target) -> tuple[Function, ...]:
-    """What a function calls, and itself: ``weft.enter``, ``weft.meet``, or an access.
+    """What a function calls, and itself: ``weft.enter``, ``weft.meet``, ``weft.fence``, or an access.
 
     ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes.
     """
     kind, *parts = name.removeprefix("weft.").split(".")
     found: tuple[Func[..., Any], tuple[Spec, ...]]
-    if kind in ("enter", "meet"):
-        found = (enter if kind == "enter" else meet), (_SHADOW, _WORD)
+    apart = ""
+    if kind in _EVENTS:
+        found = _EVENTS[kind], (_SHADOW, _WORD)
     else:
-        size, shift = int(parts[1]), int(parts[2])
-        how = max(1, size >> shift), shift, parts[0] == "shared", kind != "writes", kind != "reads"
+        size, shift, atomic = int(parts[1]), int(parts[2]), kind.startswith("atomic")
+        reads, writes = "writes" not in kind, "reads" not in kind
+        how = max(1, size >> shift), shift, parts[0] == "shared", reads, writes, atomic
         found = access, (_SHADOW, _WORD, _AT, _WORD, *map(StaticSpec, how))
+        apart = f"weft.noted.{kind}.{how[0]}"
     module = Elaborator(target).function(found[0].definition, found[1])
-    apart = f"weft.noted.{kind}.{found[1][4].value}" if len(found[1]) > 4 else ""
     inline(module, lambda f: f.name not in ("noted", module.functions[-1].name))
     made: list[Function] = []
     for f in module.functions:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from weft.abi.artifact import FaultSite
-from weft.abi.shadow import ATOMIC, BOTH_WRITE, CELL_BYTES, SHARED, SITE, SITES, THREAD, UNSET
+from weft.abi.shadow import ATOMIC, BOTH_WRITE, CELL_BYTES, RELEASE, SHARED, SITE, SITES, THREAD, UNSET
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import finds_memory
@@ -57,6 +57,9 @@ _KINDS = {
     "writes": ("data-race",),
 }
 """What may be wrong with an access."""
+
+
+_RELEASING = ("release", "acq_rel", "seq_cst")
 
 
 def notes_all(functions: Sequence[Function]) -> bool:
@@ -144,6 +147,10 @@ class Races:
         b.set(self.passed, b.arith("addi", b.get(self.passed, I64), b.constant(1, I64)))
         self.call("weft.meet", b.get(self.passed, I64))
 
+    def fence(self) -> None:
+        """The thread has come to a fence."""
+        self.call("weft.fence", self.thread)
+
     def cells_of(self, op: Op) -> Number:
         """Where the cells of shared memory are, of the module or of the launch; 0 for other memory."""
         place = self.places.get(str(op.attrs.get("global_name", "")))
@@ -160,7 +167,11 @@ class Races:
             return
         b, verb, place = self.b, VERBS[op.name], op.operands[0]
         sites = {kind: self.new_site(access_site(kind, self.kernel, op, origin)) for kind in _KINDS[verb]}
-        what = (sites["data-race"] % SITES) << SITE | (ATOMIC if _is_atomic(op) else 0)
+        what = (sites["data-race"] % SITES) << SITE
+        how = verb
+        if _is_atomic(op):
+            what |= ATOMIC | (RELEASE if op.attrs.get("ordering") in _RELEASING else 0)
+            how = f"atomic_{verb}"
         who = b.arith("ori", self.thread, b.constant(what, I64))
         at, cells, *ends = map(origins.value, (origin.at, origin.cells, origin.low, origin.high))
 
@@ -172,7 +183,7 @@ class Races:
 
         def noted(space: str) -> Region:
             with b.into(Region()) as made:
-                found = self.call(f"weft.{verb}.{space}.{accessed(op)}.{self.shift}", cells, at, who)
+                found = self.call(f"weft.{how}.{space}.{accessed(op)}.{self.shift}", cells, at, who)
                 assert found is not None
                 wrong = told("data-race", found)
                 if verb == "writes" and not _is_atomic(op):

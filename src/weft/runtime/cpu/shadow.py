@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import KernelInfo
-from weft.abi.shadow import CELL_BYTES, SITE, SITES, THREAD, TICK, WORD, Shadow
+from weft.abi.cpu_launch import MOST_THREADS
+from weft.abi.shadow import CELL_BYTES, SITE, SITES, THREAD, TICK, WORD, Entry, Shadow
 from weft.runtime.cpu.memory import Block
 from weft.runtime.forks import after_fork
 
@@ -38,7 +39,8 @@ class Noted:
         self.lock = threading.Lock()
         self._cells = Block(0)
         self._shared = Block(_SHARED_BYTES * CELL_BYTES)
-        self._log = Block(2 * WORD * _LOGGED)
+        self._log = Block(ctypes.sizeof(Entry) * (_LOGGED + 1))
+        self._threads = Block(2 * WORD * MOST_THREADS)
         self._last = 0
 
     def begin(self, kernel: KernelInfo, arguments: Any) -> Shadow:
@@ -46,6 +48,7 @@ class Noted:
         first = self._last + (1 << TICK)
         shared, log = self._shared.address, self._log.address
         made = Shadow(first, first, first, first, 0, shared, log, 0, _LOGGED)
+        made.threads = self._threads.address
         count = sum(p.pointer for p in kernel.signature.parameters)
         end = len(kernel.signature.parameters)
         cells = end - count - 2
@@ -97,10 +100,10 @@ class Noted:
     def access_of(self, shadow: Shadow, record: int) -> Noticed:
         """The access that a record is of."""
         tick, block = record >> TICK, None
-        pairs = (ctypes.c_uint64 * (2 * shadow.logged)).from_address(shadow.log)
-        n = bisect_right(range(shadow.logged), tick, key=lambda k: pairs[2 * k] >> TICK) - 1
-        if n >= 0:
-            block = pairs[2 * n + 1]
+        entries = (Entry * shadow.logged).from_address(shadow.log)
+        n = bisect_right(range(shadow.logged), tick, key=lambda k: entries[k].first >> TICK) - 1
+        if 0 <= n < _LOGGED - 1:
+            block = entries[n].number
         return Noticed(record >> SITE & SITES - 1, block, (record & (1 << SITE) - 1) >> THREAD)
 
 
