@@ -96,6 +96,30 @@ def _steps(lw: Lowering, op: Op) -> tuple[Callable[[str], str], Callable[[str], 
     return inside, goes_on
 
 
+def _last_round(lw: Lowering, op: Op) -> str:
+    """The number of the last round of a loop, from 0, which has one: LLVM knows loops that count."""
+    lower, upper, step = (lw.ref(v) for v in op.operands)
+    kind, known = op.operands[1].type.llvm, _known(op.operands[2])
+
+    def made(text: str) -> str:
+        name = lw.new()
+        lw.put(f"{name} = {text}")
+        return name
+
+    def far(first: str, last: str, size: str) -> str:
+        """How often ``size`` goes into the way from ``first`` to before ``last``, all without a sign."""
+        way = made(f"sub {kind} {last}, {first}")
+        return made(f"udiv {kind} {made(f'add {kind} {way}, -1')}, {size}")
+
+    if known is not None:
+        return far(lower, upper, step) if known > 0 else far(upper, lower, str(-known))
+    up = made(f"icmp sgt {kind} {step}, 0")
+    first = made(f"select i1 {up}, {kind} {lower}, {kind} {upper}")
+    last = made(f"select i1 {up}, {kind} {upper}, {kind} {lower}")
+    size = made(f"select i1 {up}, {kind} {step}, {kind} {made(f'sub {kind} 0, {step}')}")
+    return far(first, last, size)
+
+
 def _for(lw: Lowering, op: Op) -> None:
     lower, upper, step = op.operands
     kind, unit = lower.type.llvm, _known(step) in (1, -1)
@@ -103,9 +127,20 @@ def _for(lw: Lowering, op: Op) -> None:
     thread = op.attrs["parallel"] is True
     inside, goes_on = _steps(lw, op)
     near = not unit and not (_far_from_the_end(upper) and _far_from_the_end(step))
+    counts = near and _known(step) != 0 and lw.target.threads == "loops"  # a GPU takes long to divide
     first = body if near else head
+    last, count, counted = "", lw.new(), lw.new()
+    if counts:
+        rounds = lw.new_label("rounds")
+        lw.put(f"br i1 {inside(lw.ref(lower))}, label %{rounds}, label %{end}")
+        lw.start(rounds)
+        last = _last_round(lw, op)
     before, index, following = lw.label, lw.new(), lw.new()
-    if near:
+    if counts:
+        lw.jump(body)
+        lw.start(body)
+        lw.put(f"{count} = phi {kind} [ 0, %{before} ], [ {counted}, %{latch} ]")
+    elif near:
         lw.put(f"br i1 {inside(lw.ref(lower))}, label %{body}, label %{end}")
         lw.start(body)
     else:
@@ -125,8 +160,17 @@ def _for(lw: Lowering, op: Op) -> None:
     lw.jump(latch)
     tail = _about(lw, loop)
     lw.start(latch)
-    again = f"i1 {goes_on(index)}, label %{first}, label %{end}" if near else f"label %{first}"
-    lw.put(f"{following} = add {'nsw ' if unit else ''}{kind} {index}, {lw.ref(step)}")
+    more = ""
+    if counts:
+        more = lw.new()
+        lw.put(f"{more} = icmp ult {kind} {count}, {last}")
+        lw.put(f"{counted} = add nuw {kind} {count}, 1")
+    elif near:
+        more = goes_on(index)
+    again = f"i1 {more}, label %{first}, label %{end}" if more else f"label %{first}"
+    # one past the last round may leave the type, where nobody looks at it
+    inner = unit or counts or lw.target.threads == "loops"
+    lw.put(f"{following} = add {'nsw ' if inner else ''}{kind} {index}, {lw.ref(step)}")
     lw.put(f"br {again}{tail}")
     lw.start(end)
 
