@@ -10,7 +10,7 @@ from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, 
 from tests.fuzz.launches import Launched, guard, shape
 from tests.fuzz.program import Argument, Program
 from tests.fuzz.records import described, leaves, measured
-from tests.fuzz.scope import Choice, Memory, Record, Scope, Seeded
+from tests.fuzz.scope import Choice, Many, Memory, Record, Scope, Seeded
 from tests.fuzz.statements import Loop, block, own_way, simple
 from tests.fuzz.stores import hold
 from tests.fuzz.together import SWAPPED, areas, together
@@ -157,6 +157,12 @@ def _inputs(s: Scope, arguments: list[Argument]) -> list[str]:
         kind = s.kind() if not s.chance(8) else BOOL
         arguments.append(Argument(f"c{n}", "scalar", kind.name, numbers(s, kind, 1)))
         s.fixed.append((f"c{n}", kind))
+    if s.chance(4):
+        many, name = Many(s.kind(), s.pick([2, 4, 8]), True), s.fresh("u")
+        bits = numbers(s, many.kind, many.count)
+        arguments.append(Argument("lanes", "struct", many.name, bits, record=described(many)))
+        lines.append(f"    {name} = lanes")
+        s.vectors.append((name, many.kind, many.count))
     if s.types and s.chance(2):
         record, name = s.pick(s.types), s.fresh("s")
         arguments.append(_records("r", "struct", record, s, 1))

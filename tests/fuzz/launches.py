@@ -45,7 +45,7 @@ def shape(s: Scope) -> Launched:
     if form == "three":
         return _grid(s, [s.number(1, 2) for _ in range(3)], [s.number(1, 3) for _ in range(3)])
     sizes = [s.pick([1, 2, 5, 13, 32])] if form == "over" else [s.number(1, 4) for _ in range(int(form[-1]))]
-    return _over(sizes)
+    return _over(s, sizes)
 
 
 def _grid(s: Scope, grid: list[int], threads: list[int]) -> Launched:
@@ -56,12 +56,15 @@ def _grid(s: Scope, grid: list[int], threads: list[int]) -> Launched:
     return Launched({"grid_dim": grid, "block_dim": threads}, where, math.prod(axes), axes)
 
 
-def _over(sizes: list[int]) -> Launched:
+def _over(s: Scope, sizes: list[int]) -> Launched:
     """A thread for each of these indices, the last of which is along x."""
     where = f"global_idx.y * {sizes[-1]} + global_idx.x" if len(sizes) > 1 else "global_idx.x"
     if len(sizes) == 3:
         where = f"(global_idx.z * {sizes[1]} + global_idx.y) * {sizes[2]} + global_idx.x"
-    return Launched({"over": sizes}, where, math.prod(sizes), sizes[::-1])
+    launch: dict[str, Any] = {"over": sizes}
+    if s.chance(3):
+        launch["each"] = s.pick([(4, 1), (1, 4), (2, 1), (3, 2)])
+    return Launched(launch, where, math.prod(sizes), sizes[::-1])
 
 
 def _block(s: Scope) -> Launched:
@@ -90,7 +93,7 @@ def _edge(s: Scope) -> Launched:
     elif form == "three":
         made = _grid(s, [s.number(1, 2), 1, 2], [s.pick([8, 16, 20]), s.number(2, 3), s.number(1, 2)])
     else:
-        made = _over([*([s.number(1, 6)] if form == "over2" else []), s.pick([33, 40, 64])])
+        made = _over(s, [*([s.number(1, 6)] if form == "over2" else []), s.pick([33, 40, 64])])
     made.form, made.wide = "edge", True
     return made
 

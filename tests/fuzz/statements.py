@@ -216,17 +216,28 @@ def _define(s: Scope, indent: str) -> list[str]:
         weakly = False
     else:
         lines = [f"{indent}@func", f"{indent}def {name}({parameter}: {takes.name}) -> {gives.name}:"]
+        if s.chance(2):
+            changed = s.pick(s.names)
+            body.fixed.remove(changed)
+            body.names.append(changed)
+            lines += [
+                f"{indent}    nonlocal {changed[0]}",
+                f"{indent}    {changed[0]} = {expression(body, changed[1], 1)}",
+            ]
         lines += [*block(body, indent + "    ", 2, None), f"{indent}    return{returned(body)}"]
         weakly = True
     s.count = body.count
     s.functions.append(Function(f"{name}({{0}})", (takes,), gives, weakly))
-    changed = _old(s, indent) if s.chance(2) else []
+    meanwhile = _old(s, indent) if s.chance(2) else []
     if s.chance(2):
-        changed = [f"{indent}if {condition(s)}:", *("    " + line for line in changed or [f"{indent}pass"])]
+        meanwhile = [
+            f"{indent}if {condition(s)}:",
+            *("    " + line for line in meanwhile or [f"{indent}pass"]),
+        ]
     found = s.fresh("v")
     called = f"{indent}{found} = {name}({expression(s, takes, 1, weakly)})"
     s.names.append((found, gives))
-    return [*lines, *changed, called]
+    return [*lines, *meanwhile, called]
 
 
 def _search(s: Scope, indent: str) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tests.fuzz.expressions import condition, expression, index
+from tests.fuzz.expressions import record as made_of
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind
 from tests.fuzz.launches import Launched
 from tests.fuzz.program import Argument
-from tests.fuzz.scope import Memory, Scope
+from tests.fuzz.scope import Memory, Record, Scope
 from tests.fuzz.statements import assigned, block, simple
+from tests.fuzz.stores import hold
 from tests.fuzz.values import numbers
 
 __all__ = ["SWAPPED", "areas", "together"]
@@ -39,6 +41,7 @@ class _Team:
     """Arrays through which they go in steps: the text before the index, the kind, how many elements."""
     shared: list[tuple[str, Kind]] = field(default_factory=list[tuple[str, Kind]])
     counter: tuple[str, Kind, str] | None = None
+    records: list[tuple[str, Record]] = field(default_factory=list[tuple[str, Record]])
 
 
 def areas(s: Scope, made: Launched, arguments: list[Argument]) -> list[tuple[str, Kind, int]]:
@@ -65,6 +68,14 @@ def together(s: Scope, made: Launched, areas: list[tuple[str, Kind, int]]) -> li
         out += _allocated(s, name, kind, made)
         out.append(f"{indent}{name}[{team.own}] = {expression(s, kind, 1, literals=True)}")
         s.memories.append(Memory(f"{name}[{team.own} + {{0}}]", kind, 1, True))
+    held = [r for r in s.types if r.form == "struct"]
+    if held and s.chance(2):
+        record, name = s.pick(held), s.fresh("part")
+        team.records.append((name, record))
+        space = "address_space=AddressSpace.SHARED"
+        out.append(f"{indent}{name} = stack_allocation({record.name}, {max(32, size)}, {space})")
+        out.append(f"{indent}{name}[{team.own}] = {made_of(s, record, 2)}")
+        hold(s, f"{name}[{team.own} + {{0}}]", record, 1, True)
     for kind in s.favourites:
         name = s.fresh("v")
         out.append(f"{indent}{name} = {expression(s, kind, 1)}")
@@ -157,6 +168,15 @@ def _target(s: Scope, kind: Kind, indent: str) -> str:
 
 
 def _exchange(s: Scope, team: _Team, indent: str) -> list[str]:
+    if team.records and s.chance(2):
+        name, record = s.pick(team.records)
+        target = s.pick([n for n, r in s.records if r is record] or [""])
+        if not target:
+            target = s.fresh("s")
+            if indent == "    ":
+                s.records.append((target, record))
+        at = f"{name}[({team.own} + {s.number(0, 40)}) % {team.threads}]"
+        return [f"{indent}barrier()", f"{indent}{target} = {at}", f"{indent}barrier()"]
     name, kind = s.pick(team.shared)
     target, size = _target(s, kind, indent), s.pick(["block_dim.x", str(team.threads)])
     size = size if team.own == "thread_idx.x" else str(team.threads)

@@ -8,6 +8,7 @@ import io
 import itertools
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -21,8 +22,12 @@ from tests.fuzz.records import built, laid, part_of
 
 from weft import DeviceError
 from weft.gpu.host import DeviceContext
+from weft.launch import extents
+from weft.launch.ranges import OverPlan, plan_over
 from weft.layout import Layout
 from weft.memory import SoA
+from weft.record import replace
+from weft.runtime.driver import DeviceInfo
 
 __all__ = ["Device", "load"]
 
@@ -55,6 +60,15 @@ def load(program: Program, folder: Path, apart: bool) -> ModuleType:
     module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _plan_with(each: tuple[int, int]) -> Callable[..., OverPlan]:
+    """Plans in which each thread does so many elements, as for long ranges."""
+
+    def plan(info: DeviceInfo, sizes: tuple[int, ...]) -> OverPlan:
+        return replace(plan_over(info, sizes), per_thread=each)
+
+    return plan
 
 
 class Device:
@@ -90,6 +104,8 @@ class Device:
             name: tuple(cast("list[int]", v)) if isinstance(v, list) else v
             for name, v in program.launch.items()
         }
+        each = launch.pop("each", None)
+        extents.plan_over = plan_over if each is None else _plan_with((each[0], each[1]))
         out, failed = io.StringIO(), False
         with contextlib.redirect_stdout(out):
             try:

@@ -317,8 +317,13 @@ def counters(a: Int, b: Int, c: Int) -> Int:
         total += v
 
     one, two = counter(a), counter(c)
+    def three() -> Int:
+        nonlocal total
+        total *= 2
+        return 3
+
     for _ in range(abs(a) + 1):
-        add(one())
+        add(one() * three())
         two()
     return one() * 10000 + two() * 100 + total
 """

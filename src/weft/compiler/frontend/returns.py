@@ -47,7 +47,8 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec,
     for (op, region, _), value in zip(b.returns, values, strict=True):
         region.ops.pop()
         b.region, b.live, b.loc = region, True, op.loc
-        op.operands = (*leaves_of(value), *(leaf for var, _ in changed for leaf in var.held()))
+        own = leaves_of(value) if result.leaves() else ()  # a constant stays known at compile time
+        op.operands = (*own, *(leaf for var, _ in changed for leaf in var.held()))
         region.ops.append(op)
     return result, specs
 
