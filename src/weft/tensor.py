@@ -19,6 +19,7 @@ from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.drivers import default_api
 from weft.runtime.host_buffer import HostBuffer
+from weft.runtime.spelt import Spelt
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -94,7 +95,7 @@ def accelerator(device_id: int = 0) -> Device:
     return _device(default_api(), device_id)
 
 
-class Tensor(Generic[T]):
+class Tensor(Spelt, Generic[T]):
     """Elements of ``T`` in row-major order, which the tensor owns.
 
     Where a kernel's parameter is a ``LayoutTensor[T]``, a tensor is an argument, of any context of its

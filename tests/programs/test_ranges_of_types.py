@@ -1,7 +1,7 @@
 """Ranges over numbers of every integer type count as Python's do, up to the ends of the types."""
 
 import itertools
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -124,3 +124,29 @@ def test_ranges_end_at_minus_one_and_narrow_bounds_meet(device: DeviceContext, n
         assert host.numpy().tolist() == [
             first, second, sum(range(n + 1)), 0, sum(range(n, -n - 5, -1)), squares
         ]  # fmt: skip
+
+
+RANGES = """
+from weft import Int, func
+
+
+@func
+def told(start: Int, stop: Int, step: Int, i: Int) -> tuple[Int, Int, Int, Int, Int, Int, Int]:
+    r, up, down = range(start, stop, step), range(start, stop), range(stop, start, -3)
+    some = 0
+    if r:
+        some = 1
+    if not up:
+        some += 2
+    return len(r), len(up), len(down), r[i], r[-1], down[i] if i in down else up[1], some
+"""
+
+
+def test_what_a_run_time_range_tells(load: Any) -> None:
+    told = load(RANGES).told
+    for start, stop, step, i in itertools.product((-3, 0, 4), (-2, 0, 9), (1, 2, -1, -4), (0, 1, 5)):
+        r, up, down = range(start, stop, step), range(start, stop), range(stop, start, -3)
+        last = start + (len(r) - 1) * step  # as no index is checked
+        fourth = stop - 3 * i if i in down else start + 1
+        wanted = (len(r), len(up), len(down), start + i * step, last, fourth, bool(r) + 2 * (not up))
+        assert tuple(told(start, stop, step, i)) == wanted

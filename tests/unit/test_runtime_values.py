@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any
 
@@ -10,16 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft import Float32
+from weft import Float32, Tensor
 from weft.abi.artifact import PrintSite
 from weft.abi.formats import bits_of, pack, unpack
 from weft.abi.number_text import format_value
-from weft.diagnostics import LaunchError
+from weft.diagnostics import OBJECT, LaunchError
 from weft.dtype import DType
+from weft.gpu.host import DeviceContext
 from weft.runtime.dim import Dim, as_dim
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.limits import check_launch
 from weft.runtime.printing import Console, format_print
+from weft.runtime.spelt import INSTEAD
 
 H200 = DeviceInfo(
     "NVIDIA H200",
@@ -172,3 +175,25 @@ def test_console_writes_out_by_itself(capsys: pytest.CaptureFixture[str]) -> Non
     console.write("c")
     console.flush()
     assert capsys.readouterr().out == "c"
+
+
+def test_other_libraries_names_stay_plain_attribute_errors() -> None:
+    """For ``hasattr`` and ``getattr``; and what they are told to write exists."""
+    ctx = DeviceContext(api="cpu")
+    held: list[Any] = [ctx, ctx.enqueue_create_buffer(Float32, 2), ctx.enqueue_create_host_buffer(Float32, 2)]
+    held += [Tensor(Float32, 2), ctx.create_stream(), ctx.record_event()]
+    for one in held:
+        assert not hasattr(one, "no_such_name")
+        assert getattr(one, "to_nothing", 3) == 3
+        with pytest.raises(AttributeError):
+            one._hidden
+        kinds = [kind.__name__ for kind in reversed(one.__class__.__mro__)]
+        named = {name: hint for kind in kinds for name, hint in INSTEAD.get(kind, {}).items()}
+        assert named
+        for name, hint in named.items():
+            if not hasattr(one.__class__, name):
+                with pytest.raises(LaunchError) as refused:
+                    getattr(one, name)
+                assert isinstance(refused.value, AttributeError)
+            for said in re.findall(rf"{OBJECT}\.(\w+)", hint):
+                assert hasattr(one, said), (name, said)

@@ -43,6 +43,15 @@ class Held:
         self.items = _items(of)
         self.key: tuple[object, ...] | None = None if self.items is not None else told_apart(of)
 
+    def put_back(self) -> None:
+        """Make one of Python's own containers what it was."""
+        items: Any = self.items or []
+        half, of, kind = len(items) // 2, self.of, self.of.__class__
+        of.clear()
+        if kind is dict:
+            items = zip(items[:half], items[half:], strict=True)
+        (of.extend if kind is list else of.update)(items)
+
     def holds(self) -> bool:
         """Whether all is still in it, and nothing else."""
         items = self.items

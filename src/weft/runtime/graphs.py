@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from weft.diagnostics import LaunchError
 from weft.runtime.driver import Capture, Graph, Stream
+from weft.runtime.spelt import Spelt
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
@@ -27,7 +28,7 @@ class Recording:
         return found
 
 
-class DeviceGraph:
+class DeviceGraph(Spelt):
     """Work of a context that was captured by ``ctx.capture()`` and is queued again by ``replay``.
 
     A graph keeps the buffers, kernels and functions that it uses, also after they are closed.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar, NoReturn
 
 from weft.diagnostics import LaunchError, a_
+from weft.runtime.spelt import Spelt
 
 
-class Here:
+class Here(Spelt):
     """Memory, contexts and what else is made of them."""
 
     __slots__ = ()

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Self
 
 from weft.diagnostics import LaunchError, a_
 from weft.runtime.driver import Event, Stream
+from weft.runtime.spelt import Spelt
 
 if TYPE_CHECKING:
     from weft.runtime.context import BaseContext
     from weft.runtime.graphs import DeviceGraph
 
 
-class DeviceEvent:
+class DeviceEvent(Spelt):
     """A place in a stream, reached once all that was queued before it has ended.
 
     Streams and contexts make them by ``record_event``, and wait for them by ``enqueue_wait_for``.
@@ -75,7 +76,7 @@ class DeviceEvent:
         return self.native
 
 
-class DeviceStream:
+class DeviceStream(Spelt):
     """A queue of a device's work that runs in order; contexts make them.
 
     Example:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, cast
 
+from weft.compiler.frontend.kept import check_kept
 from weft.compiler.frontend.pybuiltins import COMPARISONS, late
 from weft.compiler.frontend.tree import B, b_attribute, b_call, bound_names, fill_places, place, var, walk
 from weft.compiler.source.definition import Definition
@@ -49,11 +50,13 @@ class Helpers:
             yield
             return
         values = [value for spec in specs for value in known(spec)]
-        found = {of for of, _ in reads_of([fn, *values]).functions} - self.reached
+        reads = reads_of([fn, *values])
+        found = {of for of, _ in reads.functions} - self.reached
         self.reached |= found
         try:
             with _asking.of(found):
                 yield
+            check_kept(reads)
         finally:
             self.reached -= found
 

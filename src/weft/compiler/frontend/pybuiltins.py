@@ -122,7 +122,9 @@ class Builtins(FunctionState):
         return issubclass(cls, kinds) or (stands_for(cls) is not None and issubclass(stands_for(cls), kinds))
 
     def py_len(self, value: Any) -> Any:
-        """``len``: compile-time, and of a SIMD value its lanes."""
+        """``len``: compile-time, of a SIMD value its lanes, and of a range how many numbers it has."""
+        if isinstance(value, Range):
+            return value.length()
         if not isinstance(value, Number) and not _has_length(value):
             refuse(
                 "builtin",

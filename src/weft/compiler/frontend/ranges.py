@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
@@ -139,10 +139,23 @@ class Range:
         return iter(self.known())
 
     def __len__(self) -> int:
-        return len(self.known())
+        return self.length()
 
-    def __getitem__(self, index: int) -> int:
-        return self.known()[index]
+    def __getitem__(self, index: Any) -> Any:
+        index = python_number(index)
+        if not any(_is_late(v) for v in (self.start, self.stop, self.step)) and not _is_late(index):
+            return cast("Any", self.known())[index]
+        if not isinstance(index, (Number, int)) or _is_float(index):
+            kind = type(cast("object", index)).__name__
+            hint = "write its ends: range(r[1], n)" if kind == "slice" else "convert it: Int(...)"
+            refuse("index", f"a range of run time is indexed by an Int, not {a_(kind)}", hint)
+        if isinstance(index, int) and index < 0:
+            return self.at(self.length() + index)
+        return self.at(index if isinstance(index, Number) else number_class(DType.int64)(index))
+
+
+def _is_late(value: Any) -> bool:
+    return isinstance(value, Number) and isinstance(value.value, Value)
 
 
 def _is_float(value: Any) -> bool:

@@ -36,6 +36,10 @@ from weft.lang.text import RunTimeText
 __all__ = ["Staging"]
 
 
+_KNOWN = frozenset({bool, int, float, str, tuple, list, dict, set, type(None)})
+"""Of these classes the truth is known at compile time."""
+
+
 class _Loop:
     __slots__ = ("breaks", "ends", "jump", "scope", "static")
 
@@ -58,6 +62,15 @@ class Staging(Logic, Access):
 
     UNDEFINED = UNDEFINED
     MISSING = MISSING
+    most = 1 << 17
+
+    def overfull(self) -> None:
+        """Stop what Python repeats nearly without end."""
+        refuse(
+            "unrolled",
+            f"{self.result_of} has {self.most} operations up to here: what Python repeats is written out",
+            hint="write a `for` statement over range(n), without unroll(...): that is one loop of the device",
+        )
 
     # -- functions in functions ---------------------------------------------------------------
     def nested(self, function: Any, parameters: tuple[Any, ...], result: Any) -> Closure:
@@ -132,9 +145,15 @@ class Staging(Logic, Access):
 
     def carry(self, condition: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before an ``if``: give its variables slots where the condition is a run-time value."""
-        known = (
-            not isinstance(condition.value, Value) if isinstance(condition, Number) else not late(condition)
-        )
+        if isinstance(condition, Number):
+            known = not isinstance(condition.value, Value)
+        elif late(condition):
+            known = False
+        elif known := type(condition) in _KNOWN:
+            pass
+        else:  # an object that may compute its truth, as a range does
+            self.tested = condition, truth(condition, self)
+            known = isinstance(self.tested[1], bool)
         return values if known else self._carried(names, values)
 
     def carry_loop(self, items: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -258,7 +277,8 @@ class Staging(Logic, Access):
     # -- branches and loops -------------------------------------------------------------------
     def branches(self, condition: Any) -> Iterator[bool]:
         """Yields True for the code of ``if`` and False for ``else``: both, or the known one."""
-        known = truth(condition, self)
+        tested, self.tested = self.tested, None
+        known = tested[1] if tested and tested[0] is condition else truth(condition, self)
         if isinstance(known, bool):
             yield known
             return

@@ -31,6 +31,8 @@ class FunctionState(Elaboration):
         self.breaks: list[dict[Var, bool]] | None = None
         """Which variables are set at each ``break`` of the loop that has just ended; None if unrolled."""
         self.containers = Containers()
+        self.tested: tuple[Any, Any] | None = None
+        """The condition of the `if` at hand, and whether it holds, where that was asked before."""
         self.call: Called | None = None
         """That of the statement at hand, if it is one."""
         self.open_vars: list[Var] = []

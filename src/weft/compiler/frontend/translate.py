@@ -17,6 +17,7 @@ from weft.compiler.frontend.names import (
     ALIASES,
     MATH,
     NUMPYS,
+    OF_NUMBERS,
     OF_POINTERS,
     OF_TENSORS,
     RENAMED,
@@ -124,6 +125,8 @@ def _attribute(error: AttributeError) -> _Found | None:
         hint = hint or OF_POINTERS.get(name, "")
     if type(held).__name__ == "LayoutTensor":
         hint = hint or OF_TENSORS.get(name, "")
+    elif isinstance(held, Number) and name in OF_NUMBERS:
+        hint = OF_NUMBERS[name].format(OBJECT)
     elif isinstance(held, Number) and name in "xyzw":
         hint = f"write {OBJECT}[{'xyzw'.index(name)}]"
     if not hint:

@@ -15,6 +15,9 @@ _NO_ATTRS: dict[str, Attribute] = {}
 class Builder:
     """Where building stands: function, region, line, and whether code here is reached."""
 
+    most = 1 << 62
+    """More operations in one region are too many."""
+
     def __init__(self) -> None:
         self.function: Function | None = None
         self.region = Region()
@@ -32,7 +35,10 @@ class Builder:
         """Append one operation; where the code is unreachable it is made but not kept."""
         op = Op(SPECS[name], operands, attrs, regions, types, self.loc)
         if self.live:
-            self.region.ops.append(op)
+            ops = self.region.ops
+            ops.append(op)
+            if len(ops) > self.most:
+                self.overfull()
             if op.spec.terminator:
                 self.live = False
         return op
@@ -43,8 +49,14 @@ class Builder:
         """Append an operation of one result and give the result."""
         op = Op(SPECS[name], operands, attrs, (), (type,), self.loc)
         if self.live:
-            self.region.ops.append(op)
+            ops = self.region.ops
+            ops.append(op)
+            if len(ops) > self.most:
+                self.overfull()
         return op.results[0]
+
+    def overfull(self) -> None:
+        """What comes of more operations than ``most`` in one region."""
 
     def constant(self, value: bool | int | float, type: Type) -> Value:
         """A constant; a vector type gives the same number in all lanes."""

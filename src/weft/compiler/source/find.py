@@ -18,6 +18,7 @@ from weft.compiler.source.recompile import NESTED, is_source_of
 from weft.compiler.source.scopes import no_type_parameters
 from weft.compiler.source.written import texts_kept
 from weft.diagnostics import CompileError, Location, caller_location
+from weft.diagnostics.wrote import node_location
 
 _Function = Callable[..., Any]
 _Node = TypeVar("_Node", bound=ast.stmt)
@@ -32,6 +33,15 @@ def find_function(fn: _Function) -> ast.FunctionDef:
         CompileError: there is no source (code from ``exec``), or it has changed since ``fn`` was defined.
     """
     return _found(fn)[0]
+
+
+def places_in(fn: _Function, wanted: Callable[[ast.AST], bool]) -> Iterator[Location]:
+    """Where in a function stands what is wanted; nowhere if it has no source."""
+    try:
+        node = find_function(fn)
+    except CompileError:
+        return
+    yield from (node_location(n, fn.__code__.co_filename) for n in ast.walk(node) if wanted(n))
 
 
 def text_of(fn: _Function) -> str:

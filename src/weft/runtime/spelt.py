@@ -1,0 +1,191 @@
+"""What contexts, buffers, tensors, streams and graphs are asked for under the names of other libraries.
+
+A method of Mojo's, CuPy's, Numba's, PyCUDA's or PyTorch's is told weft's, and so is what is misspelt.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from weft.diagnostics import (
+    OBJECT,
+    Diagnostic,
+    LaunchError,
+    a_,
+    caller_location,
+    elaborating,
+    is_internal,
+    nearest,
+)
+
+
+class UnknownAttribute(LaunchError, AttributeError):
+    """An attribute that is not there; ``hasattr`` and ``getattr`` take it for any other."""
+
+
+class Spelt:
+    """What says, of a program's own line, what an attribute is called that it has not."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # else every name would be one that it has
+
+        def __getattr__(self, name: str) -> Any:
+            caller = sys._getframe(1).f_code.co_filename
+            if name.startswith("_") or elaborating.now or is_internal(caller):
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+                )
+            raise _unknown(self, name)
+
+
+def _unknown(held: object, name: str) -> UnknownAttribute:
+    from weft.diagnostics.wrote import resolved
+
+    kinds = [kind.__name__ for kind in type(held).__mro__]
+    called = getattr(held, "called", kinds[0])
+    known = [n for kind in type(held).__mro__ for n in vars(kind) if n[0] != "_" and _has(held, n)]
+    hint = next((INSTEAD[kind][name] for kind in kinds if name in INSTEAD.get(kind, ())), "")
+    if not hint:
+        guess = nearest(name, known)
+        hint = f"write {OBJECT}.{guess}" if guess else f"it has {', '.join(sorted(set(known)))}"
+    found = Diagnostic(
+        "unknown-attribute", f"`{OBJECT}` ({a_(called)}) has no attribute `{name}`", hints=(hint,)
+    )
+    return UnknownAttribute(resolved(found, caller_location()))
+
+
+def _has(held: object, name: str) -> bool:
+    """Whether it is a method or a property with a text for users: others are the machinery's."""
+    found = getattr(type(held), name, None)
+    return isinstance(found, (FunctionType, property)) and bool(found.__doc__)
+
+
+def _all(text: str, names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), text)
+
+
+_TO_DEVICE = (
+    f"write Tensor.from_numpy(array, {OBJECT}); or buffer = {OBJECT}.enqueue_create_buffer(Float32, n), "
+    f"then {OBJECT}.enqueue_copy(dst=buffer, src=array)"
+)
+_TO_HOST = f"write with {OBJECT}.map_to_host() as host: and read host.numpy() there"
+_CLOSE = f"write {OBJECT}.close(); without it, it is given back when nobody holds it"
+_LATER = f"write a kernel, or weft.algorithm.reduce(function, {OBJECT}), or take host.numpy() of it"
+
+INSTEAD: dict[str, dict[str, str]] = {
+    "BaseContext": {
+        **_all(
+            _TO_DEVICE,
+            "to_device to_gpu cuda array asarray device_put copy_to_device upload from_numpy from_host "
+            "as_tensor",
+        ),
+        **_all(
+            f"write {OBJECT}.enqueue_create_buffer(Float32, n)",
+            "create_buffer alloc malloc mem_alloc allocate empty zeros device_array create_device_buffer "
+            "new_buffer enqueue_create_device_buffer buffer device_malloc",
+        ),
+        **_all(
+            f"write {OBJECT}.enqueue_create_host_buffer(Float32, n)",
+            "pinned_array pinned create_host_buffer mapped_array malloc_host alloc_host host_alloc",
+        ),
+        **_all(
+            f"write {OBJECT}.enqueue_copy(dst=..., src=...)",
+            "copy memcpy memcpy_htod memcpy_dtoh memcpy_dtod copy_to_host copyto copy_from to_host "
+            "enqueue_copy_to_device enqueue_copy_from_device copy_to_device_sync copy_from_device_sync",
+        ),
+        **_all(
+            f"write {OBJECT}.enqueue_function(kernel, ..., grid_dim=..., block_dim=...)",
+            "launch run call execute enqueue submit launch_kernel enqueue_kernel enqueue_nd_range_kernel "
+            "enqueue_function_checked enqueue_function_unchecked enqueue_function_experimental",
+        ),
+        **_all(
+            f"write {OBJECT}.synchronize()",
+            "sync wait wait_all finish join flush barrier device_synchronize",
+        ),
+        **_all(f"write {OBJECT}.compile_function(kernel)", "compile build load_function get_function"),
+        **_all(
+            f"leave stream= out, or write {OBJECT}.create_stream() for another one",
+            "default_stream current_stream get_stream null_stream",
+        ),
+        **_all(f"write {OBJECT}.record_event()", "event create_event record Event"),
+        **_all(f"write {OBJECT}.memory_info()", "mem_info mem_get_info get_memory_info memory free_memory"),
+        **_all(
+            f"write {OBJECT}.info",
+            "attributes properties get_attribute get_device_properties compute_capability",
+        ),
+        **_all(f"write {OBJECT}.execution_time(...)", "time timeit elapsed_time time_function benchmark"),
+        **_all(
+            "leave it out: each call names its context", "push pop use set_current set_as_current current"
+        ),
+        **_all(f"write {OBJECT}.enqueue_fill(buffer, value)", "fill memset memset_d8 enqueue_memset_sync"),
+        **_all(f"write {OBJECT}.close()", "free release destroy dispose shutdown detach"),
+    },
+    "HostBuffer": _all(
+        f"write {OBJECT}.numpy()",
+        "to_numpy asnumpy array get cpu to_host copy_to_host data map_to_host tolist",
+    ),
+    "DeviceBuffer": {
+        **_all(
+            _TO_HOST,
+            "to_numpy numpy asnumpy get cpu to_host copy_to_host get_value tolist item host data download",
+        ),
+    },
+    "Buffer": {
+        **_all(
+            f"write {OBJECT}.enqueue_copy_from(array)",
+            "set set_value copy_from copy_from_host copy_to_device copy_ write upload load from_numpy",
+        ),
+        **_all(
+            f"write {OBJECT}.enqueue_copy_to(other)",
+            "copy_to copyto copy clone enqueue_copy reassign_ownership_to",
+        ),
+        **_all(
+            f"write len({OBJECT}), of the bytes {OBJECT}.nbytes; a shape has {OBJECT}.tensor(layout)",
+            "size length count numel shape ndim num_elements itemsize",
+        ),
+        **_all(
+            f"write {OBJECT}.tensor(Layout.row_major(m, n))",
+            "reshape view as_tensor layout_tensor to_layout_tensor ravel flatten",
+        ),
+        **_all(f"write {OBJECT}.enqueue_fill(value)", "fill fill_ zero zero_ memset clear enqueue_memset"),
+        **_all(f"write {OBJECT}.unsafe_ptr()", "ptr data_ptr pointer gpudata handle"),
+        **_all(f"write {OBJECT}.context", "device ctx"),
+        **_all(_CLOSE, "free release delete destroy"),
+        **_all(_LATER, "sum mean max min prod argmax argmin any all dot cumsum sort"),
+        **_all("make a buffer of the other type, and write a kernel that converts", "astype type float half"),
+    },
+    "Tensor": {
+        **_all(f"write {OBJECT}.numpy()", "to_numpy asnumpy get cpu to_host copy_to_host tolist data item"),
+        **_all(f"write {OBJECT}.rank", "ndim dim"),
+        **_all(f"write {OBJECT}.to(device)", "cuda to_device copy_to_device gpu move"),
+        **_all(f"write {OBJECT}.size", "numel length count num_elements"),
+        **_all(f"write {OBJECT}.fill(value)", "fill_ zero_ zero memset"),
+        **_all("write Tensor.from_dlpack(x)", "from_torch from_jax from_cupy as_tensor"),
+        **_all(f"write {OBJECT}.storage.unsafe_ptr()", "ptr data_ptr unsafe_ptr"),
+        **_all(
+            f"write {OBJECT}.numpy().reshape(...), or give {OBJECT}.storage.tensor(layout)", "reshape view"
+        ),
+        **_all(f"write {OBJECT}.close()", "free release"),
+        **_all(
+            f"take {OBJECT}.numpy() of it, or write a kernel", "sum mean max min prod dot T transpose astype"
+        ),
+    },
+    "DeviceStream": {
+        **_all(f"write {OBJECT}.synchronize()", "sync wait finish join"),
+        **_all(f"write {OBJECT}.record_event()", "event create_event record"),
+        **_all(f"write {OBJECT}.enqueue_wait_for(event)", "wait_event wait_for"),
+        **_all("leave it out, and give stream= to each call", "use __enter__"),
+    },
+    "DeviceEvent": {
+        **_all(f"write {OBJECT}.synchronize()", "sync wait"),
+        **_all(f"write {OBJECT}.done", "query is_done completed complete"),
+        **_all(
+            f"write later.seconds_since({OBJECT})",
+            "elapsed_time time elapsed get_elapsed_time time_till time_since",
+        ),
+    },
+    "DeviceGraph": _all(f"write {OBJECT}.replay()", "launch run execute upload instantiate"),
+}
