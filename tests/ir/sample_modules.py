@@ -24,6 +24,7 @@ from weft.gpu import (
     grid_sync,
     map_shared_rank,
     thread_idx,
+    warp,
 )
 from weft.lang.accept import spec_of_annotation
 from weft.lang.intrinsics import inline_asm, llvm_intrinsic
@@ -106,6 +107,11 @@ def meeting(x: Pointer[Int32]):
     x[global_idx.x] += x[0]
 
 
+@kernel
+def lanes(x: Pointer[Int32]):
+    x[global_idx.x] = warp.shuffle_up(x[global_idx.x], 1)
+
+
 @func
 def ascending(a: Pointer[Int32], b: Pointer[Int32]) -> Int32:
     return a[0] - b[0]
@@ -132,6 +138,7 @@ def _modules() -> Iterator[tuple[str, Module]]:
         (machine, {}, gpu),
         (calls_of_c, {}, ("x86-64",)),
         (meeting, {}, ("x86-64",)),
+        (lanes, {}, both),
     ]
     for made, comptime, targets in kernels:
         specs: dict[str, Spec] = {

@@ -34,6 +34,7 @@ from weft import (
     Kernel,
     Number,
     Pointer,
+    UInt32,
     iota,
     kernel,
     math,
@@ -42,7 +43,7 @@ from weft import (
 from weft.atomic import Atomic, fence
 from weft.compiler.frontend.options import CompileOptions, Over
 from weft.compiler.pipeline import Compilation, elaborate_kernel
-from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, lane_id, thread_idx, warp, warp_id
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
@@ -346,6 +347,17 @@ def affine(x: Pointer[T], by: Affine[T], a: T):
     x[i] = by.of(x[i]) + x.element_type(1) - a
 
 
+@kernel
+def meeting_lanes(x: Pointer[T], out: Pointer[UInt32], a: T):
+    i = global_idx.x
+    value = warp.shuffle_xor(x[i], 3) + warp.shuffle_up(x[i], 2, width=8) + a
+    x[i] = warp.sum(warp.shuffle_down(value, 1)) + warp.prefix_sum(warp.shuffle_idx(x[i], i))
+    out[i] = warp.ballot(x[i] > a) + warp.match_any(x[i])
+    if warp.any(x[i] > a) and not warp.all(x[i] > a):
+        out[i] += UInt32(lane_id() + warp_id())
+    warp.syncwarp()
+
+
 def own_cases() -> Iterator[Case]:
     square = Layout.row_major(256, 256)
     three = {"a": square, "b": square, "out": square}
@@ -370,6 +382,8 @@ def own_cases() -> Iterator[Case]:
     for t in (Float32, Float64, Float16, Int8):
         of: Any = {"x": Pointer[t], "by": Affine[t], "a": t, "T": t}
         yield Case(f"affine-{t.__name__}", affine, of)
+    for t in (Float32, Float64, Float16, Int8, Int32, Int):
+        yield Case(f"meeting_lanes-{t.__name__}", meeting_lanes, {"x": Pointer[t], "a": t, "T": t})
     for name in "exp log sin cos tanh erf pow atan2 sinh asinh cbrt hypot remainder nextafter".split():
         for dtype in (Float32, Float64):
             yield _named(one_function(name, dtype))

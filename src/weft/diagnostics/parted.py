@@ -15,6 +15,7 @@ from weft.record import record
 
 _GROUPS = {
     "block": ("a block", "a barrier", "the block"),
+    "warp": ("a warp", "an operation of the warp", "the warp"),
     "cluster": ("a cluster", "cluster_wait() or cluster_sync()", "the cluster"),
     "grid": ("the grid", "grid_sync()", "the grid"),
 }

@@ -30,6 +30,7 @@ from weft.gpu.cluster import (
 from weft.gpu.cooperative import grid_sync
 from weft.gpu.grid_controls import launch_dependent_grids, wait_on_dependent_grids
 from weft.gpu.indices import block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.gpu.lanes import lane_id, warp_id
 from weft.gpu.sync import barrier
 
 __all__ = [
@@ -46,8 +47,10 @@ __all__ = [
     "global_idx",
     "grid_dim",
     "grid_sync",
+    "lane_id",
     "launch_dependent_grids",
     "map_shared_rank",
     "thread_idx",
     "wait_on_dependent_grids",
+    "warp_id",
 ]

@@ -183,10 +183,11 @@ def map_shared_rank(memory: Any, rank: NumberLike) -> Any:
     _check("map_shared_rank()")
     given = cast("object", memory)
     tensor = cast("LayoutTensor[Any]", given) if isinstance(given, LayoutTensor) else None
-    pointer = cast("object", given if tensor is None else tensor.ptr)
-    if not isinstance(pointer, Pointer) or pointer.space != AddressSpace.SHARED:
+    found_pointer = cast("object", given if tensor is None else tensor.ptr)
+    pointer = cast("Pointer[Any]", found_pointer)
+    if not isinstance(found_pointer, Pointer) or pointer.space != AddressSpace.SHARED:
         found = kind_of(cast("object", given))
-        if isinstance(pointer, Pointer):
+        if isinstance(found_pointer, Pointer):
             found = f"memory of AddressSpace.{AddressSpace(pointer.space).name}"
         refuse(
             "address-space",

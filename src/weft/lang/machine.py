@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I64, pointer
 from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current, maybe_current
+from weft.lang.number import value_of
 from weft.lang.pointer import AddressSpace, Pointer, pointer_at
 from weft.lang.scalars import Int, UInt8
 
@@ -68,6 +70,17 @@ def threads_are_loops() -> bool:
 def shared_stride() -> Int:
     """Bytes from a block's shared memory to that of the cluster's next, where threads are loops."""
     return Int.of(current().value("gpu.shared_stride", (), I64))
+
+
+def thread_number() -> Int:
+    """The thread's number in its block, where threads are loops."""
+    return Int.of(current().value("gpu.thread_number", (), I64))
+
+
+def shuffled(value: Value, lane: Int) -> Value:
+    """What another lane of the warp has for a value, where threads are loops."""
+    b = current()
+    return b.value("gpu.shuffle", (value, value_of(lane, b)), value.type)
 
 
 def dynamic_shared() -> Pointer[UInt8]:

@@ -385,7 +385,8 @@ class DeviceContext(BaseContext):
             values.extend(ends_of(loaded.signature, memory, values))
             values.extend([0] * (len(loaded.signature.parameters) - len(values)))  # the driver's
         if shared or attributes is not None or not loaded.modest:
-            check_uses(self.info, loaded.function.kernel, attributes, shared)
+            kernel_info = loaded.function.kernel
+            check_uses(self.info, kernel_info, attributes, shared, block, over=plan is not None)
         target = self.queue_of(stream)
         arrays: list[ForeignArray] = []
         if not _OWN.issuperset(map(type, memory)):

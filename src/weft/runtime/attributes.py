@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from weft.abi.artifact import KernelInfo
@@ -120,8 +122,17 @@ def _uneven(grid: Dim, cluster: Dim, axis: str, blocks: int) -> tuple[str, str]:
     )
 
 
+_WARP = 32
+
+
 def check_uses(
-    info: DeviceInfo, kernel: KernelInfo, attributes: LaunchAttributes | None, shared_bytes: int
+    info: DeviceInfo,
+    kernel: KernelInfo,
+    attributes: LaunchAttributes | None,
+    shared_bytes: int,
+    block: Sequence[int] = (_WARP, 1, 1),
+    *,
+    over: bool = False,
 ) -> None:
     """Whether a kernel is launched as what it uses wants it.
 
@@ -129,7 +140,7 @@ def check_uses(
         LaunchError: it waits for all blocks of the grid in a launch that is not cooperative, it does
             not wait for the kernel before it in a launch that may begin before that has ended, or it
             takes more dynamic shared memory than the launch gives, or with its
-            own more than the device has.
+            own more than the device has, or warps are not whole whose lanes it lets meet.
     """
     name, uses = kernel.signature.name, kernel.uses
     if shared_bytes < kernel.dynamic_shared:
@@ -155,6 +166,8 @@ def check_uses(
             "write cooperative=True at the launch",
             at=("cooperative", 0),
         )
+    if "warps" in uses and (over or math.prod(block) % _WARP):
+        _refuse_warps(name, block, over=over)
     if attributes is not None and attributes.pdl and "wait_on_dependent_grids" not in uses:
         raise LaunchError.here(
             "pdl-wait",
@@ -162,3 +175,18 @@ def check_uses(
             "call wait_on_dependent_grids() before it uses memory that others use, or leave out pdl",
             at=("pdl", 0),
         )
+
+
+def _refuse_warps(name: str, block: Sequence[int], *, over: bool) -> None:
+    threads = math.prod(block)
+    found = f"block_dim={tuple(block)} has {threads} threads"
+    hint = f"write block_dim={-(-threads // _WARP) * _WARP}"
+    if over:
+        found = "over= leaves out the threads behind the range's end"
+        hint = "give grid_dim= and block_dim= in place of over="
+    raise LaunchError.here(
+        "warp-block",
+        f"{name} uses operations of warps, for which all {_WARP} lanes must be there; {found}",
+        f"{hint}; lanes without an element of their own take part with one that changes nothing",
+        at=("over" if over else "block_dim", 0),
+    )

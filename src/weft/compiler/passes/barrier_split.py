@@ -18,14 +18,24 @@ from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
 from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
 from weft.compiler.passes.indices import Ranges
+from weft.compiler.passes.inline_barriers import BARRIERS
 from weft.compiler.passes.lanes import MOST, Lanes, computes, width
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
-from weft.compiler.passes.thread_context import Context, Frame, Rewriter, linear, loop_nest, threads_of
+from weft.compiler.passes.segment import WARP, Segment
+from weft.compiler.passes.thread_context import (
+    Context,
+    Frame,
+    Rewriter,
+    indexed,
+    linear,
+    loop_nest,
+    threads_of,
+)
 from weft.compiler.passes.together import Together
-from weft.compiler.passes.uniformity import JUMPS, LOOPS
+from weft.compiler.passes.uniformity import JUMPS, LOOPS, OWN, leaves
 from weft.diagnostics.parted import Parting
-from weft.record import field, record
+from weft.record import field, record, replace
 
 _P = pointer(AddressSpace.GENERIC)
 
@@ -46,7 +56,7 @@ class _Node:
     """The segment that asks."""
     parting: Parting | None = None
 
-    def copy_into(self, segment: _Segment) -> None:
+    def copy_into(self, segment: Segment) -> None:
         """The segment's operations, for the thread at hand."""
         for op in self.ops:
             segment.op(op)
@@ -90,6 +100,8 @@ class BarrierBody:
         self.returns_early = returns != [kernel.body.ops[-1]]
         self.alive: Value | None = None
         self.left: Value | None = None
+        self.warp: Value | None = None
+        """The number of the first thread of the warp at hand, where each warp goes its own way."""
         self.record: LaunchRecord | None = None
         """Of the group that is to end where threads disagree."""
 
@@ -115,6 +127,9 @@ class BarrierBody:
                 continue
             flush()
             read.clear()
+            if op.name == "gpu.shuffle":
+                segment.append(op)
+                continue
             if op in self.together.laned:
                 out.append(_Node(None, [op], in_loop=in_loop, laned=True))
                 continue
@@ -184,7 +199,7 @@ class BarrierBody:
             return 0 if v not in self.home else 100
         if owner.name == "llvm.alloca":
             return 4
-        if not owner.spec.pure or owner.regions or (uniform and owner.name == "gpu.thread_id"):
+        if not owner.spec.pure or owner.regions or (uniform and owner.name in OWN):
             return 100
         return 1 + sum(self._cost(o, uniform) for o in owner.operands)
 
@@ -212,6 +227,7 @@ class BarrierBody:
                 self.cells[v] = self.variable(v.type, v.name)
                 if isinstance(v.type, IntType):  # where no thread is left to say it
                     self.b.set(self.cells[v], self.b.constant(0, v.type))
+        shuffled = {op.operands[0] for op in self.kernel.body.walk() if op.name == "gpu.shuffle"}
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
@@ -228,7 +244,7 @@ class BarrierBody:
                 else:
                     attrs = dict(owner.attrs)
                     self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, attrs)
-            elif users - {home} and not self.together.once(v) and not self.anew(v, users):
+            elif v in shuffled or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
                 self.arrays[v] = (self.array(v.type), v.type, 1)
 
     def asked(self, nodes: list[_Node]) -> list[Value]:
@@ -257,12 +273,57 @@ class BarrierBody:
         self.sequence(nodes)
 
     def sequence(self, nodes: list[_Node]) -> None:
-        """Some pieces, one after the other."""
+        """Some pieces, one after the other; those between which only lanes of warps meet warp by warp."""
+        run: list[_Node] = []
         for node in nodes:
+            if self.together.warps and self.warp is None and not _of_the_block(node):
+                run.append(node)
+                continue
+            self.each_warp(run)
+            run = []
             if node.op is None:
                 self.piece(node)
-            elif node.op.name != "gpu.barrier":
+            elif node.op.name not in BARRIERS:
                 self.control(node)
+        self.each_warp(run)
+
+    def each_warp(self, nodes: list[_Node]) -> None:
+        """Some pieces, for each warp; or for all threads, where nobody meets."""
+        if not nodes:
+            return
+        b, (region,), (first,) = self.b, *indexed("warp")
+        if len(nodes) == 1 and nodes[0].op is None:  # nothing is to come before or behind it
+            self.piece(nodes[0])
+            return
+        with b.into(region):
+            self.warp = first
+            self.sequence(nodes)
+            self.warp = None
+        step = b.constant(WARP, I64)
+        b.emit("weft.for", (b.constant(0, I64), self.size(), step), (), {"parallel": False}, (region,))
+
+    def size(self) -> Value:
+        """Threads of a block."""
+        size, *others = self.context.block_dim[: self.context.rank]
+        for threads in others:
+            size = self.b.arith("muli", size, threads)
+        return size
+
+    def lanes(self, body: Callable[[Segment], None], home: _Node | None) -> None:
+        """``body(segment)`` for the lanes of the warp at hand."""
+        b, c, first = self.b, self.context, self.warp
+        assert first is not None
+        (region,), (thread,) = indexed("lane")
+        with b.into(region):
+            ids, rest = list(c.thread_id), thread
+            for axis in range(c.rank - 1):
+                ids[axis] = b.arith("remui", rest, c.block_dim[axis])
+                rest = b.arith("divui", rest, c.block_dim[axis])
+            ids[c.rank - 1] = rest
+            self.one(body, replace(c, thread_id=ids, thread=thread), home, guard=True)
+        end, every = b.arith("addi", first, b.constant(WARP, I64)), self.size()
+        end = b.select(b.compare("slt", end, every), end, every)
+        loop_nest(b, [region], [(first, end)])
 
     def piece(self, node: _Node) -> None:
         """What the threads do between two places where they meet; what is shared comes first."""
@@ -277,7 +338,7 @@ class BarrierBody:
                 shared.op(op)
             else:
                 own.append(op)
-        guard = self.guard(own)
+        guard = None if self.together.warps else self.guard(own)
         every = self.bounds[0]
         if guard is not None:
             branch, bounds = guard
@@ -423,30 +484,55 @@ class BarrierBody:
         b = self.b
         assert self.left is not None
         none = b.compare("sle", b.get(self.left, I64), b.constant(0, I64))
+        if self.warp is not None:
+            here = self.variable(I64, "here")
+            b.set(here, b.constant(0, I64))
+            self.threads(lambda _: b.set(here, b.constant(1, I64)))
+            none = b.compare("eq", b.get(here, I64), b.constant(0, I64))
         stop = Region()
         with b.into(stop):
             b.emit("weft.break")
         b.branch(none, stop)
 
     def threads(
-        self, body: Callable[[_Segment], None], *, home: _Node | None = None, guard: bool = True
+        self, body: Callable[[Segment], None], *, home: _Node | None = None, guard: bool = True
     ) -> None:
         """``body(segment)`` inside loops over the threads of the block."""
         b = self.b
+        if self.warp is not None:
+            self.lanes(body, home)
+            return
         regions, context = threads_of(self.context)
         with b.into(regions[0]):
-            b.live = True
-            segment = _Segment(self, context, home)
-            segment.thread()  # here, where it dominates every use
-            if guard and self.alive is not None:
-                inner = Region()
-                with b.into(inner):
-                    body(segment)
-                b.branch(segment.is_alive(), inner)
-            else:
-                body(segment)
+            self.one(body, context, home, guard=guard)
         zero = b.constant(0, I64)
         loop_nest(b, regions, [(zero, bound) for bound in self.bounds])
+
+    def one(
+        self, body: Callable[[Segment], None], context: Context, home: _Node | None, *, guard: bool
+    ) -> None:
+        """``body(segment)`` for the thread at hand."""
+        b = self.b
+        b.live = True
+        segment = Segment(self, context, home)
+        segment.thread()  # here, where it dominates every use
+        if guard and self.alive is not None:
+            inner = Region()
+            with b.into(inner):
+                body(segment)
+            b.branch(segment.is_alive(), inner)
+        else:
+            body(segment)
+
+
+def _of_the_block(node: _Node) -> bool:
+    """Whether all threads of a block take it together: a barrier, what has one in it, or leaves a loop."""
+    op = node.op
+    if op is None:
+        return False
+    if op.name in JUMPS or any(o.name == "gpu.barrier" for o in Region([], [op]).walk()):
+        return True
+    return op.name == "weft.if" and any(map(leaves, op.regions))
 
 
 def _padded(count: int, size: int, alignment: int) -> int:
@@ -466,90 +552,3 @@ def _hoisted(
     op = Op(SPECS[name], operands, attrs or {}, (), (kind,), (0, 0))
     head.append(op)
     return op.result
-
-
-class _Segment(Rewriter):
-    """Copies one segment for the thread at hand."""
-
-    def __init__(self, body: BarrierBody, context: Context, home: _Node | None) -> None:
-        super().__init__(body.b, context, body.frame, body.head)
-        self.body = body
-        self.home = home
-        self.mapping.update(body.uniform)
-        self.linear: Value | None = None
-
-    def thread(self) -> Value:
-        """The thread's number in its block."""
-        if self.linear is None:
-            self.linear = linear(self.b, self.context)
-        return self.linear
-
-    def at(self, array: Value, kind: Type, count: int = 1) -> Value:
-        """The address of this thread's part of an array."""
-        b = self.b
-        index = self.thread()
-        if count != 1:
-            index = b.arith("muli", index, b.constant(count, I64))
-        return b.at(array, index, kind)
-
-    def set_alive(self, flag: int) -> None:
-        """Note whether the thread takes part in what follows."""
-        b = self.b
-        assert self.body.alive is not None
-        b.set(self.at(self.body.alive, I8), b.constant(flag, I8))
-
-    def is_alive(self) -> Value:
-        """Whether the thread has not returned yet."""
-        b = self.b
-        assert self.body.alive is not None
-        flag = b.get(self.at(self.body.alive, I8), I8)
-        return b.compare("ne", flag, b.constant(0, I8))
-
-    def returns(self, op: Op) -> None:
-        b, left = self.b, self.body.left
-        if left is not None:
-            self.set_alive(0)
-            b.set(left, b.arith("subi", b.get(left, I64), b.constant(1, I64)))
-        b.emit("weft.exit_thread")
-
-    def lookup(self, v: Value) -> Value:
-        found = self.mapping.get(v)
-        if found is not None:
-            return found
-        body = self.body
-        first = body.behind.get(v)
-        if first is not None:
-            return self.b.arith("addi", first, self.context.thread_id[0])
-        scalar = body.scalars.get(v)
-        if scalar is not None:
-            return scalar
-        kept = body.arrays.get(v)
-        if kept is not None:
-            array, kind, count = kept
-            address = self.at(array, kind, count)
-            owner = v.owner
-            if isinstance(owner, Op) and owner.name == "llvm.alloca":
-                return self.b.value("llvm.addrspacecast", (address,), v.type)
-            if isinstance(owner, Op) and owner.name == "weft.slot":
-                return address
-            return self.b.get(address, kind)
-        owner = v.owner
-        if isinstance(owner, Op) and v in body.home and body.home[v] is not self.home:
-            super().op(owner)
-            return self.mapping.pop(v)
-        return v
-
-    def op(self, op: Op) -> None:
-        if op.name in ("weft.slot", "llvm.alloca"):
-            return
-        super().op(op)
-        for v in op.results:
-            kept = self.body.arrays.get(v)
-            made = self.mapping.get(v)
-            if made is None:
-                continue
-            if kept is not None:
-                self.b.set(self.at(kept[0], kept[1]), made)
-            cell = self.body.cells.get(v)
-            if cell is not None:
-                self.b.set(cell, made)

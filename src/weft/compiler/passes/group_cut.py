@@ -15,13 +15,13 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I64, SLOT, AddressSpace, PointerType, Type, VectorType, pointer
-from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, leaves
+from weft.compiler.passes.uniformity import JUMPS, LOOPS, OWN, Uniformity, leaves
 from weft.record import field, record
 
 GENERIC = pointer(AddressSpace.GENERIC)
 PADDING = 128
 """Arrays of a group begin at multiples of so many bytes."""
-_VARYING = frozenset({"gpu.thread_id", "gpu.block_id"})
+_VARYING = OWN | {"gpu.block_id"}
 _CHEAP = 8
 _LINE = 8
 """Bytes of what a group's leader tells all its threads."""

@@ -16,8 +16,8 @@ _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
 
 
-BARRIERS = frozenset({"gpu.barrier", "gpu.meet"})
-"""Where all threads of a block wait for each other, or those of a larger group."""
+BARRIERS = frozenset({"gpu.barrier", "gpu.meet", "gpu.shuffle"})
+"""Where all threads of a block wait for each other, or those of another group."""
 
 
 def has_barrier(region: Region) -> bool:

@@ -47,7 +47,8 @@ class Decisions:
         """The place of a decision and of the barrier behind it."""
         own = next((b for b in map(find_barrier, op.regions) if b is not None), None)
         met = own or barrier or op
-        return Parting(self.place(op.loc), self.place(met.loc), str(met.attrs.get("group", "block")))
+        group = "warp" if met.name == "gpu.shuffle" else str(met.attrs.get("group", "block"))
+        return Parting(self.place(op.loc), self.place(met.loc), group)
 
     def place(self, loc: Loc) -> Place:
         """A place of the kernel, or of a function that was put into it."""

@@ -21,6 +21,7 @@ _OPS = frozenset(
         "gpu.grid_dim",
         "gpu.cluster_dim",
         "gpu.shared_stride",
+        "gpu.thread_number",
         "gpu.dynamic_shared_memory",
         "weft.print",
         "weft.failed",
@@ -43,6 +44,8 @@ class Context:
     shared: Value
     rank: int = 3
     """How many axes blocks have threads along; along the others they have one, with the index 0."""
+    thread: Value | None = None
+    """The thread's number in its block, where it is known."""
 
     def number(self, name: str, axis: str) -> Value:
         """One of them along an axis."""
@@ -119,6 +122,8 @@ def threads_of(context: Context) -> tuple[list[Region], Context]:
 
 def linear(b: Builder, context: Context) -> Value:
     """The thread's number in its block."""
+    if context.thread is not None:
+        return context.thread
     made = context.thread_id[context.rank - 1]
     for axis in reversed(range(context.rank - 1)):
         made = b.arith("addi", context.thread_id[axis], b.arith("muli", context.block_dim[axis], made))
@@ -214,6 +219,9 @@ class Rewriter:
         if op.name == "gpu.dynamic_shared_memory":
             start = self.b.constant(self.frame.size, I64)
             self.mapping[op.result] = self.shared(start)
+            return
+        if op.name == "gpu.thread_number":
+            self.mapping[op.result] = linear(self.b, c)
             return
         if op.name == "gpu.shared_stride":
             self.mapping[op.result] = c.shared_stride

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import VectorType
 from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
-from weft.compiler.passes.inline_barriers import has_barrier
+from weft.compiler.passes.inline_barriers import BARRIERS, has_barrier
 from weft.compiler.passes.lanes import takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, leaves
 
@@ -28,6 +28,11 @@ _FEW = 32
 """LLVM unrolls a loop of so many rounds, known when it is compiled; then the threads' loop is innermost."""
 _NEAR = 4
 """Elements so many places apart are loaded together and told apart."""
+
+
+def meets_in_warp(op: Op) -> bool:
+    """Whether lanes of a warp wait for each other there."""
+    return op.name == "gpu.shuffle" or op.attrs.get("group") == "warp"
 
 
 class Together:
@@ -48,11 +53,13 @@ class Together:
         """Those whose body is one piece, in which a thread may go on to its next round."""
         self._level: set[Op] = set()
         """The operations of pieces, without those within others."""
+        self.warps = any(map(meets_in_warp, kernel.body.walk()))
+        """Whether lanes of warps meet: not all of a block come by together, so each thread computes all."""
         self._waits = any(op.name == "weft.while" and self._syncs(op.regions) for op in kernel.body.walk())
         self._visit(kernel.body.ops)
         self.variables = set[Value]()
         """Variables of the block: all threads give them the same where they come by together."""
-        if self.splits:
+        if self.splits and not self.warps:
             self._find_variables(kernel)
 
     # -- what is computed once ----------------------------------------------------------------
@@ -90,8 +97,11 @@ class Together:
     def _visit(self, ops: list[Op]) -> None:
         """Find what splits among operations that all threads come to together."""
         for op in ops:
-            if op.name == "gpu.barrier" or op.name in JUMPS:
+            if op.name in BARRIERS or op.name in JUMPS:
                 self.splits.add(op)
+            elif self.warps:
+                if op.regions and self._must_split(op):
+                    self._split(op)
             elif not op.regions:
                 self._level.add(op)
             elif self._must_split(op) or (op.name in LOOPS and self._chooses(op)):

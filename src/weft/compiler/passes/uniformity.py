@@ -13,6 +13,8 @@ from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.record import record
 
 LOOPS = frozenset({"weft.for", "weft.while"})
+OWN = frozenset({"gpu.thread_id", "gpu.thread_number"})
+"""What each thread of a block has its own of."""
 JUMPS = frozenset({"weft.break", "weft.continue"})
 _CONTROL = frozenset(
     {"weft.if", "weft.condition", "weft.return", "weft.slot", "weft.set", "weft.get", "llvm.unreachable"}
@@ -40,7 +42,7 @@ class Uniformity:
         self,
         function: Function,
         functions: Mapping[str, Function],
-        varying: frozenset[str] = frozenset({"gpu.thread_id"}),
+        varying: frozenset[str] = OWN,
     ) -> None:
         self._functions = functions
         self._own = varying

@@ -222,6 +222,9 @@ def ask_all(
                 return None
             else:
                 asks.end()
+        elif name == "block_dim" and "warps" in made.launch.function.kernel.uses:
+            if not _ask_the_same(asks, value):
+                return None
         elif name in ("grid_dim", "block_dim") and made.launch.attributes is None and _is_int(value):
             most, axis = info.max_grid_dim, 0
             if name == "block_dim":

@@ -203,7 +203,7 @@ def _on_parted(state: int, *what: Any) -> None:
         return
     *ids, first, one, other, flag, place = what
     parting = Parting.of(place.decode())
-    if parting.group == "block":
+    if parting.group in ("block", "warp"):
         at = _three(ids), _three(ids[3:])
         begin, thread, where = _place(first, running.block), at[1], f"in block {at[0]} "
     else:

@@ -1,0 +1,344 @@
+"""Operations of warps, against what NumPy makes of each 32 threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from weft import (
+    SIMD,
+    BFloat16,
+    Bool,
+    Comptime,
+    Float32,
+    Float64,
+    Int,
+    Int8,
+    Int32,
+    Pointer,
+    UInt32,
+    func,
+    kernel,
+    struct,
+)
+from weft.diagnostics import LaunchError
+from weft.gpu import barrier, block_dim, global_idx, lane_id, thread_idx, warp, warp_id
+from weft.gpu.host import DeviceContext
+from weft.layout import LayoutTensor
+
+from .conftest import Launch
+
+Array = npt.NDArray[Any]
+
+
+def data(kind: Any, size: int = 128, seed: int = 1) -> Any:
+    rng: Any = np.random.default_rng(seed)
+    if np.dtype(kind).kind == "f":
+        return rng.standard_normal(size).astype(kind)
+    info = np.iinfo(kind)
+    return rng.integers(info.min, info.max, size, dtype=kind, endpoint=True)
+
+
+def lanes(width: int = 32) -> Array:
+    return np.arange(32) % width
+
+
+def of_lanes(x: Array, source: Array) -> Array:
+    """What lane ``source[i]`` of each warp has."""
+    return x.reshape(-1, 32)[:, source].reshape(-1)
+
+
+def sources(how: str, by: int, width: int) -> Array:
+    """CUDA's rules of where a lane reads, written out (Programming Guide, warp shuffle functions)."""
+    found: list[int] = []
+    for lane in range(32):
+        first, within = lane // width * width, lane % width
+        place = {"idx": by % width, "up": within - by, "down": within + by, "xor": (lane ^ by) - first}[how]
+        known = place < width and (how == "xor" or place >= 0)  # xor reaches earlier groups, not later ones
+        found.append(first + place if known else lane)
+    return np.array(found)
+
+
+@kernel
+def shuffles(
+    x: LayoutTensor[Any], out: LayoutTensor[Any], by: Int, *, how: Comptime[str], width: Comptime[int]
+):
+    i = global_idx.x
+    value = x[i]
+    if how == "idx":
+        out[i] = warp.shuffle_idx(value, by, width=width)
+    elif how == "up":
+        out[i] = warp.shuffle_up(value, by, width=width)
+    elif how == "down":
+        out[i] = warp.shuffle_down(value, by, width=width)
+    else:
+        out[i] = warp.shuffle_xor(value, by, width=width)
+
+
+@pytest.mark.parametrize("how", ["idx", "up", "down", "xor"])
+@pytest.mark.parametrize("width", [4, 16, 32])
+def test_shuffles(launch: Launch, how: str, width: int) -> None:
+    x = data(np.float32)
+    for by in (0, 1, 3, 7, 20):
+        _, out = launch(shuffles, x, np.zeros_like(x), by, how=how, width=width, grid_dim=2, block_dim=64)
+        np.testing.assert_array_equal(out, of_lanes(x, sources(how, by, width)))
+
+
+@pytest.mark.parametrize(
+    "kind", [np.int8, np.uint8, np.int16, np.float16, np.int32, np.int64, np.uint64, np.float64]
+)
+def test_numbers_of_each_width(launch: Launch, kind: Any) -> None:
+    x = data(kind)
+    _, out = launch(shuffles, x, np.zeros_like(x), 5, how="xor", width=32, grid_dim=1, block_dim=128)
+    assert out.tobytes() == of_lanes(x, lanes() ^ 5).tobytes()
+
+
+Vector: Any = SIMD[Float32, 4]
+
+
+@struct
+class Pair:
+    number: Float64
+    flag: Bool
+    small: Int8
+
+
+@kernel
+def composites(x: LayoutTensor[Float64], out: LayoutTensor[Float64]):
+    """Structs, tuples, vectors, flags and 16-bit floats, each from the next lane."""
+    i = global_idx.x
+    other = warp.shuffle_idx(Pair(x[i], x[i] > 0.0, Int8(i % 100)), lane_id() + 1)
+    one, (two, three) = warp.shuffle_idx((Int32(i), (x[i], BFloat16(x[i]))), lane_id() + 1)
+    four = warp.shuffle_idx(Vector(x[i], i, 2.0, 3.0), lane_id() + 1)
+    out[i, 0], out[i, 1], out[i, 2] = other.number, other.flag.select(1.0, 0.0), Float64(other.small)
+    out[i, 3], out[i, 4], out[i, 5] = Float64(one), two, Float64(three)
+    out[i, 6], out[i, 7] = Float64(four[0]), Float64(four[1])
+
+
+def test_values_of_several_numbers(launch: Launch) -> None:
+    x = data(np.float32, 64).astype(np.float64)
+    _, out = launch(composites, x, np.zeros((64, 8)), grid_dim=1, block_dim=64)
+    i = of_lanes(np.arange(64), (lanes() + 1) % 32)
+    short = (
+        x[i].astype(np.float32).view(np.uint32) + 0x7FFF + (x[i].astype(np.float32).view(np.uint32) >> 16 & 1)
+    ) & 0xFFFF0000
+    expected = [x[i], x[i] > 0, i % 100, i, x[i], short.view(np.float32), x[i], i]
+    np.testing.assert_array_equal(out, np.stack(expected, axis=1).astype(np.float64))
+
+
+@func
+def times(a: Int32, b: Int32) -> Int32:
+    return a * b
+
+
+@kernel
+def reductions(x: LayoutTensor[Any], out: LayoutTensor[Any], *, width: Comptime[int]):
+    i = global_idx.x
+    out[i, 0] = warp.sum(x[i], width=width)
+    out[i, 1] = warp.min(x[i], width=width)
+    out[i, 2] = warp.max(x[i], width=width)
+    out[i, 3] = warp.prefix_sum(x[i], width=width)
+    out[i, 4] = warp.prefix_sum(x[i], exclusive=True, width=width)
+    out[i, 5] = warp.broadcast(x[i], 7)
+    out[i, 6] = warp.reduce(x[i], lambda a, b: a * b, width=width)
+
+
+@pytest.mark.parametrize(
+    ("kind", "width"),
+    [*((np.int32, width) for width in (1, 2, 8, 32)), (np.uint64, 16), (np.int8, 32), (np.uint64, 32)],
+)
+def test_reductions(launch: Launch, width: int, kind: Any) -> None:
+    x = data(kind)
+    _, out = launch(reductions, x, np.zeros((128, 7), kind), width=width, grid_dim=2, block_dim=64)
+    groups = x.reshape(-1, width)
+    before = np.cumsum(groups, axis=1, dtype=kind)
+    columns = [
+        groups.sum(axis=1, dtype=kind, keepdims=True),
+        groups.min(axis=1, keepdims=True),
+        groups.max(axis=1, keepdims=True),
+        before,
+        before - groups,
+        None,
+        groups.prod(axis=1, dtype=kind, keepdims=True),
+    ]
+    for n, column in enumerate(columns):
+        expected = of_lanes(x, np.full(32, 7)) if column is None else np.broadcast_to(column, groups.shape)
+        np.testing.assert_array_equal(out[:, n], expected.reshape(-1), str(n))
+
+
+def test_sums_of_floats_are_the_same_in_all_lanes(launch: Launch) -> None:
+    x = data(np.float32)
+    _, out = launch(reductions, x, np.zeros((128, 7), np.float32), width=32, grid_dim=2, block_dim=64)
+    groups = x.reshape(-1, 32)
+    tree = groups
+    for step in (1, 2, 4, 8, 16):
+        tree = tree + tree[:, lanes() ^ step]
+    np.testing.assert_array_equal(out[:, 0], tree.reshape(-1))
+    np.testing.assert_allclose(out[:, 3], np.cumsum(groups, axis=1).reshape(-1), rtol=1e-4, atol=1e-5)
+
+
+@kernel
+def votes(x: LayoutTensor[Int32], bits: LayoutTensor[UInt32], flags: LayoutTensor[Int32]):
+    i = global_idx.x
+    bits[i, 0] = warp.ballot(x[i] > 0)
+    bits[i, 1] = warp.match_any(x[i])
+    bits[i, 2] = warp.match_any(Float32(x[i]))
+    flags[i, 0] = warp.any(x[i] > 0).select(1, 0)
+    flags[i, 1] = warp.all(x[i] > 0).select(1, 0)
+    flags[i, 2] = warp.uniform(x[i] > 0).select(1, 0)
+    flags[i, 3] = warp.match_all(x[i]).select(1, 0)
+
+
+def test_votes(launch: Launch) -> None:
+    x = np.random.default_rng(5).integers(-2, 3, (5, 32)).astype(np.int32)
+    x[1], x[2], x[3] = 2, -1, np.arange(32) + 1
+    _, bits, flags = launch(
+        votes,
+        x.reshape(-1),
+        np.zeros((160, 3), np.uint32),
+        np.zeros((160, 4), np.int32),
+        grid_dim=1,
+        block_dim=160,
+    )
+    places = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    for row, words, found in zip(x, bits.reshape(5, 32, 3), flags.reshape(5, 32, 4), strict=True):
+        holds = row > 0
+        assert set(words[:, 0].tolist()) == {int(places[holds].sum())}
+        assert words[:, 1].tolist() == [int(places[row == one].sum()) for one in row]
+        assert words[:, 2].tolist() == words[:, 1].tolist()
+        told = [holds.any(), holds.all(), holds.all() or not holds.any(), len(set(row.tolist())) == 1]
+        assert (found == np.array(told, np.int32)).all()
+
+
+@kernel
+def some_warps(x: LayoutTensor[Int32], out: LayoutTensor[Int32], rounds: Int):
+    """Warps that go their own ways: branches, loops of different lengths, returns, between barriers."""
+    i = global_idx.x
+    value = x[i]
+    if warp_id() % 2 == 1:
+        value = warp.sum(value)
+        if warp_id() == 3:
+            value += warp.shuffle_xor(value + Int32(lane_id()), 1)
+    k = 0
+    while k < warp_id():
+        value += warp.shuffle_up(value, 1)
+        k += 1
+        if k == rounds:
+            break
+    out[i] = value
+    barrier()
+    if warp_id() == 2:
+        return
+    for n in range(rounds):
+        if n == 2:
+            continue
+        value += warp.broadcast(out[(thread_idx.x + 32) % block_dim.x], n)
+        barrier()
+        out[i] = value
+        barrier()
+    out[i] += warp.max(value)
+
+
+def went(x: Array, rounds: int) -> Array:
+    value = x.reshape(4, 32).astype(np.int64)
+    for w in (1, 3):
+        value[w] = value[w].sum()
+    value[3] += (value[3] + np.arange(32))[np.arange(32) ^ 1]
+    for w in range(4):
+        k = 0
+        while k < w:
+            value[w] += value[w][np.maximum(np.arange(32) - 1, 0)]
+            k += 1
+            if k == rounds:
+                break
+    out = value.copy()
+    alive = [0, 1, 3]
+    for n in range(rounds):
+        if n == 2:
+            continue
+        seen = out.copy()
+        for w in alive:
+            value[w] += seen[(w + 1) % 4][n]
+            out[w] = value[w]
+    for w in alive:
+        out[w] += value[w].max()
+    return out.astype(np.int32).reshape(-1)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_warps_go_their_own_ways(launch: Launch, rounds: int) -> None:
+    x = np.random.default_rng(7).integers(-50, 50, 128).astype(np.int32)
+    _, out = launch(some_warps, x, np.zeros_like(x), rounds, grid_dim=1, block_dim=128)
+    assert out.tolist() == went(x, rounds).tolist()
+
+
+@kernel
+def in_planes(x: LayoutTensor[Int32], out: LayoutTensor[Int32]):
+    number = thread_idx.x + block_dim.x * (thread_idx.y + block_dim.y * thread_idx.z)
+    out[number, 0] = warp.sum(x[number])
+    out[number, 1] = Int32(lane_id())
+    out[number, 2] = Int32(warp_id())
+
+
+@pytest.mark.parametrize("block", [(96, 1, 1), (8, 12, 1), (3, 4, 8), (1, 32, 3)], ids=str)
+def test_blocks_of_several_axes(launch: Launch, block: tuple[int, int, int]) -> None:
+    x = data(np.int32, 96)
+    _, out = launch(in_planes, x, np.zeros((96, 3), np.int32), grid_dim=1, block_dim=block)
+    numbers = np.arange(96)
+    sums = np.repeat(x.reshape(3, 32).sum(axis=1, dtype=np.int32), 32)
+    np.testing.assert_array_equal(out, np.stack([sums, numbers % 32, numbers // 32], axis=1))
+
+
+@kernel
+def through_memory(x: LayoutTensor[Int32], out: LayoutTensor[Int32]):
+    """Lanes that write for each other, with no more than a barrier of the warp between."""
+    i = global_idx.x
+    for step in range(3):
+        out[i] = x[i] + Int32(step)
+        warp.syncwarp()
+        x[i] = out[i ^ 1]
+        warp.syncwarp()
+
+
+def test_a_barrier_of_the_warp(launch: Launch) -> None:
+    x = data(np.int32, 64)
+    after, _ = launch(through_memory, x, np.zeros_like(x), grid_dim=1, block_dim=64)
+    assert after.tolist() == (x[np.arange(64) ^ 1] + np.int32(3)).tolist()
+
+
+@kernel
+def parts(x: Pointer[Int32]):
+    i = global_idx.x
+    if x[i] > 0:
+        x[i] = warp.sum(x[i])
+
+
+def test_lanes_that_part(cpu: DeviceContext) -> None:
+    """They are told of on a CPU; on a GPU the result would be any."""
+    x = cpu.enqueue_create_buffer(Int32, 64)
+    with x.map_to_host() as host:
+        host[:] = [1] * 32 + [0] * 31 + [1]
+    cpu.enqueue_function(parts, x, grid_dim=1, block_dim=64)
+    with pytest.raises(Exception, match="threads of a warp part before") as raised:
+        cpu.synchronize()
+    assert "not for thread (32, 0, 0)" in str(raised.value)
+
+
+@kernel
+def any_sum(x: Pointer[Float32]):
+    x[global_idx.x] = warp.sum(x[global_idx.x])
+
+
+def test_blocks_have_whole_warps(device: DeviceContext) -> None:
+    x = device.enqueue_create_buffer(Float32, 64)
+    x.enqueue_fill(1.0)
+    for _ in range(12):  # native from the ninth on
+        device.enqueue_function(any_sum, x, grid_dim=1, block_dim=64)
+    for block in (40, (8, 5), 1):
+        with pytest.raises(LaunchError, match="all 32 lanes must be there; block_dim="):
+            device.enqueue_function(any_sum, x, grid_dim=1, block_dim=block)
+    with pytest.raises(LaunchError, match="over= leaves out the threads"):
+        device.enqueue_function(any_sum, x, over=64)
