@@ -19,6 +19,7 @@ from weft.compiler.ir.types import I64, AddressSpace, pointer
 from weft.compiler.ir.verify import verify_module
 from weft.compiler.passes import thread_context as context
 from weft.compiler.passes.barrier_split import BarrierBody
+from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.first_threads import differs
 from weft.compiler.passes.guard_bounds import take_guards
@@ -128,6 +129,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     barrier_split,
     thread_loops,
     heap_arrays,
+    block_functions,
 ]
 ANALYSES = (uniformity, first_threads, together)
 

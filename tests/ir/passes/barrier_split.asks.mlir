@@ -18,7 +18,7 @@
     %20 = "weft.slot"() {"elem_type" = i1, "name" = "all"} : () -> !llvm.ptr<5>
     %21 = "arith.muli"(%block_dim_x, %block_dim_y) : (i64, i64) -> i64
     %22 = "arith.muli"(%21, %block_dim_z) : (i64, i64) -> i64
-    %23 = "llvm.alloca"(%22) {"elem_type" = i1, "count" = 1 : i64, "alignment" = 8 : i64} : (i64) -> !llvm.ptr
+    %23 = "llvm.alloca"(%22) {"elem_type" = i1, "count" = 1 : i64, "alignment" = 64 : i64} : (i64) -> !llvm.ptr
     %24 = "weft.slot"() {"elem_type" = i64, "name" = "first"} : () -> !llvm.ptr<5>
     %25 = "weft.slot"() {"elem_type" = i64, "name" = "first_value"} : () -> !llvm.ptr<5>
     %26 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64

@@ -19,7 +19,7 @@
   ^bb0(%x: !llvm.ptr<1>, %n: i64, %state: i64, %block_x: i64, %block_y: i64, %block_z: i64, %thread_x: i64, %thread_y: i64, %thread_z: i64, %block_dim_x: i64, %block_dim_y: i64, %block_dim_z: i64, %grid_dim_x: i64, %grid_dim_y: i64, %grid_dim_z: i64, %cluster_dim_x: i64, %cluster_dim_y: i64, %cluster_dim_z: i64, %shared_stride: i64, %shared: !llvm.ptr<3>):
     %20 = "arith.muli"(%block_dim_x, %block_dim_y) : (i64, i64) -> i64
     %21 = "arith.muli"(%20, %block_dim_z) : (i64, i64) -> i64
-    %22 = "llvm.alloca"(%21) {"elem_type" = i8, "count" = 1 : i64, "alignment" = 8 : i64} : (i64) -> !llvm.ptr
+    %22 = "llvm.alloca"(%21) {"elem_type" = i8, "count" = 1 : i64, "alignment" = 64 : i64} : (i64) -> !llvm.ptr
     %23 = "weft.slot"() {"elem_type" = i64, "name" = "left"} : () -> !llvm.ptr<5>
     %24 = "arith.muli"(%block_dim_x, %block_dim_y) : (i64, i64) -> i64
     %25 = "arith.muli"(%24, %block_dim_z) : (i64, i64) -> i64

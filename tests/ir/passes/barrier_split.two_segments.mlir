@@ -16,7 +16,7 @@
   ^bb0(%x: !llvm.ptr<1>, %state: i64, %block_x: i64, %block_y: i64, %block_z: i64, %thread_x: i64, %thread_y: i64, %thread_z: i64, %block_dim_x: i64, %block_dim_y: i64, %block_dim_z: i64, %grid_dim_x: i64, %grid_dim_y: i64, %grid_dim_z: i64, %cluster_dim_x: i64, %cluster_dim_y: i64, %cluster_dim_z: i64, %shared_stride: i64, %shared: !llvm.ptr<3>):
     %19 = "arith.muli"(%block_dim_x, %block_dim_y) : (i64, i64) -> i64
     %20 = "arith.muli"(%19, %block_dim_z) : (i64, i64) -> i64
-    %21 = "llvm.alloca"(%20) {"elem_type" = f32, "count" = 1 : i64, "alignment" = 8 : i64} : (i64) -> !llvm.ptr
+    %21 = "llvm.alloca"(%20) {"elem_type" = f32, "count" = 1 : i64, "alignment" = 64 : i64} : (i64) -> !llvm.ptr
     %22 = "arith.constant"() <{"value" = 0 : i64}> : () -> i64
     %23 = "arith.constant"() <{"value" = 1 : i64}> : () -> i64
     "weft.for"(%22, %block_dim_z, %23) ({

@@ -69,6 +69,7 @@ class Lowering:
         self.declared: dict[str, str] = {}
         self.strings: dict[bytes, str] = {}
         self.metadata: list[str] = []
+        self.nodes: dict[str, str] = {}
         self.out: list[str] = []
         self.names: dict[Value, str] = {}
         self.count = 0
@@ -105,8 +106,12 @@ class Lowering:
 
     def meta(self, text: str) -> str:
         """A metadata node; gives its reference."""
-        name = f"!{900000 + len(self.metadata)}"
-        self.metadata.append(f"{name} = {text.replace('@self', name)}")
+        name = self.nodes.get(text)
+        if name is None:
+            name = f"!{900000 + len(self.metadata)}"
+            self.metadata.append(f"{name} = {text.replace('@self', name)}")
+            if not text.startswith("distinct"):
+                self.nodes[text] = name
         return name
 
     def global_text(self, g: Global) -> str:
@@ -196,7 +201,8 @@ class Lowering:
         if f.kernel:
             symbol = kernel_symbol(f.name, self.target)
             head = f"define dso_local {self.target.kernel_convention} {result} @{symbol}"
-            attributes = " nounwind"
+            # Where threads are loops it takes blocks, and little time goes by in it but in LLVM.
+            attributes = " noinline optnone nounwind" if self.target.threads == "loops" else " nounwind"
         elif define:
             head, attributes = f"{define} {result} @{symbol}", f" {attribute} nounwind"
         else:

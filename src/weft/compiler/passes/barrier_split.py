@@ -215,7 +215,7 @@ class BarrierBody:
         if count != 1:
             times = _hoisted(self.head, "arith.constant", (), I64, {"value": count})
             size = _hoisted(self.head, "arith.muli", (size, times), I64)
-        attrs = {"elem_type": kind, "count": count, "alignment": max(8, alignment, kind.bits // 8)}
+        attrs = {"elem_type": kind, "count": count, "alignment": max(64, alignment, kind.bits // 8)}
         return _hoisted(self.head, "llvm.alloca", (size,), _P, attrs)
 
     def allocate(self, nodes: list[_Node]) -> None:

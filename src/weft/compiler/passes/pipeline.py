@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.compiler.ir.clone import clone_module
 from weft.compiler.ir.core import Module
+from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.lockstep import lockstep
@@ -27,6 +28,7 @@ def run_passes(module: Module, target: Target) -> Module:
     if target.threads == "loops":
         thread_loops(made)
         heap_arrays(made)
+        block_functions(made)
     elif "exit" not in target.machine:
         return_ends(made)
     return made
