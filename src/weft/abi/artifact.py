@@ -69,10 +69,10 @@ class FaultSite:
     """What a checked kernel asks at one place, and tells of where that is not so.
 
     ``kind`` is the code of what it is; ``runtime/faults.py`` has what is said of each, by the values that it
-    delivers, of the types of ``pieces``. Of an access of memory there is what it does, to what by name, and
-    how many bytes that takes; of arithmetic, the operator and the format of its result. The expression ends
-    where ``end`` says, a line and a column, where that is known, and columns then are in characters;
-    ``callers`` are the lines that called the function that it is in, innermost first.
+    delivers, of the types of ``pieces``. Of an access of memory there is what it does, to what by name, how
+    many bytes that takes and is taken to be aligned to; of arithmetic, the operator and the format of its
+    result. The expression ends where ``end`` says, a line and a column, where that is known, and columns then
+    are in characters; ``callers`` are the lines that called the function that it is in, innermost first.
     """
 
     kind: str
@@ -85,6 +85,7 @@ class FaultSite:
     verb: Literal["", "reads", "writes", "updates"] = ""
     name: str = ""
     size: int = 0
+    alignment: int = 0
     result: DType | None = None
 
 
@@ -104,7 +105,8 @@ class KernelInfo:
     fixed size a block has, ``dynamic_shared`` how many it takes at least of those that the launch gives.
     ``block_rank`` is how many axes its blocks may have threads along, 0 where they may along all.
     ``sites`` are its prints and assertions, by the numbers that they have in the module. Behind its
-    parameters a ``checked`` one takes the ends of each pointer's memory, in bytes from where that points.
+    parameters a ``checked`` one takes how many bytes of shared memory the launch gives, then the ends of each
+    pointer's memory, in bytes from where that points.
     Where ``granule`` is not 0, it then takes the cells of each pointer, one for so many bytes, those of
     shared memory, and the launch's ``Shadow`` (``abi/shadow.py``).
     """

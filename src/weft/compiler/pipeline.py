@@ -222,6 +222,7 @@ def _described(
         arguments += [Argument(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
     if options.checked:
         pointers = [p.name for p in arguments if p.pointer]
+        arguments.append(Argument("shared_mem_bytes", DType.int64))
         arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
     granule = 0
     if "races" in options.checked and target.threads == "loops":

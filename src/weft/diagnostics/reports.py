@@ -71,7 +71,7 @@ def merged(reports: Iterable[Report]) -> tuple[Report, ...]:
     found: dict[object, Report] = {}
     for report in reports:
         other = None if report.other is None else report.other.location
-        key = report.code, report.kernel, report.location, report.buffer, other
+        key = report.code, report.kernel, report.location, other
         first = found.setdefault(key, report)
         if first is not report and first.verb == report.verb:
             found[key] = replace(first, count=first.count + report.count)

@@ -162,3 +162,13 @@ def note_result(name: str, numbers: Sequence[Number], made: Number) -> None:
 
         values = [value_of(number, b) for number in (*numbers, made)]
         b.computed(name, numbers[0].dtype, made.dtype, *values)
+
+
+def note_index(index: Any, extent: Any) -> None:
+    """Note which of how many something is taken, where that is to be checked; both are integers."""
+    b = maybe_current()
+    if b is not None and b.exact:
+        from weft.lang.number import number_class
+
+        numbers = [number_class(DType.int64)(number) for number in (index, extent)]
+        note_result("index", numbers, numbers[0])

@@ -27,7 +27,10 @@ def checked_for(asked: Checks | None) -> frozenset[str]:
 
 
 def ends_of(signature: Signature, memory: Sequence[Any], values: Sequence[Any]) -> list[int]:
-    """What a checked kernel takes behind its parameters: the ends of memory, from where a pointer points."""
+    """What a checked kernel takes behind its parameters and the size of what it shares: the ends of memory.
+
+    They are in bytes from where a pointer points.
+    """
     ends: list[int] = []
     addresses = [v for v, p in zip(values, signature.parameters, strict=False) if p.pointer]
     for held, address in zip(memory, addresses, strict=True):

@@ -109,7 +109,7 @@ class _Loaded:
         """Parameters without what a checked kernel takes behind them."""
         if function.kernel.checked:
             pointers = sum(p.pointer for p in signature.parameters)
-            self.count -= 3 * pointers + 2 if function.kernel.granule else 2 * pointers
+            self.count -= 1 + (3 * pointers + 2 if function.kernel.granule else 2 * pointers)
         self.packer = struct.Struct("<" + "".join(codes))
         kernel = function.kernel
         self.modest = not (kernel.shared or kernel.dynamic_shared or kernel.uses - {"waits"})
@@ -382,7 +382,7 @@ class DeviceContext(BaseContext):
             if per_thread != plan.per_thread and not empty:
                 grid = self._extents.grid_of(plan, per_thread, len(args))
         if self.checked:
-            values.extend(ends_of(loaded.signature, memory, values))
+            values.extend((shared, *ends_of(loaded.signature, memory, values)))
             values.extend([0] * (len(loaded.signature.parameters) - len(values)))  # the driver's
         if shared or attributes is not None or not loaded.modest:
             kernel_info = loaded.function.kernel

@@ -92,7 +92,30 @@ def named(site: FaultSite) -> str:
     return f"`{site.name}`" if site.name else "an array of its own"
 
 
+def _misaligned(told: Told, site: FaultSite) -> Report:
+    at, begin, _, address = signed(told.values)
+    much, rest = site.alignment, address % site.alignment
+    message = (
+        f"kernel {told.kernel.signature.name!r} {site.verb} {site.size} bytes of {named(site)} as if they "
+        f"began at a multiple of {much} bytes, but they begin {rest} behind one"
+    )
+    hint = "leave alignment= out, or begin where it holds"
+    return of_access(told, site, message, at - (begin if begin > -(1 << 61) else 0), (hint,))
+
+
+def _index(told: Told, site: FaultSite) -> Report:
+    at, extent = signed(told.values)
+    name = told.kernel.signature.name
+    message = f"kernel {name!r} takes index {at} of a mode that counts from 0 to {extent - 1}"
+    hints = (
+        "an index from the end is written n - 1" if at < 0 else "guard the access, or correct the index",
+    )
+    return Report(site.kind, message, location_of(site), name, told.block, told.thread, index=at, hints=hints)
+
+
 def _out_of_bounds(told: Told, site: FaultSite) -> Report:
+    if not site.verb:
+        return _index(told, site)
     at, begin, end, _ = signed(told.values)
     element, count = (at - begin) // site.size, (end - begin) // site.size
     what = f"{count} {'element' if count == 1 else 'elements'} of {site.size} bytes"
@@ -163,6 +186,7 @@ def _arithmetic(message: str, hint: str) -> Callable[[Told, FaultSite], Report]:
 _SPELLED = {"negate": "-({})", "absolute": "abs({})", "cast": "{}"}
 
 KINDS: Mapping[str, Callable[[Told, FaultSite], Report]] = {
+    "misaligned": _misaligned,
     "out-of-bounds": _out_of_bounds,
     "uninitialised": _uninitialised,
     "data-race": _data_race,

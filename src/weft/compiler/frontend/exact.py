@@ -13,7 +13,7 @@ from weft.compiler.ir.core import Attribute, Op, Region, Value
 from weft.compiler.ir.types import Type
 from weft.diagnostics import frame_location, is_internal
 from weft.dtype import DType
-from weft.lang import conversions, lanes, number, operators, power
+from weft.lang import conversions, elaboration, lanes, number, operators, power
 
 _NO_ATTRS: dict[str, Attribute] = {}
 _ACCESSES = frozenset(("llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"))
@@ -69,8 +69,8 @@ class Exact(Staging):
         What functions of the library compute in between is their own matter.
         """
         first: FrameType = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-        if first.f_code.co_name == "note_result":
-            first = first.f_back or first
+        while first.f_code.co_filename == elaboration.__file__ and first.f_back is not None:
+            first = first.f_back
         frame: FrameType | None = first
         while frame is not None and not is_staged(frame.f_code):
             file = frame.f_code.co_filename

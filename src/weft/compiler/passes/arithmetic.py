@@ -224,7 +224,16 @@ def _unfit(b: Builder, done: _Done) -> Value | None:
     return functools.reduce(functools.partial(b.arith, "ori"), wrong) if wrong else None
 
 
+def _outside(b: Builder, done: _Done) -> Value | None:
+    """Where an index of a tensor is not within its mode."""
+    if done.what != "index":
+        return None
+    index, extent = done.operands
+    return _compare(b, "uge", index, extent)
+
+
 _CHECKS: tuple[tuple[str, str, Callable[..., Value | None]], ...] = (
+    ("bounds", "out-of-bounds", _outside),
     ("overflow", "integer-overflow", _signed),
     ("wrap", "integer-wrap", _unsigned),
     ("division", "division-by-zero", _zero),

@@ -12,7 +12,18 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I64, IntType, PointerType, Type
 from weft.compiler.passes.faults import NewSite, tell
-from weft.compiler.passes.origins import LEAST, VERBS, Number, Origin, Origins, access_site, accessed
+from weft.compiler.passes.origins import (
+    FAR,
+    LEAST,
+    VERBS,
+    Number,
+    Origin,
+    Origins,
+    access_site,
+    accessed,
+    alignment_of,
+    size_of,
+)
 from weft.compiler.passes.races import Checks, Races, notes
 
 
@@ -21,8 +32,8 @@ def check_memory(
 ) -> None:
     """Have a kernel check what it accesses, in place; all that it calls has been put into it.
 
-    It takes two more arguments for every pointer among its own; where accesses are noted, by the functions
-    that ``races`` gives, then what ``Races`` takes.
+    It takes the size of the launch's shared memory, and two more arguments for every pointer; where accesses
+    are noted, by the functions that ``races`` gives, then what ``Races`` takes.
     """
     _Checked(module, kernel, new_site, bounds, races).run()
 
@@ -47,10 +58,11 @@ class _Checked:
     def run(self) -> None:
         """Check all accesses."""
         pointers = [a for a in self.kernel.args if isinstance(a.type, PointerType)]
+        self.kernel.args.append(self.origins.dynamic)
         for arg in pointers:
             low, high = (Value(I64, None, f"{arg.name}.{end}") for end in ("low", "high"))
             self.kernel.args += [low, high]
-            self.origins.known[arg] = Origin(0, low, high, 0, arg.name)
+            self.origins.known[arg] = Origin(0, low, high, 0, arg.name, FAR)
         if self.races is not None:
             for arg, cells in zip(pointers, self.races.begin(pointers), strict=True):
                 self.origins.known[arg] = self.origins.known[arg]._replace(cells=cells)
@@ -79,14 +91,11 @@ class _Checked:
         b, place = self.b, op.operands[0]
         origin, value = self.origins.of(place), self.origins.value
         at, low, high = origin[:3]
-        size = accessed(op)
-        if not self.bounds or low is LEAST or _is_within(at, low, high, size):
+        within = self.within(op, origin)
+        aligned = self.aligned(op, origin)
+        if within is None and aligned is None:
             self.happens(op, origin)
             return
-        begins = b.compare("sle", value(low), value(at))
-        ends = b.compare("sle", value(self.origins.sum(at, size)), value(high))
-        within = b.value("arith.andi", (begins, ends), I1)
-        site = self.new_site(access_site("out-of-bounds", self.kernel, op, origin))
         told, given = tuple(map(value, (at, low, high))), op.results
         kept = [b.slot(r.type, "read", self.head) for r in given]
         op.results = tuple([Value(r.type, op) for r in given])
@@ -98,11 +107,41 @@ class _Checked:
             for slot, nothing in zip(kept, self.nothing(op), strict=True):
                 b.set(slot, nothing)
             address = b.value("llvm.ptrtoint", (place,), I64)
-            tell(b, site, (*told, address))
-        b.branch(within, inside, outside)
+            for kind, fits in (("out-of-bounds", within), ("misaligned", aligned)):
+                if fits is not None:
+                    site = self.new_site(access_site(kind, self.kernel, op, origin))
+                    with b.into(Region()) as wrong:
+                        tell(b, site, (*told, address))
+                    b.branch(fits, Region(), wrong)
+        both = [fits for fits in (within, aligned) if fits is not None]
+        b.branch(both[0] if len(both) == 1 else b.arith("andi", *both), inside, outside)
         for slot, result in zip(kept, given, strict=True):
             got = b.emit("weft.get", (slot,), (result.type,))
             got.results, result.owner = (result,), got
+
+    def within(self, op: Op, origin: Origin) -> Value | None:
+        """Whether an access is within its memory, where that is not known."""
+        b, value, size = self.b, self.origins.value, accessed(op)
+        at, low, high = origin[:3]
+        if not self.bounds or low is LEAST or _is_within(at, low, high, size):
+            return None
+        begins = b.compare("sle", value(low), value(at))
+        ends = b.compare("sle", value(self.origins.sum(at, size)), value(high))
+        return b.value("arith.andi", (begins, ends), I1)
+
+    def aligned(self, op: Op, origin: Origin) -> Value | None:
+        """Whether it begins where it is said to, where that is not known.
+
+        Memory begins where numbers of its type may; whoever promises more may be wrong.
+        """
+        b, alignment = self.b, alignment_of(op)
+        promised = alignment > size_of(_kind(op).scalar.bits)
+        own = isinstance(origin.low, int) and origin.low is not LEAST
+        if not self.bounds or (origin.step % alignment == 0 and (own or not promised)):
+            return None
+        address = b.value("llvm.ptrtoint", (op.operands[0],), I64)
+        rest = b.arith("andi", address, b.constant(alignment - 1, I64))
+        return b.compare("eq", rest, b.constant(0, I64))
 
     def cells_of(self, op: Op) -> Number:
         return 0 if self.races is None else self.races.cells_of(op)
@@ -124,6 +163,11 @@ class _Checked:
         if isinstance(kind, PointerType):
             return self.b.value("llvm.inttoptr", (self.b.constant(0, I64),), kind)
         return self.b.constant(0, kind)
+
+
+def _kind(op: Op) -> Type:
+    """The type of what is read or written."""
+    return (op.result if op.name == "llvm.load" else op.operands[1]).type
 
 
 def _is_within(at: Number, low: Number, high: Number, size: int) -> bool:

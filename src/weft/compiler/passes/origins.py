@@ -7,6 +7,7 @@ noted of these is (``abi/shadow.py``). Of a pointer that was loaded from memory 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
@@ -19,6 +20,8 @@ from weft.dtype import DType
 
 Number = int | Value
 LEAST, MOST = -(1 << 62), 1 << 62
+FAR = 256
+"""Memory of arguments is taken to begin at a multiple of this; whoever promises an alignment is asked."""
 VERBS: dict[str, Literal["reads", "writes", "updates"]] = {
     "llvm.load": "reads",
     "llvm.store": "writes",
@@ -30,7 +33,7 @@ VERBS: dict[str, Literal["reads", "writes", "updates"]] = {
 class Origin(NamedTuple):
     """Where a pointer points: so many bytes behind its origin, around which are bytes from low to high.
 
-    ``cells`` is where what is noted of them is, 0 for nowhere.
+    ``cells`` is where what is noted of them is, 0 for nowhere. The address is a multiple of ``step``.
     """
 
     at: Number
@@ -38,6 +41,7 @@ class Origin(NamedTuple):
     high: Number
     cells: Number = 0
     name: str = ""
+    step: int = 1
 
 
 _UNKNOWN = Origin(0, LEAST, MOST)
@@ -58,6 +62,8 @@ class Origins:
         self.cells_of = cells_of
         self.head = head
         self.known: dict[Value, Origin] = {}
+        self.dynamic = Value(I64, None, "shared_mem_bytes")
+        """How many bytes of shared memory the launch gives."""
         self._slots: dict[Value, tuple[Value, ...]] = {}
 
     def of(self, pointer: Value) -> Origin:
@@ -80,16 +86,22 @@ class Origins:
             at, low, high, cells = [b.get(place, I64) for place in self.slots_of(slot)]
             made = Origin(at, low, high, cells, _name(slot))
         elif op.name == "llvm.alloca" and not op.operands:
-            made = Origin(0, 0, op.int_attr("count") * size_of(op.type_attr("elem_type").bits))
+            size = op.int_attr("count") * size_of(op.type_attr("elem_type").bits)
+            made = Origin(0, 0, size, step=op.int_attr("alignment"))
         elif op.name == "llvm.mlir.addressof":
             found = self.memory[str(op.attrs["global_name"])]
             if not found.external:
-                made = Origin(0, 0, found.count * size_of(found.element.bits), self.cells_of(op))
+                size = found.count * size_of(found.element.bits)
+                made = Origin(0, 0, size, self.cells_of(op), step=found.align)
+            else:
+                made = Origin(0, 0, self.dynamic, self.cells_of(op), step=found.align)
         elif op.name == "gpu.dynamic_shared_memory":
-            made = _UNKNOWN._replace(cells=self.cells_of(op))
+            made = Origin(0, 0, self.dynamic, self.cells_of(op), step=16)
         elif op.name == "llvm.getelementptr":
             base, size = self.of(op.operands[0]), size_of(op.type_attr("elem_type").bits)
-            made = base._replace(at=self.sum(base.at, self.times(op.operands[1], size)))
+            by = self.times(op.operands[1], size)
+            step = math.gcd(base.step, by if isinstance(by, int) else size)
+            made = base._replace(at=self.sum(base.at, by), step=step)
         elif op.name == "llvm.addrspacecast":
             made = self.of(op.operands[0])
         elif op.name == "arith.select":
@@ -97,7 +109,8 @@ class Origins:
             one, other = map(self.of, two)
             ends = zip(one[:4], other[:4], strict=True)
             at, low, high, cells = [b.select(condition, self.value(x), self.value(y)) for x, y in ends]
-            made = Origin(at, low, high, cells, one.name if one.name == other.name else "")
+            name = one.name if one.name == other.name else ""
+            made = Origin(at, low, high, cells, name, math.gcd(one.step, other.step))
         self.known[op.result] = made
 
     def slots_of(self, slot: Value) -> tuple[Value, ...]:
@@ -139,10 +152,15 @@ def accessed(op: Op) -> int:
     return size_of((op.result if op.name == "llvm.load" else op.operands[1]).type.bits)
 
 
+def alignment_of(op: Op) -> int:
+    """To how many bytes an access is taken to be aligned."""
+    return op.int_attr("alignment") if "alignment" in op.attrs else accessed(op)
+
+
 def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSite:
     """The site of a fault of an access; a race delivers first what it races with."""
     pieces = (DType.int64,) * (5 if kind == "data-race" else 4)
-    what = {"verb": VERBS[op.name], "name": origin.name, "size": accessed(op)}
+    what = {"verb": VERBS[op.name], "name": origin.name, "size": accessed(op), "alignment": alignment_of(op)}
     return site_at(kernel, op, kind, pieces, **what)
 
 

@@ -10,6 +10,7 @@ from math import gcd
 from typing import Any
 
 from weft.diagnostics import refuse
+from weft.lang.elaboration import note_index
 from weft.lang.number import Number, number_class, type_name
 from weft.lang.pointer import Pointer
 from weft.lang.promote import fits
@@ -122,6 +123,8 @@ def place(
         at = part if type(part) is int else coordinate(part)
         if is_static(at):
             check_inside(at, at + 1, product(extent), mode, host=host)
+        elif not host:
+            note_index(at, product(extent))
         piece = (
             mul(at, stride) if not is_tuple(stride) and not is_tuple(extent) else crd2idx(at, extent, stride)
         )
