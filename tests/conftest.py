@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 import signal
 import subprocess
 import sys
@@ -24,6 +25,9 @@ hypothesis.settings.register_profile("weft", deadline=None)
 hypothesis.settings.load_profile("weft")
 
 Golden = Callable[[str, str], None]
+
+DEVICES = [os.environ.get("WEFT_TEST_HOST", "cpu"), pytest.param("cuda", marks=pytest.mark.gpu)]
+"""What tests of any device run on: the processor, or as ``WEFT_TEST_HOST=interpreter`` says, and a GPU."""
 
 
 def pytest_configure() -> None:
@@ -115,7 +119,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
-@pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.fixture(params=DEVICES)
 def any_context(request: pytest.FixtureRequest) -> Iterator[DeviceContext]:
     """A context on each device in turn, for tests of what must be the same on all of them."""
     from weft.gpu.host import DeviceContext
@@ -124,7 +128,7 @@ def any_context(request: pytest.FixtureRequest) -> Iterator[DeviceContext]:
         yield context
 
 
-@pytest.fixture(scope="session", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.fixture(scope="session", params=DEVICES)
 def device(request: pytest.FixtureRequest) -> DeviceContext:
     """A context on each device in turn, kept for the whole run."""
     from weft.gpu.host import DeviceContext

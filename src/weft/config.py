@@ -5,7 +5,8 @@ folder of the compilation cache. LLVM works in a process of its own, so that an 
 it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the program's, and
 ``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). ``WEFT_CHECK=1`` has
 kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these words mean
-(``DeviceContext``). ``WEFT_CPU_THREADS`` says how many threads run the blocks of a launch on a
+(``DeviceContext``). ``WEFT_INTERPRET=1`` makes every context the interpreter's. ``WEFT_CPU_THREADS`` says how
+many threads run the blocks of a launch on a
 CPU. A launch on a GPU copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``.
 A program changes a setting for a while with ``scope``::
 
@@ -49,7 +50,8 @@ class Settings:
     ``compile`` says where LLVM works, ``compile_limit`` how many seconds it may take for a kernel in a
     process of its own. ``host_arrays`` says what becomes of arrays of the host in launches on a GPU,
     ``check`` what contexts are checked for that do not say it, by words. ``cpu_threads`` is how many threads
-    run the blocks of a launch on a CPU, none for as many as this process has cores.
+    run the blocks of a launch on a CPU, none for as many as this process has cores. ``interpret`` says
+    whether Python runs the kernels of all contexts, whatever API they name.
     """
 
     device: str | None
@@ -59,6 +61,7 @@ class Settings:
     host_arrays: HostArrays = "copy"
     check: frozenset[str] = frozenset()
     cpu_threads: int | None = None
+    interpret: bool = False
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -79,6 +82,7 @@ def scope(
     host_arrays: HostArrays | None = None,
     check: Checks | None = None,
     cpu_threads: int | None = None,
+    interpret: bool | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
@@ -92,6 +96,7 @@ def scope(
         check: what kernels are checked for, as ``DeviceContext(checked=...)`` takes it; none leaves it
             as it is.
         cpu_threads: how many threads contexts of a CPU take that do not say it; none leaves it as it is.
+        interpret: whether Python runs the kernels of all contexts; none leaves it as it is.
 
     Raises:
         CompileError: there is no such check.
@@ -106,6 +111,7 @@ def scope(
             host_arrays=outer.host_arrays if host_arrays is None else host_arrays,
             check=outer.check if check is None else _checks(check, "check"),
             cpu_threads=outer.cpu_threads if cpu_threads is None else cpu_threads,
+            interpret=outer.interpret if interpret is None else interpret,
         )
     )
     try:
@@ -123,6 +129,7 @@ def _from_environment() -> Settings:
         host_arrays=_one_of("WEFT_HOST_ARRAYS", _HOST_ARRAYS, "they are copied to a GPU and back"),
         check=_check(),
         cpu_threads=_threads(os.environ.get("WEFT_CPU_THREADS")),
+        interpret=_one_of("WEFT_INTERPRET", ("0", "1"), "contexts have the devices that they name") == "1",
     )
 
 
@@ -150,6 +157,11 @@ def _checks(asked: Any, setting: str) -> frozenset[str]:
     except ValueError as error:
         hint = "leave it out for none, or write 1 for what is always checked"
         raise CompileError.at("setting", f"{setting}: {error}", None, hints=(hint,)) from None
+
+
+def interpret_all() -> None:
+    """Have Python run the kernels of all contexts, in this process and in those that it starts."""
+    os.environ["WEFT_INTERPRET"] = "1"
 
 
 def environment() -> Mapping[str, str]:

@@ -47,7 +47,7 @@ Break = Callable[[Place], bool]
 
 MANY = frozenset(
     """llvm.call llvm.call_intrinsic llvm.inline_asm weft.print weft.host_tell weft.assert
-    weft.failed weft.host_parted""".split()
+    weft.failed weft.host_parted weft.named""".split()
 )
 """They take any number of values of any types, behind those that are named."""
 NAMED = {"weft.assert": 1, "weft.host_tell": 1, "weft.host_parted": 1}

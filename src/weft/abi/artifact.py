@@ -137,12 +137,12 @@ class KernelInfo:
 class Artifact:
     """Compiled kernels: one module.
 
-    ``format`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver) or ``object`` (a native
-    object file).
+    ``format`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver), ``object`` (a native
+    object file) or ``python`` (a ``Program``).
     """
 
     target: str
-    format: Literal["ptx", "object"]
+    format: Literal["ptx", "object", "python"]
     code: bytes
     kernels: tuple[KernelInfo, ...]
 

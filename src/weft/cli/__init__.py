@@ -1,4 +1,4 @@
-"""The command line: ``weft run``, ``weft inspect``, ``weft explain``, ``weft devices``."""
+"""The command line: ``weft run``, ``weft debug``, ``weft inspect``, ``weft explain``, ``weft devices``."""
 
 from __future__ import annotations
 
@@ -71,7 +71,11 @@ def _command(words: argparse.Namespace) -> int:
         from weft.cli.run import Check, run
 
         check = Check(words.check, words.format, words.output) if words.check else None
-        return run(words.file, words.args, check)
+        return run(words.file, words.args, check, interpret=words.interpret)
+    if words.command == "debug":
+        from weft.cli.debug import debug
+
+        return debug(words)
     if words.command == "inspect":
         from weft.cli.inspect import inspect
         from weft.cli.program import guarded
@@ -96,6 +100,12 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+def _index(text: str) -> tuple[int, int, int]:
+    """``3`` or ``3,0,1`` as an index."""
+    x, y, z = [int(part) for part in [*text.split(","), "0", "0"][: max(3, text.count(",") + 1)]]
+    return x, y, z
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="weft", description="GPU programming in Python.", allow_abbrev=False
@@ -117,8 +127,20 @@ def _parser() -> argparse.ArgumentParser:
         help="how --check tells what it found: text on standard error, the others on standard output",
     )
     run.add_argument("-o", "--output", metavar="FILE", help="where --check writes that instead")
+    run.add_argument("--interpret", action="store_true", help="have Python run kernels, thread by thread")
     run.add_argument("file", metavar="FILE")
     run.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
+
+    debug = commands.add_parser("debug", help="run a Python file and stop in a thread of a kernel, in pdb")
+    debug.add_argument("file", metavar="FILE")
+    debug.add_argument("--kernel", metavar="NAME", default="", help="the kernel; by default the first")
+    place: dict[str, Any] = {"type": _index, "metavar": "X[,Y,Z]"}
+    debug.add_argument("--block", **place, help="the block; by default the first that the thread is in")
+    debug.add_argument("--thread", **place, help="the thread in its block")
+    debug.add_argument(
+        "--line", type=int, default=0, metavar="N", help="stop at line N, not at the first one"
+    )
+    debug.add_argument("args", nargs="*", metavar="ARG", help="arguments of the program, behind --")
 
     inspect = commands.add_parser("inspect", help="show what a kernel is compiled to")
     inspect.add_argument(

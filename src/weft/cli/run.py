@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from weft.cli.program import compiled, execute, guarded
-from weft.config import check_all
+from weft.config import check_all, interpret_all
 from weft.diagnostics import Report, WeftError
 from weft.diagnostics.reports import keep_reports
 from weft.record import record
@@ -24,11 +24,14 @@ class Check:
     output: str | None = None
 
 
-def run(file: str, args: Sequence[str], check: Check | None = None) -> int:
+def run(file: str, args: Sequence[str], check: Check | None = None, *, interpret: bool = False) -> int:
     """Run a Python file as ``python FILE ARGS`` would; a crash of native code says where Python was.
 
     What checked kernels find does not stop the program: it is told at the end, and the exit status is 1 then.
+    With ``interpret``, as with ``WEFT_INTERPRET=1``, Python runs the kernels.
     """
+    if interpret:
+        interpret_all()
     reports: list[Report] = []
     if check is not None:
         check_all(check.words)

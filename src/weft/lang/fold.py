@@ -12,8 +12,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from weft.abi import folds
 from weft.abi.formats import rounded, wrap
-from weft.compiler.ir import folds
 from weft.compiler.ir.ops import SPECS
 from weft.dtype import DType
 

@@ -91,9 +91,7 @@ class BaseContext(Here, PeerAccess):
     ) -> None:
         self._prepare()
         if driver is None:
-            driver = drivers.find_driver(
-                drivers.default_api() if api is None else api, type(self).load_object
-            )
+            driver = drivers.find_driver(drivers.meant_api(api), type(self).load_object)
         self._api = driver.api
         self._id, self._device = drivers.open_device(driver, device_id, threads)
         self._stream = self._device.create_stream()

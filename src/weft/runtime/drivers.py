@@ -27,7 +27,13 @@ def _cpu(load_object: LoadObject) -> Driver:
     return CpuDriver(load_object)
 
 
-DRIVERS: dict[str, Callable[[LoadObject], Driver]] = {"cuda": _cuda, "cpu": _cpu}
+def _interpreter(load_object: LoadObject) -> Driver:
+    from weft.runtime.interpreter.device import InterpreterDriver
+
+    return InterpreterDriver(load_object)
+
+
+DRIVERS: dict[str, Callable[[LoadObject], Driver]] = {"cuda": _cuda, "cpu": _cpu, "interpreter": _interpreter}
 """A factory for each API, the preferred first. It raises DriverMissing where the API cannot be used."""
 
 
@@ -149,3 +155,13 @@ def default_api() -> str:
         if device_count(api) > 0:
             return api
     return "cpu"
+
+
+def meant_api(api: str | None) -> str:
+    """What a context takes that names this API, or none: the interpreter where all are to take that.
+
+    Raises:
+        DeviceError: weft does not know the API, or that of ``WEFT_DEVICE``.
+    """
+    found = default_api() if api is None else known_api(api)
+    return "interpreter" if settings().interpret else found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from weft.compiler.ir.types import AddressSpace
+from weft.record import replace
 from weft.targets.target import Feature, Target
 
 _SPACES = dict.fromkeys(AddressSpace, 0)
@@ -55,3 +56,5 @@ TARGETS: dict[str, Target] = {
         _target("aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", aliases=("arm64",)),
     )
 }
+TARGETS["interpreter"] = replace(TARGETS["native"], name="interpreter", format="python", aliases=("python",))
+"""The machine at hand, whose kernels become Python: what debuggers stop in (``compiler/interpreted``)."""

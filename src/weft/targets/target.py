@@ -90,7 +90,7 @@ class Target:
     triple: str
     cpu: str
     features: str
-    format: Literal["ptx", "object"]
+    format: Literal["ptx", "object", "python"]
     threads: Literal["hardware", "loops"]
     spaces: Mapping[AddressSpace, int]
     machine: Mapping[str, Word] = field(default_factory=dict[str, Word])

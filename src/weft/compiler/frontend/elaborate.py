@@ -74,13 +74,19 @@ class Elaborator:
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
         self.helpers = Helpers()
+        self.stepped = target.format == "python"
 
     def _staging(self) -> Staging:
-        if not self.exact:
+        if not (self.exact or self.stepped):
             return Staging(self.target, self)
-        from weft.compiler.frontend.exact import Exact
+        from weft.compiler.frontend import exact, stepping  # here, since few programs ask for them
 
-        return Exact(self.target, self)
+        kinds = {
+            (True, False): exact.Exact,
+            (False, True): stepping.Stepping,
+            (True, True): stepping.ExactStepping,
+        }
+        return kinds[self.exact, self.stepped](self.target, self)
 
     # -- what the language asks of the elaboration under way ------------------------------------
     def refer(self, op: Op, what: Draft | Global | Site) -> Op:

@@ -190,3 +190,11 @@ class Builtins(FunctionState):
     def py_divmod(self, a: Any, c: Any) -> Any:
         """``divmod``."""
         return (a // c, a % c)
+
+    def py_breakpoint(self) -> None:
+        """``breakpoint``: refused, but where Python runs the code (``frontend/stepping.py``)."""
+        refuse(
+            "host-only",
+            "`breakpoint()` stops kernels where Python runs them, and this is compiled",
+            hint="run the program by `weft debug FILE`, or make the context DeviceContext(api='interpreter')",
+        )

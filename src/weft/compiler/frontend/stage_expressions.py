@@ -57,6 +57,7 @@ BUILTINS = frozenset(
         "repr",
         "ascii",
         "format",
+        "breakpoint",
     }
 )
 """Builtins with a meaning of their own on run-time values: ``b.py_<name>``."""

@@ -59,7 +59,6 @@ if sys.version_info >= (3, 12):
     REJECTED[ast.TypeAlias] = Rejected("`type`", "define the alias outside")
 
 HOST_ONLY: dict[str, str] = {
-    "breakpoint": "write `print(...)`",
     "compile": "call a function",
     "delattr": "leave it out",
     "eval": "write the expression itself",

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from weft.compiler.ir import folds, rules
+from weft.abi import folds
+from weft.compiler.ir import rules
 from weft.compiler.ir.core import Op, OpSpec, Sync
 from weft.compiler.ir.sorts import AttributeSorts, Signature, TypeRule, region_sorts
 
@@ -175,6 +176,10 @@ _declare("llvm.unreachable", terminator=True)
 # What the host formats: the values of a print, and of the message of an assertion that fails, in 64 bits.
 _declare("weft.print", "*words", "", "site:count")
 _declare("weft.assert", "condition:i1 *words", "", "site:count")
+
+# For a debugger: what a variable holds from here on (or its slots) and how that is shown; a place to stop at.
+_declare("weft.named", "*values", "", "name:name shown:str")
+_declare("weft.breakpoint")
 
 # What an operator of the user's has computed, for checks of it: its operands, its result.
 # An assertion that has failed, or another fault (``every``: all are told of, not only the first); how often

@@ -28,10 +28,12 @@ from weft.runtime.driver import (
     Device,
     DeviceInfo,
     Event,
+    Function,
     Kept,
     Launch,
     LoadObject,
     NativeLauncher,
+    NativeStream,
     OutOfMemory,
     Stream,
     anew,
@@ -151,13 +153,17 @@ class CpuDevice:
 
     def create_stream(self, priority: int = 0) -> CpuStream:
         """A new stream. The priority means nothing here."""
+        return CpuStream(self.new_lane())
+
+    def new_lane(self) -> Lane:
+        """A queue that ends with the device."""
         lane = Lane()
         with self._lock:
             self._lanes = [known for known in self._lanes if known() is not None]
             self._lanes.append(weakref.ref(lane))
             if self._closed:
                 lane.close()
-        return CpuStream(lane)
+        return lane
 
     def adopt_stream(self, handle: int, owner: object) -> None:
         """Other libraries have no streams here."""
@@ -176,7 +182,7 @@ class CpuDevice:
         stream.pause_launchers()
         return RecordedCapture(stream.resume_launchers)
 
-    def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CpuFunction, ...]:
+    def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[Function, ...]:
         """Load an object file."""
         if artifact.format != "object":
             raise ValueError(f"the CPU runs object files, not {artifact.format}")
@@ -248,7 +254,7 @@ class CpuStream:
             lane.submit(task)
 
     @property
-    def native(self) -> CpuStream:
+    def native(self) -> NativeStream | None:
         """Native code runs short launches itself, where the queue is empty."""
         return self
 

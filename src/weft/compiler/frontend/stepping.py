@@ -1,0 +1,99 @@
+"""Elaboration for a debugger: what a variable holds is known by its name, wherever a statement begins."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from types import FrameType
+from typing import Any
+
+from weft.compiler.frontend.exact import Exact
+from weft.compiler.frontend.stage import is_staged
+from weft.compiler.frontend.staging import Staging
+from weft.compiler.frontend.variables import Undefined, Var
+from weft.compiler.ir.core import Loc, Region, Value
+from weft.lang.spec import NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_of, spec_of
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+class Stepping(Staging):
+    """A builder that notes, before each statement, the variables that have changed."""
+
+    def __init__(self, *args: Any) -> None:
+        self._loc: Loc = (0, 0)
+        self._noted: dict[tuple[FrameType, str], Any] = {}
+        self._marked: Region | None = None
+        super().__init__(*args)
+
+    @property
+    def loc(self) -> Loc:
+        """Where the code at hand stands."""
+        return self._loc
+
+    @loc.setter
+    def loc(self, loc: Loc) -> None:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if is_staged(frame.f_code) and self.live:
+            if self._marked is not self.region and self._marked not in self.regions:
+                self._loc = loc  # what stands before is not what runs before
+            self._note(frame)
+            self._marked = self.region
+        self._loc = loc
+
+    def py_breakpoint(self) -> None:
+        """``breakpoint()``: stop here."""
+        self.emit("weft.breakpoint")
+
+    def _note(self, frame: FrameType) -> None:
+        for name, value in frame.f_locals.items():
+            if name.startswith("__") or isinstance(value, Undefined) or not name.isidentifier():
+                continue
+            if isinstance(value, Var) and (value.spec is None or value.scope not in self.scopes):
+                continue
+            key = frame, name
+            if self._noted.get(key, self) is not value:
+                self._noted[key] = value
+                self._name(name, value)
+
+    def _name(self, name: str, value: Any) -> None:
+        try:
+            if isinstance(value, Var):
+                assert value.spec is not None
+                spec, leaves = value.spec, value.slots
+            else:
+                leaves = leaves_of(value)
+                if not all(map(self._is_here, leaves)):
+                    return
+                spec = spec_of(value)
+        except Exception:  # what has no form outside of the compiler
+            return
+        self.emit("weft.named", tuple(leaves), (), {"name": name, "shown": json.dumps(_form(spec))})
+
+    def _is_here(self, leaf: Value) -> bool:
+        """Whether a value is known where the code at hand stands."""
+        if leaf.owner is None:
+            return True
+        around = [*self.regions, self.region]
+        return leaf.owner in around or any(leaf.owner in region.ops for region in around)
+
+
+class ExactStepping(Stepping, Exact):
+    """Both: of a checked kernel that Python runs."""
+
+
+def _form(spec: Spec) -> list[Any]:
+    if isinstance(spec, NumberSpec):
+        return ["number", spec.dtype.name, spec.lanes]
+    if isinstance(spec, PointerSpec):
+        return ["pointer", spec.dtype.name]
+    if isinstance(spec, PartsSpec):
+        name = "" if spec.cls is tuple else spec.cls.__name__
+        return ["parts", name, [*spec.names()], [_form(item) for item in spec.items]]
+    if isinstance(spec, StaticSpec):
+        value = spec.value
+        if isinstance(value, float) and not math.isfinite(value):
+            return ["static", f"float({str(value)!r})"]
+        return ["static", repr(value if type(value) in _PLAIN else spec.describe())]
+    return ["opaque", spec.describe(), len(spec.leaves())]

@@ -1,0 +1,377 @@
+"""A module's Python: each operation at the user's line, in functions of the user's names and files.
+
+The text is written a line for each operation and parsed as a whole; then each node is given the place in the
+user's source that its operation has. So a debugger that stops in it shows the user's lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+from weft.abi.program import Code, Entry, Program
+from weft.compiler.interpreted.expressions import expression, kind_of, stride
+from weft.compiler.interpreted.memory import exchanged, loaded, stored, updated
+from weft.compiler.interpreted.natives import FOREIGN, Natives
+from weft.compiler.interpreted.shown import shown
+from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
+from weft.compiler.ir.types import I1, AddressSpace, FloatType, PointerType, Type
+from weft.targets import Target
+
+_WAITS = frozenset({"gpu.barrier", "gpu.meet"})
+"""Operations at which a thread lets others run."""
+_AHEAD = frozenset({"weft.slot", "llvm.alloca"})
+"""What the function has from its beginning, wherever it was asked for."""
+
+
+def program(module: Module, symbols: Sequence[str], target: Target) -> Program:
+    """The module as Python; ``symbols`` are those of its kernels, in order.
+
+    Raises:
+        LLVMError: LLVM refuses an intrinsic or an assembly that the module has.
+    """
+    whole = _Module(module)
+    names = whole.names
+    functions = {
+        names[f.name]: Code(_Writer(f, whole).code(), f.file, f.name in whole.waiting)
+        for f in module.functions
+    }
+    kernels = [f for f in module.functions if f.kernel]
+    entries = {
+        symbol: Entry(names[f.name], tuple([kind_of(a.type) for a in f.args]), f.over_rank)
+        for symbol, f in zip(symbols, kernels, strict=True)
+    }
+    tables = {g.name: (g.data, g.align) for g in module.globals if g.data is not None}
+    shared = {
+        g.name: (g.count * max(1, g.element.bits // 8), g.align)
+        for g in module.globals
+        if g.space == AddressSpace.SHARED
+    }
+    natives = whole.natives
+    return Program(
+        functions,
+        entries,
+        whole.floats,
+        tables,
+        shared,
+        tuple(sorted(whole.meets)),
+        natives.forms,
+        natives.compiled(module, target),
+    )
+
+
+class _Module:
+    """What the functions of a module share."""
+
+    def __init__(self, module: Module) -> None:
+        self.functions = {f.name: f for f in module.functions}
+        self.names = {name: f"__f{n}" for n, name in enumerate(self.functions)}
+        self.floats: dict[str, tuple[str, float, int]] = {}
+        self.waiting = module.reaching(
+            {f.name for f in module.functions if any(op.name in _WAITS for op in f.body.walk())}
+        )
+        """The functions in which a thread may wait."""
+        self.natives = Natives()
+        self.meets: set[str] = set()
+
+    def barrier(self, f: Function, op: Op) -> tuple[str, str, int, int] | None:
+        """The first barrier within an operation of a function: who meets there, and its place."""
+        for inner in [inner for region in op.regions for inner in region.walk()]:
+            if inner.name in _WAITS:
+                return str(inner.attrs.get("group", "block")), f.file, inner.loc[0], inner.loc[1]
+            if inner.name == "func.call" and inner.attrs["callee"] in self.waiting:
+                callee = self.functions[str(inner.attrs["callee"])]
+                return self.barrier(callee, Op(inner.spec, (), {}, (callee.body,), (), inner.loc))
+        return None
+
+
+class _Writer:
+    """One function on its way to Python."""
+
+    def __init__(self, f: Function, module: _Module) -> None:
+        self.f = f
+        self.module = module
+        self.functions = module.names
+        self.waiting = module.waiting
+        self.floats = module.floats
+        self.lines: list[tuple[str, Loc]] = []
+        self.names: dict[Value, str] = {}
+        self.depth = 1
+        self.loc: Loc = (f.line, 0)
+        self.views: dict[Value, tuple[str, str]] = {}
+        """Of a slot: the variable that it is of, and how that is shown."""
+
+    def code(self) -> CodeType:
+        """The function's code."""
+        f, name = self.f, self.functions[self.f.name]
+        for n, a in enumerate(f.args):
+            self.names[a] = f"__a{n}"
+        before = [op for op in f.body.ops if op.name in _AHEAD]
+        rest = [op for op in f.body.ops if op.name not in _AHEAD]
+        self.region(Region(f.body.args, before), rest[0].loc if rest else self.loc)
+        if rest and rest[-1].name == "weft.return" and not rest[-1].operands:
+            rest.pop()  # Python returns at the line that it has come to
+        self.region(Region(f.body.args, rest))
+        if not self.lines:
+            self.put("pass")
+        head = f"def {name}({', '.join(['__t', *[self.names[a] for a in f.args]])}):"
+        tree = ast.parse("\n".join([head, *[line for line, _ in self.lines]]))
+        places: list[Loc] = [(f.line, 0), *[loc for _, loc in self.lines]]
+        for node in ast.walk(tree):
+            at: Any = node
+            if hasattr(at, "lineno"):
+                line: int = at.lineno
+                at.lineno, at.col_offset = places[line - 1][:2]
+                at.end_lineno, at.end_col_offset = at.lineno, at.col_offset
+        made = compile(tree, f.file, "exec", dont_inherit=True)
+        [code] = [c for c in made.co_consts if isinstance(c, CodeType)]
+        own = f.source_name.rpartition(".")[2] or f.name
+        code = code.replace(co_name=own, co_firstlineno=f.line)
+        return code.replace(co_qualname=f.source_name or f.name)
+
+    # -- pieces -------------------------------------------------------------------------------
+    def put(self, text: str) -> None:
+        """A line."""
+        self.lines.append((f"{'    ' * self.depth}{text}", self.loc))
+
+    def name(self, value: Value) -> str:
+        """A new name for a value."""
+        made = self.names[value] = f"__{len(self.names)}"
+        return made
+
+    def given(self, op: Op) -> list[str]:
+        """The operands."""
+        return [self.names[v] for v in op.operands]
+
+    def here(self, loc: Loc) -> Loc:
+        """A place in the function's file: of code of another file, that of the call."""
+        if len(loc) == 2 or loc[2].file == self.f.file:
+            return loc
+        return self.here(loc[3])
+
+    def block(self, region: Region) -> None:
+        """A region's lines, deeper by one."""
+        self.depth += 1
+        before = len(self.lines)
+        self.region(region)
+        if len(self.lines) == before:
+            self.put("pass")
+        self.depth -= 1
+
+    def region(self, region: Region, at: Loc | None = None) -> None:
+        """A region's lines; ``at`` is the place of all of them, where they are not at their own."""
+        for op in region.ops:
+            self.loc = at or self.here(op.loc)
+            write = _WRITE.get(op.name)
+            if write is not None:
+                write(self, op)
+                continue
+            text = expression(op, self.given(op))
+            assert text is not None, op.name
+            self.put(f"{self.name(op.result)} = {text}")
+
+    # -- values -------------------------------------------------------------------------------
+    def constant(self, op: Op) -> None:
+        """A number is written where it is used; one with a type of NumPy's has a name."""
+        value, t = op.number_attr("value"), op.result.type
+        if not isinstance(t.scalar, FloatType) and t.lanes == 1:
+            self.names[op.result] = str(bool(value)) if t is I1 else f"({int(value)})"
+            return
+        key = (kind_of(t.scalar), value if t.scalar is not I1 else bool(value), t.lanes)
+        name = f"__c{len(self.floats)}"
+        self.floats[name] = key
+        self.names[op.result] = name
+
+    def slot(self, op: Op) -> None:
+        """A variable of Python's."""
+        self.put(f"{self.name(op.result)} = {_zero(op.type_attr('elem_type'))}")
+
+    def get(self, op: Op) -> None:
+        self.put(f"{self.name(op.result)} = {self.names[op.operands[0]]}")
+
+    def set(self, op: Op) -> None:
+        slot, value = op.operands
+        self.put(f"{self.names[slot]} = {self.names[value]}")
+        view = self.views.get(slot)
+        if view is not None:
+            self.put(f"{view[0]} = {view[1]}")
+
+    def named(self, op: Op) -> None:
+        """The user's variable."""
+        name, given = str(op.attrs["name"]), self.given(op)
+        text = shown(json.loads(str(op.attrs["shown"])), iter(given))
+        for value in op.operands:
+            if isinstance(value.owner, Op) and value.owner.name == "weft.slot":
+                self.views[value] = name, text
+        self.put(f"{name} = {text}")
+
+    # -- memory -------------------------------------------------------------------------------
+    def alloca(self, op: Op) -> None:
+        """Memory of the thread's own, as long as the function runs."""
+        size = str(op.int_attr("count"))
+        if op.operands:
+            size = self.names[op.operands[0]]
+        size = f"{size} * {stride(op.type_attr('elem_type'))}"
+        name = self.name(op.result)
+        self.put(f"{name}k, {name} = __take({size}, {op.attrs['alignment']})")
+
+    def load(self, op: Op) -> None:
+        address = self.names[op.operands[0]]
+        self.put(f"{self.name(op.result)} = {loaded(op.result.type, address, op.int_attr('alignment'))}")
+
+    def store(self, op: Op) -> None:
+        address, value = self.given(op)
+        for line in stored(op.operands[1].type, address, value, op.int_attr("alignment")):
+            self.put(line)
+
+    def atomicrmw(self, op: Op) -> None:
+        address, value = self.given(op)
+        for line in updated(op, address, value, self.name(op.result)):
+            self.put(line)
+
+    def cmpxchg(self, op: Op) -> None:
+        address, expected, value = self.given(op)
+        found, done = (self.name(r) for r in op.results)
+        for line in exchanged(op, address, expected, value, found, done):
+            self.put(line)
+
+    def fence(self, op: Op) -> None:
+        """Nothing is to be done: one thread runs at a time."""
+
+    # -- control flow -------------------------------------------------------------------------
+    def branch(self, op: Op) -> None:
+        self.asks(op, op.operands)
+        self.put(f"if {self.names[op.operands[0]]}:")
+        self.block(op.regions[0])
+        if op.regions[1].ops:
+            self.loc = self.here(op.loc)
+            self.put("else:")
+            self.block(op.regions[1])
+
+    def loop(self, op: Op) -> None:
+        self.asks(op, op.operands)
+        lower, upper, step = self.given(op)
+        index = self.name(op.regions[0].args[0])
+        self.put(f"for {index} in __range({lower}, {upper}, {step}):")
+        self.block(op.regions[0])
+
+    def repeat(self, op: Op) -> None:
+        condition, body = op.regions
+        self.put("while True:")
+        self.depth += 1
+        self.region(Region(condition.args, condition.ops[:-1]))
+        self.loc = self.here(condition.ops[-1].loc)
+        self.asks(op, condition.ops[-1].operands)
+        self.put(f"if not {self.names[condition.ops[-1].operands[0]]}: break")
+        self.depth -= 1
+        self.block(body)
+
+    def leave(self, op: Op) -> None:
+        self.put(op.name.removeprefix("weft."))
+
+    def returned(self, op: Op) -> None:
+        given = self.given(op)
+        self.put(f"return {given[0]}" if len(given) == 1 else f"return {', '.join(given)}")
+
+    def call(self, op: Op) -> None:
+        callee = str(op.attrs["callee"])
+        wait = "yield from " if callee in self.waiting else ""
+        self.results(op, f"{wait}{self.functions[callee]}({', '.join(['__t', *self.given(op)])})")
+
+    def foreign(self, op: Op) -> None:
+        """What only native code does."""
+        name, given = self.module.natives.of(op)
+        self.results(op, f"{name}({', '.join([self.names[v] for v in given])})")
+
+    def results(self, op: Op, text: str) -> None:
+        """A call that gives all of an operation's results."""
+        names = [self.name(r) for r in op.results]
+        self.put(f"{', '.join(names)} = {text}" if names else text)
+
+    # -- threads and the host ------------------------------------------------------------------
+    def barrier(self, op: Op) -> None:
+        """Wait for the others."""
+        group = str(op.attrs.get("group", "block"))
+        self.module.meets.add(group)
+        self.put(f"yield __at({group!r}, {self.place(op)})")
+
+    def asks(self, op: Op, values: Sequence[Value]) -> None:
+        """Before a decision about a barrier: all threads must take it alike."""
+        found = self.module.barrier(self.f, op)
+        if found is not None:
+            group, *barrier = found
+            at = f"{group!r}, {self.place(op)}, {tuple(barrier)!r}"
+            for value in values:
+                if not isinstance(value.owner, Op) or value.owner.name != "arith.constant":
+                    self.put(f"yield __at({at}, {self.names[value]})")
+
+    def place(self, op: Op) -> str:
+        """File, line and column."""
+        return repr((self.f.file, *op.loc[:2]))
+
+    def told(self, op: Op) -> None:
+        self.put(f"__t.tell({', '.join([str(op.attrs['site']), *self.given(op)])})")
+
+    def asserts(self, op: Op) -> None:
+        condition, *words = self.given(op)
+        self.put(f"if not {condition}:")
+        self.put(f"    __t.fault({', '.join([str(op.attrs['site']), *words])})")
+        self.put("    __t.end()")
+
+    def failed(self, op: Op) -> None:
+        self.put(f"__t.fault({', '.join([str(op.attrs['site']), *self.given(op)])})")
+
+    def counted(self, op: Op) -> None:
+        self.put(f"{self.name(op.result)} = __t.count_fault({op.attrs['site']})")
+
+    def ends(self, op: Op) -> None:
+        self.put("__t.end()")
+
+    def stop(self, op: Op) -> None:
+        self.put("breakpoint()")
+
+    def unreachable(self, op: Op) -> None:
+        self.put("__unreachable()")
+
+
+def _zero(t: Type) -> str:
+    zero = (
+        "False" if t.scalar is I1 else f"__{kind_of(t.scalar)}_0" if isinstance(t.scalar, FloatType) else "0"
+    )
+    return zero if t.lanes == 1 or isinstance(t, PointerType) else f"({zero},) * {t.lanes}"
+
+
+_WRITE: dict[str, Callable[[_Writer, Op], None]] = {
+    "arith.constant": _Writer.constant,
+    "weft.slot": _Writer.slot,
+    "weft.get": _Writer.get,
+    "weft.set": _Writer.set,
+    "weft.named": _Writer.named,
+    "weft.breakpoint": _Writer.stop,
+    "llvm.alloca": _Writer.alloca,
+    "llvm.load": _Writer.load,
+    "llvm.store": _Writer.store,
+    "llvm.atomicrmw": _Writer.atomicrmw,
+    "llvm.cmpxchg": _Writer.cmpxchg,
+    "llvm.fence": _Writer.fence,
+    "weft.if": _Writer.branch,
+    "weft.for": _Writer.loop,
+    "weft.while": _Writer.repeat,
+    "weft.break": _Writer.leave,
+    "weft.continue": _Writer.leave,
+    "weft.return": _Writer.returned,
+    "func.call": _Writer.call,
+    **dict.fromkeys(FOREIGN, _Writer.foreign),
+    "gpu.barrier": _Writer.barrier,
+    "gpu.meet": _Writer.barrier,
+    "weft.print": _Writer.told,
+    "weft.assert": _Writer.asserts,
+    "weft.failed": _Writer.failed,
+    "weft.count_fault": _Writer.counted,
+    "weft.computed": _Writer.fence,
+    "weft.exit_thread": _Writer.ends,
+    "llvm.unreachable": _Writer.unreachable,
+}

@@ -1,0 +1,1 @@
+"""The interpreter as a device: kernels run thread by thread, as Python."""

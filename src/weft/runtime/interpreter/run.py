@@ -1,0 +1,340 @@
+"""A launch: the threads of each block in turn, which change places where they wait for each other."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import math
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from weft.abi.artifact import KernelInfo, PrintSite
+from weft.abi.cpu_launch import MOST_THREADS
+from weft.abi.program import Program
+from weft.diagnostics import Diagnostic, Report
+from weft.diagnostics.parted import Parting
+from weft.record import replace
+from weft.runtime.cpu.queue import Failed
+from weft.runtime.driver import Extents, Launch
+from weft.runtime.faults import report
+from weft.runtime.interpreter import debugging
+from weft.runtime.interpreter.machine import At, argument, constant, native, take, words
+from weft.runtime.printing import Console, format_print
+
+_MASK = (1 << 64) - 1
+_ALIGNED = 128
+_words = cache(words)
+
+
+_Waits = Generator[At, None, None]
+
+
+class EndOfThread(AssertionError):
+    """An assertion has failed: its thread ends, others go on."""
+
+
+class PythonFunction:
+    """A kernel as a function of Python's."""
+
+    max_threads_per_block = MOST_THREADS
+
+    def __init__(
+        self, kernel: KernelInfo, program: Program, functions: Mapping[str, FunctionType], keep: object
+    ) -> None:
+        entry = program.entries[kernel.entry]
+        self.kernel = kernel
+        self.run: Callable[..., Any] = functions[entry.function]
+        self.waits = program.functions[entry.function].waits
+        self.arguments = entry.arguments
+        self.rank = entry.rank
+        self.memory = {name: _placed(data, align) for name, (data, align) in program.tables.items()}
+        self.shared = program.shared
+        self.meets = program.meets
+        self._keep = keep
+
+
+def _placed(data: bytes, alignment: int) -> tuple[object, int]:
+    held = take(len(data), alignment)
+    ctypes.memmove(held[1], data, len(data))
+    return held
+
+
+def functions_of(program: Program, addresses: Mapping[str, int]) -> dict[str, FunctionType]:
+    """The functions of a program: each sees what its module has, and the machine's words.
+
+    ``addresses`` are those of its native code.
+    """
+    shared = {**_words()}
+    for name, form in program.natives.items():
+        shared[name] = native(addresses[name], *form)
+    for name, (kind, value, lanes) in program.floats.items():
+        shared[name] = constant(kind, value, lanes)
+    made: dict[str, FunctionType] = {}
+    around: dict[str, dict[str, Any]] = {}
+    for name, (code, file, _) in program.functions.items():
+        names = around.setdefault(file, {**_module(file), **shared})
+        made[name] = FunctionType(code, names)
+    for names in around.values():
+        names.update(made)
+    return made
+
+
+def _module(file: str) -> dict[str, Any]:
+    """What the module of a file has, for a debugger's questions."""
+    for module in tuple(sys.modules.values()):
+        if getattr(module, "__file__", None) == file:
+            return vars(module)
+    return {"__builtins__": __builtins__}
+
+
+class Thread:
+    """What a thread of a kernel knows of where it is."""
+
+    def __init__(self, launch: _Running, block: _Block, thread: Extents) -> None:
+        self.launch = launch
+        self.memory = block.memory
+        self.dynamic_shared = block.dynamic_shared
+        self.shared_stride = launch.stride
+        self.block, self.thread = block.index, thread
+        self.block_id_x, self.block_id_y, self.block_id_z = block.index
+        self.thread_id_x, self.thread_id_y, self.thread_id_z = thread
+        self.block_dim_x, self.block_dim_y, self.block_dim_z = launch.queued.block
+        self.grid_dim_x, self.grid_dim_y, self.grid_dim_z = launch.queued.grid
+        self.cluster_dim_x, self.cluster_dim_y, self.cluster_dim_z = launch.cluster
+        self.over_x, self.over_y, self.over_z = launch.queued.over
+
+    def tell(self, site: int, *values: int) -> None:
+        """A print, which is written at once."""
+        found = self.launch.kernel.sites[site]
+        assert isinstance(found, PrintSite)
+        self.launch.console.write(format_print(found, [value & _MASK for value in values]))
+        self.launch.console.flush()
+
+    def count_fault(self, site: int) -> int:
+        """One more fault at a place of a checked kernel: how many there were before."""
+        before = self.launch.counts.get(site, 0)
+        self.launch.counts[site] = before + 1
+        return before
+
+    def fault(self, site: int, *values: int) -> None:
+        """Tell of a fault, or of an assertion that has failed."""
+        words = [value & _MASK for value in (*self.block, *self.thread, *values)]
+        found = report(self.launch.kernel, site, words)
+        self.launch.tell(site, found)
+        if debugging.session is not None:
+            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+            debugging.session.failed(frame, found.diagnostic())
+
+    def end(self, message: str = "") -> None:
+        """End here.
+
+        Raises:
+            EndOfThread: always.
+        """
+        raise EndOfThread(message)
+
+    def __repr__(self) -> str:
+        return f"block {self.block}, thread {self.thread}"
+
+
+class _Block:
+    """A block that runs: its memory, and its threads that have not ended, with what they wait for."""
+
+    def __init__(self, launch: _Running, index: Extents, arguments: Sequence[Any], start: int) -> None:
+        self.index = index
+        self.memory = {name: start + offset for name, offset in launch.offsets.items()}
+        self.memory |= {name: address for name, (_, address) in launch.function.memory.items()}
+        self.dynamic_shared = start + launch.static
+        self.arguments = arguments
+        size, over, rank = launch.queued.block, launch.queued.over, launch.function.rank
+        ends = [min(n, over[a] - index[a] * n) if a < rank else n for a, n in enumerate(size)]
+        each = itertools.product(*[range(max(0, n)) for n in reversed(ends)])
+        self.threads = [Thread(launch, self, (x, y, z)) for z, y, x in each]
+        self.live: list[tuple[Thread, _Waits, At | None]] = []
+
+    def step(self) -> None:
+        """Let each thread run until it waits, or ends."""
+        found = [
+            (thread, waits, _until_it_waits(thread, waits, at is None)) for thread, waits, at in self.live
+        ]
+        self.live = [(thread, waits, at) for thread, waits, at in found if at is not None]
+
+    @property
+    def waiting(self) -> list[tuple[Thread, At]]:
+        """The threads that wait, each with what for."""
+        return [(thread, at) for thread, _, at in self.live if at is not None]
+
+
+class _Running:
+    """One launch under way."""
+
+    def __init__(self, queued: Launch, console: Console) -> None:
+        function, attributes = queued.function, queued.attributes
+        assert isinstance(function, PythonFunction)
+        self.queued = queued
+        self.function = function
+        self.kernel = function.kernel
+        self.console = console
+        self.cluster: Extents = (attributes and attributes.cluster) or (1, 1, 1)
+        self.failure: Diagnostic | None = None
+        self.reports: dict[int | str, Report] = {}
+        self.counts: dict[int, int] = {}
+        self.parted = False
+        """Whether threads have parted before a barrier: then the launch ends."""
+        size, self.offsets = 0, dict[str, int]()
+        for name, (nbytes, align) in function.shared.items():
+            size = -(-size // align) * align
+            self.offsets[name] = size
+            size += nbytes
+        self.static = _aligned(size)
+        self.stride = _aligned(self.static + queued.shared_bytes)
+
+    def tell(self, where: int | str, found: Report) -> None:
+        """Take what a kernel tells: the first, or of a checked one the first of each site."""
+        if self.kernel.checked:
+            self.reports.setdefault(where, found)
+        elif self.failure is None:
+            self.failure = found.diagnostic()
+
+    def run(self) -> Failed | None:
+        """Run all blocks, x fastest; what has failed."""
+        packed, kinds = self.queued.arguments, self.function.arguments
+        arguments = [argument(kind, packed[8 * n : 8 * n + 8]) for n, kind in enumerate(kinds)]
+        with np.errstate(all="ignore"):
+            for group in self.groups():
+                held, start = take(self.stride * len(group), _ALIGNED)
+                blocks = [_Block(self, at, arguments, start + n * self.stride) for n, at in enumerate(group)]
+                if self.function.waits:
+                    self.together(blocks)
+                else:
+                    for thread in (thread for block in blocks for thread in block.threads):
+                        self.alone(thread, arguments)
+                del held
+                if self.parted:
+                    break
+        if self.failure is None and not self.reports:
+            return None
+        counted = [
+            replace(each, count=self.counts.get(where, 1) if isinstance(where, int) else 1)
+            for where, each in self.reports.items()
+        ]
+        return Failed(
+            self.failure, sorted(counted, key=lambda r: (r.location.file, r.location.line, r.location.column))
+        )
+
+    def groups(self) -> Iterator[list[Extents]]:
+        """Blocks that run beside each other: one, those of a cluster, or all of them."""
+        grid, size = self.queued.grid, self.cluster
+        if "grid" in self.function.meets:
+            yield [at for cluster in _within((0, 0, 0), _divided(grid, size)) for at in self.members(cluster)]
+            return
+        for cluster in _within((0, 0, 0), _divided(grid, size)):
+            yield self.members(cluster)
+
+    def members(self, cluster: Extents) -> list[Extents]:
+        """The blocks of a cluster, in order."""
+        x, y, z = (n * size for n, size in zip(cluster, self.cluster, strict=True))
+        return _within((x, y, z), self.cluster)
+
+    def alone(self, thread: Thread, arguments: Sequence[Any]) -> None:
+        """Run a thread that waits for nobody."""
+        if debugging.session is not None:
+            debugging.session.begins(self.kernel.signature.name, thread.block, thread.thread)
+        with contextlib.suppress(EndOfThread):
+            self.function.run(thread, *arguments)
+
+    def together(self, blocks: list[_Block]) -> None:
+        """Run blocks whose threads wait for each other."""
+        for block in blocks:
+            block.live = [(t, self.function.run(t, *block.arguments), None) for t in block.threads]
+            block.step()
+        while not self.parted and any(block.live for block in blocks):
+            if not self.met(blocks):
+                return
+        for _, waits, _ in (each for block in blocks for each in block.live):
+            waits.close()
+
+    def met(self, blocks: list[_Block]) -> bool:
+        """Let those go on who wait for their block; if nobody does, for their cluster; else for the grid."""
+        members = math.prod(self.cluster)
+        clusters = [blocks[n : n + members] for n in range(0, len(blocks), members)]
+        every = {"block": [[block] for block in blocks], "cluster": clusters, "grid": [blocks]}
+        for group, parts in every.items():
+            went = False
+            for part in parts:
+                found = [each for block in part for each in block.waiting]
+                if not any(at.group == group for _, at in found):
+                    continue
+                if not self.agreed(found):
+                    return False
+                went = True
+                for block in part:
+                    block.step()
+            if went:
+                return True
+        return False
+
+    def agreed(self, found: Sequence[tuple[Thread, At]]) -> bool:
+        """Whether threads wait for the same, and decide as the first does."""
+        for thread, at in found:
+            first, other = found[0]
+            if at.asked == other.asked:
+                continue
+            self.parted = True
+            same = at.place == other.place
+            parting = Parting(other.place, at.barrier if same else at.place, at.group)
+            where = _decided(first, other, thread, at) if same else _places(first, thread)
+            name = self.kernel.signature.name
+            self.tell(parting.text(), parting.happened(name, thread.block, thread.thread, where))
+            return False
+        return True
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED
+
+
+def _within(first: Extents, size: Sequence[int]) -> list[Extents]:
+    ranges = [range(n, n + count) for n, count in zip(first, size, strict=True)]
+    return [(x, y, z) for z, y, x in itertools.product(*reversed(ranges))]
+
+
+def _divided(grid: Extents, size: Extents) -> list[int]:
+    return [n // m for n, m in zip(grid, size, strict=True)]
+
+
+def _decided(first: Thread, one: At, thread: Thread, other: At) -> str:
+    """How two threads decide."""
+    begin, end, where = str(first.thread), str(thread.thread), f"in block {thread.block} "
+    if one.group != "block":
+        begin, end, where = f"{begin} of block {first.block}", f"{end} of block {thread.block}", ""
+    if not isinstance(one.value, bool):
+        return f"{where}it is {one.value} for thread {begin} and {other.value} for thread {end}"
+    yes, no = (begin, end) if one.value else (end, begin)
+    return f"{where}it holds for thread {yes} and not for thread {no}"
+
+
+def _places(first: Thread, thread: Thread) -> str:
+    one, other = (f"thread {t.thread} of block {t.block}" for t in (first, thread))
+    return f"{one} waits here, and {other} elsewhere"
+
+
+def _until_it_waits(thread: Thread, waits: _Waits, begins: bool) -> At | None:
+    """Run a thread until it waits: for what; None where it has ended."""
+    if begins and debugging.session is not None:
+        debugging.session.begins(thread.launch.kernel.signature.name, thread.block, thread.thread)
+    try:
+        return next(waits)
+    except (StopIteration, EndOfThread):
+        return None
+
+
+def run_launch(launch: Launch, console: Console) -> Failed | None:
+    """Run a launch; what has failed, or None."""
+    return _Running(launch, console).run()

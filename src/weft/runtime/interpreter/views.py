@@ -1,0 +1,82 @@
+"""What a debugger shows of a kernel's values that are more than a number."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from weft.abi.formats import from_short_bits, pack
+from weft.dtype import DType
+
+_NAMES = {
+    "bool": "Bool",
+    "bfloat16": "BFloat16",
+    **{f"int{n}": f"Int{n}" for n in (8, 16, 32, 64)},
+    **{f"uint{n}": f"UInt{n}" for n in (8, 16, 32, 64)},
+    **{f"float{n}": f"Float{n}" for n in (16, 32, 64)},
+}
+
+
+class Elements:
+    """A pointer: ``p[i]`` reads an element, ``p[i:k]`` several."""
+
+    def __init__(self, address: int, dtype: str) -> None:
+        self.address = address
+        self.dtype = dtype
+
+    def __getitem__(self, index: int | slice[int, int, int]) -> Any:
+        if isinstance(index, slice):
+            if index.stop is None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise IndexError("a pointer has no end: write p[start:stop]")
+            return self._array(index.start or 0, index.stop)[:: index.step]
+        return self._array(int(index), int(index) + 1)[0]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        dtype: DType = getattr(DType, self.dtype)
+        ctypes.memmove(self.address + int(index) * dtype.itemsize, pack(dtype, value), dtype.itemsize)
+
+    def _array(self, start: int, stop: int) -> Any:
+        dtype: DType = getattr(DType, self.dtype)
+        count = max(0, stop - start)
+        memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(
+            self.address + start * dtype.itemsize
+        )
+        bits: Any = np.frombuffer(memory, dtype.numpy)
+        return bits if dtype.in_numpy else from_short_bits(dtype, bits)
+
+    def __repr__(self) -> str:
+        return f"Pointer[{_NAMES.get(self.dtype, self.dtype)}] at {self.address:#x}"
+
+
+class Parts:
+    """A struct, a dataclass, an array: its parts by name or by number."""
+
+    def __init__(self, name: str, names: tuple[str, ...], *parts: Any) -> None:
+        self._name = name
+        self._names = names
+        self._parts = parts
+        self.__dict__.update(zip(names, parts, strict=False))
+
+    def __getitem__(self, index: int) -> Any:
+        return self._parts[index]
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __repr__(self) -> str:
+        named = self._names or ("",) * len(self._parts)
+        each = [f"{n}={p!r}" if n else repr(p) for n, p in zip(named, self._parts, strict=True)]
+        return f"{self._name}({', '.join(each)})"
+
+
+class Opaque:
+    """What is shown by its type and the numbers that complete it."""
+
+    def __init__(self, text: str, *leaves: Any) -> None:
+        self.text = text
+        self.leaves = leaves
+
+    def __repr__(self) -> str:
+        return self.text

@@ -1,0 +1,243 @@
+"""Kernels that Python runs thread by thread: the same bits as compiled, and pdb stops at the user's lines."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import DeviceError, Float32, Int, Int32, Pointer, func, kernel
+from weft.atomic import Atomic
+from weft.bit import count_leading_zeros
+from weft.gpu import barrier, block_idx, global_idx, thread_idx
+from weft.gpu.host import DeviceContext
+from weft.memory import AddressSpace, stack_allocation
+
+BLOCK = 8
+
+
+@pytest.fixture(params=["cpu", "interpreter"])
+def ctx(request: pytest.FixtureRequest) -> DeviceContext:
+    return DeviceContext(api=request.param)
+
+
+@func
+def halved(values: Any, t: Int) -> None:
+    half = BLOCK // 2
+    while half > 0:
+        if t < half:
+            values[t] += values[t + half]
+        barrier()
+        half //= 2
+
+
+@kernel
+def sums(x: Pointer[Float32], out: Pointer[Float32], count: Pointer[Int32]):
+    values = stack_allocation(Float32, BLOCK, address_space=AddressSpace.SHARED)
+    t = thread_idx.x
+    values[t] = x[global_idx.x]
+    barrier()
+    halved(values, t)
+    if t == 0:
+        out[block_idx.x] = values[0]
+    Atomic.fetch_add(count, count_leading_zeros(Int32(t)))
+
+
+def test_threads_meet_at_barriers_in_helpers_and_loops(ctx: DeviceContext) -> None:
+    x = np.random.default_rng(1).random(3 * BLOCK, np.float32)
+    out, count = np.zeros(3, np.float32), np.zeros(1, np.int32)
+    ctx.enqueue_function(sums, x, out, count, grid_dim=3, block_dim=BLOCK)
+    ctx.synchronize()
+    halves = x.reshape(3, BLOCK)
+    while halves.shape[1] > 1:
+        halves = halves[:, : halves.shape[1] // 2] + halves[:, halves.shape[1] // 2 :]
+    assert out.tobytes() == halves[:, 0].tobytes()
+    assert count[0] == 3 * sum(32 - n.bit_length() for n in range(BLOCK))
+
+
+@kernel
+def parts(x: Pointer[Int32]):
+    if x[thread_idx.x] > 2:
+        barrier()
+
+
+@kernel
+def asserts(x: Pointer[Int32], out: Pointer[Int32]):
+    i = global_idx.x
+    assert x[i] != 5, f"x[{i}] is {x[i]}"
+    out[i] = 1
+
+
+def test_what_fails_is_told_as_of_compiled_code() -> None:
+    said: list[list[str]] = []
+    for api in ("cpu", "interpreter"):
+        context, x, out = DeviceContext(api=api), np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+        told: list[str] = []
+        for launch in (
+            lambda c=context, x=x: c.enqueue_function(parts, x, grid_dim=1, block_dim=8),
+            lambda c=context, x=x, out=out: c.enqueue_function(asserts, x, out, grid_dim=2, block_dim=4),
+        ):
+            launch()
+            with pytest.raises(DeviceError) as error:
+                context.synchronize()
+            told.append(str(error.value))
+        said.append([*told, str(out)])
+    assert said[0] == said[1]
+    assert "thread (3, 0, 0)" in said[0][0]
+    assert "x[5] is 5" in said[0][1]
+    assert said[1][2] == "[1 1 1 1 1 0 1 1]"
+
+
+@kernel
+def branches(x: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        total = Float32(0)
+        for k in range(i):
+            total += k
+        x[i] = total
+    else:
+        x[i] = -1
+
+
+def test_lines_run_as_python_runs_them() -> None:
+    """What coverage and debuggers ask for: the events of each thread, in the user's file."""
+    context, x = DeviceContext(api="interpreter"), np.zeros(4, np.float32)
+    first = branches.definition.line
+    seen: list[list[int]] = []
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename != __file__ or frame.f_code.co_name != "branches":
+            return None
+        if event == "call":
+            seen.append([])
+        elif event == "line":
+            seen[-1].append(frame.f_lineno - first)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        context.enqueue_function(branches, x, 3, grid_dim=1, block_dim=4)
+    finally:
+        sys.settrace(before)
+    assert x.tolist() == [0, 0, 1, -1]
+    once = [2, 3, 4, 5]
+    assert seen == [[*once, 7], [*once, 6, 5, 7], [*once, 6, 5, 6, 5, 7], [2, 3, 9]]
+
+
+PROGRAM = """\
+import numpy as np
+
+from weft import Float32, Int32, Pointer, func, kernel
+from weft.gpu import barrier, global_idx, thread_idx
+from weft.gpu.host import DeviceContext
+from weft.memory import AddressSpace, stack_allocation
+
+SCALE = 2
+
+
+@func
+def scaled(x: Float32) -> Float32:
+    y = x * SCALE
+    return y
+
+
+@kernel
+def smooth(a: Pointer[Float32], out: Pointer[Float32]):
+    s = stack_allocation(Float32, 8, address_space=AddressSpace.SHARED)
+    t = thread_idx.x
+    s[t] = scaled(a[global_idx.x])
+    barrier()
+    left = s[max(t - 1, 0)]
+    out[global_idx.x] = left + s[t]
+
+
+ctx = DeviceContext(api="cpu")
+a = np.arange(32, dtype=np.float32)
+out = np.zeros_like(a)
+ctx.enqueue_function(smooth, a, out, grid_dim=4, block_dim=8)
+ctx.synchronize()
+print(out[26:28])
+"""
+
+
+def pdb(folder: Path, text: str, options: str, commands: str) -> tuple[str, int]:
+    """What ``weft debug`` prints for commands, each behind its prompt, and how it ends."""
+    (folder / "program.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "weft", "debug", *options.split()]
+    given = "\n".join(commands.split("; ")) + "\n"
+    done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=folder, timeout=120)
+    assert not done.stderr, done.stderr
+    told = done.stdout.replace(f"{folder}/", "")
+    return re.sub("0x[0-9a-f]+", "ADDRESS", told), done.returncode
+
+
+def test_pdb_steps_through_a_thread(tmp_path: Path) -> None:
+    commands = "n; n; p t, SCALE; s; s; n; p y; r; n; s; n; p left, s[0:4], a; p out[26]; c"
+    told, status = pdb(tmp_path, PROGRAM, "program.py --block 3 --thread 2", commands)
+    assert status == 0
+    assert told.splitlines() == [
+        "> program.py(19)smooth()",
+        "-> s = stack_allocation(Float32, 8, address_space=AddressSpace.SHARED)",
+        "(Pdb) > program.py(20)smooth()",
+        "-> t = thread_idx.x",
+        "(Pdb) > program.py(21)smooth()",
+        "-> s[t] = scaled(a[global_idx.x])",
+        "(Pdb) (2, 2)",
+        "(Pdb) --Call--",
+        "> program.py(11)scaled()",
+        "-> @func",
+        "(Pdb) > program.py(13)scaled()",
+        "-> y = x * SCALE",
+        "(Pdb) > program.py(14)scaled()",
+        "-> return y",
+        "(Pdb) np.float32(52.0)",
+        "(Pdb) --Return--",
+        "> program.py(14)scaled()->np.float32(52.0)",
+        "-> return y",
+        "(Pdb) > program.py(22)smooth()",
+        "-> barrier()",
+        "(Pdb) > program.py(23)smooth()",
+        "-> left = s[max(t - 1, 0)]",
+        "(Pdb) > program.py(24)smooth()",
+        "-> out[global_idx.x] = left + s[t]",
+        "(Pdb) (np.float32(50.0), array([48., 50., 52., 54.], dtype=float32), Pointer[Float32] at ADDRESS)",
+        "(Pdb) np.float32(0.0)",
+        "(Pdb) [102. 106.]",
+    ]
+
+
+def test_pdb_stops_at_a_line(tmp_path: Path) -> None:
+    told, status = pdb(tmp_path, PROGRAM, "--kernel smooth --line 14 program.py", "p x; q")
+    assert told.splitlines()[:3] == ["> program.py(14)scaled()", "-> return y", "(Pdb) np.float32(0.0)"]
+    assert status == 1
+
+
+def test_breakpoint_and_failed_assertions_stop(tmp_path: Path) -> None:
+    text = PROGRAM.replace("    barrier()\n", "    if t == 5 and global_idx.x > 20:\n        breakpoint()\n")
+    text = text.replace(
+        "    out[global_idx.x]", "    assert left < 40, f'left is {left}'\n    out[global_idx.x]"
+    )
+    told, status = pdb(tmp_path, text, "program.py", "p t; c; p left, t; q")
+    assert told.splitlines() == [
+        "> program.py(24)smooth()",
+        "-> left = s[max(t - 1, 0)]",
+        "(Pdb) 5",
+        "(Pdb) error[device-assert]: assertion failed in kernel 'smooth': left is 40.0",
+        "  --> program.py:25:5",
+        "   |",
+        "25 |     assert left < 40, f'left is {left}'",
+        "   |     " + "^" * 35 + " failed in block (2, 0, 0), thread (5, 0, 0)",
+        "> program.py(25)smooth()",
+        "-> assert left < 40, f'left is {left}'",
+        "(Pdb) (np.float32(40.0), 5)",
+        "(Pdb) ",
+    ]
+    assert status == 1
