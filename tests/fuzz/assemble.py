@@ -5,19 +5,22 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tests.fuzz.program import Argument, Program
 from tests.fuzz.weft_run import load
 from tests.support.ptxas import find_ptxas
 
+from weft import Pointer
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.launch.ranges import describe_over
-from weft.layout import Layout
+from weft.layout import Layout, LayoutTensor
+from weft.memory import SoA
 
 __all__ = ["Assembler"]
 
@@ -39,11 +42,13 @@ class Assembler:
             WeftError: it is refused.
         """
         folder = Path(self.folder.name)
-        kernel = load(program, folder, apart=True).program
+        module = load(program, folder, apart=True)
+        kernel = module.program
         given = {a.name: a for a in program.arguments}
-        specs: dict[str, Spec] = {
-            p.name: _spec(p.annotation, given[p.name]) for p in parameters(kernel.definition)
-        }
+        names = [p.name for p in parameters(kernel.definition)]
+        specs = {name: _spec(given[name], module) for name in names if name in given}
+        if "K" in names:
+            specs["K"] = StaticSpec(vars(module)[_stands_for(program)])
         over = describe_over(len(program.launch["over"]), (4, 1)) if "over" in program.launch else None
         ptx = elaborate_kernel(kernel, specs, self.arch, CompileOptions(over, distinct=True)).emit("asm")
         assert isinstance(ptx, str)
@@ -53,9 +58,17 @@ class Assembler:
         return said or (f"exit status {done.returncode}, and no reason" if done.returncode else "")
 
 
-def _spec(annotation: Any, given: Argument) -> Spec:
+def _stands_for(program: Program) -> str:
+    return program.text.partition("_variable('K', ")[2].partition(",")[0]
+
+
+def _spec(given: Argument, module: ModuleType) -> Spec:
     if given.form == "comptime":
         return StaticSpec(given.value)
+    annotation: Any = eval(given.kind, vars(module))
+    if given.memory:
+        owner: Any = {"pointer": Pointer, "tensor": LayoutTensor, "soa": SoA}[given.form]
+        annotation = owner[annotation]
     if given.form != "tensor":
         return spec_of_annotation(annotation)
     layout = Layout(tuple(given.shape), tuple(given.stride))

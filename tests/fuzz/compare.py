@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tests.fuzz.kinds import KINDS, Kind, from_bits
+from tests.fuzz.kinds import KINDS, STORED, Kind, from_bits
 from tests.fuzz.machine import Outcome
 from tests.fuzz.program import Program
 
 __all__ = ["difference"]
 
 
-def _nan(array: npt.NDArray[Any], bfloat: bool) -> npt.NDArray[Any]:
-    if bfloat:
+def _nan(array: npt.NDArray[Any], kind: Kind) -> npt.NDArray[Any]:
+    if kind.name == "BFloat16":
         return (array & 0x7FFF) > 0x7F80
+    if kind in STORED:
+        return np.array([math.isnan(from_bits(kind, bits)) for bits in array], np.bool_)
     return np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, np.bool_)
 
 
 def _unequal(name: str, kind: Kind, w: npt.NDArray[Any], g: npt.NDArray[Any]) -> str:
     whole = f"uint{8 * w.itemsize}"
     bad = w.view(whole) != g.view(whole)
-    bad &= ~(_nan(w, kind.name == "BFloat16") & _nan(g, kind.name == "BFloat16"))
+    bad &= ~(_nan(w, kind) & _nan(g, kind))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         values = [f"{from_bits(kind, x[at])!r} ({x.view(whole)[at]:#x})" for x in (g, w)]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from tests.fuzz.definitions import constants, functions, structs
 from tests.fuzz.edges import edges, pictures
+from tests.fuzz.eighths import eighths, kept
 from tests.fuzz.expressions import condition, expression, index, upto
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, literal
 from tests.fuzz.launches import Launched, guard, shape
@@ -46,20 +49,37 @@ def program_of(choice: Choice) -> Program:
     given = pictures(s, made, arguments) if made.form == "edge" else []
     steps = areas(s, made, arguments) if made.form == "block" else []
     outputs = _outputs(s, made.count, arguments)
+    more, rounded = eighths(s, arguments, made.count)
+    reads += more
     mark, kernels = s.mark(), list[str]()
     for name in ["program", "again"] if s.chance(8) else ["program"]:
         kernels += ["@kernel", f"def {name}({', '.join(_parameters(arguments))}):", f"    row = {made.where}"]
         if made.form == "block":
-            kernels += [*reads, *together(s, made, steps), *_stores(s, outputs), ""]
+            kernels += [*reads, *together(s, made, steps), *_stores(s, outputs), *kept(s, rounded), ""]
         else:
             work = edges(s, made, given) if made.form == "edge" else _work(s, made)
-            work += _stores(s, outputs)
+            work += [*_stores(s, outputs), *kept(s, rounded)]
             s.back(mark)
             kernels += [*_guarded(s, made, outputs, reads, work, first), ""]
         s.back(mark)
+    if s.chance(4):
+        kernels = _generic(s, arguments, kernels, lines)
     if any("swapped(" in line for line in kernels):
         lines += SWAPPED
     return Program("\n".join(lines + kernels), arguments, made.launch)
+
+
+def _generic(s: Scope, arguments: list[Argument], kernels: list[str], lines: list[str]) -> list[str]:
+    """Kernels over a type variable, which stands for the type of some of their arguments."""
+    computing = [k.name for k in (*INTEGERS, *FLOATS)]
+    kind = KINDS[s.pick([a.kind for a in arguments if a.kind in computing])]
+    lines.append(f"K = _variable('K', {kind.name}, {'Floating' if kind.is_float else 'Integer'})")
+
+    def named(line: str) -> str:
+        head = line.startswith("def ")
+        return re.sub(rf"(?<!\w){kind.name}(?!\w)", lambda _: "K" if head or s.chance(2) else kind.name, line)
+
+    return [named(line) for line in kernels]
 
 
 def _work(s: Scope, made: Launched) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +17,7 @@ __all__ = [
     "INT",
     "INTEGERS",
     "KINDS",
+    "STORED",
     "Kind",
     "convert",
     "from_bits",
@@ -60,7 +62,15 @@ class Kind:
     @property
     def storage(self) -> Any:
         """NumPy's type of its elements in memory; bfloat16 is kept as its bits."""
+        if self.is_float and self.bits == 8:
+            return np.uint8
         return {"Bool": np.bool_, "BFloat16": np.uint16}.get(self.name) or np.dtype(self.name.lower()).type
+
+    @property
+    def largest(self) -> float:
+        """The greatest finite number of a float format."""
+        ones = 2.0 ** (1 - self.precision) * (2 if self.name == "Float8_e4m3fn" else 1)
+        return (2 - ones) * 2.0 ** (self.most - 1)
 
     def wrap(self, value: int) -> int:
         """An integer, cut to the width."""
@@ -82,7 +92,12 @@ FLOATS = [
     Kind("Float32", 32, "float", 24, -149, 128),
     Kind("Float64", 64, "float", 53, -1074, 1024),
 ]
-KINDS = {kind.name: kind for kind in [BOOL, *INTEGERS, *FLOATS]}
+STORED = [
+    Kind("Float8_e4m3fn", 8, "float", 4, -9, 9),
+    Kind("Float8_e5m2", 8, "float", 3, -16, 16),
+]
+"""Formats that memory holds and nothing computes with; the first has no infinity."""
+KINDS = {kind.name: kind for kind in [BOOL, *INTEGERS, *FLOATS, *STORED]}
 INT = KINDS["Int64"]
 
 
@@ -109,14 +124,19 @@ def nearest(value: Fraction, kind: Kind) -> Any:
     exponent -= Fraction(2) ** exponent > size
     step = Fraction(2) ** max(exponent - kind.precision + 1, kind.least)
     found = round(size / step) * step
-    result = math.inf if found >= 1 << kind.most else float(found)
+    result = beyond(kind) if found > kind.largest else float(found)
     return kind.number(math.copysign(result, value))
+
+
+def beyond(kind: Kind) -> float:
+    """What is too large for a float format."""
+    return math.nan if kind.name == "Float8_e4m3fn" else math.inf
 
 
 def _to_float(value: Any, kind: Kind) -> Any:
     plain = float(value) if not isinstance(value, int) else 0.0 if value == 0 else None
     if plain is not None and (plain == 0 or not math.isfinite(plain)):
-        return kind.number(plain)
+        return kind.number(math.copysign(beyond(kind), plain) if math.isinf(plain) else plain)
     if (kind.bits >= 32 and plain is not None) or (kind.name == "Float16" and plain is not None):
         return kind.number(value)
     return nearest(Fraction(value if plain is None else plain), kind)
@@ -145,10 +165,12 @@ def convert(value: Any, source: Kind, target: Kind) -> Any:
 def saturated(value: Any, source: Kind, target: Kind) -> Any:
     """Likewise, but the nearest that the format holds where it is finite."""
     found = convert(value, source, target)
-    if target.is_float and math.isfinite(value) and math.isinf(found):
-        return target.number(
-            math.copysign((2 - 2.0 ** (1 - target.precision)) * 2.0 ** (target.most - 1), value)
-        )
+    if (
+        target.is_float
+        and not math.isnan(value)
+        and (math.isnan(found) or math.isinf(found) > math.isinf(value))
+    ):
+        return target.number(math.copysign(target.largest, value))
     if target.is_integer and source.is_integer:
         return min(max(value, target.low), target.high)
     return found
@@ -165,10 +187,29 @@ def literal(value: bool | int | float, kind: Kind) -> Any:
     return kind.wrap(int(value))
 
 
+@functools.cache
+def _eighth(kind: Kind) -> list[Any]:
+    """The numbers of a float of 8 bits, in the order of their bits."""
+    digits, found = kind.precision - 1, list[float]()
+    for bits in range(128):
+        power, part = bits >> digits, bits & (1 << digits) - 1
+        value = math.ldexp(part + (1 << digits) * (power > 0), kind.least + max(power - 1, 0))
+        special = value > kind.largest
+        found.append((math.inf if kind is STORED[1] and not part else math.nan) if special else value)
+    return [np.float32(value) for value in (*found, *(-value for value in found))]
+
+
+@functools.cache
+def _places(kind: Kind) -> dict[bytes, int]:
+    return {value.tobytes(): bits for bits, value in enumerate(_eighth(kind)) if value == value}
+
+
 def from_bits(kind: Kind, stored: Any) -> Any:
     """An element of memory as the model keeps it."""
     if kind.name == "BFloat16":
         return np.uint32(int(stored) << 16).view(np.float32)
+    if kind in STORED:
+        return _eighth(kind)[int(stored)]
     if kind.is_float:
         return stored
     return bool(stored) if kind is BOOL else int(stored)
@@ -176,6 +217,8 @@ def from_bits(kind: Kind, stored: Any) -> Any:
 
 def to_storage(kind: Kind, values: list[Any]) -> npt.NDArray[Any]:
     """Numbers of the model as NumPy's array of the elements in memory."""
+    if kind in STORED:
+        return np.array([_places(kind).get(np.float32(v).tobytes(), 127) for v in values], np.uint8)
     if kind.name == "BFloat16":
         return (np.array(values, np.float32).view(np.uint32) >> 16).astype(np.uint16)
     return np.array(values, kind.storage)

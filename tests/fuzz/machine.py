@@ -85,6 +85,11 @@ def _power(x: Any, n: Any) -> Any:
     return x**n
 
 
+def variable(name: str, kind: ScalarType, bound: Any) -> ScalarType:
+    """A type variable of kernels: the type that it stands for."""
+    return kind
+
+
 def kernel(function: Any) -> Any:
     """``@kernel``."""
     return function
@@ -253,6 +258,7 @@ class Machine:
             "AddressSpace": SimpleNamespace(SHARED="shared", LOCAL="local"),
             "_times": operator.mul,
             "_power": _power,
+            "_variable": variable,
             "_product": operator.methodcaller("reduce_mul"),
             "InlineArray": RowType,
             "np": SimpleNamespace(array=Table, **{k.name.lower(): k for k in KINDS.values()}),

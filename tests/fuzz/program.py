@@ -3,6 +3,7 @@
 The text is Python in which a few calls are marks. ``_Int32(x)`` says that the literals in ``x`` are ``Int32``
 there, by the language's rules: weft is given ``x``, the model converts. ``_times(x, y)`` is a product that a
 GPU must not fuse with a sum, ``_power(x, n)`` and ``_product(v)`` likewise.
+``_variable("K", Int32, Integer)`` is a type variable: the model takes the type.
 """
 
 from __future__ import annotations
@@ -112,6 +113,9 @@ class _ForWeft(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name == "_variable":
+            bound = ast.keyword("bound", node.args[2])
+            return ast.Call(ast.Name("TypeVar", ast.Load()), node.args[:1], [bound])
         if name[:1] == "_" and (name[1:] in KINDS or name in ("_TI", "_TF")):
             return node.args[0]
         if self.apart:
