@@ -254,10 +254,11 @@ def _described(
         arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
     granule = 0
     if "races" in options.checked and target.threads == "loops":
-        from weft.compiler.passes.races import granule_of, notes
+        from weft.compiler.passes.origins import granule_of, shared_by_threads
+        from weft.compiler.passes.races import notes
 
         if notes(module, function):
-            granule = granule_of(module.reached(function))
+            granule = granule_of(module.reached(function), shared_by_threads)
             more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
             arguments += [Argument(name, DType.uint64) for name in more]
     _check_parameters(instance.kernel.definition, arguments, target)

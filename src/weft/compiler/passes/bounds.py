@@ -25,6 +25,7 @@ from weft.compiler.passes.origins import (
     size_of,
 )
 from weft.compiler.passes.races import Checks, Races, notes
+from weft.compiler.passes.unset import Unset
 
 
 def check_memory(
@@ -53,6 +54,7 @@ class _Checked:
         memory = {g.name: g for g in module.globals}
         given = self.b, module, kernel, new_site
         self.races = Races(*given, checks, self.head) if checks and notes(module, kernel) else None
+        self.unset = Unset(self.b, kernel, new_site, self.head) if checks else None
         self.origins = Origins(self.b, memory, self.cells_of, self.head)
 
     def run(self) -> None:
@@ -66,6 +68,8 @@ class _Checked:
         if self.races is not None:
             for arg, cells in zip(pointers, self.races.begin(pointers), strict=True):
                 self.origins.known[arg] = self.origins.known[arg]._replace(cells=cells)
+        if self.unset is not None:
+            self.unset.begin()
         self.region(self.kernel.body)
         self.kernel.body.ops[:0] = self.head
 
@@ -78,7 +82,7 @@ class _Checked:
                 for inner in op.regions:
                     self.region(inner)
                 b.live, b.loc = True, op.loc
-                if op.name in VERBS and (self.bounds or self.races is not None):
+                if op.name in VERBS:
                     self.access(op)
                 else:
                     region.ops.append(op)
@@ -150,6 +154,8 @@ class _Checked:
         """An access that is within its memory."""
         if self.races is not None:
             self.races.check(op, origin, self.origins)
+        if self.unset is not None:
+            self.unset.check(op, origin, self.origins)
         self.b.region.ops.append(op)
 
     def nothing(self, op: Op) -> list[Value]:

@@ -8,13 +8,13 @@ noted of these is (``abi/shadow.py``). Of a pointer that was loaded from memory 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from weft.abi.artifact import FaultSite
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Global, Op, Value
-from weft.compiler.ir.types import I64, PointerType
+from weft.compiler.ir.types import I64, AddressSpace, PointerType
 from weft.compiler.passes.faults import site_at
 from weft.dtype import DType
 
@@ -155,6 +155,21 @@ def accessed(op: Op) -> int:
 def alignment_of(op: Op) -> int:
     """To how many bytes an access is taken to be aligned."""
     return op.int_attr("alignment") if "alignment" in op.attrs else accessed(op)
+
+
+def granule_of(functions: Sequence[Function], chosen: Callable[[AddressSpace], bool]) -> int:
+    """The power of two of bytes, 8 at most, that accesses of these spaces are multiples of and begin at."""
+    found = 8
+    for op in [op for f in functions for op in f.body.walk()]:
+        place = op.operands[0].type if op.name in VERBS else None
+        if isinstance(place, PointerType) and chosen(place.space):
+            found = math.gcd(found, accessed(op), alignment_of(op))
+    return found
+
+
+def shared_by_threads(space: AddressSpace) -> bool:
+    """Whether other threads use what is there."""
+    return space != AddressSpace.LOCAL
 
 
 def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSite:

@@ -6,7 +6,6 @@ to call the function that notes it, and a thread says what that gives, where it 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from weft.abi.artifact import FaultSite
@@ -26,24 +25,22 @@ from weft.compiler.ir.types import (
     pointer,
 )
 from weft.compiler.passes.faults import tell
-from weft.compiler.passes.origins import VERBS, Number, Origin, Origins, access_site, accessed
+from weft.compiler.passes.origins import (
+    VERBS,
+    Number,
+    Origin,
+    Origins,
+    access_site,
+    accessed,
+    granule_of,
+    shared_by_threads,
+)
 
 Checks = Callable[[str], tuple[Function, ...]]
 """By its name, the function that notes an access, or that a thread is somewhere, behind what it calls."""
 _APART = frozenset({"gpu.meet", "gpu.shared_stride"})
 _SHARED_FROM = 16
 """Shared memory of each kind begins at a multiple of so many bytes, as far as cells are concerned."""
-
-
-def granule_of(functions: Sequence[Function]) -> int:
-    """The power of two of bytes, 8 at most, that all accesses of functions are multiples of and begin at."""
-    found = 8
-    for op in [op for f in functions for op in f.body.walk()]:
-        place = op.operands[0].type if op.name in VERBS else None
-        if isinstance(place, PointerType) and place.space != AddressSpace.LOCAL:
-            size = accessed(op)
-            found = math.gcd(found, size, op.int_attr("alignment") if "alignment" in op.attrs else size)
-    return found
 
 
 def notes(module: Module, kernel: Function) -> bool:
@@ -88,7 +85,7 @@ class Races:
         self.b, self.module, self.kernel = b, module, kernel
         self.new_site, self.checks, self.head = new_site, checks, head
         reached = module.reached(kernel)
-        self.shift = granule_of(reached).bit_length() - 1
+        self.shift = granule_of(reached, shared_by_threads).bit_length() - 1
         self.all_noted = notes_all(reached)
         self.shadow = self.shared = self.thread = kernel.args[0] if kernel.args else Value(I64)
         self.passed: Value | None = None
