@@ -170,3 +170,73 @@ def test_what_is_written_is_not_reported(ctx: DeviceContext) -> None:
     x = np.arange(128, dtype=np.float32)
     assert found(ctx, all_written, x, 7, grid=1) == []
     assert x[64:].tolist() == [65.0 - i for i in range(64)]
+
+
+# The same of buffers that are new.
+
+
+@kernel
+def copied(x: Pointer[Float32], y: Pointer[Float32], n: Int):
+    i = thread_idx.x
+    if i < n:
+        y[i] = x[i]  #!
+
+
+@kernel
+def filled(y: Pointer[Float32], n: Int):
+    if thread_idx.x < n:
+        y[thread_idx.x] = 1.0
+
+
+@kernel
+def counted(count: Pointer[Int32]):
+    Atomic.fetch_add(count, 1)  #!
+
+
+@kernel
+def lane_pairs(x: Pointer[Float32], n: Int):
+    for i in range(n):
+        x.store(2 * i, x.load(2 * i, width=2) + 1.0)  #!
+
+
+def test_new_buffers(ctx: DeviceContext) -> None:
+    x, y = (ctx.enqueue_create_buffer(Float32, 64) for _ in range(2))
+    reports = found(ctx, copied, x, y, 64, grid=1)
+    assert [(r.code, r.lines) for r in reports] == [("uninitialised", marked(copied))]
+    assert "reads element 0 of `x`, which nobody has written" in reports[0].text
+    x.enqueue_fill(1.0)
+    assert found(ctx, copied, x, y, 64, grid=1) == []
+    assert found(ctx, copied, y, x, 64, grid=1) == []
+    count = ctx.enqueue_create_buffer(Int32, 1)
+    assert [r.code for r in found(ctx, counted, count, grid=1)] == ["uninitialised"]
+    assert found(ctx, counted, count, grid=1) == []
+
+
+def test_parts_of_new_buffers(ctx: DeviceContext) -> None:
+    x, y = (ctx.enqueue_create_buffer(Float32, 64) for _ in range(2))
+    assert found(ctx, filled, x, 32, grid=1) == []
+    assert found(ctx, copied, x, y, 32, grid=1) == []
+    assert [r.code for r in found(ctx, copied, x, y, 33, grid=1)] == ["uninitialised"]
+    assert found(ctx, lane_pairs, x, 16, grid=1, block=1) == []  # by cells of 8 bytes
+    assert [r.code for r in found(ctx, lane_pairs, x, 17, grid=1, block=1)] == ["uninitialised"]
+    z = ctx.enqueue_create_buffer(Float32, 64)
+    z[8:24].enqueue_fill(2.0)
+    ctx.enqueue_copy(dst=z[24:32], src=np.ones(8, np.float32))
+    assert found(ctx, copied, z[8:32], y, 24, grid=1) == []
+    assert [r.code for r in found(ctx, copied, z[7:32], y, 24, grid=1)] == ["uninitialised"]
+    assert [r.code for r in found(ctx, copied, z[8:33], y, 25, grid=1)] == ["uninitialised"]
+
+
+def test_what_is_written_elsewhere_is_not_new(ctx: DeviceContext) -> None:
+    y = ctx.enqueue_create_buffer(Float32, 64)
+    with ctx.enqueue_create_buffer(Float32, 64) as x:
+        x.unsafe_ptr()
+        assert found(ctx, copied, x, y, 64, grid=1) == []
+    with ctx.enqueue_create_buffer(Float32, 64) as x, x.map_to_host() as host:
+        host[:] = range(64)
+    assert found(ctx, copied, y, y, 64, grid=1) == []
+    for _ in range(3):  # memory that is used again is new again
+        with ctx.enqueue_create_buffer(Float32, 1 << 19) as x:
+            assert [r.code for r in found(ctx, copied, x, y, 64, grid=1)] == ["uninitialised"]
+            assert found(ctx, filled, x, 64, grid=1) == []
+            assert found(ctx, copied, x, y, 64, grid=1) == []

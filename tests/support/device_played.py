@@ -89,6 +89,8 @@ class PlayedDevice:
         """Whether an address is in this device's own memory."""
         return any(start <= address < start + len(block) - 256 for start, block in self.own.items())
 
+    def note(self, address: int, nbytes: int, *, written: bool) -> None: ...
+
     def hold(self, owner: object) -> None: ...
 
     def can_access(self, peer: Device) -> bool:

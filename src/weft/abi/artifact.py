@@ -108,7 +108,8 @@ class KernelInfo:
     parameters a ``checked`` one takes how many bytes of shared memory the launch gives, then the ends of each
     pointer's memory, in bytes from where that points.
     Where ``granule`` is not 0, it then takes the cells of each pointer, one for so many bytes, those of
-    shared memory, and the launch's ``Shadow`` (``abi/shadow.py``).
+    shared memory, and the launch's ``Shadow`` (``abi/shadow.py``). ``notes_all`` says whether all that it
+    writes is noted there.
     """
 
     entry: str
@@ -121,6 +122,7 @@ class KernelInfo:
     checked: bool = False
     block_rank: int = 0
     granule: int = 0
+    notes_all: bool = False
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
 
     @property

@@ -252,13 +252,14 @@ def _described(
         pointers = [p.name for p in arguments if p.pointer]
         arguments.append(Argument("shared_mem_bytes", DType.int64))
         arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
-    granule = 0
+    granule, all_noted = 0, False
     if "races" in options.checked and target.threads == "loops":
         from weft.compiler.passes.origins import granule_of, shared_by_threads
-        from weft.compiler.passes.races import notes
+        from weft.compiler.passes.races import notes, notes_all
 
         if notes(module, function):
-            granule = granule_of(module.reached(function), shared_by_threads)
+            reached = module.reached(function)
+            granule, all_noted = granule_of(reached, shared_by_threads), notes_all(reached)
             more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
             arguments += [Argument(name, DType.uint64) for name in more]
     _check_parameters(instance.kernel.definition, arguments, target)
@@ -273,6 +274,7 @@ def _described(
         checked=bool(options.checked),
         block_rank=function.block_rank,
         granule=granule,
+        notes_all=all_noted,
         sites=sites,
     )
 

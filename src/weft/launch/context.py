@@ -7,7 +7,7 @@ import struct
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from weft.abi.artifact import LoadedCode
 from weft.abi.checks import Checks
@@ -23,6 +23,7 @@ from weft.diagnostics import (
     nearest,
     note_slow,
 )
+from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray, mapping_of
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
@@ -42,6 +43,7 @@ from weft.launch.ranges import describe_over
 from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
 from weft.record import record
+from weft.runtime.allocation import Allocation
 from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.buffers import DeviceBuffer, share_nothing
 from weft.runtime.context import BaseContext
@@ -236,6 +238,12 @@ class DeviceContext(BaseContext):
     def target(self) -> str:
         """The compiler's target for this device."""
         return self.info.target
+
+    def _allocate(self, like: Any, size: SupportsIndex, *, host: bool) -> tuple[DType, Allocation, int, int]:
+        made = super()._allocate(like, size, host=host)
+        if "races" in self.checked and not host:
+            self.device.note(made[1].address, made[1].nbytes, written=False)
+        return made
 
     def synchronize(self) -> None:
         """Wait until all work queued on the context's own stream has ended; write what kernels printed.

@@ -255,4 +255,6 @@ def _address(value: Any, name: str, problems: Problems) -> int:
         problems.add("buffer-context", message, "pass a host buffer, or launch a kernel", at=name)
         return 0
     context.synchronize()
+    if isinstance(value, DeviceBuffer):
+        value.note_written()
     return value.address

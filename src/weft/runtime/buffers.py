@@ -105,6 +105,11 @@ class Buffer(Here, Generic[T]):
     def lend_to_peer(self, context: BaseContext) -> None:
         """Note that work of a context with peer access is about to use the memory."""
         context.keep(self.allocation)
+        self.note_written()
+
+    def note_written(self) -> None:
+        """Take notice that somebody whom nothing checks may write to the memory from now on."""
+        self.allocation.device.note(self.address, self.nbytes, written=True)
 
     @property
     def user(self) -> BaseContext:
@@ -118,6 +123,7 @@ class Buffer(Here, Generic[T]):
 
     def unsafe_ptr(self) -> int:
         """The address of the first element; nothing checks what is done with it."""
+        self.note_written()
         return self.address
 
     def close(self) -> None:

@@ -324,6 +324,13 @@ class Device(Protocol):
         """``free`` for memory of ``host_alloc``."""
         ...
 
+    def note(self, address: int, nbytes: int, *, written: bool) -> None:
+        """Take notice that memory is new and nobody has written to it, or that somebody else may from now on.
+
+        Checked kernels may tell of reads of what nobody has written.
+        """
+        ...
+
     def hold(self, owner: object) -> None:
         """Keep an object until all work queued so far, on any stream, has ended."""
         ...

@@ -20,6 +20,7 @@ from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
 from weft.config import settings
 from weft.runtime.cpu.memory import PAGES_FROM, Block
 from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
+from weft.runtime.cpu.new_memory import add, forget, wrote
 from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Lane, busy_lanes, wait_for_lanes
 from weft.runtime.cpu.shared import provide
@@ -105,7 +106,7 @@ class CpuDevice:
         """Give memory back once all work queued so far has ended."""
         busy = busy_lanes()
         if not busy:
-            self._blocks.pop(address, None)
+            self._give_back(address)
             return
         self._leaving[address] = self._blocks[address].nbytes
         arrived, last = itertools.count(1), len(busy)
@@ -118,11 +119,19 @@ class CpuDevice:
             lane.post(release)
 
     def _give_back(self, address: int) -> None:
+        forget(address)
         self._leaving.pop(address, None)
         self._blocks.pop(address, None)
 
     host_alloc = alloc
     host_free = free
+
+    def note(self, address: int, nbytes: int, *, written: bool) -> None:
+        """Have checked launches know what memory nobody has written."""
+        if written:
+            wrote(address, nbytes)
+        else:
+            add(address, nbytes)
 
     def hold(self, owner: object) -> None:
         """Keep an object until all work queued so far has ended."""
@@ -224,6 +233,7 @@ class CpuStream:
         """Queue a copy; from ordinary memory, take the source's bytes now."""
         lane = self._lane
         _, dst, src, nbytes, dst_owner, src_owner, _ = copy
+        wrote(dst, nbytes)
         taken: int | bytes = src
         if src_owner is not None:
             if lane.idle:
@@ -238,6 +248,7 @@ class CpuStream:
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue a fill."""
+        wrote(address, len(pattern) * count)
         self._lane.submit(lambda: _fill(address, pattern, count))
 
     def launch(self, launch: Launch) -> None:

@@ -22,7 +22,7 @@ from weft.diagnostics.reports import Place
 from weft.record import replace
 from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
-from weft.runtime.cpu.shadow import noted
+from weft.runtime.cpu.shadow import memory_of, noted
 from weft.runtime.cpu.threads import main_thread
 from weft.runtime.driver import Launch
 from weft.runtime.faults import Noted, report
@@ -291,6 +291,8 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
     start = time.perf_counter()
     try:
         shared = None if small or lane is None else lane.shared(function.workers)
+        if function.kernel.checked and not function.kernel.granule:
+            memory_of(function.kernel, (ctypes.c_uint64 * (len(packed) // 8)).from_buffer(packed))
         if function.kernel.granule:
             _run_noting(running, packed, first, second)
         elif workers == 1:

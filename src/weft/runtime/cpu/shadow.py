@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from weft.abi.artifact import KernelInfo
 from weft.abi.cpu_launch import MOST_THREADS
-from weft.abi.shadow import CELL_BYTES, SITE, SITES, THREAD, TICK, WORD, Entry, Shadow
+from weft.abi.shadow import CELL_BYTES, FRESH, SITE, SITES, THREAD, TICK, WORD, Entry, Shadow
 from weft.runtime.cpu.memory import Block
+from weft.runtime.cpu.new_memory import New, around, wrote
 from weft.runtime.forks import after_fork
 
 _SHARED_BYTES = 320 << 10
@@ -29,6 +30,34 @@ class Noticed(NamedTuple):
     thread: int
 
 
+class Memory(NamedTuple):
+    """What a pointer argument is for: its address, bytes from, to, and whether they are written."""
+
+    address: int
+    low: int
+    high: int
+    written: bool
+
+
+def memory_of(kernel: KernelInfo, arguments: Any) -> list[Memory]:
+    """The memory of a checked kernel's pointers; what it writes without notes is from now on not new."""
+    pointers = [(n, p.written) for n, p in enumerate(kernel.signature.parameters) if p.pointer]
+    count, end = len(pointers), len(kernel.signature.parameters)
+    if kernel.granule:
+        end -= count + 2
+    ends = [ctypes.c_int64(arguments[n]).value for n in range(end - 2 * count, end)]
+    each = zip(pointers, ends[::2], ends[1::2], strict=True)
+    found = [
+        Memory(arguments[n], arguments[n] + low, arguments[n] + high, written)
+        for (n, written), low, high in each
+    ]
+    if not kernel.notes_all:
+        for memory in found:
+            if memory.written:
+                wrote(memory.low, memory.high - memory.low)
+    return found
+
+
 class Noted:
     """What is noted of all memory of the process; a launch uses it alone.
 
@@ -42,6 +71,8 @@ class Noted:
         self._log = Block(ctypes.sizeof(Entry) * (_LOGGED + 1))
         self._threads = Block(2 * WORD * MOST_THREADS)
         self._last = 0
+        self._held: list[New] = []
+        """New memory that the launch uses."""
 
     def begin(self, kernel: KernelInfo, arguments: Any) -> Shadow:
         """Give a launch what its kernel takes behind the ends of memory: in its arguments, words."""
@@ -49,53 +80,49 @@ class Noted:
         shared, log = self._shared.address, self._log.address
         made = Shadow(first, first, first, first, 0, shared, log, 0, _LOGGED)
         made.threads = self._threads.address
-        count = sum(p.pointer for p in kernel.signature.parameters)
-        end = len(kernel.signature.parameters)
-        cells = end - count - 2
-        pointers = [(n, p.written) for n, p in enumerate(kernel.signature.parameters) if p.pointer]
-        starts = [arguments[n] for n, _ in pointers]
-        ends = [ctypes.c_int64(arguments[n]).value for n in range(cells - 2 * count, cells)]
-        ranges = [(at + low, at + high) for at, low, high in zip(starts, ends[::2], ends[1::2], strict=True)]
-        written = [range for range, (_, written) in zip(ranges, pointers, strict=True) if written]
-        arguments[cells : cells + count] = self._cells_of(kernel.granule, starts, ranges, written)
+        memory = memory_of(kernel, arguments)
+        count, end = len(memory), len(kernel.signature.parameters)
+        arguments[end - 2 - count : end - 2] = self._cells_of(kernel.granule, memory)
         arguments[end - 2 : end] = shared, ctypes.addressof(made)
         return made
 
-    def _cells_of(
-        self,
-        granule: int,
-        starts: Sequence[int],
-        ranges: Sequence[tuple[int, int]],
-        written: Sequence[tuple[int, int]],
-    ) -> list[int]:
-        """Where the cells of pointers are, whose memory is in these ranges; where it is one, they are.
+    def _cells_of(self, granule: int, memory: Sequence[Memory]) -> list[int]:
+        """Where the cells of pointers are; of one memory they are the same.
 
-        What nobody writes needs none.
+        What nobody writes needs none, if somebody has written it before.
         """
         wholes: list[tuple[int, int]] = []
-        for low, high in sorted(ranges):
+        for low, high in sorted([m[1:3] for m in memory]):
             if wholes and low < wholes[-1][1]:
                 wholes[-1] = wholes[-1][0], max(high, wholes[-1][1])
             else:
                 wholes.append((low, high))
-        needed = [any(low < end and begin < high for begin, end in written) for low, high in wholes]
+        new = [around(low, high) for low, high in wholes]
+        needed = [any(m.written and low < m.high and m.low < high for m in memory) for low, high in wholes]
         sizes = [
-            -(-(high - low) // granule) * CELL_BYTES * need
-            for (low, high), need in zip(wholes, needed, strict=True)
+            0 if known or not need else -(-(high - low) // granule) * CELL_BYTES
+            for (low, high), need, known in zip(wholes, needed, new, strict=True)
         ]
         if sum(sizes) > self._cells.nbytes:
             self._cells = Block(sum(sizes))
         places = [*itertools.accumulate(sizes, initial=self._cells.address)]
         found: list[int] = []
-        for start, (low, _) in zip(starts, ranges, strict=True):
+        for start, low, _, _ in memory:
             n = bisect_right(wholes, low, key=lambda whole: whole[0]) - 1
-            behind = (start - wholes[n][0]) // granule * CELL_BYTES
-            found.append(places[n] + behind if needed[n] else 0)
+            known = new[n]
+            if known is not None:
+                behind = (start - known.address) // granule * CELL_BYTES
+                found.append(known.cells(granule) + behind | 1 << FRESH)
+                self._held.append(known)
+            else:
+                behind = (start - wholes[n][0]) // granule * CELL_BYTES
+                found.append(places[n] + behind if needed[n] else 0)
         return found
 
     def end(self, shadow: Shadow) -> None:
         """The launch has ended."""
         self._last = shadow.last
+        self._held.clear()
 
     def access_of(self, shadow: Shadow, record: int) -> Noticed:
         """The access that a record is of."""

@@ -93,6 +93,9 @@ class CudaDevice:
         """Give pinned memory back once all work queued so far has ended."""
         self.primary.memory.release("host", address)
 
+    def note(self, address: int, nbytes: int, *, written: bool) -> None:
+        """Nothing is noted of memory here."""
+
     def hold(self, owner: object) -> None:
         """Keep an object until all work queued so far has ended."""
         self.primary.memory.release("object", owner)
