@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import Any, NamedTuple, cast
+import itertools
+from typing import Any, NamedTuple, assert_never, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -287,3 +288,75 @@ def test_comparisons(x: int, color: Color) -> None:
     )
     expected = a == b, a != b, a.center == b.center, a.center < b.center, True
     assert cast("Any", _compared)(a, b) == expected
+
+
+class Way(enum.Enum):
+    UP = "up"
+    DOWN = "down"
+    STAY = "stay"
+
+
+@func
+def by_if(way: Way) -> Int:
+    if way is Way.UP:
+        return Int(1)
+    elif way == Way.DOWN:
+        return Int(2)
+    elif way is Way.STAY:
+        return Int(3)
+    else:
+        assert_never(way)
+
+
+@func
+def by_return(way: Way) -> Int:
+    if way is Way.UP:
+        return Int(1)
+    if way in (Way.DOWN, Way.STAY):
+        return Int(2)
+    assert_never(way)
+
+
+@func
+def by_expression(way: Way) -> Int:
+    if way is not Way.UP:
+        return Int(2) if way != Way.DOWN else Int(3)
+    return Int(1) if way is Way.UP else assert_never(way)
+
+
+def _walk(way: Any, other: Any, n: Any) -> Any:
+    total = 0
+    for i in range(n):
+        if way is Way.UP:
+            total += 1
+            continue
+        if way is Way.DOWN and i > 1:
+            break
+        total += 10
+    if way is Way.UP or other is Way.DOWN:
+        total += 100
+    if way is Way.DOWN and other is not Way.UP:
+        total += 1000
+    if not (way is Way.UP or way is Way.DOWN):
+        total += 10000
+    if other is Way.STAY:
+        return total
+    if way is Way.STAY:
+        return -total
+    return total + (7 if other is Way.UP else 8)
+
+
+@func
+def walk(way: Way, other: Way, n: Int) -> Int:
+    return walked(way, other, n)
+
+
+walked = func(_walk)
+
+
+def test_tests_of_members_leave_nothing_open() -> None:
+    assert [by_if(way) for way in Way] == [1, 2, 3]
+    assert [by_return(way) for way in Way] == [1, 2, 2]
+    assert [by_expression(way) for way in Way] == [1, 3, 2]
+    for way, other, n in itertools.product(Way, Way, (0, 1, 4)):
+        assert walk(way, other, Int(n)) == _walk(way, other, n)

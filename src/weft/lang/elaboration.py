@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from weft.compiler.ir.builder import Builder
 from weft.diagnostics import CompileError, caller_location, elaborating
 from weft.dtype import DType
+from weft.lang.members import Members
 
 if TYPE_CHECKING:
     from weft.abi.artifact import AssertSite, Piece, PrintSite
@@ -99,6 +100,7 @@ class Elaboration(Builder):
         """Likewise, the type of what is stored into its variable."""
         self.changes_items = False
         """Whether the function assigns elements of what its own variables hold."""
+        self.members = Members()
         self.entering = False
         """Whether the parameters of a function are made."""
         self.literals: list[object] = []

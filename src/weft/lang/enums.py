@@ -56,11 +56,26 @@ class EnumValue:
     def __eq__(self, other: object) -> Any:
         place = place_of(other) if isinstance(other, Enum) else getattr(other, "place", None)
         of = type(other) if isinstance(other, Enum) else getattr(other, "cls", None)
-        return self.place == place if of is self.cls else False
+        if of is not self.cls:
+            return False
+        if not isinstance(place, int) or not isinstance(self.place.value, Value):
+            return self.place == place
+        here, count, told = self.place.value, len(self.cls), current().members
+        known = told.known(here, place, count)
+        if known is not None:
+            return known
+        found: Any = self.place == place
+        told.tests_for(found.value, here, frozenset({place}), count)
+        return found
 
     def __ne__(self, other: object) -> Any:
         same = self == other
-        return ~same if isinstance(same, Number) else True
+        if not isinstance(same, Number):
+            return not same
+        other_way = ~same
+        if isinstance(same.value, Value):
+            current().members.inverted(same.value, value_of(other_way, current()))
+        return other_way
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
 

@@ -55,25 +55,30 @@ def truth(value: Any, b: Logic) -> bool | Value:
 class Logic(Builtins):
     """A builder with conditions, and with the regions that a condition decides about."""
 
-    def _enter(self, region: Region) -> tuple[Region, bool]:
-        before = (self.region, self.live)
+    def _enter(self, region: Region) -> tuple[Region, bool, Any]:
+        before = (self.region, self.live, self.members.gone)
         self.regions.append(self.region)
         self.region = region
         self.new_scope()
         return before
 
-    def _leave(self, before: tuple[Region, bool]) -> bool:
+    def _leave(self, before: tuple[Region, bool, Any]) -> bool:
         """Back to the outer region; tells whether the end of the inner one is reached."""
         reached = self.live
-        self.region, self.live = before
+        self.region, self.live, self.members.gone = before
         self.regions.pop()
         self.scopes.pop()
         return reached
 
-    def _aside(self, thunk: Callable[[], Any]) -> tuple[Region, Any]:
+    def _aside(
+        self, thunk: Callable[[], Any], test: Value | None = None, holds: bool = True
+    ) -> tuple[Region, Any]:
+        """A region of its own, which is reached where ``test`` is ``holds``, and what comes of it."""
         region = Region()
         set_before = [(v, v.defined) for v in self.open_vars]
         before = self._enter(region)
+        if test is not None:
+            self.members.passed(test, holds)
         value = thunk()
         self._leave(before)
         for var, was in set_before:
@@ -85,7 +90,7 @@ class Logic(Builtins):
         known = truth(first, self)
         if isinstance(known, bool):
             return thunk() if known is is_and else first
-        region, other = self._aside(lambda: truth(thunk(), self))
+        region, other = self._aside(lambda: truth(thunk(), self), known, is_and)
         return self._joined(known, region, other, is_and)
 
     def _joined(self, known: Value, region: Region, other: bool | Value, is_and: bool) -> Any:
@@ -95,7 +100,9 @@ class Logic(Builtins):
         if _pure(region):
             self.splice(region)
             assert isinstance(other, Value)
-            return _Bool.of(self.value("arith.andi" if is_and else "arith.ori", (known, other), I1))
+            made = self.value("arith.andi" if is_and else "arith.ori", (known, other), I1)
+            self.members.joined(known, other, made, is_and)
+            return _Bool.of(made)
         result = Var(self, "and" if is_and else "or", _Bool.of(known))
         with self.into(region):
             result.store(_Bool.of(other) if isinstance(other, Value) else _Bool(other))
@@ -108,7 +115,7 @@ class Logic(Builtins):
         known = truth(first, self)
         if isinstance(known, bool):
             return thunk() if known is is_and else first
-        region, other = self._aside(thunk)
+        region, other = self._aside(thunk, known, is_and)
         other = python_number(other)
         if _is_bool(first) and _is_bool(other):
             return self._joined(known, region, truth(other, self), is_and)
@@ -174,14 +181,17 @@ class Logic(Builtins):
         known = truth(value, self)
         if isinstance(known, bool):
             return not known
-        return _Bool.of(self.arith("xori", known, self.constant(True, I1)))
+        made = self.arith("xori", known, self.constant(True, I1))
+        self.members.inverted(known, made)
+        return _Bool.of(made)
 
     def if_exp(self, condition: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
         """``true() if condition else false()``."""
         known = truth(condition, self)
         if isinstance(known, bool):
             return true() if known else false()
-        return self._one_of(known, self._aside(true), self._aside(false), "if/else")
+        yes, no = self._aside(true, known, True), self._aside(false, known, False)
+        return self._one_of(known, yes, no, "if/else")
 
     def _one_of(self, known: Value, true: tuple[Region, Any], false: tuple[Region, Any], what: str) -> Any:
         """One of two values that were emitted to regions of their own, in the type that both have or take."""

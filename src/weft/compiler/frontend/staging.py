@@ -290,6 +290,7 @@ class Staging(Logic, Access):
         set_after: list[dict[Var, bool]] = []
         for taken, region in zip((True, False), regions, strict=True):
             before = self._enter(region)
+            self.members.passed(known, taken)
             yield taken
             check(containers, "`if`")
             reached.append(self._leave(before))
@@ -301,6 +302,9 @@ class Staging(Logic, Access):
         self.loc = place
         self.emit("weft.if", (known,), (), {}, regions)
         self.live = self.live and any(reached)
+        for taken, goes_on in zip((True, False), reached, strict=True):
+            if not goes_on:
+                self.members.passed(known, not taken)
 
     def loop(self, items: Any) -> Iterator[Any]:
         """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
