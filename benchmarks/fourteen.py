@@ -31,6 +31,8 @@ from weft.gpu.host import DeviceContext
 Array = npt.NDArray[Any]
 Case = Callable[[], None]
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC")
+WARM_UP = 12
+"""Rounds that do not count: the first launches go through Python."""
 PAUSE = 0.01
 """Seconds between measurements: OpenMP's threads spin for a while after their loops."""
 
@@ -86,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
                 off = np.abs(found - wanted) > 1e-3 * np.abs(wanted).max()
                 assert np.mean(off) < 0.02, f"{work.name}: {name} is wrong"
         timed = {name: _processor_time(case) for name, case in cases.items()} if alone else cases
-        times = in_turns(timed, options.rounds or 15, pause=PAUSE)
+        times = in_turns(timed, options.rounds or 15, pause=PAUSE, warm_up=WARM_UP)
         least = {name: min(got) for name, got in times.items()}
         row = [work.name]
         row += [

@@ -20,6 +20,11 @@ BARRIERS = frozenset({"gpu.barrier", "gpu.meet", "gpu.shuffle"})
 """Where all threads of a block wait for each other, or those of another group."""
 
 
+def meets_in_warp(op: Op) -> bool:
+    """Whether lanes of a warp wait for each other there."""
+    return op.name == "gpu.shuffle" or op.attrs.get("group") == "warp"
+
+
 def has_barrier(region: Region) -> bool:
     """Whether threads wait for each other in the region itself."""
     return any(op.name in BARRIERS for op in region.walk())

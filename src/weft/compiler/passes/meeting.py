@@ -13,6 +13,7 @@ from weft.compiler.ir.core import Function, Loc, Op, Region, Value
 from weft.compiler.ir.types import I1, I64, Type
 from weft.compiler.passes.first_threads import differs
 from weft.compiler.passes.inline_barriers import BARRIERS
+from weft.compiler.passes.settled import settled_loads
 from weft.compiler.passes.thread_context import Context
 from weft.compiler.passes.uniformity import Uniformity
 from weft.diagnostics import CompileError
@@ -29,7 +30,7 @@ class Decisions:
 
     def __init__(self, kernel: Function, functions: Mapping[str, Function]) -> None:
         self.kernel = kernel
-        self.uniformity = Uniformity(kernel, functions)
+        self.uniformity = Uniformity(kernel, functions, settled=settled_loads(kernel))
 
     def asked(self, op: Op, barrier: Op | None) -> list[Value]:
         """What all threads must be asked for before ``op``; ``barrier`` is that of the loop around it.

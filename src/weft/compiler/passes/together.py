@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.types import VectorType
 from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
-from weft.compiler.passes.inline_barriers import BARRIERS, has_barrier
+from weft.compiler.passes.inline_barriers import BARRIERS, has_barrier, meets_in_warp
 from weft.compiler.passes.lanes import takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, leaves
 
@@ -28,11 +28,6 @@ _FEW = 32
 """LLVM unrolls a loop of so many rounds, known when it is compiled; then the threads' loop is innermost."""
 _NEAR = 4
 """Elements so many places apart are loaded together and told apart."""
-
-
-def meets_in_warp(op: Op) -> bool:
-    """Whether lanes of a warp wait for each other there."""
-    return op.name == "gpu.shuffle" or op.attrs.get("group") == "warp"
 
 
 class Together:
@@ -72,7 +67,8 @@ class Together:
             return False
         if owner.name == "weft.get":
             return owner.operands[0] in self.variables
-        return owner.spec.pure and all(map(self.once, owner.operands))
+        kept = owner.spec.pure or owner in self._uniformity.settled
+        return kept and all(map(self.once, owner.operands))
 
     def runs_once(self, op: Op) -> bool:
         """Whether an operation of a piece runs once for all threads, before what each of them does."""

@@ -2,7 +2,7 @@
 
 A value is the same if it is computed from what the block shares, and a variable if everything that it
 is given is the same and is given by all threads alike. What is loaded from memory that the kernel may
-write is not known to be, nor what atomic operations and assembly give.
+write is not known to be, but for what ``settled`` finds, nor what atomic operations and assembly give.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class _Given:
 class Uniformity:
     """The analysis of one function, whose arguments are the same for all threads.
 
-    ``varying`` are the operations that give each thread its own: of a block, its index.
+    ``varying`` are the operations that give each thread its own: of a block, its index. ``settled`` are loads
+    that give all threads the same.
     """
 
     def __init__(
@@ -43,7 +44,9 @@ class Uniformity:
         function: Function,
         functions: Mapping[str, Function],
         varying: frozenset[str] = OWN,
+        settled: frozenset[Op] = frozenset(),
     ) -> None:
+        self.settled = settled
         self._functions = functions
         self._own = varying
         self._pure: dict[str, bool] = {}
@@ -109,7 +112,7 @@ class Uniformity:
         if op.name == "llvm.call_intrinsic":
             return op.attrs["effects"] == "none"
         if op.name == "llvm.load":
-            return op.attrs["invariant"] is True
+            return op.attrs["invariant"] is True or op in self.settled
         return op.spec.pure and op.name not in self._own
 
 
