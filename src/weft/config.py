@@ -51,7 +51,8 @@ class Settings:
     process of its own. ``host_arrays`` says what becomes of arrays of the host in launches on a GPU,
     ``check`` what contexts are checked for that do not say it, by words. ``cpu_threads`` is how many threads
     run the blocks of a launch on a CPU, none for as many as this process has cores. ``interpret`` says
-    whether Python runs the kernels of all contexts, whatever API they name.
+    whether Python runs the kernels of all contexts, whatever API they name. ``schedule`` is the seed of the
+    order in which a CPU runs blocks and threads, none for the usual one.
     """
 
     device: str | None
@@ -62,6 +63,7 @@ class Settings:
     check: frozenset[str] = frozenset()
     cpu_threads: int | None = None
     interpret: bool = False
+    schedule: int | None = None
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -83,6 +85,7 @@ def scope(
     check: Checks | None = None,
     cpu_threads: int | None = None,
     interpret: bool | None = None,
+    schedule: int | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
@@ -97,6 +100,7 @@ def scope(
             as it is.
         cpu_threads: how many threads contexts of a CPU take that do not say it; none leaves it as it is.
         interpret: whether Python runs the kernels of all contexts; none leaves it as it is.
+        schedule: the seed of the order of blocks and threads in contexts of a CPU; none leaves it as it is.
 
     Raises:
         CompileError: there is no such check.
@@ -112,6 +116,7 @@ def scope(
             check=outer.check if check is None else _checks(check, "check"),
             cpu_threads=outer.cpu_threads if cpu_threads is None else cpu_threads,
             interpret=outer.interpret if interpret is None else interpret,
+            schedule=outer.schedule if schedule is None else schedule,
         )
     )
     try:
@@ -130,6 +135,7 @@ def _from_environment() -> Settings:
         check=_check(),
         cpu_threads=_threads(os.environ.get("WEFT_CPU_THREADS")),
         interpret=_one_of("WEFT_INTERPRET", ("0", "1"), "contexts have the devices that they name") == "1",
+        schedule=_seed(os.environ.get("WEFT_SCHEDULE")),
     )
 
 
@@ -188,6 +194,18 @@ def _seconds(text: str) -> float:
         return limit
     message = f"WEFT_COMPILE_LIMIT={text} is no number of seconds"
     raise CompileError.at("setting", message, None, hints=("write WEFT_COMPILE_LIMIT=300, say",))
+
+
+def _seed(text: str | None) -> int | None:
+    if not text or text.isdecimal():
+        return int(text) if text else None
+    message = f"WEFT_SCHEDULE={text} is no seed: a number from 0 on"
+    raise CompileError.at("setting", message, None, hints=("leave it unset: the usual order",))
+
+
+def schedule_all(seed: int) -> None:
+    """Run blocks and threads of CPUs in the order of a seed, in this process and in those that it starts."""
+    os.environ["WEFT_SCHEDULE"] = str(seed)
 
 
 def _threads(text: str | None) -> int | None:

@@ -39,7 +39,7 @@ def _with_check(argv: Sequence[str]) -> list[str]:
     for n in options if made[:1] == ["run"] else ():
         if made[n] == "--check":
             made[n] = "--check=1"
-        elif made[n] in ("--format", "--output", "-o"):
+        elif made[n] in ("--format", "--output", "-o", "--schedule-seed", "--explore"):
             next(options, None)
         elif not made[n].startswith("-"):
             break
@@ -68,8 +68,16 @@ def _report(error: WeftError) -> None:
 def _command(words: argparse.Namespace) -> int:
     # Each command loads what it needs and nothing else.
     if words.command == "run":
+        if words.explore:
+            from weft.cli.explore import explore
+
+            return explore(words.file, words.args, words.explore)
         from weft.cli.run import Check, run
 
+        if words.schedule_seed is not None:
+            from weft.config import schedule_all
+
+            schedule_all(words.schedule_seed)
         check = Check(words.check, words.format, words.output) if words.check else None
         return run(words.file, words.args, check, interpret=words.interpret)
     if words.command == "debug":
@@ -106,6 +114,13 @@ def _index(text: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+def _count(text: str) -> int:
+    """A number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="weft", description="GPU programming in Python.", allow_abbrev=False
@@ -128,6 +143,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("-o", "--output", metavar="FILE", help="where --check writes that instead")
     run.add_argument("--interpret", action="store_true", help="have Python run kernels, thread by thread")
+    run.add_argument(
+        "--schedule-seed",
+        type=_count,
+        metavar="N",
+        help="have a CPU run blocks in the order of this seed, and threads backwards where it is odd",
+    )
+    run.add_argument(
+        "--explore",
+        type=_count,
+        metavar="N",
+        help="run the program with N such orders, and tell where its output differs first",
+    )
     run.add_argument("file", metavar="FILE")
     run.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 

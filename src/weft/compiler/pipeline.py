@@ -73,7 +73,8 @@ class Compilation:
         from weft.compiler.passes.pipeline import run_passes
         from weft.compiler.support import support
 
-        passed = run_passes(self.module, self.target)
+        backward = any(options.backward for options in self.options)
+        passed = run_passes(self.module, self.target, backward=backward)
         return lower_module(passed, self.target, support)
 
     def emit(self, kind: EmissionKind) -> str | bytes:

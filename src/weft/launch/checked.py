@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from weft.abi.artifact import Signature
 from weft.abi.checks import Checks, checks_of
-from weft.config import settings
+from weft.config import scope, settings
 from weft.diagnostics import LaunchError
+from weft.runtime.driver import DeviceInfo
 
 
 def checked_for(asked: Checks | None) -> frozenset[str]:
@@ -24,6 +26,37 @@ def checked_for(asked: Checks | None) -> frozenset[str]:
     except (TypeError, ValueError) as error:
         hint = "write checked=True for what is always checked"
         raise LaunchError.here("unknown-check", f"checked: {error}", hint, at=("checked", 9)) from None
+
+
+@contextmanager
+def scheduled(seed: object) -> Generator[int | None]:
+    """Contexts that are made here run by the order of a seed, if that is one; else as the settings have it.
+
+    Raises:
+        LaunchError: it is no seed.
+    """
+    if seed is None:
+        yield settings().schedule
+        return
+    if type(seed) is not int or seed < 0:
+        hint = "write schedule=1, say; without it blocks run in their order"
+        raise LaunchError.here("schedule", f"schedule={seed!r} is no seed", hint, at=("schedule", 9))
+    with scope(schedule=seed):
+        yield seed
+
+
+def schedule_of(info: DeviceInfo, asked: int | None, seed: int | None) -> int | None:
+    """The seed by which a device runs blocks, where it lets that be said.
+
+    Raises:
+        LaunchError: it does not, and a seed was asked for.
+    """
+    if info.shares_host or asked is None:
+        return seed if info.shares_host else None
+    message = f"{info.name} runs blocks in its own order: schedule= is for CPUs"
+    raise LaunchError.here(
+        "schedule", message, "leave it out, or try the program with api='cpu'", at=("schedule", 9)
+    )
 
 
 def ends_of(signature: Signature, memory: Sequence[Any], values: Sequence[Any]) -> list[int]:

@@ -37,7 +37,7 @@ from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
 from weft.launch.arguments import Specs, Taken, check_kernel, check_writes, examine, is_current, take
-from weft.launch.checked import checked_for, ends_of
+from weft.launch.checked import checked_for, ends_of, schedule_of, scheduled
 from weft.launch.extents import Placement, Placements
 from weft.launch.ranges import describe_over
 from weft.launch.variants import Variants, forget_variants
@@ -184,6 +184,8 @@ class DeviceContext(BaseContext):
             default what ``WEFT_CHECK`` says.
         threads: how many threads run the blocks of a launch on a CPU; by default what ``WEFT_CPU_THREADS``
             says, else as many as this process has cores. ``ctx.info.multiprocessors`` is the number.
+        schedule: a seed: a CPU runs the blocks in a shuffled order, and for odd seeds the threads of a block
+            backwards. What a program gives should not depend on it. By default what ``WEFT_SCHEDULE`` says.
 
     Raises:
         DeviceError: the API or the device is not there; the message says what is.
@@ -219,10 +221,17 @@ class DeviceContext(BaseContext):
         api: str | None = None,
         checked: Checks | None = None,
         threads: int | None = None,
+        schedule: int | None = None,
     ) -> None:
         self.checked = checked_for(checked)
         """What kernels are checked for, by words."""
-        super().__init__(device_id, api=api, threads=threads)
+        with scheduled(schedule) as seed:
+            super().__init__(device_id, api=api, threads=threads)
+        self.schedule = schedule_of(self.info, schedule, seed)
+        """The seed of the order of blocks and threads, where there is one."""
+        self.backward = self.schedule is not None and self.schedule % 2 == 1
+        """Whether the threads of a block run backwards."""
+        self._as_usual = not self.checked and self.schedule is None
         self._loaded: Variants[_Loaded] = Variants()
         self._extents = Placements(self.info)
         self._launches = 0
@@ -296,7 +305,9 @@ class DeviceContext(BaseContext):
                     return CompiledKernel(self, bound)
                 note_mismatch(problems, kernel.definition, p, found, None)
         problems.check(CompileError, 0)
-        self._load(bound, Specs(specs), CompileOptions(distinct=True, checked=self.checked))
+        self._load(
+            bound, Specs(specs), CompileOptions(distinct=True, checked=self.checked, backward=self.backward)
+        )
         self._go_native()
         return CompiledKernel(self, bound)
 
@@ -412,7 +423,7 @@ class DeviceContext(BaseContext):
             target.launch(launch)
         self.queued()
         foreign = guest is not None or (self.info.shares_host and len(arrays) == len(memory) > 0)
-        repeatable = (foreign or not arrays) and self.recording is None and not empty and not self.checked
+        repeatable = (foreign or not arrays) and self.recording is None and not empty and self._as_usual
         to, apart = guest or target, options.distinct
         return kernel.definition, specs.by_name, launch, to, repeatable, apart, foreign, reads
 
@@ -443,7 +454,9 @@ class DeviceContext(BaseContext):
             plan = place[2]
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
-            options = CompileOptions(way, not early and _are_apart(taken.memory), self.checked)
+            options = CompileOptions(
+                way, not early and _are_apart(taken.memory), self.checked, backward=self.backward
+            )
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):
                 return attributes, taken, place, options, found

@@ -35,6 +35,8 @@ class CompileOptions(NamedTuple):
     any_block: bool = False
     """Where threads are loops: blocks may extend along axes that the kernel asks no thread's place of. Most
     do not, and their code has a third of the loops."""
+    backward: bool = False
+    """Where threads are loops, these go from the last thread to the first."""
 
 
 PLAIN = CompileOptions()

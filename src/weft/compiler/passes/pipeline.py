@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.compiler.ir.clone import clone_module
 from weft.compiler.ir.core import Module
+from weft.compiler.passes.backward import backward as turn_round
 from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.heap_arrays import heap_arrays
@@ -14,11 +15,11 @@ from weft.targets import Target
 _ENDS = frozenset(("weft.assert", "weft.exit_thread"))
 
 
-def run_passes(module: Module, target: Target) -> Module:
+def run_passes(module: Module, target: Target, *, backward: bool = False) -> Module:
     """What ``target`` lowers of an elaborated module, which stays as it is.
 
     Where threads are the machine's, most modules are that themselves: nothing ends threads early in them,
-    and no thread does several elements.
+    and no thread does several elements. ``backward``: threads that are loops go from the last to the first.
     """
     if target.threads != "loops" and not _changes(module):
         return module
@@ -27,6 +28,8 @@ def run_passes(module: Module, target: Target) -> Module:
     branch_at_assertions(made)
     if target.threads == "loops":
         thread_loops(made)
+        if backward:
+            turn_round(made)
         heap_arrays(made)
         block_functions(made)
     elif "exit" not in target.machine:

@@ -78,6 +78,8 @@ class CpuDevice:
 
     def __init__(self, load_object: LoadObject, threads: int | None = None) -> None:
         self.info = _info(threads)
+        self.schedule = settings().schedule
+        """The seed of the order of blocks, where there is one."""
         self._load_object = load_object
         self._blocks: dict[int, Block] = {}
         self._leaving: dict[int, int] = {}
@@ -203,7 +205,12 @@ class CpuDevice:
             _pointed_at.append(loaded)
         *addresses, faults = loaded.addresses if counted else (*loaded.addresses, 0)
         found = zip(kernels, addresses, strict=True)
-        return tuple([CpuFunction(*one, loaded.keep, self.info.multiprocessors, faults) for one in found])
+        return tuple(
+            [
+                CpuFunction(*one, loaded.keep, self.info.multiprocessors, faults, self.schedule)
+                for one in found
+            ]
+        )
 
     def close(self) -> None:
         """Close all streams."""

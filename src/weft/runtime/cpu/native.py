@@ -48,8 +48,18 @@ class CpuFunction:
 
     max_threads_per_block = MOST_THREADS
 
-    def __init__(self, kernel: KernelInfo, address: int, keep: object, workers: int, faults: int = 0) -> None:
+    def __init__(
+        self,
+        kernel: KernelInfo,
+        address: int,
+        keep: object,
+        workers: int,
+        faults: int = 0,
+        schedule: int | None = None,
+    ) -> None:
         self.kernel = kernel
+        self.schedule = schedule
+        """The seed of the order of blocks, or None for theirs."""
         self.workers = workers
         """How many threads may take the blocks of a launch."""
         self.faults = (
@@ -270,7 +280,8 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
     total = grid[0] * grid[1] * grid[2]
     threads = total * block[0] * block[1] * block[2]
     small = threads < _SMALL if function.most < 0 else threads <= function.most
-    workers = 1 if small or function.kernel.granule else min(function.workers, total)
+    one = small or function.kernel.granule or function.schedule is not None
+    workers = 1 if one else min(function.workers, total)
     chunk = total if workers == 1 else max(1, total // (workers * _CHUNKS_PER_WORKER))
     state = next(_ids)
     cluster = (attributes and attributes.cluster) or (1, 1, 1)
@@ -293,10 +304,13 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
         shared = None if small or lane is None else lane.shared(function.workers)
         if function.kernel.checked and not function.kernel.granule:
             memory_of(function.kernel, (ctypes.c_uint64 * (len(packed) // 8)).from_buffer(packed))
+        entry = function.entry
+        if function.schedule is not None and attributes is None:
+            entry = _shuffled(function, launch, total)
         if function.kernel.granule:
-            _run_noting(running, packed, first, second)
+            _run_noting(running, packed, entry, first, second)
         elif workers == 1:
-            function.entry(first, second)
+            entry(first, second)
         elif shared is not None:
 
             def run(first: int, second: int) -> None:
@@ -304,7 +318,6 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
 
             function.entry(first, second, run)
         else:
-            entry = function.entry
             pool().run(lambda: entry(first, second), workers - 1)
         function.took(time.perf_counter() - start, threads, workers, arguments)
     finally:
@@ -314,14 +327,31 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
     return Failed(running.failure, running.counted())
 
 
-def _run_noting(running: _Running, packed: Any, first: int, second: int) -> None:
+def _shuffled(function: CpuFunction, launch: LaunchBlock, total: int) -> Callable[[int, int], None]:
+    """The entry for all blocks one by one, in an order that a seed gives."""
+    from random import Random
+
+    order = list(range(total))
+    Random(function.schedule).shuffle(order)
+
+    def run(first: int, second: int) -> None:
+        for block in order:
+            launch.next, launch.total = block, block + 1
+            function.entry(first, second)
+
+    return run
+
+
+def _run_noting(
+    running: _Running, packed: Any, entry: Callable[[int, int], None], first: int, second: int
+) -> None:
     """Run all blocks one after the other, so that they can note what they do to memory."""
     function, memory = running.function, noted()
     words = (ctypes.c_uint64 * (len(packed) // 8)).from_buffer(packed)
     with memory.lock:
         running.shadow = memory.begin(function.kernel, words)
         try:
-            function.entry(first, second)
+            entry(first, second)
         finally:
             memory.end(running.shadow)
 
