@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, cast, get_origin
 
 from weft.abi.artifact import Signature
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import LaunchError, a_
+from weft.diagnostics import LaunchError, a_, nearest
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray
@@ -293,6 +293,19 @@ def check_kernel(kernel: object) -> None:
             "pass a function decorated with @kernel",
         )
     raise LaunchError.here("not-a-kernel", message, hint, at=("kernel", 0))
+
+
+def check_names(kernel: Kernel[...], problems: Problems) -> None:
+    """Whether the bound values are parameters of the kernel, and compile-time ones."""
+    known = {p.name: p.comptime for p in parameters(kernel.definition)}
+    for name in kernel.bound:
+        if name not in known:
+            guess = nearest(name, known)
+            hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
+            problems.add("argument-name", f"{kernel.__name__} has no parameter `{name}`", hint, at=name)
+        elif not known[name]:
+            message = f"`{name}` of {kernel.__name__} is no Comptime parameter"
+            problems.add("argument-name", message, "give it at the launch", at=name)
 
 
 def check_writes(

@@ -20,7 +20,6 @@ from weft.diagnostics import (
     Diagnostic,
     LaunchError,
     caller_location,
-    nearest,
     note_slow,
 )
 from weft.dtype import DType
@@ -36,7 +35,16 @@ from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
-from weft.launch.arguments import Specs, Taken, check_kernel, check_writes, examine, is_current, take
+from weft.launch.arguments import (
+    Specs,
+    Taken,
+    check_kernel,
+    check_names,
+    check_writes,
+    examine,
+    is_current,
+    take,
+)
 from weft.launch.checked import checked_for, ends_of, schedule_of, scheduled
 from weft.launch.extents import Placement, Placements
 from weft.launch.ranges import describe_over
@@ -290,7 +298,7 @@ class DeviceContext(BaseContext):
         problems = Problems()
         variables = [p.name for p in parameters(kernel.definition) if p.variable]
         types = {name: type_meant(bound.bound[name]) for name in variables if name in bound.bound}
-        _check_names(bound, problems)
+        check_names(bound, problems)
         for p in parameters(kernel.definition):
             value = bound.bound.get(p.name, p.default)
             if p.comptime:
@@ -555,19 +563,6 @@ def _are_apart(memory: Sequence[Any]) -> bool:
         return False
     parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
     return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
-
-
-def _check_names(kernel: Kernel[...], problems: Problems) -> None:
-    """Whether the bound values are parameters of the kernel, and compile-time ones."""
-    known = {p.name: p.comptime for p in parameters(kernel.definition)}
-    for name in kernel.bound:
-        if name not in known:
-            guess = nearest(name, known)
-            hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
-            problems.add("argument-name", f"{kernel.__name__} has no parameter `{name}`", hint, at=name)
-        elif not known[name]:
-            message = f"`{name}` of {kernel.__name__} is no Comptime parameter"
-            problems.add("argument-name", message, "give it at the launch", at=name)
 
 
 _cpu: DeviceContext | None = None
