@@ -17,6 +17,7 @@ from weft.compiler.pipeline import elaborate_kernel
 from weft.ffi import external_call, function_pointer
 from weft.gpu import (
     barrier,
+    block,
     cluster_dim,
     cluster_sync,
     global_idx,
@@ -109,7 +110,7 @@ def meeting(x: Pointer[Int32]):
 
 @kernel
 def lanes(x: Pointer[Int32]):
-    x[global_idx.x] = warp.shuffle_up(x[global_idx.x], 1)
+    x[global_idx.x] = warp.shuffle_up(block.sum(x[global_idx.x]), 1)
 
 
 @func

@@ -43,7 +43,18 @@ from weft import (
 from weft.atomic import Atomic, fence
 from weft.compiler.frontend.options import CompileOptions, Over
 from weft.compiler.pipeline import Compilation, elaborate_kernel
-from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, lane_id, thread_idx, warp, warp_id
+from weft.gpu import (
+    barrier,
+    block,
+    block_dim,
+    block_idx,
+    global_idx,
+    grid_dim,
+    lane_id,
+    thread_idx,
+    warp,
+    warp_id,
+)
 from weft.lang.accept import spec_of_annotation
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
@@ -358,6 +369,15 @@ def meeting_lanes(x: Pointer[T], out: Pointer[UInt32], a: T):
     warp.syncwarp()
 
 
+@kernel
+def meeting_blocks(x: Pointer[T], out: Pointer[Int32], a: T):
+    i = global_idx.x
+    total = block.sum(x[i]) + block.max(x[i]) + block.prefix_sum(x[i], exclusive=True)
+    x[i] = block.exchange(total, (i + 1) % block_dim.x) + block.broadcast(x[i], 3)
+    out[i] = block.count(x[i] > a) + Int32(block.histogram(Int(out[i]), bins=64)[5])
+    x[i] = block.radix_sort(x[i], most=256)
+
+
 def own_cases() -> Iterator[Case]:
     square = Layout.row_major(256, 256)
     three = {"a": square, "b": square, "out": square}
@@ -384,6 +404,7 @@ def own_cases() -> Iterator[Case]:
         yield Case(f"affine-{t.__name__}", affine, of)
     for t in (Float32, Float64, Float16, Int8, Int32, Int):
         yield Case(f"meeting_lanes-{t.__name__}", meeting_lanes, {"x": Pointer[t], "a": t, "T": t})
+        yield Case(f"meeting_blocks-{t.__name__}", meeting_blocks, {"x": Pointer[t], "a": t, "T": t})
     for name in "exp log sin cos tanh erf pow atan2 sinh asinh cbrt hypot remainder nextafter".split():
         for dtype in (Float32, Float64):
             yield _named(one_function(name, dtype))

@@ -9,7 +9,15 @@ from weft.diagnostics import a_, refuse
 from weft.gpu.indices import block_dim, thread_idx
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
-from weft.lang.machine import group_barrier, note_use, shuffled, thread_number, threads_are_loops, uses_thread
+from weft.lang.machine import (
+    group_barrier,
+    note_use,
+    shuffled,
+    thread_count,
+    thread_number,
+    threads_are_loops,
+    uses_thread,
+)
 from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import Pointer
 from weft.lang.scalars import Bool, Int, Int32, Int64, UInt8, UInt16, UInt32, UInt64
@@ -43,6 +51,13 @@ def warp_id() -> Int:
         return thread_number() // _LANES
     row = thread_idx.y + block_dim.y * thread_idx.z
     return (thread_idx.x + block_dim.x * row) // _LANES
+
+
+def block_threads() -> Int:
+    """How many threads a block has."""
+    if threads_are_loops():
+        return thread_count()
+    return block_dim.x * block_dim.y * block_dim.z
 
 
 def _check(name: str, *, whole: bool = True) -> None:

@@ -176,7 +176,7 @@ def prefix_sum(value: T, *, exclusive: bool = False, width: int = WARP_SIZE) -> 
         step *= 2
     if exclusive:
         before = shuffle_up(total, 1, width=width)
-        total = (lane > 0).select(before, total - total)
+        total = (lane > 0).select(before, cast("Any", type(value))(0))
     return cast("T", total)
 
 

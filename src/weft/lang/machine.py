@@ -77,6 +77,11 @@ def thread_number() -> Int:
     return Int.of(current().value("gpu.thread_number", (), I64))
 
 
+def thread_count() -> Int:
+    """How many threads a block has, where threads are loops."""
+    return Int.of(current().value("gpu.thread_count", (), I64))
+
+
 def shuffled(value: Value, lane: Int) -> Value:
     """What another lane of the warp has for a value, where threads are loops."""
     b = current()

@@ -30,6 +30,7 @@ from weft.compiler.passes.thread_context import (
     indexed,
     linear,
     loop_nest,
+    threads_in,
     threads_of,
 )
 from weft.compiler.passes.together import Together
@@ -304,10 +305,7 @@ class BarrierBody:
 
     def size(self) -> Value:
         """Threads of a block."""
-        size, *others = self.context.block_dim[: self.context.rank]
-        for threads in others:
-            size = self.b.arith("muli", size, threads)
-        return size
+        return threads_in(self.b, self.context)
 
     def lanes(self, body: Callable[[Segment], None], home: _Node | None) -> None:
         """``body(segment)`` for the lanes of the warp at hand."""

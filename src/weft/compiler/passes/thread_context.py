@@ -22,6 +22,7 @@ _OPS = frozenset(
         "gpu.cluster_dim",
         "gpu.shared_stride",
         "gpu.thread_number",
+        "gpu.thread_count",
         "gpu.dynamic_shared_memory",
         "weft.print",
         "weft.failed",
@@ -130,6 +131,14 @@ def linear(b: Builder, context: Context) -> Value:
     return made
 
 
+def threads_in(b: Builder, context: Context) -> Value:
+    """How many threads a block has."""
+    size, *others = context.block_dim[: context.rank]
+    for threads in others:
+        size = b.arith("muli", size, threads)
+    return size
+
+
 def indexed(*names: str) -> tuple[list[Region], list[Value]]:
     """Bodies of loops whose indices have these names, and the indices."""
     regions = [Region() for _ in names]
@@ -222,6 +231,9 @@ class Rewriter:
             return
         if op.name == "gpu.thread_number":
             self.mapping[op.result] = linear(self.b, c)
+            return
+        if op.name == "gpu.thread_count":
+            self.mapping[op.result] = threads_in(self.b, c)
             return
         if op.name == "gpu.shared_stride":
             self.mapping[op.result] = c.shared_stride

@@ -1,0 +1,147 @@
+"""Operations of blocks, of one to three axes, against NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import Comptime, Float32, Int, Int32, UInt32, kernel
+from weft.gpu import block, block_dim, block_idx, thread_idx
+from weft.layout import LayoutTensor
+
+from .conftest import Launch
+
+SHAPES = [32, 96, (8, 4, 3), (16, 40), 1024]
+
+
+def threads_of(shape: Any) -> int:
+    return math.prod(shape) if isinstance(shape, tuple) else int(shape)  # pyright: ignore[reportUnknownArgumentType]
+
+
+def data(kind: Any, size: int) -> Any:
+    rng: Any = np.random.default_rng(size)
+    if np.dtype(kind).kind == "f":
+        return rng.standard_normal(size).astype(kind)
+    info = np.iinfo(kind)
+    return rng.integers(info.min, info.max, size, dtype=kind, endpoint=True)
+
+
+def number() -> Int:
+    within = thread_idx.x + block_dim.x * (thread_idx.y + block_dim.y * thread_idx.z)
+    return within + block_idx.x * block_dim.x * block_dim.y * block_dim.z
+
+
+@kernel
+def reductions(x: LayoutTensor[Any], out: LayoutTensor[Any]):
+    i = number()
+    out[i, 0] = block.sum(x[i])
+    out[i, 1] = block.min(x[i])
+    out[i, 2] = block.max(x[i])
+    out[i, 3] = block.reduce(x[i], lambda a, b: a * b)
+    out[i, 4] = block.prefix_sum(x[i])
+    out[i, 5] = block.prefix_sum(x[i], exclusive=True)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_reductions(launch: Launch, shape: Any) -> None:
+    size = threads_of(shape)
+    x = data(np.int32, 2 * size)
+    _, out = launch(reductions, x, np.zeros((2 * size, 6), np.int32), grid_dim=2, block_dim=shape)
+    blocks = x.reshape(2, size)
+    before = np.cumsum(blocks, axis=1, dtype=np.int32)
+    columns = [
+        blocks.sum(axis=1, dtype=np.int32, keepdims=True),
+        blocks.min(axis=1, keepdims=True),
+        blocks.max(axis=1, keepdims=True),
+        blocks.prod(axis=1, dtype=np.int32, keepdims=True),
+        before,
+        before - blocks,
+    ]
+    expected = [np.broadcast_to(column, blocks.shape).reshape(-1) for column in columns]
+    np.testing.assert_array_equal(out, np.stack(expected, axis=1))
+
+
+@kernel
+def float_sums(x: LayoutTensor[Float32], out: LayoutTensor[Float32], rounds: Int):
+    """In a loop, each round from what the last one gave."""
+    i = number()
+    value = x[i]
+    for _ in range(rounds):
+        value = value - block.sum(value) * 0.001
+    out[i, 0] = value
+    out[i, 1] = block.prefix_sum(value)
+    out[i, 2] = block.prefix_sum(value, exclusive=True)
+
+
+def test_sums_of_floats_in_a_loop(launch: Launch) -> None:
+    x = data(np.float32, 96)
+    _, out = launch(float_sums, x, np.zeros((96, 3), np.float32), 3, grid_dim=1, block_dim=96)
+    value = x
+    for _ in range(3):
+        tree = value.reshape(3, 32)
+        for step in (1, 2, 4, 8, 16):
+            tree = tree + tree[:, np.arange(32) ^ step]
+        total = tree[0, 0] + tree[1, 0] + tree[2, 0]
+        value = value - total * np.float32(0.001)
+    np.testing.assert_allclose(out[:, 0], value, rtol=1e-6)
+    np.testing.assert_allclose(out[:, 1], np.cumsum(value), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(out[1:, 2], np.cumsum(value)[:-1], rtol=1e-4, atol=1e-5)
+    x[40], x[64] = np.inf, 1.0
+    _, out = launch(float_sums, x, np.zeros((96, 3), np.float32), 0, grid_dim=1, block_dim=96)
+    assert np.isfinite(out[:40, 1]).all()
+    assert np.isfinite(out[:41, 2]).all()
+    assert np.isinf(out[40:, 1]).all()
+    assert np.isinf(out[41:, 2]).all()
+
+
+@kernel
+def moves(x: LayoutTensor[Int32], out: LayoutTensor[Int32], counts: LayoutTensor[UInt32]):
+    i = number()
+    size = block_dim.x * block_dim.y * block_dim.z
+    out[i, 0] = block.broadcast(x[i], 35)
+    out[i, 1] = block.exchange(x[i], (i * 7 + 3) % size)
+    out[i, 2] = block.count(x[i] > 0)
+    out[i, 3] = block.any(x[i] > 98).select(1, 0) + block.all(x[i] > -100).select(2, 0)
+    bins = block.histogram(x[i] + 50, bins=60)
+    if i < 60:
+        counts[i] = bins[i]
+
+
+@pytest.mark.parametrize("shape", [96, (4, 8, 2)], ids=str)
+def test_values_move(launch: Launch, shape: Any) -> None:
+    size = threads_of(shape)
+    x = np.random.default_rng(2).integers(-99, 100, size).astype(np.int32)
+    _, out, counts = launch(
+        moves, x, np.zeros((size, 4), np.int32), np.zeros(60, np.uint32), grid_dim=1, block_dim=shape
+    )
+    i = np.arange(size)
+    flags = int((x > 98).any()) + 2 * int((x > -100).all())
+    expected = [
+        np.full(size, x[35]),
+        x[(i * 7 + 3) % size],
+        np.full(size, (x > 0).sum()),
+        np.full(size, flags),
+    ]
+    np.testing.assert_array_equal(out, np.stack(expected, axis=1))
+    inside = x[(x >= -50) & (x < 10)] + 50
+    np.testing.assert_array_equal(counts, np.bincount(inside, minlength=60))
+
+
+@kernel
+def sorts(x: LayoutTensor[Any], out: LayoutTensor[Any], *, descending: Comptime[bool]):
+    i = number()
+    out[i] = block.radix_sort(x[i], descending=descending, most=256)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint8, np.float32, np.int64])
+@pytest.mark.parametrize("descending", [False, True])
+def test_radix_sort(launch: Launch, kind: Any, descending: bool) -> None:
+    x = data(kind, 256)
+    if np.dtype(kind).kind == "f":
+        x[:4] = [np.inf, -np.inf, 0.0, 1e-40]
+    _, out = launch(sorts, x, np.zeros_like(x), descending=descending, grid_dim=2, block_dim=128)
+    rows = np.sort(x.reshape(2, 128), axis=1)
+    np.testing.assert_array_equal(out.reshape(2, 128), rows[:, ::-1] if descending else rows)
