@@ -16,15 +16,15 @@ from tests.fuzz.program import Argument, Program, model_text, weft_text
 from tests.fuzz.scalars import Number
 from tests.fuzz.shrink import shrunk
 
-PROGRAMS = 190
+PROGRAMS = {"cpu": 190, "interpreter": 40, "cuda": 190}
 JOBS = 2
 
 
-@pytest.mark.parametrize("api", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("api", ["cpu", "interpreter", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_first_programs(api: str) -> None:
     def judged(first: int) -> dict[int, str]:
         with Judge(api, 60.0) as judge:
-            found = {seed: judge.ask(seed) for seed in range(first, PROGRAMS, JOBS)}
+            found = {seed: judge.ask(seed) for seed in range(first, PROGRAMS[api], JOBS)}
         return {seed: f"{v.name}: {v.detail}" for seed, v in found.items() if not v.fine}
 
     with ThreadPoolExecutor(JOBS) as pool:

@@ -132,40 +132,9 @@ def test_lines_run_as_python_runs_them() -> None:
     assert seen == [[*once, 7], [*once, 6, 5, 7], [*once, 6, 5, 6, 5, 7], [2, 3, 9]]
 
 
-PROGRAM = """\
-import numpy as np
-
-from weft import Float32, Int32, Pointer, func, kernel
-from weft.gpu import barrier, global_idx, thread_idx
-from weft.gpu.host import DeviceContext
-from weft.memory import AddressSpace, stack_allocation
-
-SCALE = 2
-
-
-@func
-def scaled(x: Float32) -> Float32:
-    y = x * SCALE
-    return y
-
-
-@kernel
-def smooth(a: Pointer[Float32], out: Pointer[Float32]):
-    s = stack_allocation(Float32, 8, address_space=AddressSpace.SHARED)
-    t = thread_idx.x
-    s[t] = scaled(a[global_idx.x])
-    barrier()
-    left = s[max(t - 1, 0)]
-    out[global_idx.x] = left + s[t]
-
-
-ctx = DeviceContext(api="cpu")
-a = np.arange(32, dtype=np.float32)
-out = np.zeros_like(a)
-ctx.enqueue_function(smooth, a, out, grid_dim=4, block_dim=8)
-ctx.synchronize()
-print(out[26:28])
-"""
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "debugger.md").read_text(encoding="utf-8")
+PROGRAM = GUIDE.split("```python\n")[1].split("```")[0]
+"""What the guide steps through."""
 
 
 def pdb(folder: Path, text: str, options: str, commands: str) -> tuple[str, int]:
@@ -179,39 +148,33 @@ def pdb(folder: Path, text: str, options: str, commands: str) -> tuple[str, int]
     return re.sub("0x[0-9a-f]+", "ADDRESS", told), done.returncode
 
 
-def test_pdb_steps_through_a_thread(tmp_path: Path) -> None:
-    commands = "n; n; p t, SCALE; s; s; n; p y; r; n; s; n; p left, s[0:4], a; p out[26]; c"
-    told, status = pdb(tmp_path, PROGRAM, "program.py --block 3 --thread 2", commands)
+def test_the_guide_shows_what_pdb_says(tmp_path: Path) -> None:
+    head, _, session = GUIDE.split("```console\n$ weft debug ")[1].split("```")[0].partition("\n")
+    commands = re.findall(r"^\(Pdb\) (.*)$", session, re.MULTILINE)
+    assert len(commands) > 10
+    told, status = pdb(tmp_path, PROGRAM, head, "; ".join(commands))
+    assert told == re.sub(r"^(\(Pdb\) ).*\n", r"\1", session, flags=re.MULTILINE)
     assert status == 0
-    assert told.splitlines() == [
-        "> program.py(19)smooth()",
-        "-> s = stack_allocation(Float32, 8, address_space=AddressSpace.SHARED)",
-        "(Pdb) > program.py(20)smooth()",
-        "-> t = thread_idx.x",
-        "(Pdb) > program.py(21)smooth()",
-        "-> s[t] = scaled(a[global_idx.x])",
-        "(Pdb) (2, 2)",
-        "(Pdb) --Call--",
-        "> program.py(11)scaled()",
-        "-> @func",
-        "(Pdb) > program.py(13)scaled()",
-        "-> y = x * SCALE",
-        "(Pdb) > program.py(14)scaled()",
-        "-> return y",
-        "(Pdb) np.float32(52.0)",
-        "(Pdb) --Return--",
-        "> program.py(14)scaled()->np.float32(52.0)",
-        "-> return y",
-        "(Pdb) > program.py(22)smooth()",
-        "-> barrier()",
+
+
+def test_breakpoints_of_pdb(tmp_path: Path) -> None:
+    commands = (
+        "b 23, t == 4 and global_idx is not None; c; p t, s[4], a; !a[0] = 7; p a[0:2]; b 14; c; p y; q"
+    )
+    told, status = pdb(tmp_path, PROGRAM, "program.py --block 1", commands)
+    assert told.splitlines()[2:] == [
+        "(Pdb) Breakpoint 1 at program.py:23",
         "(Pdb) > program.py(23)smooth()",
         "-> left = s[max(t - 1, 0)]",
-        "(Pdb) > program.py(24)smooth()",
-        "-> out[global_idx.x] = left + s[t]",
-        "(Pdb) (np.float32(50.0), array([48., 50., 52., 54.], dtype=float32), Pointer[Float32] at ADDRESS)",
-        "(Pdb) np.float32(0.0)",
-        "(Pdb) [102. 106.]",
+        "(Pdb) (4, np.float32(24.0), Pointer[Float32] at ADDRESS)",
+        "(Pdb) (Pdb) array([7., 1.], dtype=float32)",
+        "(Pdb) Breakpoint 2 at program.py:14",
+        "(Pdb) > program.py(14)scaled()",
+        "-> return y",
+        "(Pdb) np.float32(32.0)",
+        "(Pdb) ",
     ]
+    assert status == 1
 
 
 def test_pdb_stops_at_a_line(tmp_path: Path) -> None:

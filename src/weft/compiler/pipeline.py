@@ -92,6 +92,13 @@ class Compilation:
                 caller_location(),
                 hints=("use the emission kind 'asm'",),
             )
+        if self.target.format == "python":
+            raise CompileError.at(
+                "unknown-emission-kind",
+                f"{self.target.name} has neither LLVM IR nor assembly: Python runs the IR",
+                caller_location(),
+                hints=("use the emission kind 'ir'; the same kernel compiled is that of target 'native'",),
+            )
         text = self.llvm()
         if kind == "llvm":
             return text

@@ -18,10 +18,10 @@ from weft.compiler.interpreted.memory import exchanged, loaded, stored, updated
 from weft.compiler.interpreted.natives import FOREIGN, Natives
 from weft.compiler.interpreted.shown import shown
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
-from weft.compiler.ir.types import I1, AddressSpace, FloatType, PointerType, Type
+from weft.compiler.ir.types import I1, AddressSpace, FloatType, IntType, PointerType, Type
 from weft.targets import Target
 
-_WAITS = frozenset({"gpu.barrier", "gpu.meet"})
+_WAITS = frozenset({"gpu.barrier", "gpu.meet", "gpu.shuffle"})
 """Operations at which a thread lets others run."""
 _AHEAD = frozenset({"weft.slot", "llvm.alloca"})
 """What the function has from its beginning, wherever it was asked for."""
@@ -81,7 +81,7 @@ class _Module:
         """The first barrier within an operation of a function: who meets there, and its place."""
         for inner in [inner for region in op.regions for inner in region.walk()]:
             if inner.name in _WAITS:
-                return str(inner.attrs.get("group", "block")), f.file, inner.loc[0], inner.loc[1]
+                return _group(inner), f.file, inner.loc[0], inner.loc[1]
             if inner.name == "func.call" and inner.attrs["callee"] in self.waiting:
                 callee = self.functions[str(inner.attrs["callee"])]
                 return self.barrier(callee, Op(inner.spec, (), {}, (callee.body,), (), inner.loc))
@@ -177,6 +177,9 @@ class _Writer:
     def constant(self, op: Op) -> None:
         """A number is written where it is used; one with a type of NumPy's has a name."""
         value, t = op.number_attr("value"), op.result.type
+        if isinstance(t.scalar, IntType) and t.scalar is not I1:
+            half = 1 << t.scalar.bits - 1
+            value = (int(value) + half & 2 * half - 1) - half
         if not isinstance(t.scalar, FloatType) and t.lanes == 1:
             self.names[op.result] = str(bool(value)) if t is I1 else f"({int(value)})"
             return
@@ -294,9 +297,14 @@ class _Writer:
     # -- threads and the host ------------------------------------------------------------------
     def barrier(self, op: Op) -> None:
         """Wait for the others."""
-        group = str(op.attrs.get("group", "block"))
+        group = _group(op)
         self.module.meets.add(group)
         self.put(f"yield __at({group!r}, {self.place(op)})")
+
+    def shuffle(self, op: Op) -> None:
+        """Wait for the lanes of the warp, and take what another has."""
+        given = f"({', '.join(self.given(op))})"
+        self.put(f"{self.name(op.result)} = yield __at('warp', {self.place(op)}, share={given})")
 
     def asks(self, op: Op, values: Sequence[Value]) -> None:
         """Before a decision about a barrier: all threads must take it alike."""
@@ -337,6 +345,11 @@ class _Writer:
         self.put("__unreachable()")
 
 
+def _group(op: Op) -> str:
+    """Who meets at such an operation."""
+    return "warp" if op.name == "gpu.shuffle" else str(op.attrs.get("group", "block"))
+
+
 def _zero(t: Type) -> str:
     zero = (
         "False" if t.scalar is I1 else f"__{kind_of(t.scalar)}_0" if isinstance(t.scalar, FloatType) else "0"
@@ -367,6 +380,7 @@ _WRITE: dict[str, Callable[[_Writer, Op], None]] = {
     **dict.fromkeys(FOREIGN, _Writer.foreign),
     "gpu.barrier": _Writer.barrier,
     "gpu.meet": _Writer.barrier,
+    "gpu.shuffle": _Writer.shuffle,
     "weft.print": _Writer.told,
     "weft.assert": _Writer.asserts,
     "weft.failed": _Writer.failed,

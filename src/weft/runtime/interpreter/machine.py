@@ -56,11 +56,20 @@ def _signed(number: int, bits: int) -> int:
 class At:
     """A place at which threads wait: a barrier, or a decision about one and what a thread decides."""
 
-    __slots__ = ("barrier", "group", "place", "value")
+    __slots__ = ("barrier", "group", "place", "share", "value")
 
-    def __init__(self, group: str, place: Place, barrier: Place | None = None, value: Any = None) -> None:
+    def __init__(
+        self,
+        group: str,
+        place: Place,
+        barrier: Place | None = None,
+        value: Any = None,
+        share: tuple[Any, int] | None = None,
+    ) -> None:
         self.group = group
-        """Whose threads meet: those of the block, the cluster or the grid."""
+        """Whose threads meet: those of the warp, the block, the cluster or the grid."""
+        self.share = share
+        """Of a lane, what it hands to others, and the lane from which it takes."""
         self.place = place
         self.barrier = barrier or place
         self.value = value

@@ -29,10 +29,8 @@ from weft.runtime.printing import Console, format_print
 
 _MASK = (1 << 64) - 1
 _ALIGNED = 128
+_LANES = 32
 _words = cache(words)
-
-
-_Waits = Generator[At, None, None]
 
 
 class EndOfThread(AssertionError):
@@ -104,6 +102,8 @@ class Thread:
         self.block, self.thread = block.index, thread
         self.block_id_x, self.block_id_y, self.block_id_z = block.index
         self.thread_id_x, self.thread_id_y, self.thread_id_z = thread
+        (x, y, z), (wide, high, _) = thread, launch.queued.block
+        self.number = x + wide * (y + high * z)
         self.block_dim_x, self.block_dim_y, self.block_dim_z = launch.queued.block
         self.grid_dim_x, self.grid_dim_y, self.grid_dim_z = launch.queued.grid
         self.cluster_dim_x, self.cluster_dim_y, self.cluster_dim_z = launch.cluster
@@ -156,19 +156,30 @@ class _Block:
         ends = [min(n, over[a] - index[a] * n) if a < rank else n for a, n in enumerate(size)]
         each = itertools.product(*[range(max(0, n)) for n in reversed(ends)])
         self.threads = [Thread(launch, self, (x, y, z)) for z, y, x in each]
-        self.live: list[tuple[Thread, _Waits, At | None]] = []
+        self.live: list[_Live] = []
+
+
+class _Live:
+    """A thread that has not ended: what it waits for, and what it is told when it goes on."""
+
+    __slots__ = ("answer", "at", "thread", "waits")
+
+    def __init__(self, thread: Thread, waits: Generator[At, Any, None]) -> None:
+        self.thread = thread
+        self.waits = waits
+        self.at: At | None = None
+        self.answer: Any = None
 
     def step(self) -> None:
-        """Let each thread run until it waits, or ends."""
-        found = [
-            (thread, waits, _until_it_waits(thread, waits, at is None)) for thread, waits, at in self.live
-        ]
-        self.live = [(thread, waits, at) for thread, waits, at in found if at is not None]
-
-    @property
-    def waiting(self) -> list[tuple[Thread, At]]:
-        """The threads that wait, each with what for."""
-        return [(thread, at) for thread, _, at in self.live if at is not None]
+        """Run until the thread waits, or ends."""
+        if self.at is None and debugging.session is not None:
+            thread = self.thread
+            debugging.session.begins(thread.launch.kernel.signature.name, thread.block, thread.thread)
+        answer, self.answer = self.answer, None
+        try:
+            self.at = self.waits.send(answer)
+        except (StopIteration, EndOfThread):
+            self.at = None
 
 
 class _Running:
@@ -252,33 +263,41 @@ class _Running:
     def together(self, blocks: list[_Block]) -> None:
         """Run blocks whose threads wait for each other."""
         for block in blocks:
-            block.live = [(t, self.function.run(t, *block.arguments), None) for t in block.threads]
-            block.step()
+            block.live = [_Live(t, self.function.run(t, *block.arguments)) for t in block.threads]
+        self.step([each for block in blocks for each in block.live], blocks)
         while not self.parted and any(block.live for block in blocks):
-            if not self.met(blocks):
-                return
-        for _, waits, _ in (each for block in blocks for each in block.live):
-            waits.close()
+            self.meet(blocks)
+        for each in (each for block in blocks for each in block.live):
+            each.waits.close()
 
-    def met(self, blocks: list[_Block]) -> bool:
-        """Let those go on who wait for their block; if nobody does, for their cluster; else for the grid."""
+    def step(self, part: Sequence[_Live], blocks: Sequence[_Block]) -> None:
+        """Let threads go on; those that end are no more waited for."""
+        for each in part:
+            each.step()
+        for block in blocks:
+            block.live = [each for each in block.live if each.at is not None]
+
+    def meet(self, blocks: list[_Block]) -> None:
+        """Let those go on who wait for their warp; if nobody does, for their block, cluster, or grid."""
         members = math.prod(self.cluster)
         clusters = [blocks[n : n + members] for n in range(0, len(blocks), members)]
-        every = {"block": [[block] for block in blocks], "cluster": clusters, "grid": [blocks]}
-        for group, parts in every.items():
-            went = False
-            for part in parts:
-                found = [each for block in part for each in block.waiting]
-                if not any(at.group == group for _, at in found):
-                    continue
-                if not self.agreed(found):
-                    return False
-                went = True
-                for block in part:
-                    block.step()
-            if went:
-                return True
-        return False
+        ways = {"block": [[block] for block in blocks], "cluster": clusters, "grid": [blocks]}
+        parts = {
+            group: [([each for block in some for each in block.live], some) for some in way]
+            for group, way in ways.items()
+        }
+        warps = [([*lanes], [block]) for block in blocks for _, lanes in itertools.groupby(block.live, _warp)]
+        for group, each in {"warp": warps, **parts}.items():
+            found = [
+                (part, some) for part, some in each if any(live.at.group == group for live in part if live.at)
+            ]
+            for part, some in found:
+                if not self.agreed([(live.thread, live.at) for live in part if live.at]):
+                    return
+                _exchange(part)
+                self.step(part, some)
+            if found:
+                return
 
     def agreed(self, found: Sequence[tuple[Thread, At]]) -> bool:
         """Whether threads wait for the same, and decide as the first does."""
@@ -325,14 +344,17 @@ def _places(first: Thread, thread: Thread) -> str:
     return f"{one} waits here, and {other} elsewhere"
 
 
-def _until_it_waits(thread: Thread, waits: _Waits, begins: bool) -> At | None:
-    """Run a thread until it waits: for what; None where it has ended."""
-    if begins and debugging.session is not None:
-        debugging.session.begins(thread.launch.kernel.signature.name, thread.block, thread.thread)
-    try:
-        return next(waits)
-    except (StopIteration, EndOfThread):
-        return None
+def _warp(live: _Live) -> int:
+    return live.thread.number // _LANES
+
+
+def _exchange(part: Sequence[_Live]) -> None:
+    """Hand lanes what they take from others; from one that is not there, what they have."""
+    lanes = {live.thread.number % _LANES: live.at.share for live in part if live.at and live.at.share}
+    for live in part:
+        if live.at and live.at.share:
+            own, lane = live.at.share
+            live.answer = (lanes.get(lane) or (own, lane))[0]
 
 
 def run_launch(launch: Launch, console: Console) -> Failed | None:
