@@ -120,8 +120,10 @@ def test_torch_refusals(ctx: DeviceContext, torch: Any) -> None:
         assert "torch.Tensor of Float32 on the host" in text
         assert 'x.to("cuda:0")' in text
         assert "Tensor.from_numpy(x, ctx)" in refusal(np.zeros(4, np.float32))
-    assert "x.to(torch.float32), or annotate Pointer[Float64]" in refusal(
-        torch.zeros(4, device="cuda", dtype=torch.float64)
+    doubles = refusal(torch.zeros(4, device="cuda", dtype=torch.float64))
+    assert (
+        "pass `changed = x.to(torch.float32)`, and after synchronize() write `x[...] = changed`, or annotate "
+        in doubles
     )
     assert "x.contiguous()" in refusal(torch.zeros(4, 4, device="cuda").T[1:])
 

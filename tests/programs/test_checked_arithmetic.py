@@ -42,8 +42,8 @@ def ctx(device: DeviceContext) -> Iterator[DeviceContext]:
 
 def found(ctx: DeviceContext, program: Any, *arrays: Any) -> dict[str, int]:
     """How often each kind of fault is reported, of a launch over the elements of arrays."""
-    ctx.enqueue_function(program, *arrays, over=len(arrays[0]))
-    try:
+    try:  # a launch on arrays of the host waits for them on a GPU, and tells then
+        ctx.enqueue_function(program, *arrays, over=len(arrays[0]))
         ctx.synchronize()
     except DeviceError as error:
         return {report.code: report.count for report in error.reports}

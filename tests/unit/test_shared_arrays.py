@@ -116,7 +116,7 @@ def test_copies_and_constants_are_not_written(any_context: DeviceContext) -> Non
     ctx = any_context
     text = refusal(ctx, double, Frame([1, 2, 3]), 3, over=3)
     assert "double writes to `x`, but the Frame is read-only" in text
-    assert "pass np.array(x), and take the results from that" in text
+    assert "write to a copy: changed = np.array(x); this makes copies of itself" in text
     read_only = memoryview(np.zeros(3, np.float32).tobytes()).cast("f")
     assert "the memoryview is read-only" in refusal(ctx, double, read_only, 3, over=3)
     text = refusal(ctx, widen, b"weft", b"long enough for eight doubles...", over=4)
@@ -133,7 +133,8 @@ def test_what_is_no_array(any_context: DeviceContext) -> None:
     assert "not a type" in refusal(any_context, double, np.ndarray, 3, over=3)
     text = refusal(any_context, double, array.array("d", [1.0]), 1, over=1)
     assert "takes a buffer or array of Float32, not an array of Float64" in text
-    assert 'pass np.asarray(memoryview(x)).astype("float32"), or annotate Pointer[Float64]' in text
+    assert 'pass `changed = np.asarray(memoryview(x)).astype("float32")`, and after synchronize()' in text
+    assert "write `x[...] = changed`, or annotate Pointer[Float64]" in text
 
 
 def test_fields_of_structs(any_context: DeviceContext) -> None:
