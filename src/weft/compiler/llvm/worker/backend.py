@@ -127,7 +127,7 @@ def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
     return machine.emit_assembly(module) if job.kind == "asm" else machine.emit_object(module)
 
 
-_NARROWS = re.compile(r"= (?:and i\d+ \S+ \d+|trunc .* to i(?:8|16)|(?:shl|[al]shr|[su]div|[su]rem) i\d+ \S+ \d+)\b")
+_NARROWS = re.compile(r"= (?:trunc .* to i(?:8|16)|(?:and|shl|[al]shr|[su]div|[su]rem) i\d+ \S+ \d+)\b")
 _DEFINED = re.compile(r"^  (%\S+) = (?:(?:tail |musttail |notail )?(call) .*?(@llvm\.|@|%)|(\w+))")
 _MASK = re.compile(r"^(  %\S+ = and i(\d+) (%\S+), )(\d+)(?=,|$)")
 _CUT = re.compile(r"^(  (%\S+) = (?:trunc|shl)) (?:nuw |nsw )*i(\d+) (%\S+?)(?: to i(\d+)|, (\d+))(?=,|$)")
