@@ -470,7 +470,8 @@ def apart(p: SoA[Body], q: Pointer[Body]):
     q[i] = held
     if i == 2:
         p[i] = q[i]
-        Atomic.fetch_add(Pointer(to=p[0].counts[2]), Int32(100))
+    if i == 0:
+        Atomic.fetch_add(Pointer(to=p[i].counts[2]), Int32(100))
 
 
 def test_structs_of_arrays(device: DeviceContext) -> None:

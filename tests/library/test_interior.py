@@ -94,7 +94,7 @@ def between_barriers(out: Pointer[Int64], limit: Int, other: Int):
     shared[t] = t
     barrier()
     if t + 3 <= limit and t < other:
-        shared[t] += shared[31 - t] if t < 16 else 100
+        shared[t] += 31 - t if t < 16 else 100
     barrier()
     limit -= 4
     if limit > t:

@@ -214,7 +214,7 @@ def scan(
         step = Int(1)
         while step < threads:
             barrier()
-            mine = shared[thread_idx.x]
+            mine = shared[least(thread_idx.x, count - 1)]
             if step <= thread_idx.x < count:
                 mine = converted(func(shared[thread_idx.x - step], mine), totals, _RESULT)
             barrier()
