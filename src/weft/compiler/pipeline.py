@@ -60,22 +60,22 @@ class Compilation:
         """The elaborated IR in MLIR's generic syntax."""
         return print_module(self.module, locations=locations)
 
-    def llvm(self) -> str:
-        """The LLVM IR before optimisation."""
+    def llvm(self, *, places: bool = True) -> str:
+        """The LLVM IR before optimisation, with what lines of the source it comes from."""
         start = time.perf_counter()
         with rarely_collected():
-            text = with_room(self._lowered)
+            text = with_room(lambda: self._lowered(places))
         self.times["lower"] = (time.perf_counter() - start) * 1e3
         return text
 
-    def _lowered(self) -> str:
+    def _lowered(self, places: bool) -> str:
         from weft.compiler.llvm.lower import lower_module  # here, since what is in the cache needs neither
         from weft.compiler.passes.pipeline import run_passes
         from weft.compiler.support import support
 
         backward = any(options.backward for options in self.options)
         passed = run_passes(self.module, self.target, backward=backward)
-        return lower_module(passed, self.target, support)
+        return lower_module(passed, self.target, support, places=places)
 
     def emit(self, kind: EmissionKind) -> str | bytes:
         """The kernels in the given form.
@@ -99,7 +99,7 @@ class Compilation:
                 caller_location(),
                 hints=("use the emission kind 'ir'; the same kernel compiled is that of target 'native'",),
             )
-        text = self.llvm()
+        text = self.llvm(places=kind != "object")  # an object has lines alone, which debuggers do not read
         if kind == "llvm":
             return text
         from weft.compiler.llvm.emit import LLVMError, emit

@@ -15,8 +15,8 @@ LOWER: LoweringTable = {
 }
 
 
-def lower_module(module: Module, target: Target, support: Support) -> str:
-    """The LLVM IR of a verified module."""
-    lw = Lowering(LOWER, module, target, debug=True)
+def lower_module(module: Module, target: Target, support: Support, *, places: bool = True) -> str:
+    """The LLVM IR of a verified module, with line tables where ``places`` are asked for."""
+    lw = Lowering(LOWER, module, target, debug=places)
     lw.support = support
     return lw.run()
