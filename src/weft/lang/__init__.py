@@ -6,7 +6,7 @@ no name for calls ``llvm_intrinsic`` or ``inline_asm`` and chooses by ``current_
 
 from weft.lang import scalars
 from weft.lang.accept import Accepted, Mismatch
-from weft.lang.arith import no_contraction
+from weft.lang.arith import contraction, fast_math, no_contraction
 from weft.lang.comptime import Comptime, constrained, unroll
 from weft.lang.decorators import Func, Kernel, func, kernel
 from weft.lang.inline_array import InlineArray
@@ -26,7 +26,9 @@ __all__ = [
     "Mismatch",
     "Pointer",
     "constrained",
+    "contraction",
     "current_target",
+    "fast_math",
     "func",
     "inline_asm",
     "iota",

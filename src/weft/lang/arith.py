@@ -8,7 +8,7 @@ Shifts by the width or more give what Python's unbounded integers would, cut to 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from weft.abi.formats import bits_of, from_bits, wrap
 from weft.compiler.ir.core import Attribute, Op, Value
@@ -17,26 +17,74 @@ from weft.dtype import DType
 from weft.lang.elaboration import Elaboration, maybe_current
 from weft.targets import Feature
 
-_CONTRACT: dict[str, Attribute] = {"fastmath": "contract"}
 _EXACT: dict[str, Attribute] = {"fastmath": "none"}
+_CONTRACT: dict[str, Attribute] = {"fastmath": "contract"}
+_FAST: dict[str, Attribute] = {"fastmath": "reassoc,nsz,arcp,contract"}
+_FASTMATH = {str(given["fastmath"]): given for given in (_EXACT, _CONTRACT, _FAST)}
 
 
 @contextmanager
-def no_contraction() -> Generator[None]:
+def _floats(allowed: dict[str, Attribute]) -> Generator[None]:
+    b = maybe_current()
+    if b is None:
+        yield
+        return
+    before, b.fastmath = b.fastmath, str(allowed["fastmath"])
+    try:
+        yield
+    finally:
+        b.fastmath = before
+
+
+def no_contraction() -> AbstractContextManager[None]:
     """Keep products and sums apart within ``with``, where a target would fuse them into fma.
 
     Plain Python that a kernel calls may use it, as ``weft.math`` does: what it computes is then the same
     bit by bit on every device. Outside of kernels it does nothing.
     """
-    b = maybe_current()
-    if b is None:
-        yield
-        return
-    before, b.contract = b.contract, False
-    try:
-        yield
-    finally:
-        b.contract = before
+    return _floats(_EXACT)
+
+
+def contraction() -> AbstractContextManager[None]:
+    """Let a product and a sum become one fma within ``with``, as GPUs do anyway: it is rounded once.
+
+    It is for what the code within says itself; what functions compute that it calls is as it was.
+
+    Example:
+        >>> from weft import Float32, func
+        >>> from weft.lang import contraction
+        >>> @func
+        ... def polynomial(x: Float32) -> Float32:
+        ...     with contraction():
+        ...         return (x * x + 3.0) * x + 1.0
+        >>> polynomial(2.0)
+        15.0
+    """
+    return _floats(_CONTRACT)
+
+
+def fast_math() -> AbstractContextManager[None]:
+    """Let floats be computed within ``with`` as if they were real numbers, but for nan and infinity.
+
+    Sums may be made in another order, so that a thread's loop over an array becomes vectors; a division
+    may become a product; -0.0 may be 0.0; and products and sums are fused. Results differ in their last bits
+    from those of exact code, and from device to device. It is for what the code within says itself.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft import Float32, Int, Pointer, func
+        >>> from weft.lang import fast_math
+        >>> @func
+        ... def total(x: Pointer[Float32], n: Int) -> Float32:
+        ...     sum = Float32(0.0)
+        ...     with fast_math():
+        ...         for i in range(n):
+        ...             sum += x[i]
+        ...     return sum
+        >>> total(np.arange(100, dtype=np.float32), 100)
+        4950.0
+    """
+    return _floats(_FAST)
 
 
 def constant_of(d: DType, value: Value) -> int | float | bool | None:
@@ -79,7 +127,7 @@ def compare(b: Elaboration, op: str, d: DType, x: Value, y: Value) -> Value:
 def _simple(int_op: str, float_op: str | None = None) -> Callable[[Elaboration, DType, Value, Value], Value]:
     def emit(b: Elaboration, d: DType, x: Value, y: Value) -> Value:
         if d.is_float and float_op:
-            return b.value(float_op, (x, y), x.type, _CONTRACT if b.contract else _EXACT)
+            return b.value(float_op, (x, y), x.type, _FASTMATH[b.fastmath])
         return b.value(int_op, (x, y), x.type)
 
     return emit

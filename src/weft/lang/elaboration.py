@@ -89,8 +89,8 @@ class Elaboration(Builder):
         super().__init__()
         self.target = target
         self.elaborator = elaborator
-        self.contract = True
-        """Whether a product and a sum may be rounded once."""
+        self.fastmath = "contract" if target.contract else "none"
+        """What may be done with the floats of the code at hand, in MLIR's words."""
         self.element: tuple[Int, Int, Int] | None = None
         """The element's index, in the body of a launch over a range."""
         self.marks = 0

@@ -75,6 +75,7 @@ _foreign = partial(_declare, lets_go=True, sync=rules.declared_sync)
 
 # Numbers.
 _pure("arith.constant", "", "data", "value:number", verify=rules.constant_fits)
+_FAST = "none|contract|reassoc,nsz,arcp,contract"
 BINARY: dict[str, str] = {}
 """What LLVM calls an operation on two numbers."""
 _ints = "addi subi muli divsi divui remsi remui andi ori xori shli shrsi shrui".split()
@@ -83,7 +84,7 @@ for _n, _llvm in zip(_ints, "add sub mul sdiv udiv srem urem and or xor shl ashr
     _pure(f"arith.{_n}", "lhs:int rhs:lhs", "lhs")
 for _n in "add sub mul div rem".split():
     BINARY[f"arith.{_n}f"] = f"f{_n}"
-    _pure(f"arith.{_n}f", "lhs:float rhs:lhs", "lhs", "fastmath?:#arith.fastmath<none|contract>")
+    _pure(f"arith.{_n}f", "lhs:float rhs:lhs", "lhs", f"fastmath?:#arith.fastmath<{_FAST}>")
 _pure("arith.negf", "operand:float", "operand")
 _int, _float = f"predicate:{_INT_PREDICATES}", f"predicate:{_FLOAT_PREDICATES}"
 _pure("arith.cmpi", "lhs:int rhs:lhs", "mask", _int, types=rules.compares)

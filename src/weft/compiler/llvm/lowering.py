@@ -300,9 +300,10 @@ class Lowering:
                 continue
             if binary is not None:
                 a, c = op.operands
-                kept = contract and op.attrs.get("fastmath") == "contract"
-                text = f"{binary}{' contract' if kept else ''} {a.type.llvm} {self.names[a]}, {self.names[c]}"
-                if contract and name == "arith.mulf" and not kept:
+                allowed = op.attrs.get("fastmath", "none")
+                flags = "" if allowed == "none" else f" {allowed}".replace(",", " ")
+                text = f"{binary}{flags} {a.type.llvm} {self.names[a]}, {self.names[c]}"
+                if contract and name == "arith.mulf" and not flags:
                     text = self.fenced(text, a.type)
                 self.set(op, text)
                 continue

@@ -1,0 +1,108 @@
+"""What is allowed with floats within ``with``: nothing, one rounding of product and sum, or another order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from weft import Float32, Int, Pointer, func, kernel
+from weft.compile import compile_info
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+from weft.lang import contraction, fast_math, no_contraction
+
+N = 1000
+
+
+@func
+def of_its_own(a: Float32, b: Float32, c: Float32):
+    return a * b + c
+
+
+@kernel
+def fused(a: Pointer[Float32], b: Pointer[Float32], c: Pointer[Float32], out: Pointer[Float32]):
+    i = global_idx.x
+    with contraction():
+        out[i] = a[i] * b[i] + c[i]
+
+
+@kernel
+def apart(a: Pointer[Float32], b: Pointer[Float32], c: Pointer[Float32], out: Pointer[Float32]):
+    i = global_idx.x
+    with fast_math(), no_contraction():
+        out[i] = a[i] * b[i] + c[i]
+
+
+@kernel
+def called(a: Pointer[Float32], b: Pointer[Float32], c: Pointer[Float32], out: Pointer[Float32]):
+    i = global_idx.x
+    with contraction():
+        out[i] = of_its_own(a[i], b[i], c[i])
+
+
+def run(device: DeviceContext, which: Any, *arrays: np.ndarray) -> np.ndarray:
+    memory = [device.enqueue_create_buffer(Float32, N) for _ in range(4)]
+    for each, values in zip(memory, arrays, strict=False):
+        device.enqueue_copy(dst=each, src=values)
+    device.enqueue_function(which, *memory, grid_dim=N // 8, block_dim=8)
+    found = np.zeros(N, np.float32)
+    device.enqueue_copy(dst=found, src=memory[3])
+    device.synchronize()
+    return found
+
+
+def test_products_and_sums(device: DeviceContext) -> None:
+    rng = np.random.default_rng(3)
+    a, b, c = rng.standard_normal((3, N)).astype(np.float32)
+    c = -a * b + c * np.float32(1e-6)
+    exact = [
+        Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)) for x, y, z in zip(a, b, c, strict=True)
+    ]
+    once, twice = np.array([float(x) for x in exact]).astype(np.float32), a * b + c
+    assert not np.array_equal(once, twice)
+    assert np.array_equal(run(device, apart, a, b, c), twice)
+    for which in (fused, called):
+        found = run(device, which, a, b, c)
+        if which is called and device.api == "cpu":
+            assert np.array_equal(found, twice)
+        else:  # a CPU may have no fma
+            assert np.array_equal(found, once) or (device.api == "cpu" and np.array_equal(found, twice))
+
+
+def test_instructions() -> None:
+    for which, has in ((fused, True), (apart, False), (called, False)):
+        assert ("vfmadd" in str(compile_info(which, target="x86-64-v3", emission_kind="asm"))) == has
+
+
+@kernel
+def sums(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    exact, fast = Float32(0.0), Float32(0.0)
+    for i in range(n):
+        exact += x[i]
+    with fast_math():
+        for i in range(n):
+            fast += x[i]
+        fast = fast / 3.0 + 0.5
+    out[0], out[1] = exact, fast
+
+
+def test_another_order(device: DeviceContext) -> None:
+    x = np.random.default_rng(4).random(N).astype(np.float32)
+    given, out = device.enqueue_create_buffer(Float32, N), device.enqueue_create_buffer(Float32, 2)
+    device.enqueue_copy(dst=given, src=x)
+    device.enqueue_function(sums, given, out, N, grid_dim=1, block_dim=1)
+    found = np.zeros(2, np.float32)
+    device.enqueue_copy(dst=found, src=out)
+    device.synchronize()
+    assert found[0] == np.add.accumulate(x)[-1]
+    assert np.isclose(found[1], x.sum(dtype=np.float64) / 3 + 0.5, rtol=1e-6)
+
+
+def test_a_sum_becomes_vectors() -> None:
+    text = str(compile_info(sums, target="x86-64-v3", emission_kind="asm"))
+    assert "vaddps" in text
+    ptx = str(compile_info(sums, target="sm_90", emission_kind="llvm"))
+    assert ptx.count("fadd reassoc nsz arcp contract") == 2
+    assert ptx.count("fdiv reassoc nsz arcp contract") == 1
