@@ -70,6 +70,10 @@ return abs(x) + sum([x, 2]) + divmod(x, 2)[0] + pow(x, 2)
 return np.sum([x, 2]) + np.abs(x) + np.prod([x, 2]) + np.mod(x, 2)
 return copy.copy(x) + next(iter([x])) + math.prod([x, 2])
 return {"k": x}["k"] + [x, 1][0] + (lambda *a: a[-1])(1, x)
+return max(x, 2) + 10 * min([x, 2]) + 100 * max(x, 2, key=lambda v: -v) + 1000 * min(3, 4)
+return round(f) + sum(v for v in [x, x, 1]) + sum([])
+return any([b, x > 2]) + 2 * all(v > 0 for v in (x, f)) + 4 * any([]) + 8 * all([b, False])
+return (lambda a, c: max(a, c))(x, 1) + min((3, 1, 2)) + max([x], default=1)
 return 1 if hasattr(x, "__len__") or callable(x) else 2
 
 match x:
@@ -146,11 +150,8 @@ return (1, 2)[b]
 return (1, 2)[x]
 return hash(x)
 return sorted([x, n])[0]
-return max(x, 2)
-return min([x, 2])
-return max(x, n, key=abs)
 return 1 if any([b]) else 0
-return 1 if all([b]) else 0
+return 1 if all([b, True]) else 0
 return len(list(filter(None, [b, False])))
 return len([v for v in (x, 3) if v])
 return 1 if f"{x}" == "3" else 0
@@ -162,7 +163,6 @@ return 1 if "{}".format(x) == "3" else 0
 return len(str(x))
 return int(x)
 return bool(b)
-return round(f)
 return float(x)
 return math.floor(f)
 return np.maximum(x, 2)
@@ -333,3 +333,109 @@ def test_a_member_of_an_enum_is_asked_for_at_run_time(device: DeviceContext) -> 
         device.enqueue_function(of_modes, mode, out, grid_dim=1, block_dim=1)
         with out.map_to_host() as host:
             assert host[0] == expected
+
+
+METHODS = """
+import contextlib, functools
+from weft import *
+
+
+def looked_at(f):
+    @functools.wraps(f)
+    def inner(*a, **k):
+        return f(*a, **k) if isinstance(a[0], int) else -1
+    return inner
+
+
+@looked_at
+def by_decorator(x, /, y, *, z=3):
+    return max(x, y * z) if isinstance(y, int) else 0
+
+
+class Base:
+    __k = 5
+
+    def get(self, x):
+        return x * self.__k if isinstance(x, int) else 0
+
+    @classmethod
+    def made(cls, x):
+        return x + 1 if isinstance(x, int) else cls
+
+    @staticmethod
+    def least(x):
+        return max(x, 3)
+
+
+class Derived(Base):
+    def get(self, x):
+        return super().get(x) + (1 if isinstance(x, int) else 100)
+
+    def __call__(self, x):
+        return min(x, 2)
+
+
+HELD = Derived()
+
+
+def several(x):
+    for i in range(3):
+        if isinstance(x, int):
+            yield x + i
+
+
+@contextlib.contextmanager
+def within(x):
+    try:
+        yield max(x, 1)
+    finally:
+        pass
+
+
+def made(k):
+    def inner(v):
+        return max(v, k) if isinstance(v, int) else 0
+    return inner
+
+
+MADE = made(4)
+PART = functools.partial(by_decorator, z=10)
+
+
+def recursive(x, n):
+    return x if n == 0 else max(recursive(x, n - 1), n) if isinstance(x, int) else 0
+
+
+def caught(x):
+    try:
+        try:
+            raise KeyError(1)
+        except Exception as e:
+            y = 1 if isinstance(e, KeyError) else 2
+    except BaseException:
+        y = 3
+    else:
+        y += 10
+    return x + y
+
+
+def told(x):
+    t = by_decorator(x, 2) + by_decorator(x, y=x, z=1)
+    t += HELD.get(x) + HELD.made(x) + HELD.least(x) + HELD(x)
+    for v in several(x):
+        t += v
+    with within(x) as w:
+        t += w
+    return t + MADE(x) + PART(x, 1) + recursive(x, 3) + caught(x)
+
+
+@func
+def compiled(x: Int) -> Int:
+    return told(x)
+"""
+
+
+def test_helpers_of_every_form(load: Any) -> None:
+    module = load(METHODS)
+    for x in (0, 3, 9):
+        assert module.compiled(x) == module.told(x)

@@ -228,6 +228,7 @@ class _Walk:
         """Look into a function: its parts, and what its code names."""
         module = str(fn.__globals__.get("__name__", fn.__module__))
         if not self.open(module):
+            self.value(fn.__dict__.get("__wrapped__"))  # the program's, as of contextlib.contextmanager
             return
         self.signature(fn)
         self.every(fn.__defaults__ or ())

@@ -30,7 +30,7 @@ from weft.lang.spec import Spec
 
 __all__ = ["Helpers"]
 
-_BUILTINS = frozenset({"isinstance", "issubclass", "print"})
+_BUILTINS = frozenset({"isinstance", "issubclass", "print", "min", "max", "any", "all", "sum", "round"})
 _KINDS = frozenset({"bool", "int", "float"})
 _COMPARED: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.NotEq: "!="}
 _ASKER = "\0weft\0"
@@ -174,7 +174,8 @@ class _Kind(type):
 class _Plain:
     """What helpers get whom another thread calls meanwhile: Python's own."""
 
-    py_isinstance, py_issubclass = staticmethod(isinstance), staticmethod(issubclass)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(builtins, name.removeprefix("py_"))
 
     @staticmethod
     def is_(a: object, c: object, negated: bool) -> bool:

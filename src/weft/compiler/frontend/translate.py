@@ -30,7 +30,7 @@ from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_elsewhere, dtype_hint, made_by
 from weft.lang.above import above
 from weft.lang.number import Number
-from weft.lang.spec import is_composite
+from weft.lang.spec import holds_values, is_composite
 
 _Found = tuple[Diagnostic, object]
 """What is wrong, and which part of the expression is meant."""
@@ -333,6 +333,10 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
         hint = f"use memory of the thread: stack_allocation({name}, {length})"
         return problem("not-compile-time", message, hint, part=INDEX)
     hint = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
+    if isinstance(table, (list, tuple)) and holds_values(table):
+        held = {type(v).__name__ for v in cast("list[Any]", table) if isinstance(v, Number)}
+        kept = f"InlineArray[{held.pop() if len(held) == 1 else 'Float32'}, {len(cast('list[Any]', table))}]"
+        hint = f"make it an array, which any index reads and writes: {kept}(*{OBJECT}); or unroll the loop"
     message = f"`{OBJECT}` is {kind} known at compile time, but the index `{INDEX}` exists only at run time"
     hints = _of_a_dict(cast("dict[Any, Any]", table)) if isinstance(table, dict) else (hint,)
     return problem("not-compile-time", message, hints, part=INDEX)

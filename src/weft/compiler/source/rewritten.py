@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from types import CodeType, FunctionType
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from weft.compiler.source.find import find_function
 from weft.compiler.source.python import is_definition
 from weft.compiler.source.scopes import INNER, compiled
 from weft.diagnostics import CompileError
 from weft.record import field, record
+
+
+class _Made(NamedTuple):
+    """The rewritten code of a function, and what it was made of."""
+
+    of: CodeType
+    hidden: frozenset[str]
+    """The names of builtins that its module has for something else."""
+    code: CodeType | None
 
 
 @record
@@ -33,8 +43,8 @@ class Rewriting:
     names: frozenset[str]
     body: Callable[[ast.FunctionDef, set[str]], bool]
     constants: dict[str, object]
-    made: weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType | None]] = field(
-        default_factory=lambda: weakref.WeakKeyDictionary[FunctionType, tuple[CodeType, CodeType | None]]()
+    made: weakref.WeakKeyDictionary[FunctionType, _Made] = field(
+        default_factory=lambda: weakref.WeakKeyDictionary[FunctionType, _Made]()
     )
     under_way: dict[FunctionType, tuple[CodeType, int]] = field(
         default_factory=dict[FunctionType, tuple[CodeType, int]]
@@ -59,26 +69,27 @@ class Rewriting:
             code, count = self.under_way.get(fn, (fn.__code__, 0))
             self.under_way[fn] = code, count + 1
             if not count:
-                fn.__code__ = self.made[fn][1] or code
+                fn.__code__ = self.made[fn].code or code
 
     def _end(self, fn: FunctionType) -> None:
         with self.lock:
             code, count = self.under_way.pop(fn)
             if count > 1:
                 self.under_way[fn] = code, count - 1
-            elif fn.__code__ is self.made[fn][1]:
+            elif fn.__code__ is self.made[fn].code:
                 fn.__code__ = code
 
     def _code(self, fn: FunctionType) -> CodeType | None:
         """The rewritten code; None where nothing is, or there is no text."""
         with self.lock:
             code = self.under_way[fn][0] if fn in self.under_way else fn.__code__
+            hidden = frozenset(fn.__globals__.keys() & vars(builtins).keys())
             found = self.made.get(fn)
-            if found is None or found[0] is not code:
+            if found is None or found.of is not code or (found.hidden != hidden and fn not in self.under_way):
                 operations = {dis.opmap[name] for name in self.operations}
                 made = self._rewritten(fn, code) if self._is_concerned(code, operations) else None
-                found = self.made[fn] = code, made
-            return found[1]
+                found = self.made[fn] = _Made(code, hidden, made)
+            return found.code
 
     def _is_concerned(self, code: CodeType, operations: set[int]) -> bool:
         if not self.names.isdisjoint(code.co_names) or not operations.isdisjoint(code.co_code[::2]):
