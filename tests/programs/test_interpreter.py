@@ -12,11 +12,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import DeviceError, Float32, Int, Int32, Pointer, func, kernel
+from weft import (
+    Comptime,
+    DeviceError,
+    Float32,
+    Int,
+    Int32,
+    Pointer,
+    UInt8,
+    UInt32,
+    func,
+    kernel,
+    math,
+    struct,
+)
 from weft.atomic import Atomic
 from weft.bit import count_leading_zeros
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
+from weft.interop import as_tensor
+from weft.layout import LayoutTensor
 from weft.memory import AddressSpace, stack_allocation
 
 BLOCK = 8
@@ -130,6 +145,50 @@ def test_lines_run_as_python_runs_them() -> None:
     assert x.tolist() == [0, 0, 1, -1]
     once = [2, 3, 4, 5]
     assert seen == [[*once, 7], [*once, 6, 5, 7], [*once, 6, 5, 6, 5, 7], [2, 3, 9]]
+
+
+@struct
+class Pair:
+    x: Float32
+    n: UInt8
+
+
+@kernel
+def values(
+    a: LayoutTensor[Float32], b: LayoutTensor[Float32], p: Pointer[Int32], n: UInt32, *, k: Comptime[int]
+):
+    i = global_idx.x
+    pair = Pair(a[i, 0], 255)
+    several = (i, n, "text")
+    lanes = p.load(0, width=2)
+    holds = i == k
+    nothing = math.inf
+    if holds:
+        breakpoint()
+        b[i, 1] = pair.x * nothing + Float32(several[0]) + Float32(lanes[0])
+
+
+def test_what_a_debugger_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables, also those that the compiled kernel has none for, as the user knows them."""
+    seen: list[dict[str, Any]] = []
+    monkeypatch.setattr(sys, "breakpointhook", lambda: seen.append({**sys._getframe(1).f_locals}))  # pyright: ignore[reportPrivateUsage]
+    context = DeviceContext(api="interpreter")
+    a, b = np.arange(12, dtype=np.float32).reshape(4, 3), np.zeros((2, 4), np.float32)
+    p = np.array([3, -4, 5], np.int32)
+    narrow = as_tensor(b.T, dynamic=True)
+    context.enqueue_function(values, a, narrow, p, 4_000_000_000, grid_dim=1, block_dim=4, k=2)
+    [found] = seen
+    assert found["a"].tolist() == a.tolist()
+    assert (found["b"].shape, found["b"].strides) == ((4, 2), (4, 16))
+    assert np.shares_memory(found["b"], b)
+    assert (found["i"], found["n"], found["k"], found["holds"]) == (2, 4_000_000_000, 2, True)
+    assert (repr(found["pair"]), found["pair"].n) == ("Pair(x=np.float32(6.0), n=255)", 255)
+    assert found["several"] == (2, 4_000_000_000, "text")
+    assert found["lanes"] == (3, -4)
+    assert found["nothing"] == np.inf
+    assert found["p"][0:3].tolist() == [3, -4, 5]
+    found["p"][1] = 9
+    assert p.tolist() == [3, 9, 5]
 
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "debugger.md").read_text(encoding="utf-8")

@@ -93,12 +93,7 @@ class Compilation:
                 hints=("use the emission kind 'asm'",),
             )
         if self.target.format == "python":
-            raise CompileError.at(
-                "unknown-emission-kind",
-                f"{self.target.name} has neither LLVM IR nor assembly: Python runs the IR",
-                caller_location(),
-                hints=("use the emission kind 'ir'; the same kernel compiled is that of target 'native'",),
-            )
+            return self._python_text(kind)
         text = self.llvm(places=kind != "object")  # an object has lines alone, which debuggers do not read
         if kind == "llvm":
             return text
@@ -124,6 +119,18 @@ class Compilation:
         warm()  # it comes to hand while the passes run
         code = self.emit("asm" if self.target.format == "ptx" else "object")
         return code.encode() if isinstance(code, str) else code
+
+    def _python_text(self, kind: EmissionKind) -> str:
+        from weft.compiler.interpreted.generate import text  # here, since few programs ask for it
+
+        if kind != "asm":
+            raise CompileError.at(
+                "unknown-emission-kind",
+                f"{self.target.name} has no LLVM IR and no object files: Python runs the kernel",
+                caller_location(),
+                hints=("use the emission kind 'asm' for that Python, or the target 'native'",),
+            )
+        return text(self.module)
 
     def _python(self) -> bytes:
         from weft.compiler.interpreted.generate import program  # here, since few programs ask for it

@@ -79,7 +79,7 @@ class Stepping(Staging):
         return leaf.owner in around or any(leaf.owner in region.ops for region in around)
 
 
-class ExactStepping(Stepping, Exact):
+class ExactStepping(Stepping, Exact):  # pyright: ignore[reportIncompatibleVariableOverride]
     """Both: of a checked kernel that Python runs."""
 
 
@@ -96,4 +96,7 @@ def _form(spec: Spec) -> list[Any]:
         if isinstance(value, float) and not math.isfinite(value):
             return ["static", f"float({str(value)!r})"]
         return ["static", repr(value if type(value) in _PLAIN else spec.describe())]
+    view = getattr(spec, "view", tuple)()
+    if view:
+        return ["array", *view]
     return ["opaque", spec.describe(), len(spec.leaves())]

@@ -63,6 +63,12 @@ def program(module: Module, symbols: Sequence[str], target: Target) -> Program:
     )
 
 
+def text(module: Module) -> str:
+    """The module's functions as text."""
+    whole = _Module(module)
+    return "\n\n\n".join([_Writer(f, whole).text() for f in module.functions]) + "\n"
+
+
 class _Module:
     """What the functions of a module share."""
 
@@ -104,8 +110,8 @@ class _Writer:
         self.views: dict[Value, tuple[str, str]] = {}
         """Of a slot: the variable that it is of, and how that is shown."""
 
-    def code(self) -> CodeType:
-        """The function's code."""
+    def write(self) -> list[tuple[str, Loc]]:
+        """Each line, with the place of what it does."""
         f, name = self.f, self.functions[self.f.name]
         for n, a in enumerate(f.args):
             self.names[a] = f"__a{n}"
@@ -118,13 +124,23 @@ class _Writer:
         if not self.lines:
             self.put("pass")
         head = f"def {name}({', '.join(['__t', *[self.names[a] for a in f.args]])}):"
-        tree = ast.parse("\n".join([head, *[line for line, _ in self.lines]]))
-        places: list[Loc] = [(f.line, 0), *[loc for _, loc in self.lines]]
+        return [(head, (f.line, 0)), *self.lines]
+
+    def text(self) -> str:
+        """The function as text, which says whose lines its own are."""
+        (head, _), *lines = self.write()
+        body = [f"{line}  # {loc[0]}" for line, loc in lines]
+        return "\n".join([f"{head}  # {self.f.name}, {self.f.file}:{self.f.line}", *body])
+
+    def code(self) -> CodeType:
+        """The function's code."""
+        f, lines = self.f, self.write()
+        tree = ast.parse("\n".join([line for line, _ in lines]))
         for node in ast.walk(tree):
             at: Any = node
             if hasattr(at, "lineno"):
                 line: int = at.lineno
-                at.lineno, at.col_offset = places[line - 1][:2]
+                at.lineno, at.col_offset = lines[line - 1][1][:2]
                 at.end_lineno, at.end_col_offset = at.lineno, at.col_offset
         made = compile(tree, f.file, "exec", dont_inherit=True)
         [code] = [c for c in made.co_consts if isinstance(c, CodeType)]

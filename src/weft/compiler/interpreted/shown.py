@@ -34,6 +34,11 @@ def shown(form: Any, leaves: Iterator[str]) -> str:
         if not name:
             return f"({each},)" if parts else "()"
         return f"__parts({name!r}, {tuple(names)!r}, {each})"
+    if kind == "array":
+        name, *sides = rest
+        address = next(leaves)
+        shape, stride = [[next(leaves) if n is None else str(n) for n in side] for side in sides]
+        return f"__array({address}, {name!r}, ({', '.join(shape)},), ({', '.join(stride)},))"
     text, count = rest
     each = ", ".join([next(leaves) for _ in range(count)])
     return f"__opaque({text!r}, {each})"

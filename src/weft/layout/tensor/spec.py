@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from weft.dtype import DType
 from weft.lang.number import type_name
@@ -48,6 +48,15 @@ class TensorSpec:
             *([] if self.element is None else _leaves(self.element, ".element")),
             *_missing(".limit", [edge[0] if edge else 0 for edge in self.edges or ()]),
         ]
+
+    def view(self) -> tuple[str, IntTuple, IntTuple] | None:
+        """The elements' type, extents and strides, None for those that are leaves; none of odd tensors."""
+        profile: Any
+        profile, shape, stride = self.key
+        plain = self.dtype.is_number and self.dtype.in_numpy and self.element is None and self.edges is None
+        if not plain or not isinstance(profile, tuple) or len(shape) != len(cast("tuple[Any, ...]", profile)):
+            return None
+        return self.dtype.name, shape, stride
 
     def build(self, leaves: Sequence[Any]) -> Any:
         """The tensor, from its leaves."""

@@ -354,6 +354,7 @@ def words() -> dict[str, Any]:
         "at": At,
         "pointer": views.Elements,
         "parts": views.Parts,
+        "array": views.array,
         "opaque": views.Opaque,
     }
     for kind, made in _CLASSES.items():

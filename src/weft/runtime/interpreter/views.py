@@ -50,6 +50,24 @@ class Elements:
         return f"Pointer[{_NAMES.get(self.dtype, self.dtype)}] at {self.address:#x}"
 
 
+class _Memory:
+    """What NumPy views as an array."""
+
+    def __init__(self, address: int, dtype: DType, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+        self.__array_interface__ = {
+            "data": (address, False),
+            "shape": shape,
+            "strides": tuple([n * dtype.itemsize for n in strides]),
+            "typestr": dtype.numpy.str,
+            "version": 3,
+        }
+
+
+def array(address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """A tensor: NumPy's array over its memory."""
+    return np.asarray(_Memory(address, getattr(DType, dtype), shape, strides))
+
+
 class Parts:
     """A struct, a dataclass, an array: its parts by name or by number."""
 
