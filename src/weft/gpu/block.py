@@ -38,6 +38,7 @@ from weft.gpu.lanes import block_threads, lane_id, warp_id
 from weft.gpu.sync import barrier
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
+from weft.lang.machine import threads_are_loops
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int, Int32, UInt32
@@ -84,10 +85,47 @@ def _reduced(value: Any, function: Any) -> Any:
         parts[warp_id()] = own
     barrier()
     total = parts[0]
-    for n in range(1, block_threads() // warp.WARP_SIZE):
-        total = function(total, parts[n])
+    if _by_one():
+        if _thread() == 0:
+            for n in range(1, block_threads() // warp.WARP_SIZE):
+                total = function(total, parts[n])
+            parts[0] = total
+        barrier()
+        total = parts[0]
+    else:
+        for n in range(1, block_threads() // warp.WARP_SIZE):
+            total = function(total, parts[n])
     barrier()
     return total
+
+
+def _by_one() -> bool:
+    """Whether one thread combines what warps have made, and not all: they take turns on a CPU."""
+    return threads_are_loops()
+
+
+@func
+def _before(parts: Any) -> tuple[Any, Any]:
+    """Of the warps' parts, which all have written: the sum of those before this warp's, and of all."""
+    barrier()
+    kind = parts.element_type
+    earlier, every = kind(0), kind(0)
+    warps = block_threads() // warp.WARP_SIZE
+    if _by_one():
+        if _thread() == 0:
+            for n in range(warps):
+                part = parts[n]
+                parts[n] = every
+                every += part
+            parts[_WARPS] = every
+        barrier()
+        earlier, every = parts[warp_id()], parts[_WARPS]
+    else:
+        for n in range(warps):
+            if n == warp_id():
+                earlier = every
+            every += parts[n]
+    return earlier, every
 
 
 def sum(value: T) -> T:
@@ -131,14 +169,11 @@ def prefix_sum(value: T, *, exclusive: bool = False) -> T:
 
 @func
 def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
-    parts = stack_allocation(_type_of(value), _WARPS, address_space=AddressSpace.SHARED)
+    parts = stack_allocation(_type_of(value), _WARPS + 1, address_space=AddressSpace.SHARED)
     through = warp.prefix_sum(value)
     if lane_id() == warp.WARP_SIZE - 1:
         parts[warp_id()] = through
-    barrier()
-    before = _type_of(value)(0)
-    for n in range(warp_id()):
-        before += parts[n]
+    before, _ = _before(parts)
     barrier()
     if exclusive:
         last = warp.shuffle_up(through, 1)
@@ -190,14 +225,11 @@ def count(predicate: Bool | bool) -> Int32:
 
 @func
 def _counted(predicate: Bool) -> Int32:
-    parts = stack_allocation(Int32, _WARPS, address_space=AddressSpace.SHARED)
+    parts = stack_allocation(Int32, _WARPS + 1, address_space=AddressSpace.SHARED)
     here = pop_count(warp.ballot(predicate)).cast(Int32)
     if lane_id() == 0:
         parts[warp_id()] = here
-    barrier()
-    total = parts[0]
-    for n in range(1, block_threads() // warp.WARP_SIZE):
-        total += parts[n]
+    _, total = _before(parts)
     barrier()
     return total
 
@@ -270,7 +302,7 @@ def _sorted(key: Any, *, descending: Comptime[bool], most: Comptime[int]) -> Any
     if descending:
         bits = ~bits
     places = stack_allocation(word, most, address_space=AddressSpace.SHARED)
-    parts = stack_allocation(Int32, _WARPS, address_space=AddressSpace.SHARED)
+    parts = stack_allocation(Int32, _WARPS + 1, address_space=AddressSpace.SHARED)
     before_me = (UInt32(1) << lane_id().cast(UInt32)) - 1
     thread = _thread()
     for n in range(width):
@@ -278,11 +310,7 @@ def _sorted(key: Any, *, descending: Comptime[bool], most: Comptime[int]) -> Any
         lows = warp.ballot(low)
         if lane_id() == 0:
             parts[warp_id()] = pop_count(lows).cast(Int32)
-        barrier()
-        earlier, every = Int32(0), Int32(0)
-        for w in range(block_threads() // warp.WARP_SIZE):
-            earlier += (w < warp_id()).select(parts[w], 0)
-            every += parts[w]
+        earlier, every = _before(parts)
         rank = Int(earlier + pop_count(lows & before_me).cast(Int32))
         places[low.select(rank, Int(every) + thread - rank)] = bits
         barrier()

@@ -40,7 +40,7 @@ def lane_id() -> Int:
     """The thread's number in its warp, from 0 to 31."""
     _check("lane_id()", whole=False)
     if threads_are_loops():
-        return thread_number() % _LANES
+        return thread_number() & (_LANES - 1)
     return Int(llvm_intrinsic("llvm.nvvm.read.ptx.sreg.laneid", UInt32, effects="none"))
 
 
@@ -48,7 +48,7 @@ def warp_id() -> Int:
     """The warp's number in its block: threads follow each other by x, then y, then z."""
     _check("warp_id()", whole=False)
     if threads_are_loops():
-        return thread_number() // _LANES
+        return thread_number() >> 5
     row = thread_idx.y + block_dim.y * thread_idx.z
     return (thread_idx.x + block_dim.x * row) // _LANES
 
@@ -154,7 +154,11 @@ def _leaf(how: Shuffle, leaf: Any, kind: Any, by: Number, width: int) -> Any:
 def _number(how: Shuffle, value: Any, by: Number, width: int) -> Any:
     kind = cast("Any", type(value))
     if threads_are_loops():
-        return kind.of(shuffled(leaves_of(value)[0], _source(how, Int(by), width)))
+        leaf, known = leaves_of(value)[0], by.value
+        if isinstance(known, int) and value.lanes == 1 and kind is not Bool:
+            mask = tuple([_source(how, lane, known, width) for lane in range(_LANES)])
+            return kind.of(shuffled(leaf, Int(0), mask))
+        return kind.of(shuffled(leaf, _source(how, lane_id(), Int(by), width)))
     if value.lanes > 1:
         lanes = [_number(how, value[n], by, width) for n in range(value.lanes)]
         return kind(*lanes)
@@ -177,13 +181,18 @@ def _word(how: Shuffle, value: Any, by: Any, width: int) -> Any:
     return llvm_intrinsic(name, UInt32, UInt32(_ALL), value, by, UInt32(bounds), effects="none")
 
 
-def _source(how: Shuffle, by: Int, width: int) -> Int:
-    """The lane to read from, as the GPU's instruction has it."""
-    lane = lane_id()
-    first = lane & -width
+def _source(how: Shuffle, lane: Any, by: Any, width: int) -> Any:
+    """The lane that one reads from, as the GPU's instruction has it, which takes 5 bits of ``by``."""
+    by, first = by & (_LANES - 1), lane & -width
     if how is Shuffle.IDX:
         return first | (by & (width - 1))
     if how is Shuffle.UP:
-        return (lane - by >= first).select(lane - by, lane)
+        return _either(lane - by >= first, lane - by, lane)
     other = lane + by if how is Shuffle.DOWN else lane ^ by
-    return (other <= (first | (width - 1))).select(other, lane)
+    return _either(other <= (first | (width - 1)), other, lane)
+
+
+def _either(condition: Any, one: Any, other: Any) -> Any:
+    if isinstance(condition, bool):
+        return one if condition else other
+    return condition.select(one, other)

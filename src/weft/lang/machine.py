@@ -82,10 +82,11 @@ def thread_count() -> Int:
     return Int.of(current().value("gpu.thread_count", (), I64))
 
 
-def shuffled(value: Value, lane: Int) -> Value:
-    """What another lane of the warp has for a value, where threads are loops."""
+def shuffled(value: Value, lane: Int, mask: tuple[int, ...] = ()) -> Value:
+    """What another lane of a warp has, where threads are loops; ``mask`` has all, if they are known."""
     b = current()
-    return b.value("gpu.shuffle", (value, value_of(lane, b)), value.type)
+    attrs: dict[str, tuple[int, ...]] = {"mask": mask} if mask else {}
+    return b.value("gpu.shuffle", (value, value_of(lane, b)), value.type, attrs)
 
 
 def dynamic_shared() -> Pointer[UInt8]:

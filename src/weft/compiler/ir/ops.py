@@ -214,8 +214,9 @@ _declare("gpu.meet", "", "", "group:grid|cluster|warp", sync=rules.barrier_sync)
 _pure("gpu.shared_stride", "", "i64")
 
 # The same of a warp, whose lanes are threads that follow each other: a thread's number in its block, how many
-# that has, and what ``value`` is in another lane, for which all lanes meet.
+# that has, and what ``value`` is in another lane, for which all lanes meet. ``mask`` has them where all are
+# known.
 _pure("gpu.thread_number", "", "i64")
 _pure("gpu.thread_count", "", "i64")
-_declare("gpu.shuffle", "value:any lane:i64", "value", sync=rules.barrier_sync)
+_declare("gpu.shuffle", "value:any lane:i64", "value", "mask?:ints", sync=rules.barrier_sync)
 _pure("gpu.dynamic_shared_memory", "", "ptr")

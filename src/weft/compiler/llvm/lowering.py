@@ -28,11 +28,11 @@ class Loop:
     """A loop around the code at hand: where ``break`` and ``continue`` go.
 
     ``thread`` is whether each round is a thread, ``block`` whether it is a block, ``few`` whether there are
-    few. ``group`` is the access group of a thread loop, whose iterations may run in any order;
-    ``has_threads`` says that one is within.
+    few, ``lanes`` whether they are those of a warp. ``group`` is the access group of a thread loop, whose
+    iterations may run in any order; ``has_threads`` says that one is within.
     """
 
-    __slots__ = ("block", "exit", "few", "group", "has_threads", "latch", "thread")
+    __slots__ = ("block", "exit", "few", "group", "has_threads", "lanes", "latch", "thread")
 
     def __init__(
         self, latch: str, exit: str, *, thread: bool = False, block: bool = False, few: bool = False
@@ -42,6 +42,7 @@ class Loop:
         self.thread = thread
         self.block = block
         self.few = few
+        self.lanes = False
         self.group = ""
         self.has_threads = False
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
+from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer, vector
 from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
 from weft.compiler.passes.indices import Ranges
 from weft.compiler.passes.inline_barriers import BARRIERS
@@ -129,7 +129,10 @@ class BarrierBody:
             flush()
             read.clear()
             if op.name == "gpu.shuffle":
-                segment.append(op)
+                if "mask" in op.attrs:
+                    out.append(_Node(op, [op]))
+                else:
+                    segment.append(op)
                 continue
             if op in self.together.laned:
                 out.append(_Node(None, [op], in_loop=in_loop, laned=True))
@@ -170,7 +173,7 @@ class BarrierBody:
         """The values that control flow outside the segments needs."""
         out: list[Value] = []
         for node in nodes:
-            if node.op is not None:
+            if node.op is not None and node.op.name != "gpu.shuffle":
                 wanted = self.decides(node.op)
                 out.extend(v for v in wanted if v not in node.asked and not self.together.once(v))
             for part in node.parts:
@@ -284,6 +287,8 @@ class BarrierBody:
             run = []
             if node.op is None:
                 self.piece(node)
+            elif node.op.name == "gpu.shuffle":
+                self.shuffle(node.op)
             elif node.op.name not in BARRIERS:
                 self.control(node)
         self.each_warp(run)
@@ -311,17 +316,32 @@ class BarrierBody:
         """``body(segment)`` for the lanes of the warp at hand."""
         b, c, first = self.b, self.context, self.warp
         assert first is not None
-        (region,), (thread,) = indexed("lane")
+        (region,), (lane,) = indexed("lane")
         with b.into(region):
+            thread = b.arith("addi", first, lane)
             ids, rest = list(c.thread_id), thread
             for axis in range(c.rank - 1):
                 ids[axis] = b.arith("remui", rest, c.block_dim[axis])
                 rest = b.arith("divui", rest, c.block_dim[axis])
             ids[c.rank - 1] = rest
             self.one(body, replace(c, thread_id=ids, thread=thread), home, guard=True)
-        end, every = b.arith("addi", first, b.constant(WARP, I64)), self.size()
-        end = b.select(b.compare("slt", end, every), end, every)
-        loop_nest(b, [region], [(first, end)])
+        loop_nest(b, [region], [(b.constant(0, I64), b.constant(WARP, I64))])
+
+    def shuffle(self, op: Op) -> None:
+        """What lanes have of others that are known, for the warp at hand: one vector of all."""
+        b, value, first = self.b, op.operands[0], self.warp
+        kept, made = self.arrays.get(value), self.arrays.get(op.result)
+        assert first is not None
+        if made is None:  # nobody asks
+            return
+        if kept is None:  # the same in all lanes
+            self.threads(lambda s: b.set(s.at(made[0], made[1]), s.lookup(value)))
+            return
+        whole, attrs = vector(WARP, kept[1]), {"alignment": kept[1].bits // 8, "volatile": False}
+        place = b.at(kept[0], first, kept[1])
+        lanes = b.value("llvm.load", (place,), whole, {"invariant": False, **attrs})
+        lanes = b.value("vector.shuffle", (lanes, lanes), whole, {"mask": op.attrs["mask"]})
+        b.emit("llvm.store", (b.at(made[0], first, kept[1]), lanes), (), attrs)
 
     def piece(self, node: _Node) -> None:
         """What the threads do between two places where they meet; what is shared comes first."""

@@ -89,7 +89,7 @@ class Segment(Rewriter):
         return v
 
     def shuffle(self, op: Op) -> None:
-        """What another lane's place of an array holds; one's own where there is no such thread."""
+        """What another lane's place of an array holds."""
         b, (value, lane) = self.b, op.operands
         kept = self.body.arrays.get(value)
         if kept is None:  # the same in all lanes
@@ -98,8 +98,6 @@ class Segment(Rewriter):
         own, last = self.thread(), b.constant(WARP - 1, I64)
         first = b.arith("andi", own, b.constant(-WARP, I64))
         other = b.arith("addi", first, b.arith("andi", self.lookup(lane), last))
-        there = b.compare("slt", other, self.body.size())
-        other = b.select(there, other, own)
         self.mapping[op.result] = b.get(b.at(kept[0], other, kept[1]), kept[1])
 
     def op(self, op: Op) -> None:
