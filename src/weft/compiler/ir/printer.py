@@ -112,11 +112,12 @@ class _Printer:
             self.memory(g)
         for function in module.functions:
             self.function(function)
-        for gone in self.mentioned.keys() - {
-            f.name for f in module.functions
-        }:  # put into those that called it
-            self.head(self.mentioned[gone], ', "sym_visibility" = "private"')
-            self.foot(self.mentioned[gone])
+        here = {f.name for f in module.functions}
+        for gone in [f for name, f in self.mentioned.items() if name not in here]:  # put into its callers
+            self.names, self.used = {}, set()
+            self.head(gone, ', "sym_visibility" = "private"')
+            self.arguments(gone)
+            self.foot(gone)
         target = f' {{"weft.target" = {_quoted(module.target)}}}' if module.target else ""
         self.lines.append(f"}}){target} : () -> ()")
 
@@ -133,10 +134,13 @@ class _Printer:
         self.names, self.used = {}, set()
         self.file = f.file
         self.head(f)
-        args = ", ".join(f"{self.name(a)}: {a.type.mlir}" for a in f.args)
-        self.lines.append(f"  ^bb0({args}):" if args else "  ^bb0:")
+        self.arguments(f)
         self.region(f.body, "    ")
         self.foot(f)
+
+    def arguments(self, f: Function) -> None:
+        args = ", ".join(f"{self.name(a)}: {a.type.mlir}" for a in f.args)
+        self.lines.append(f"  ^bb0({args}):" if args else "  ^bb0:")
 
     def head(self, f: Function, more: str = "") -> None:
         ins = ", ".join(a.type.mlir for a in f.args)
