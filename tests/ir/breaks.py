@@ -100,6 +100,8 @@ def retype_operand(p: Place, which: int = 0) -> bool:
     if which >= len(typed):
         return False
     n = typed[which]
+    if op.name == "weft.set" and not isinstance(op.operands[0].owner, Op):
+        return False  # a slot of the caller's, which says nothing of what it holds
     pointed = isinstance(op.operands[n].type, PointerType)
     wrong = _fresh(p, I8 if pointed else pointer(AddressSpace.SHARED_CLUSTER))
     op.operands = (*op.operands[:n], wrong, *op.operands[n + 1 :])
