@@ -237,8 +237,8 @@ class DeviceContext(BaseContext):
             super().__init__(device_id, api=api, threads=threads)
         self.schedule = schedule_of(self.info, schedule, seed)
         """The seed of the order of blocks and threads, where there is one."""
-        self.backward = self.schedule is not None and self.schedule % 2 == 1
-        """Whether the threads of a block run backwards."""
+        self._backward = self.schedule is not None and self.schedule % 2 == 1
+        self.notes_writes = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
         self._loaded: Variants[_Loaded] = Variants()
         self._extents = Placements(self.info)
@@ -314,7 +314,7 @@ class DeviceContext(BaseContext):
                 note_mismatch(problems, kernel.definition, p, found, None)
         problems.check(CompileError, 0)
         self._load(
-            bound, Specs(specs), CompileOptions(distinct=True, checked=self.checked, backward=self.backward)
+            bound, Specs(specs), CompileOptions(distinct=True, checked=self.checked, backward=self._backward)
         )
         self._go_native()
         return CompiledKernel(self, bound)
@@ -463,7 +463,7 @@ class DeviceContext(BaseContext):
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
             options = CompileOptions(
-                way, not early and _are_apart(taken.memory), self.checked, backward=self.backward
+                way, not early and _are_apart(taken.memory), self.checked, backward=self._backward
             )
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, cast, overload
 from weft.abi.formats import pack
 from weft.diagnostics import DeviceError, LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
-from weft.runtime import drivers
+from weft.runtime import drivers, unwaited
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
 from weft.runtime.copies import enqueue_copy, own_buffer
@@ -80,6 +80,8 @@ class BaseContext(Here, PeerAccess):
     instead = "make one in each process: `DeviceContext()`"
     load_object: ClassVar[LoadObject] = staticmethod(drivers.no_loader)
     """How object files become code in memory; the class that can launch provides it."""
+    notes_writes = False
+    """Whether host memory that copies write is not to be looked at before somebody has waited."""
 
     def __init__(
         self,
@@ -288,6 +290,8 @@ class BaseContext(Here, PeerAccess):
         dst, src, order = self._ends(queue, *ends)
         with order:
             enqueue_copy(self, queue, dst, src)
+        if self.notes_writes and isinstance(dst, HostBuffer):
+            unwaited.written.add(dst.allocation)
         self.queued()
 
     def _ends(self, queue: Stream, dst: Any, src: Any) -> tuple[Any, Any, AbstractContextManager[object]]:
@@ -507,6 +511,7 @@ class BaseContext(Here, PeerAccess):
             DeviceError: work failed since the last time, by an assertion in a kernel for example.
         """
         self.refuse_waiting()
+        unwaited.written.clear()
         self.stream.synchronize()
 
     def keep(self, owner: object) -> None:

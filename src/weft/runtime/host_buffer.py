@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar, cast, overload
 from weft.abi.formats import from_short_bits, short_bits, unpack
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
+from weft.runtime import unwaited
 from weft.runtime.buffers import Buffer
 from weft.runtime.printing import format_sequence
 
@@ -35,6 +36,8 @@ class HostBuffer(Buffer[T]):
 
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as a NumPy array over the same memory, one-dimensional and writable."""
+        if unwaited.written:
+            unwaited.check(self._allocation)
         return array_over(self.allocation, self._address, self._size, self.dtype)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:

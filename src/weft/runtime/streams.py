@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from weft.diagnostics import LaunchError, a_
+from weft.runtime import unwaited
 from weft.runtime.driver import Event, Stream
 from weft.runtime.spelt import Spelt
 
@@ -30,7 +31,10 @@ class DeviceEvent(Spelt):
     @property
     def done(self) -> bool:
         """Whether the place has been reached."""
-        return self._outside().done
+        done = self._outside().done
+        if done:
+            unwaited.written.clear()
+        return done
 
     def __repr__(self) -> str:
         where = f" on {self.place}" if self.place else ""
@@ -40,6 +44,7 @@ class DeviceEvent(Spelt):
 
     def synchronize(self) -> None:
         """Wait until the place has been reached."""
+        unwaited.written.clear()
         self._outside().synchronize()
 
     def seconds_since(self, earlier: DeviceEvent) -> float:
@@ -64,6 +69,7 @@ class DeviceEvent(Spelt):
             )
         earlier.synchronize()
         self.synchronize()
+        unwaited.written.clear()
         return self.native.seconds_since(earlier.native)
 
     def _outside(self) -> Event:
@@ -132,6 +138,7 @@ class DeviceStream(Spelt):
             DeviceError: work failed since the last time.
         """
         self.context.refuse_waiting()
+        unwaited.written.clear()
         self.native.synchronize()
 
     def close(self) -> None:
