@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -107,6 +108,29 @@ def test_what_fails_is_told_as_of_compiled_code() -> None:
     assert "thread (3, 0, 0)" in said[0][0]
     assert "x[5] is 5" in said[0][1]
     assert said[1][2] == "[1 1 1 1 1 0 1 1]"
+
+
+@kernel
+def reads_beside(x: Pointer[Int32], out: Pointer[Int32]):
+    i = global_idx.x
+    out[i] = x[i + 1] + x[i - 1]
+    print("row", i, f"{out[i]:04d}")
+
+
+def test_checks_and_prints_are_those_of_the_cpu(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[tuple[list[str], str, list[int]]] = []
+    for api in ("cpu", "interpreter"):
+        context = DeviceContext(api=api, checked=["bounds"])
+        x, out = (context.enqueue_create_buffer(Int32, 4) for _ in range(2))
+        x.enqueue_fill(5)
+        context.enqueue_function(reads_beside, x, out, grid_dim=1, block_dim=4)
+        with pytest.raises(DeviceError) as error:
+            context.synchronize()
+        reports = [f"{r.message} {r.location} {r.block} {r.thread} {r.count}" for r in error.value.reports]
+        with out.map_to_host() as host:
+            told.append((reports, capsys.readouterr().out, [*host]))
+    assert told[0] == told[1]
+    assert told[1][1].splitlines() == ["row 0 0005", "row 1 0010", "row 2 0010", "row 3 0005"]
 
 
 @kernel
@@ -263,3 +287,21 @@ def test_breakpoint_and_failed_assertions_stop(tmp_path: Path) -> None:
         "(Pdb) ",
     ]
     assert status == 1
+
+
+def test_all_contexts_of_a_program_can_be_interpreted(tmp_path: Path) -> None:
+    program = (
+        "from weft.gpu.host import DeviceContext\nprint(DeviceContext(api='cpu').api, DeviceContext().api)\n"
+    )
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, "-m", "weft", "run"]
+    for option, said in (("--interpret", "interpreter interpreter\n"), ("", "cpu cpu\n")):
+        environment = {**os.environ, "WEFT_DEVICE": "cpu"}
+        done = subprocess.run(
+            [*command, *option.split(), "program.py"],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env=environment,
+        )
+        assert (done.stdout, done.stderr) == (said, "")

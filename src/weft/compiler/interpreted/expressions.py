@@ -211,6 +211,7 @@ _WHOLE: dict[str, Callable[[Op, Texts], str]] = {
     "llvm.inttoptr": lambda op, given: unsigned(given[0], 64),
     "llvm.ptrtoint": lambda op, given: cut(given[0], op.result.type),
     "llvm.mlir.addressof": lambda op, given: f"__t.memory[{op.attrs['global_name']!r}]",
+    "gpu.thread_count": lambda op, given: "__t.count",
     "gpu.thread_number": lambda op, given: "__t.number",
     "gpu.shared_stride": lambda op, given: "__t.shared_stride",
     "gpu.dynamic_shared_memory": lambda op, given: "__t.dynamic_shared",

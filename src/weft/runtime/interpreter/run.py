@@ -104,6 +104,7 @@ class Thread:
         self.thread_id_x, self.thread_id_y, self.thread_id_z = thread
         (x, y, z), (wide, high, _) = thread, launch.queued.block
         self.number = x + wide * (y + high * z)
+        self.count = math.prod(launch.queued.block)
         self.block_dim_x, self.block_dim_y, self.block_dim_z = launch.queued.block
         self.grid_dim_x, self.grid_dim_y, self.grid_dim_z = launch.queued.grid
         self.cluster_dim_x, self.cluster_dim_y, self.cluster_dim_z = launch.cluster
