@@ -11,7 +11,20 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import SIMD, CompileError, Float32, Float64, Int, Int32, LaunchError, Pointer, func, kernel, struct
+from weft import (
+    SIMD,
+    Bool,
+    CompileError,
+    Float32,
+    Float64,
+    Int,
+    Int32,
+    LaunchError,
+    Pointer,
+    func,
+    kernel,
+    struct,
+)
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -360,3 +373,20 @@ def test_tests_of_members_leave_nothing_open() -> None:
     assert [by_expression(way) for way in Way] == [1, 3, 2]
     for way, other, n in itertools.product(Way, Way, (0, 1, 4)):
         assert walk(way, other, Int(n)) == _walk(way, other, n)
+
+
+LENGTHS = {Way.STAY: 0.5, Way.UP: 1.5, Way.DOWN: 2.5}
+
+
+@kernel
+def lengths(way: Way, turned: Bool, out: Pointer[Float32]):
+    now = Way.STAY if turned else way
+    out[0] = LENGTHS[way] + 10.0 * LENGTHS[now]
+
+
+def test_a_dict_is_a_table_by_members(device: DeviceContext) -> None:
+    out = device.enqueue_create_buffer(Float32, 1)
+    for way, turned in itertools.product(Way, (False, True)):
+        device.enqueue_function(lengths, way, turned, out, grid_dim=1, block_dim=1)
+        with out.map_to_host() as host:
+            assert host[0] == LENGTHS[way] + 10.0 * LENGTHS[Way.STAY if turned else way]

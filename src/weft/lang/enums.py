@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32
-from weft.diagnostics import OBJECT, refuse
+from weft.diagnostics import INDEX, OBJECT, refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class, value_of
@@ -77,7 +77,23 @@ class EnumValue:
             current().members.inverted(same.value, value_of(other_way, current()))
         return other_way
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
+    def __hash__(self) -> int:
+        refuse(
+            "not-compile-time",
+            f"a key is known at compile time, but this member of {self.cls.__name__} only at run time",
+            hint="write table[member], of a dict that has all of them, or compare it with each",
+        )
+
+    def along(self, table: Mapping[Any, Any]) -> list[Any]:
+        """What a table has for each member."""
+        missing = [str(member) for member in self.cls if member not in table]
+        if missing:
+            refuse(
+                "not-compile-time",
+                f"`{OBJECT}` has nothing for {', '.join(missing)}, which `{INDEX}` may be at run time",
+                hint="give it an entry for each member",
+            )
+        return [table[member] for member in self.cls]
 
     def __repr__(self) -> str:
         return f"<{self.cls.__name__} at run time>"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from weft.compiler.ir.core import Value
+from weft.lang.enums import EnumValue
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
 from weft.lang.structs import replace_field
@@ -27,11 +28,13 @@ class Access:
         place = None if place_of is None else place_of(index)
         if place is None and is_late(index) and (type(held) in (list, tuple) or is_array(held)):
             place = table_at(held, index)
-        return held[index] if place is None else place
+        if place is None and isinstance(index, EnumValue) and isinstance(held, dict):
+            place = table_at(index.along(cast("dict[Any, Any]", held)), index.place)
+        return cast("Any", held)[index] if place is None else place
 
     def index(self, held: Any, index: Any) -> Any:
         """``held[index]``, by an index that may be known only at run time."""
-        if type(held) in (list, tuple) or is_array(held):
+        if type(held) in (list, tuple) or is_array(held) or isinstance(index, EnumValue):
             return self.read(self.item(held, index))
         return held[index]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
+from enum import Enum, EnumMeta
 from types import FrameType, ModuleType
 from typing import Any, cast
 
@@ -452,6 +453,33 @@ def _direct(
     return _operator(error) or _verb(error, node, source) or _call(error, node, frame)
 
 
+def _sorting(node: ast.AST | None) -> _Found | None:
+    """What Python sorts by asking which is less."""
+    func = node.func if isinstance(node, ast.Call) else None
+    if getattr(func, "id", getattr(func, "attr", None)) not in ("sorted", "sort"):
+        return None
+    return problem(
+        "not-compile-time",
+        "what exists only at run time is not sorted by Python, which would have to know what is less",
+        "write the exchanges: a, b = min(a, b), max(a, b); of many numbers in an InlineArray, by loops",
+    )
+
+
+def _member(node: ast.AST | None, frame: FrameType | None) -> _Found | None:
+    """``Mode(n)``, of a number known at run time."""
+    cls = _value(node.func, frame) if isinstance(node, ast.Call) else None
+    if not isinstance(cls, EnumMeta) or not isinstance(node, ast.Call) or not node.args:
+        return None
+    name, number = cls.__name__, ast.unparse(node.args[0])
+    first, *_ = cast("list[Enum]", [*cls])
+    member = f"{name}.{first.name}"
+    hint = f"compare the number: {number} == {member}.value; or choose: {member} if ... else ..."
+    if issubclass(cls, int):
+        hint = f"write {number} itself: members of {name} are Ints, and are compared with it"
+    message = f"`{name}({number})` asks at compile time for a member, but `{number}` exists only at run time"
+    return problem("not-compile-time", message, hint)
+
+
 def refined(
     diagnostic: Diagnostic,
     part: object,
@@ -470,6 +498,9 @@ def refined(
     source = source_of(place.file)
     node = None if source is None else source.at(place)
     found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
+    if found is not None:
+        return found
+    found = _sorting(node) or _member(node, frame)
     if found is not None:
         return found
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant):
