@@ -224,5 +224,5 @@ def test_the_report_names_threads_blocks_and_memory(ctx: DeviceContext) -> None:
     assert "in block (1, 0, 0), thread (0, 0, 0), and 63 more times" in text
     assert "writes it in block (0, 0, 0), thread (0, 0, 0)" in text
     ctx.enqueue_function(no_barrier_before_reuse, np.ones(128, np.float32), grid_dim=2, block_dim=64)
-    with pytest.raises(DeviceError, match="of shared memory in one thread and"):
+    with pytest.raises(DeviceError, match="of `s` in one thread and"):
         ctx.synchronize()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,12 @@ def test_a_read_of_nothing_is_found(ctx: DeviceContext, program: Any) -> None:
     more = {"shared_mem_bytes": 260} if program is dynamic else {}
     reports = found(ctx, program, np.ones(128, np.float32), 7, grid=1, **more)
     assert [report.code for report in reports] == ["uninitialised"]
+    own = next(
+        name
+        for name in ("mine", "tile", "count", "s")
+        if f"    {name} = " in inspect.getsource(program.definition.function)
+    )
+    assert f" of `{own}`, which nobody has written" in reports[0].text
     assert reports[0].lines == (marked(sum_of) if program is in_a_helper else marked(program))
 
 

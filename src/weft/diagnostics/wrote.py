@@ -11,7 +11,7 @@ import functools
 import linecache
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location, character_column
@@ -103,6 +103,17 @@ def statement_place(
     if source is None or node is None:
         return Location(file, line, character_column(file, line, byte_column))
     return source.place(node)
+
+
+def variable_given(file: str, line: int, byte_column: int, functions: Collection[str]) -> str:
+    """The variable to which the statement that begins there gives what one of these functions returns."""
+    source = source_of(file)
+    found = None if source is None else source.statement(line, byte_column)
+    if isinstance(found, ast.Assign) and isinstance(found.value, ast.Call):
+        (target, *more), called = found.targets, ast.unparse(found.value.func).rpartition(".")[2]
+        if isinstance(target, ast.Name) and not more and called in functions:
+            return target.id
+    return ""
 
 
 PARSERS: dict[str, Callable[[str], ast.Module]] = {}

@@ -92,6 +92,11 @@ def named(site: FaultSite) -> str:
     return f"`{site.name}`" if site.name else "an array of its own"
 
 
+def _is_given(told: Told, site: FaultSite) -> bool:
+    """Whether it is of memory that the launch gave."""
+    return site.name in [p.name for p in told.kernel.signature.parameters]
+
+
 def _misaligned(told: Told, site: FaultSite) -> Report:
     at, begin, _, address = signed(told.values)
     much, rest = site.alignment, address % site.alignment
@@ -122,20 +127,22 @@ def _out_of_bounds(told: Told, site: FaultSite) -> Report:
     name = told.kernel.signature.name
     message = f"kernel {name!r} {site.verb} element {element} of {named(site)}, which has {what}"
     hint = "leave out the threads that have no element: `if i < n:`, or launch with over=n"
-    return of_access(told, site, message, at - begin, (hint,) if site.name else ())
+    return of_access(told, site, message, at - begin, (hint,) if _is_given(told, site) else ())
 
 
 def _element(told: Told, site: FaultSite) -> tuple[str, int]:
     """The element that an access is of, in words, and at which byte of the memory it begins."""
     at, begin, _, _ = signed(told.values)[-4:]
     at -= begin if begin > -(1 << 61) else 0  # of memory whose ends are not known
-    return f"element {at // site.size} of {f'`{site.name}`' if site.name else 'shared memory'}", at
+    return f"element {at // site.size} of {named(site)}", at
 
 
 def _uninitialised(told: Told, site: FaultSite) -> Report:
     what, at = _element(told, site)
     message = f"kernel {told.kernel.signature.name!r} {site.verb} {what}, which nobody has written"
-    hint = "write it before, in the kernel or by `enqueue_fill`" if site.name else "write it before"
+    hint = (
+        "write it before, in the kernel or by `enqueue_fill`" if _is_given(told, site) else "write it before"
+    )
     return of_access(told, site, message, at, (hint,))
 
 

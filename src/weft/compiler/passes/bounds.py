@@ -55,7 +55,7 @@ class _Checked:
         given = self.b, module, kernel, new_site
         self.races = Races(*given, checks, self.head) if checks and notes(module, kernel) else None
         self.unset = Unset(self.b, kernel, new_site, self.head) if checks else None
-        self.origins = Origins(self.b, memory, self.cells_of, self.head)
+        self.origins = Origins(self.b, kernel, memory, self.cells_of, self.head)
 
     def run(self) -> None:
         """Check all accesses."""

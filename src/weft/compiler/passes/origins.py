@@ -16,6 +16,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Global, Op, Value
 from weft.compiler.ir.types import I64, AddressSpace, PointerType
 from weft.compiler.passes.faults import site_at
+from weft.diagnostics.wrote import variable_given
 from weft.dtype import DType
 
 Number = int | Value
@@ -28,6 +29,8 @@ VERBS: dict[str, Literal["reads", "writes", "updates"]] = {
     "llvm.atomicrmw": "updates",
     "llvm.cmpxchg": "updates",
 }
+_OWN = frozenset({"llvm.alloca", "llvm.mlir.addressof", "gpu.dynamic_shared_memory"})
+_GIVING = frozenset({"stack_allocation", "dynamic_shared_memory"})
 
 
 class Origin(NamedTuple):
@@ -55,9 +58,14 @@ class Origins:
     """
 
     def __init__(
-        self, b: Builder, memory: Mapping[str, Global], cells_of: Callable[[Op], Number], head: list[Op]
+        self,
+        b: Builder,
+        kernel: Function,
+        memory: Mapping[str, Global],
+        cells_of: Callable[[Op], Number],
+        head: list[Op],
     ) -> None:
-        self.b = b
+        self.b, self.kernel = b, kernel
         self.memory = memory
         self.cells_of = cells_of
         self.head = head
@@ -111,7 +119,15 @@ class Origins:
             at, low, high, cells = [b.select(condition, self.value(x), self.value(y)) for x, y in ends]
             name = one.name if one.name == other.name else ""
             made = Origin(at, low, high, cells, name, math.gcd(one.step, other.step))
+        if op.name in _OWN and not made.name:
+            made = made._replace(name=self.variable(op))
         self.known[op.result] = made
+
+    def variable(self, op: Op) -> str:
+        """The variable of the program that is given memory of the kernel's own, if it is one."""
+        loc = op.loc
+        file = self.kernel.file if len(loc) == 2 else loc[2].file
+        return variable_given(file, *loc[:2], _GIVING)
 
     def slots_of(self, slot: Value) -> tuple[Value, ...]:
         """The slots for the numbers of the pointer in a slot."""
