@@ -157,7 +157,10 @@ def _data_race(told: Told, site: FaultSite) -> Report:
     )
     hint = "let the threads of the block wait between the two: `barrier()`"
     if there != told.block:
-        hint = "blocks of a launch have no order: give each its own memory, use `Atomic`, or launch twice"
+        hint = (
+            "blocks have no order: give each its own memory, use `Atomic`, hand over by a release, "
+            "or launch twice"
+        )
     where = f"{verb} it in {'another block' if there is None else f'block {there}'}, thread {other.thread}"
     place = Other(location_of(other.site), where, there, other.thread)
     return replace(of_access(told, site, message, at, (hint,)), other=place)

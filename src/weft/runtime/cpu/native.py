@@ -163,7 +163,8 @@ class _Running:
     def counted(self) -> list[Report]:
         """The reports, with how often each happened; from now on they are counted anew."""
         counts, found = self.function.faults, list[Report]()
-        raced = {each.location for each in self.reports.values() if each.code == "data-race"}
+        races = [each for each in self.reports.values() if each.code == "data-race"]
+        raced = {place for each in races for place in (each.location, each.other and each.other.location)}
         for where, each in self.reports.items():
             if each.code == "uninitialised" and each.location in raced:  # it came too early
                 continue
