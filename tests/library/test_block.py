@@ -10,7 +10,8 @@ import pytest
 
 from weft import Comptime, Float32, Int, Int32, UInt32, kernel
 from weft.gpu import block, block_dim, block_idx, thread_idx
-from weft.layout import LayoutTensor
+from weft.gpu.host import DeviceContext
+from weft.layout import Layout, LayoutTensor
 
 from .conftest import Launch
 
@@ -145,3 +146,18 @@ def test_radix_sort(launch: Launch, kind: Any, descending: bool) -> None:
     _, out = launch(sorts, x, np.zeros_like(x), descending=descending, grid_dim=2, block_dim=128)
     rows = np.sort(x.reshape(2, 128), axis=1)
     np.testing.assert_array_equal(out.reshape(2, 128), rows[:, ::-1] if descending else rows)
+
+
+def test_the_interpreter_gives_the_same_bits(cpu: DeviceContext) -> None:
+    found: list[Any] = []
+    for ctx in (cpu, DeviceContext(api="interpreter")):
+        x, out = data(np.float32, 64), np.zeros((64, 3), np.float32)
+        arrays = [ctx.enqueue_create_buffer(Float32, a.size) for a in (x, out)]
+        ctx.enqueue_copy(dst=arrays[0], src=x)
+        tensors = arrays[0].tensor(Layout.row_major(64)), arrays[1].tensor(Layout.row_major(64, 3))
+        ctx.enqueue_function(float_sums, *tensors, 2, grid_dim=1, block_dim=(16, 4))
+        ctx.enqueue_copy(dst=out.reshape(-1), src=arrays[1])
+        ctx.synchronize()
+        found.append(out.tobytes())
+    assert found[0] == found[1]
+    assert any(found[0])

@@ -154,11 +154,9 @@ def _leaf(how: Shuffle, leaf: Any, kind: Any, by: Number, width: int) -> Any:
 def _number(how: Shuffle, value: Any, by: Number, width: int) -> Any:
     kind = cast("Any", type(value))
     if threads_are_loops():
-        leaf, known = leaves_of(value)[0], by.value
-        if isinstance(known, int) and value.lanes == 1 and kind is not Bool:
-            mask = tuple([_source(how, lane, known, width) for lane in range(_LANES)])
-            return kind.of(shuffled(leaf, Int(0), mask))
-        return kind.of(shuffled(leaf, _source(how, lane_id(), Int(by), width)))
+        known = by.value if value.lanes == 1 and kind is not Bool else None
+        mask = tuple([_source(how, n, known, width) for n in range(_LANES)]) if isinstance(known, int) else ()
+        return kind.of(shuffled(leaves_of(value)[0], _source(how, lane_id(), Int(by), width), mask))
     if value.lanes > 1:
         lanes = [_number(how, value[n], by, width) for n in range(value.lanes)]
         return kind(*lanes)

@@ -166,7 +166,8 @@ class BarrierBody:
                 for r in op.regions:
                     for a in r.args:
                         self.home[a] = node
-                for v in op.operands:
+                known = op.name == "gpu.shuffle" and "mask" in op.attrs
+                for v in op.operands[:1] if known else op.operands:  # the lanes are in the mask
                     self.used_in.setdefault(v, set()).add(node)
 
     def uniform_uses(self, nodes: list[_Node]) -> list[Value]:
