@@ -9,6 +9,7 @@ from tests.fuzz.generic import applied, generic, inner, overloaded, recursive
 from tests.fuzz.generic import record as generic_record
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import literal
+from tests.fuzz.points import points
 from tests.fuzz.scope import Function, Many, Memory, Part, Record, Scope
 from tests.fuzz.statements import block, returned
 
@@ -74,6 +75,7 @@ FORMS = "struct struct struct struct named data data tuple enum generic".split()
 def structs(s: Scope) -> list[str]:
     """Zero to three types of values of several parts, some with others in them."""
     lines: list[str] = []
+    s.types += points(s)
     for n in range(s.number(0, 3)):
         form = s.pick(FORMS)
         if form == "generic":

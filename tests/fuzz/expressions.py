@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tests.fuzz.forms import CONDITIONS, SCALARS, VECTORS, form
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import COMPARISONS, leaf, narrower, operators, real, weak
+from tests.fuzz.points import point, scalar
 from tests.fuzz.scope import Many, Part, Record, Scope
 
 __all__ = ["condition", "expression", "index", "operand", "record", "upto", "vector"]
@@ -37,7 +38,7 @@ def expression(s: Scope, kind: Kind, depth: int = 2, literals: bool = False) -> 
     if kind is BOOL:
         return condition(s, depth)
     forms = "binary binary binary binary mixed unary cast cast choose extreme memory call logic".split()
-    forms += ["lanes", "named", "filled", "filled"]
+    forms += ["lanes", "named", "filled", "filled", "point"]
     if kind.is_float and kind.bits >= 32:
         forms += ["integer", "integer"]
     how = s.pick([*forms, *(["function", "power"] if kind.is_float else ["power", "shift", "round"])])
@@ -241,6 +242,21 @@ def _function(s: Scope, kind: Kind, depth: int) -> str:
     return f"math.{form}({a})"
 
 
+def _with_points(
+    s: Scope, depth: int, made: Callable[[Callable[[Kind], str], Callable[[Record], str]], str]
+) -> str:
+    """What is made of numbers and points; some of it stands in a lambda."""
+    closed, s.closed = s.closed, True
+    found = made(lambda kind: expression(s, kind, 0), lambda of: record(s, of, depth - 1))
+    s.closed = closed
+    return found
+
+
+def _point(s: Scope, kind: Kind, depth: int) -> str:
+    found = _with_points(s, depth, lambda number, value: scalar(s, kind, number, value))
+    return found or _binary(s, kind, depth)
+
+
 _FORMS = {
     "binary": _binary,
     "mixed": _mixed,
@@ -259,6 +275,7 @@ _FORMS = {
     "round": _round,
     "function": _function,
     "filled": _filled,
+    "point": _point,
 }
 
 
@@ -409,5 +426,7 @@ def record(s: Scope, kind: Record, depth: int) -> str:
     if kind.form == "enum":
         names = [f"{kind.name}.{name}" for name, _ in kind.fields]
         return f"({s.pick(names)} if {condition(s, 0)} else {s.pick(names)})"
+    if kind.algebra and depth > 0:
+        return _with_points(s, depth, lambda number, value: point(s, kind, number, value))
     literals = kind.form == "struct"  # the others hold what they are given
     return kind.made([argument(s, k, depth - 1, literals) for _, k in kind.fields])

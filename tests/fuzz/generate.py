@@ -76,8 +76,9 @@ def _generic(s: Scope, arguments: list[Argument], kernels: list[str], lines: lis
     lines.append(f"K = _variable('K', {kind.name}, {'Floating' if kind.is_float else 'Integer'})")
 
     def named(line: str) -> str:
-        head = line.startswith("def ")
-        return re.sub(rf"(?<!\w){kind.name}(?!\w)", lambda _: "K" if head or s.chance(2) else kind.name, line)
+        if line.startswith("def "):
+            return re.sub(rf"(: |Pointer\[|LayoutTensor\[){kind.name}(?!\w)", r"\1K", line)
+        return re.sub(rf"(?<!\w){kind.name}(?!\w)", lambda _: "K" if s.chance(2) else kind.name, line)
 
     return [named(line) for line in kernels]
 
@@ -198,7 +199,9 @@ def _inputs(s: Scope, arguments: list[Argument]) -> list[str]:
 def _records(name: str, form: str, record: Record, s: Scope, count: int) -> Argument:
     d = described(record)
     bits = [n for _, kind in leaves(d) for n in numbers(s, KINDS[kind], count)]
-    host = form == "pointer" and measured(d)[1] <= 8 and s.chance(4)  # NumPy aligns memory to no more
+    host = (
+        form == "pointer" and not record.algebra and measured(d)[1] <= 8 and s.chance(4)
+    )  # NumPy aligns memory to no more
     return Argument(name, form, record.name, bits, record=d, host=host)
 
 

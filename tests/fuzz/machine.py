@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from tests.fuzz.algebra import ALGEBRA
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
 from tests.fuzz.lanes import SIMD, Vector, VectorType, iota
 from tests.fuzz.mathematics import BIT, MATH
@@ -83,6 +84,10 @@ def coerced(value: Any, annotation: Any, scope: dict[str, Any]) -> Any:
 
 def _power(x: Any, n: Any) -> Any:
     return x**n
+
+
+def _apart(f: Callable[[], Any]) -> Any:
+    return f()
 
 
 def variable(name: str, kind: ScalarType, bound: Any) -> ScalarType:
@@ -259,6 +264,8 @@ class Machine:
             "_times": operator.mul,
             "_power": _power,
             "_variable": variable,
+            "_apart": _apart,
+            **ALGEBRA,
             "_product": operator.methodcaller("reduce_mul"),
             "InlineArray": RowType,
             "np": SimpleNamespace(array=Table, **{k.name.lower(): k for k in KINDS.values()}),

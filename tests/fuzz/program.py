@@ -2,7 +2,7 @@
 
 The text is Python in which a few calls are marks. ``_Int32(x)`` says that the literals in ``x`` are ``Int32``
 there, by the language's rules: weft is given ``x``, the model converts. ``_times(x, y)`` is a product that a
-GPU must not fuse with a sum, ``_power(x, n)`` and ``_product(v)`` likewise.
+GPU must not fuse with a sum, ``_power(x, n)``, ``_product(v)`` and ``_apart(lambda: ...)`` likewise.
 ``_variable("K", Int32, Integer)`` is a type variable: the model takes the type.
 """
 
@@ -82,9 +82,11 @@ import numpy as np
 from weft import *
 from weft import bit, math
 from weft.atomic import Atomic
+from weft.complex import ComplexFloat16, ComplexFloat32, ComplexFloat64
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.lang import no_contraction
 from weft.layout import Layout, LayoutTensor
+from weft.linalg import Matrix, Vector, cross, determinant, dot, trace, transpose
 from weft.memory import AddressSpace, SoA, dynamic_shared_memory, stack_allocation
 
 """
@@ -92,6 +94,10 @@ APART = """
 def _times(x, y):
     with no_contraction():
         return x * y
+
+def _apart(f):
+    with no_contraction():
+        return f()
 
 def _power(x, n):
     with no_contraction():
@@ -120,6 +126,8 @@ class _ForWeft(ast.NodeTransformer):
             return node.args[0]
         if self.apart:
             return node
+        if name == "_apart":
+            return cast("ast.Lambda", node.args[0]).body
         if name == "_times":
             return ast.BinOp(node.args[0], ast.Mult(), node.args[1])
         if name == "_power":

@@ -78,6 +78,8 @@ class Record:
     form: str = "struct"
     pack: int = 0
     align: int = 0
+    algebra: str = ""
+    """Of the library's structs, a ``vector`` or a ``complex`` number."""
 
     def made(self, parts: Sequence[str]) -> str:
         """One of these parts."""
@@ -120,6 +122,7 @@ class Record:
         return (
             self.name.isidentifier()
             and self.form != "enum"
+            and not self.algebra
             and all(isinstance(k, Kind) for _, k in self.fields)
         )
 
