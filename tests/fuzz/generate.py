@@ -9,6 +9,7 @@ from tests.fuzz.definitions import constants, functions, structs
 from tests.fuzz.edges import edges, pictures
 from tests.fuzz.eighths import eighths, kept
 from tests.fuzz.expressions import condition, expression, index, upto
+from tests.fuzz.hosts import hosted
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, literal
 from tests.fuzz.launches import Launched, guard, shape
 from tests.fuzz.program import Argument, Program
@@ -52,6 +53,11 @@ def program_of(choice: Choice) -> Program:
     more, rounded = eighths(s, arguments, made.count)
     reads += more
     mark, kernels = s.mark(), list[str]()
+    if made.form == "host":
+        work = [*_work(s, made), *_stores(s, outputs), *kept(s, rounded)]
+        s.back(mark)
+        kernels = hosted(s, made, arguments, _guarded(s, made, outputs, reads, work, first))
+        return Program("\n".join(lines + kernels), arguments, made.launch)
     for name in ["program", "again"] if s.chance(8) else ["program"]:
         kernels += ["@kernel", f"def {name}({', '.join(_parameters(arguments))}):", f"    row = {made.where}"]
         if made.form == "block":

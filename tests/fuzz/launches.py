@@ -23,14 +23,22 @@ class Launched:
     count: int
     axes: list[int]
     form: str = "each"
-    """``each`` thread does its own, a ``block`` works together, or the ``edge`` of a picture is another."""
+    """``each`` thread does its own, a ``block`` works together, the ``edge`` of a picture is another, or a
+    function of the ``host`` calls one for each index.
+    """
     wide: bool = False
     """Whether it has so many threads that each does little."""
 
 
 def shape(s: Scope) -> Launched:
     """A launch."""
-    form = s.pick("flat flat flat wide two three over over2 over3 block block block edge edge".split())
+    form = s.pick("flat flat flat wide two three over over2 over3 block block block edge edge host".split())
+    if form == "host":
+        sizes = s.pick([[1], [7], [40], [100], [5, 8], [3, 2, 4]])
+        where = "at_0"
+        for n, size in enumerate(sizes[1:], 1):
+            where = f"({where}) * {size} + at_{n}"
+        return Launched({"host": sizes}, where, math.prod(sizes), [math.prod(sizes)], "host")
     if form == "block":
         return _block(s)
     if form == "edge":
@@ -63,7 +71,7 @@ def _over(s: Scope, sizes: list[int]) -> Launched:
         where = f"(global_idx.z * {sizes[1]} + global_idx.y) * {sizes[2]} + global_idx.x"
     launch: dict[str, Any] = {"over": sizes}
     if s.chance(3):
-        launch["each"] = s.pick([(4, 1), (1, 4), (2, 1), (3, 2)])
+        launch["each"] = s.pick([[4, 1], [1, 4], [2, 1], [3, 2]])
     return Launched(launch, where, math.prod(sizes), sizes[::-1])
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 from tests.fuzz.algebra import ALGEBRA
+from tests.fuzz.algorithms import ALGORITHMS
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
 from tests.fuzz.lanes import SIMD, Vector, VectorType, iota
 from tests.fuzz.mathematics import BIT, MATH
@@ -266,6 +267,7 @@ class Machine:
             "_variable": variable,
             "_apart": _apart,
             **ALGEBRA,
+            **ALGORITHMS,
             "_product": operator.methodcaller("reduce_mul"),
             "InlineArray": RowType,
             "np": SimpleNamespace(array=Table, **{k.name.lower(): k for k in KINDS.values()}),
@@ -384,7 +386,15 @@ def run_model(program: Program) -> Outcome:
     failed = False
     with np.errstate(all="ignore"):
         args = {a.name: _argument(a, scope, arrays) for a in program.arguments}
-        for kernel in (scope[name] for name in ("program", "again") if name in scope and not failed):
+        names = [] if "host" in program.launch else [n for n in ("program", "again") if n in scope]
+        if not names:
+            try:
+                scope["program"](None, **args)
+            except AssertionError:
+                failed = True
+        for kernel in map(scope.__getitem__, names):
+            if failed:
+                break
             for threads in _blocks(machine, program.launch):
                 machine.shared.clear()
                 failed |= _run_block(kernel, args, threads)

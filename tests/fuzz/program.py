@@ -57,7 +57,8 @@ class Argument:
 class Program:
     """A text with a kernel ``program``, its arguments in order, and how it is launched.
 
-    A kernel ``again`` is launched after it in the same way.
+    A kernel ``again`` is launched after it in the same way. Where the launch has ``host``, ``program`` is a
+    function that is given the context.
     """
 
     text: str
@@ -81,6 +82,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from weft import *
 from weft import bit, math
+from weft.algorithm import elementwise, map_reduce, parallelize, reduce, scan, sort
 from weft.atomic import Atomic
 from weft.complex import ComplexFloat16, ComplexFloat32, ComplexFloat64
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx

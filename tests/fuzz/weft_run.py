@@ -109,7 +109,10 @@ class Device:
         out, failed = io.StringIO(), False
         with contextlib.redirect_stdout(out):
             try:
-                ctx.enqueue_function(module.program, *given, **launch, **fixed)
+                if "host" in launch:
+                    module.program(ctx, *given, **fixed)
+                else:
+                    ctx.enqueue_function(module.program, *given, **launch, **fixed)
                 if "assert" in program.text:  # behind one that fails there is nothing to be launched
                     ctx.synchronize()
                 if hasattr(module, "again"):
