@@ -48,7 +48,7 @@ def _whole(s: Scope, arguments: list[Argument]) -> list[str]:
     if form == "reduce":
         return [f"    print(int(reduce({join}, {name}{s.pick(['', ', ' + start])})))"]
     if form == "generated":
-        of = f"lambda i: {_of_index(s, kind)}"
+        of = f"lambda i: {_of_index(s, kind, arguments)}"
         return [f"    print(int(map_reduce({of}, {join}, {s.number(1, 99)}, {start})))"]
     if form == "scan":
         more = s.pick(["", "", f", {start}", f", {start}, exclusive=True"])
@@ -57,11 +57,8 @@ def _whole(s: Scope, arguments: list[Argument]) -> list[str]:
     return [f"    sort({name}{less})"]
 
 
-def _of_index(s: Scope, kind: Kind) -> str:
-    mark, closed = s.mark(), s.closed
-    memories, s.closed = [m for m in s.memories if "row" not in m.form], True
+def _of_index(s: Scope, kind: Kind, arguments: list[Argument]) -> str:
+    arrays = [f"{argument.name}[{{0}}]" for argument in arguments]
+    memories = [m for m in s.memories if m.form in arrays]
     body = Scope(s.choice, fixed=[("i", INT)], memories=memories, closed=True, favourites=s.favourites)
-    found = expression(body, kind, 2)
-    s.back(mark)
-    s.closed = closed
-    return f"{kind.name}({found})"
+    return f"{kind.name}({expression(body, kind, 2)})"
