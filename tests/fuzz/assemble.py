@@ -41,6 +41,8 @@ class Assembler:
         Raises:
             WeftError: it is refused.
         """
+        if "host" in program.launch:  # its kernels are the library's, made when they are launched
+            return ""
         folder = Path(self.folder.name)
         module = load(program, folder, apart=True)
         kernel = module.program
