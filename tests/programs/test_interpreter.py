@@ -261,9 +261,28 @@ def test_breakpoints_of_pdb(tmp_path: Path) -> None:
 
 
 def test_pdb_stops_at_a_line(tmp_path: Path) -> None:
+    text = PROGRAM.replace("    barrier()\n", "    barrier()\n    if global_idx.x == 26:\n        t = 7\n")
+    told, status = pdb(tmp_path, text, "--block 3 --thread 2 --line 26 program.py", "p t, s[2]; q")
+    assert told.splitlines()[1:] == [
+        "-> out[global_idx.x] = left + s[t]",
+        "(Pdb) (7, np.float32(52.0))",
+        "(Pdb) ",
+    ]
     told, status = pdb(tmp_path, PROGRAM, "--kernel smooth --line 14 program.py", "p x; q")
     assert told.splitlines()[:3] == ["> program.py(14)scaled()", "-> return y", "(Pdb) np.float32(0.0)"]
     assert status == 1
+
+
+def test_what_no_launch_comes_to_is_told(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    command = [sys.executable, "-m", "weft", "debug", "program.py", "--thread"]
+    for thread, said in (
+        ("9", "weft debug: the program has ended, and no launch came to thread (9, 0, 0)\n"),
+        ("x", "weft debug: error: argument --thread: 'x' is no index such as 3 or 3,0,1\n"),
+    ):
+        done = subprocess.run([*command, thread], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode
+        assert done.stderr.endswith(said)
 
 
 def test_breakpoint_and_failed_assertions_stop(tmp_path: Path) -> None:

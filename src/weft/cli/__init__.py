@@ -110,7 +110,10 @@ class _Version(argparse.Action):
 
 def _index(text: str) -> tuple[int, int, int]:
     """``3`` or ``3,0,1`` as an index."""
-    x, y, z = [int(part) for part in [*text.split(","), "0", "0"][: max(3, text.count(",") + 1)]]
+    parts = text.split(",")
+    if len(parts) > 3 or not all(part.strip().isdecimal() for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no index such as 3 or 3,0,1")
+    x, y, z = [int(part) for part in (*parts, "0", "0")][:3]
     return x, y, z
 
 

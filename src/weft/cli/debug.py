@@ -17,6 +17,9 @@ def debug(words: argparse.Namespace) -> int:
     session = debugging.Session(words.kernel, words.block, words.thread, words.line)
     hook, sys.breakpointhook, debugging.session = sys.breakpointhook, session.stop, session
     try:
-        return run(words.file, words.args, interpret=True)
+        status = run(words.file, words.args, interpret=True)
+        if session.missed:
+            print(f"weft debug: {session.missed}", file=sys.stderr)
+        return status or int(bool(session.missed))
     finally:
         sys.breakpointhook, debugging.session = hook, None

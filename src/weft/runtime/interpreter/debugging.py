@@ -27,12 +27,26 @@ class Session(pdb.Pdb):
 
     def begins(self, kernel: str, block: Extents, thread: Extents) -> None:
         """A thread is about to begin: stop in the first that was asked for."""
-        found = zip(self._wanted, (kernel, block, thread), strict=True)
-        if self._looks and all(not wanted or wanted == at for wanted, at in found):
+        if self._looks and self._fits(kernel, block, thread):
             self._looks = self._line != 0
             self.reset()
             self._begins = True
             sys.settrace(self.trace_dispatch)
+
+    def _fits(self, *found: str | Extents) -> bool:
+        """Whether kernel, block and thread are those that were asked for."""
+        return all(not wanted or wanted == at for wanted, at in zip(self._wanted, found, strict=True))
+
+    @property
+    def missed(self) -> str:
+        """What was asked for and has not come, of a program that has ended; nothing where it has."""
+        if not self._looks:
+            return ""
+        kernel, block, thread = self._wanted
+        parts = [f"kernel {kernel!r}"] if kernel else []
+        parts += [f"{what} {at}" for what, at in (("block", block), ("thread", thread)) if at is not None]
+        parts += [f"line {self._line}"] if self._line else []
+        return f"the program has ended, and no launch came to {', '.join(parts)}"
 
     def user_call(self, frame: FrameType, argument_list: None) -> None:
         """Stop at a call, but for that of the kernel."""
@@ -54,7 +68,12 @@ class Session(pdb.Pdb):
 
     def user_line(self, frame: FrameType) -> None:
         """Stop, if this is the line that was asked for, or none was."""
-        if self._line not in (0, frame.f_lineno):
+        thread = frame.f_locals.get("__t")
+        if self._line and not (
+            self._line == frame.f_lineno
+            and thread is not None
+            and self._fits(thread.launch.kernel.signature.name, thread.block, thread.thread)
+        ):
             self.set_step()
             return
         self._line, self._looks, self._begins = 0, False, False
