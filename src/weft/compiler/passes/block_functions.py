@@ -45,7 +45,9 @@ def _cut_out(f: Function, loop: Op) -> Function:
         else:
             given.append(v)
             mapping[v] = Value(v.type, None, v.name)
-    body.ops += [clone_op(op, mapping) for op in _returning(blocks)]
+    for op in inner:
+        op.operands = tuple([mapping.get(v, v) for v in op.operands])
+    body.ops += _returning(blocks)
     body.ops.append(Op(SPECS["weft.return"], (), {}, (), (), loop.loc))
     alone = frozenset(n for n, v in enumerate(given) if _is_alone(f, v))
     args = [mapping[v] for v in given]

@@ -34,14 +34,15 @@ def heap_arrays(module: Module) -> None:
         sizes = [_bytes(op) for op in _arrays(f)]
         if sum(sizes) > (_STACK if any(op.operands for op in _arrays(f)) else _OWN):
             _move(f, _SMALL)
+    needed = _needs(module)
     for kernel in [f for f in module.functions if f.kernel]:
         for smallest in (_SMALL, 1):
-            if _needs(module)[kernel.name] > _WHOLE:
+            if needed[kernel.name] > _WHOLE:
                 for f in module.reached(kernel):
                     _move(f, smallest)
-        bytes_needed = _needs(module)[kernel.name]
-        if bytes_needed > _WHOLE:
-            _refuse(kernel, bytes_needed)
+                needed = _needs(module)
+        if needed[kernel.name] > _WHOLE:
+            _refuse(kernel, needed[kernel.name])
 
 
 def _arrays(f: Function) -> list[Op]:
