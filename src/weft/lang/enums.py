@@ -8,7 +8,7 @@ from typing import Any
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32
-from weft.diagnostics import INDEX, OBJECT, refuse
+from weft.diagnostics import INDEX, OBJECT, VALUE, refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class, value_of
@@ -94,6 +94,14 @@ class EnumValue:
                 hint="give it an entry for each member",
             )
         return [table[member] for member in self.cls]
+
+    def __bool__(self) -> bool:
+        name = f"{self.cls.__name__}.{next(iter(self.cls)).name}"
+        refuse(
+            "condition",
+            f"a member of {self.cls.__name__} is not a condition",
+            hint=f"compare it: {VALUE} is {name}",
+        )
 
     def __repr__(self) -> str:
         return f"<{self.cls.__name__} at run time>"
