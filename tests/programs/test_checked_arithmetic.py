@@ -40,11 +40,16 @@ def ctx(device: DeviceContext) -> Iterator[DeviceContext]:
         yield made
 
 
+def launched(ctx: DeviceContext, program: Any, *arrays: Any, over: int = 0) -> None:
+    """Launch and wait: a GPU waits for arrays of the host in the launch, and tells then."""
+    ctx.enqueue_function(program, *arrays, over=over or len(arrays[0]))
+    ctx.synchronize()
+
+
 def found(ctx: DeviceContext, program: Any, *arrays: Any) -> dict[str, int]:
     """How often each kind of fault is reported, of a launch over the elements of arrays."""
-    try:  # a launch on arrays of the host waits for them on a GPU, and tells then
-        ctx.enqueue_function(program, *arrays, over=len(arrays[0]))
-        ctx.synchronize()
+    try:
+        launched(ctx, program, *arrays)
     except DeviceError as error:
         return {report.code: report.count for report in error.reports}
     return {}
@@ -174,9 +179,8 @@ def test_conversions(ctx: DeviceContext, to: Any, dtype: Any) -> None:
     expect = [
         sum(not np.isfinite(v) or not least <= int(Fraction(v.item())) <= most for v in x) for x in arrays
     ]
-    ctx.enqueue_function(converted(to), *arrays, np.zeros(15, dtype), over=15)
     with pytest.raises(DeviceError) as caught:
-        ctx.synchronize()
+        launched(ctx, converted(to), *arrays, np.zeros(15, dtype))
     assert {report.code for report in caught.value.reports} == {"lossy-conversion"}
     counts = dict.fromkeys(range(6), 0) | {r.location.line - LINE: r.count for r in caught.value.reports}
     assert list(counts.values()) == expect
@@ -240,9 +244,8 @@ def through_a_function(x: Pointer[Int32], out: Pointer[Int32]):
 
 
 def reports(ctx: DeviceContext, program: Any, *arrays: Any, over: int) -> tuple[Report, ...]:
-    ctx.enqueue_function(program, *arrays, over=over)
     with pytest.raises(DeviceError) as caught:
-        ctx.synchronize()
+        launched(ctx, program, *arrays, over=over)
     return caught.value.reports
 
 

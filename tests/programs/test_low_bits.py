@@ -15,7 +15,7 @@ from weft import Bool, Comptime, Int, Int8, Int16, Int32, Pointer, UInt8, UInt16
 from weft.gpu import thread_idx
 from weft.gpu.host import DeviceContext
 
-pytestmark = pytest.mark.usefixtures("device")
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 
 
 def masked(i: Any, bits: int) -> Any:

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.abi.artifact import Artifact
-from weft.diagnostics import DeviceError, Diagnostic
+from weft.diagnostics import DeviceError
 from weft.runtime.cpu.native import CpuFunction, externals, run_launch
+from weft.runtime.cpu.queue import Failed
 from weft.runtime.driver import (
     Copy,
     Device,
@@ -133,7 +134,7 @@ class PlayedStream:
     def __init__(self, device: PlayedDevice) -> None:
         self.device = device
         self.waiting: list[Callable[[], object]] = []
-        self.failed: list[Diagnostic] = []
+        self.failed: list[Failed] = []
 
     def do(self, work: Callable[[], object]) -> None:
         self.waiting.append(work)
@@ -187,6 +188,7 @@ class PlayedStream:
         self.catch_up()
         failed, self.failed = self.failed, []
         if failed:
-            raise DeviceError(failed)
+            reports = [report for one in failed for report in one.reports]
+            raise DeviceError.of(reports, [one.diagnostic for one in failed if one.diagnostic is not None])
 
     def close(self) -> None: ...

@@ -162,7 +162,7 @@ def test_numpy_arrays() -> None:
     floats.flags.writeable = False
     cases: list[tuple[Any, str]] = [
         (floats, "not a read-only NumPy array"),
-        (square, r"x\.astype\(\"float32\"\)"),
+        (square, r"wrong\.astype\(\"float32\"\)"),
         (floats[::2], "not contiguous"),
         ([1.0], r"np\.array\(wrong, np\.float32\)"),
     ]
