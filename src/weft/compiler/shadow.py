@@ -67,6 +67,8 @@ _ENTRY, _ACQUIRED, _FENCED, _THREADS = (
 _FIRST, _NUMBER, _RELEASED = (getattr(Entry, name).offset // WORD for name in ("first", "number", "released"))
 _ENTRY_BYTES = ctypes.sizeof(Entry)
 _NEXT = 1 << TICK
+_FEW = 2
+"""Cells of an access that is looked at where it is made: of more the code would grow too long."""
 
 
 @func
@@ -187,7 +189,7 @@ def noted(
             acquire(shadow, me)
         if writes:
             me = (me & ~UInt64(RELEASE)) | (gets | releases(shadow, me)).select(RELEASE, UInt64(0))
-    for n in unroll(range(count)):
+    for n in range(count):
         wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
         if reads and wrote < since:
             found = UInt64(UNSET)
@@ -234,7 +236,7 @@ def access(
     floor, since = shadow[_LAUNCH], cells >> FRESH & 1
     if shared:
         floor = since = shadow[_BLOCK]
-    if atomic:
+    if atomic or count > _FEW:
         cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
         return noted(shadow, cell, me, floor, since, count=count, reads=reads, writes=writes, atomic=atomic)
     soon = now if shared else floor
