@@ -103,9 +103,17 @@ def step_alignment(alignment: int, itemsize: int, stride: IntTuple) -> int:
 
 
 def place(
-    layout: Layout, parts: Sequence[Any], alignment: int, itemsize: int, *, host: bool = False
+    layout: Layout,
+    parts: Sequence[Any],
+    alignment: int,
+    itemsize: int,
+    *,
+    host: bool = False,
+    masked: bool = False,
 ) -> tuple[Any, int]:
     """The offset of a coordinate in elements, and its alignment in bytes given that of the first element.
+
+    An index outside of a ``masked`` tensor is no fault: what is not there is left out.
 
     Raises:
         CompileError: the number of indices is not the rank, or an index known now is outside.
@@ -123,7 +131,7 @@ def place(
         at = part if type(part) is int else coordinate(part)
         if is_static(at):
             check_inside(at, at + 1, product(extent), mode, host=host)
-        elif not host:
+        elif not host and not masked:
             note_index(at, product(extent))
         piece = (
             mul(at, stride) if not is_tuple(stride) and not is_tuple(extent) else crd2idx(at, extent, stride)

@@ -299,7 +299,8 @@ class LayoutTensor(Generic[T]):
     def place_in(self, layout: Layout, index: Iterable[Any]) -> tuple[Any, int]:
         """Offset and alignment of a coordinate in ``layout``, from this tensor's first element."""
         host = self._pointer is None
-        return place(layout, tuple(index), self.alignment, self.dtype.itemsize, host=host)
+        masked = self.edges is not None or layout is not self.layout  # a tile or a slice may be past the edge
+        return place(layout, tuple(index), self.alignment, self.dtype.itemsize, host=host, masked=masked)
 
     def moved(
         self,
