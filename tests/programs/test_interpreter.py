@@ -134,6 +134,21 @@ def test_checks_and_prints_are_those_of_the_cpu(capsys: pytest.CaptureFixture[st
 
 
 @kernel
+def wild(x: Pointer[Int32]):
+    if thread_idx.x == 2:
+        x[1 << 60] = 1
+
+
+def test_an_access_of_no_memory_is_told() -> None:
+    context, x = DeviceContext(api="interpreter"), np.zeros(4, np.int32)
+    context.enqueue_function(wild, x, grid_dim=1, block_dim=4)
+    with pytest.raises(DeviceError, match="kernel 'wild' accesses what is no memory") as error:
+        context.synchronize()
+    assert f"{__file__}:{wild.definition.line + 3}" in str(error.value)
+    assert "in block (0, 0, 0), thread (2, 0, 0)" in str(error.value)
+
+
+@kernel
 def branches(x: Pointer[Float32], n: Int):
     i = global_idx.x
     if i < n:

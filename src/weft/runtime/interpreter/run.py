@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import itertools
 import math
@@ -17,7 +16,7 @@ import numpy as np
 from weft.abi.artifact import KernelInfo, PrintSite
 from weft.abi.cpu_launch import MOST_THREADS
 from weft.abi.program import Program
-from weft.diagnostics import Diagnostic, Report
+from weft.diagnostics import Diagnostic, Location, Report
 from weft.diagnostics.parted import Parting
 from weft.record import replace
 from weft.runtime.cpu.queue import Failed
@@ -181,6 +180,9 @@ class _Live:
             self.at = self.waits.send(answer)
         except (StopIteration, EndOfThread):
             self.at = None
+        except IndexError as error:
+            self.at = None
+            self.thread.launch.wild(self.thread, error)
 
 
 class _Running:
@@ -258,8 +260,27 @@ class _Running:
         """Run a thread that waits for nobody."""
         if debugging.session is not None:
             debugging.session.begins(self.kernel.signature.name, thread.block, thread.thread)
-        with contextlib.suppress(EndOfThread):
+        try:
             self.function.run(thread, *arguments)
+        except EndOfThread:
+            pass
+        except IndexError as error:
+            self.wild(thread, error)
+
+    def wild(self, thread: Thread, error: IndexError) -> None:
+        """A thread ends by an access where no process has memory."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        assert trace is not None
+        place = Location(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+        name = self.kernel.signature.name
+        message, hint = (
+            f"kernel {name!r} accesses what is no memory",
+            "`weft run --check` says which index it is",
+        )
+        found = Report("out-of-bounds", message, place, name, thread.block, thread.thread, hints=(hint,))
+        self.tell(f"{place.file}:{place.line}", found)
 
     def together(self, blocks: list[_Block]) -> None:
         """Run blocks whose threads wait for each other."""
