@@ -18,11 +18,11 @@ def eighths(s: Scope, arguments: list[Argument], count: int) -> tuple[list[str],
     if not s.chance(3):
         return lines, []
     kind = s.pick(STORED)
-    arguments.append(Argument("q", "pointer", kind.name, numbers(s, kind, 32)))
+    arguments.append(Argument("q8", "pointer", kind.name, numbers(s, kind, 32)))
     for target in (s.kind(), s.pick(FLOATS)):
-        s.memories.append(Memory(f"{target.name}(q[{{0}}])", target, 32))
+        s.memories.append(Memory(f"{target.name}(q8[{{0}}])", target, 32))
     lanes, name, of = s.pick([2, 4, 8]), s.fresh("u"), s.pick(FLOATS)
-    lines.append(f"    {name} = q.load((row & 3) * {lanes}, width={lanes}).cast({of.name})")
+    lines.append(f"    {name} = q8.load((row & 3) * {lanes}, width={lanes}).cast({of.name})")
     s.vectors.append((name, of, lanes))
     written = [(f"oq{n}", s.pick(STORED)) for n in range(s.number(1, 2))]
     for name, kind in written:
@@ -40,8 +40,8 @@ def kept(s: Scope, written: list[tuple[str, Kind]]) -> list[str]:
                 f"({expression(s, s.kind(), 2)}).cast({kind.name})",
                 f"({expression(s, s.kind(), 2)}).saturating_cast({kind.name})",
                 f"_{kind.name}({real(s)})",
-                f"q[{index(s, 32)}].cast({kind.name})",
-                f"{kind.name}(q[{index(s, 32)}])",
+                f"q8[{index(s, 32)}].cast({kind.name})",
+                f"{kind.name}(q8[{index(s, 32)}])",
             ]
         )
         lines.append(f"    {name}[row * 4 + {s.number(0, 1)}] = {value}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import Comptime, Float32, Float64, Int, Int32, PerformanceWarning, Pointer, func, kernel, struct
+from weft import (
+    Comptime,
+    Float32,
+    Float64,
+    Floating,
+    Int,
+    Int8,
+    Int32,
+    Integer,
+    PerformanceWarning,
+    Pointer,
+    func,
+    kernel,
+    struct,
+)
 from weft.algorithm import elementwise, map, parallelize, tile, vectorize
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -363,3 +377,33 @@ def test_functions_compile_for_a_gpu(
     assert "apply_param_2" in code
     assert "apply_param_3" not in code
     assert assemble(code, "sm_90") == ""
+
+
+T = TypeVar("T", bound=Integer)
+OFFSET = Int32(5)
+
+
+@func
+def grown(x: T, y: T) -> T:
+    return x * 5 + y if OFFSET > 4 else y
+
+
+@func
+def sorted_out(x: Any) -> Int32:
+    return OFFSET + 1
+
+
+@sorted_out.register
+def _(x: Floating) -> Int32:
+    return OFFSET + 100
+
+
+def test_functions_that_name_numbers_keep_their_brackets_and_overloads(device: DeviceContext) -> None:
+    out = tensor_of(device, np.zeros((4, 4), np.int32))
+
+    def each(i: Int) -> None:
+        out[i, 0], out[i, 1] = sorted_out(i), sorted_out(Float32(i))
+        out[i, 2], out[i, 3] = grown[Int32](2, i.cast(Int32)), grown[Int8](40, i.cast(Int8))
+
+    elementwise(each, 4)
+    assert array_of(out).tolist() == [[6, 105, 10 + i, 200 - 256 + i] for i in range(4)]

@@ -114,12 +114,9 @@ class Compiled:
 
     def _bracketed(self, item: Any) -> dict[str, Any] | None:
         """What stands in brackets, by the names of what is open; None where there are too many."""
-        from weft.lang.signature import parameters
+        from weft.lang.signature import bracketed
 
-        given = cast("tuple[Any, ...]", item) if type(item) is tuple else (item,)
-        known = [p for p in parameters(self.definition) if p.comptime and p.name not in self.bound]
-        names = [p.name for p in sorted(known, key=lambda p: not p.variable)]
-        return dict(zip(names, given, strict=False)) if len(given) <= len(names) else None
+        return bracketed(self.definition, self.bound, item)
 
     def __weft_parts__(self) -> list[Any]:
         return [self.definition, dict(sorted(self.bound.items()))]

@@ -27,6 +27,7 @@ from weft.lang.elaboration import current
 from weft.lang.enums import EnumSpec
 from weft.lang.number import Number
 from weft.lang.partials import PartialSpec, taken_apart
+from weft.lang.signature import bracketed
 from weft.lang.spec import Leaf, PartsSpec, Spec, StaticSpec, build_each, leaves_of, leaves_within, spec_of
 from weft.lang.structs import is_struct
 from weft.lang.told_apart import Identity, told_apart
@@ -99,6 +100,14 @@ class HostClosure:
         """Call it from the code at hand."""
         return current().elaborator.call(cast("Any", self), args, kwargs)
 
+    def __getitem__(self, item: Any) -> HostClosure:
+        """The function with type variables and compile-time parameters given, in their order."""
+        values = bracketed(self.definition, self.bound, item)
+        if values is None:
+            message = f"{self.__name__} has no compile-time parameters left for all that is in the brackets"
+            refuse("argument-count", message, hint="leave out the rest")
+        return HostClosure(self.definition, {**self.bound, **values}, self.chains, self._values)
+
     def __weft_spec__(self) -> Spec:
         items = tuple(map(spec_of, self._values))
         return HostClosureSpec(self.definition, StaticSpec(self.bound), self.chains, items)
@@ -154,8 +163,8 @@ class _Given:
         """A function, or a ``@func``, as an argument."""
         bound = value.bound if isinstance(value, Func) else {}
         of = _function_of(value)
-        if of is None or of in self.under_way or not _is_open(of):
-            return StaticSpec(value), []
+        if of is None or of.overloads or of in self.under_way or not _is_open(of):
+            return StaticSpec(value), []  # an overload is chosen where it is called, with what it names known
         self.under_way.append(of)
         taken = dict(self._captured(of))
         self.under_way.pop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import nearest
@@ -141,3 +141,11 @@ def describe_parameters(fn: Definition) -> str:
         )
     brackets = f"[{', '.join(types)}]" if types else ""
     return f"{brackets}({', '.join(words)})"
+
+
+def bracketed(fn: Definition, bound: Mapping[str, Any], item: Any) -> dict[str, Any] | None:
+    """What stands in brackets behind a function, by the names that it is for; None where it is too much."""
+    given = cast("tuple[Any, ...]", item) if type(item) is tuple else (item,)
+    known = [p for p in parameters(fn) if p.comptime and p.name not in bound]
+    names = [p.name for p in sorted(known, key=lambda p: not p.variable)]
+    return dict(zip(names, given, strict=False)) if len(given) <= len(names) else None
