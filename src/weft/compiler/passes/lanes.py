@@ -171,7 +171,8 @@ class Lanes:
         b, mask = self.b, vector(self.lanes, I1)
         condition, inner = self.loop.regions
         self.needs()
-        if any(op.name == "weft.break" for op in inner.walk()):
+        changes = any(op.name == "weft.set" for op in condition.walk())  # who has left must not ask again
+        if changes or any(op.name == "weft.break" for op in inner.walk()):
             self.live = self.body.variable(mask, "live")
             b.set(self.live, self.begun)
         here = self.body.variable(mask, "here")
@@ -180,6 +181,8 @@ class Lanes:
             begun = self.begun if self.live is None else b.get(self.live, mask)
             self.sequence(condition.ops[:-1], begun)
             b.set(here, b.arith("andi", begun, self.lookup(condition.ops[-1].operands[0])))
+            if changes and self.live is not None:
+                b.set(self.live, b.get(here, mask))
             attrs = {"intrin": f"llvm.vector.reduce.or.v{self.lanes}i1", "effects": "none"}
             b.emit("weft.condition", (b.value("llvm.call_intrinsic", (b.get(here, mask),), I1, attrs),))
         with b.into(done):

@@ -1,0 +1,38 @@
+"""A ``while`` whose condition assigns: a thread that has left does not ask again, whatever the others do."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from weft import Int, Pointer, kernel
+from weft.gpu import global_idx
+from weft.gpu.host import DeviceContext
+
+
+def halved(a: int, b: int, c: int) -> int:
+    total = 0
+    while (a := a // 2) > 1 and (d := a - b) != c:
+        total += d
+    return total
+
+
+@kernel
+def rows(n: Int, x: Pointer[Int], y: Pointer[Int], z: Pointer[Int], out: Pointer[Int]):
+    i = global_idx.x
+    if i < n:
+        a, b, c = x[i], y[i], z[i]
+        total = 0
+        while (a := a // 2) > 1 and (d := a - b) != c:
+            total += d
+        out[i] = total
+
+
+def test_a_condition_that_assigns(device: DeviceContext) -> None:
+    grid = np.array([*product((-1, 0, 1, 2, 3, 9, 40, 41), repeat=3)], np.int64)
+    x, y, z = (np.ascontiguousarray(grid[:, n]) for n in range(3))
+    out = np.zeros(len(grid), np.int64)
+    device.enqueue_function(rows, len(grid), x, y, z, out, grid_dim=8, block_dim=64)
+    device.synchronize()
+    assert out.tolist() == [halved(*map(int, row)) for row in grid]
