@@ -126,9 +126,7 @@ class Reader:
         if token.startswith("#"):
             self.next()
             self.take("<")
-            word = self.next()
-            self.take(">")
-            return word
+            return ",".join([self.next() for _ in self.each(">")])
         if token == "(":
             _, self.results = self.signature()
             return True
