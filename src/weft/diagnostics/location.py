@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from types import CodeType, FrameType, TracebackType
@@ -111,7 +112,9 @@ def caller_location() -> Location | None:
     frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         code = frame.f_code
-        generated = code.co_filename == "<string>" and code.co_name == "__init__"  # a dataclass's
+        # those of dataclasses and of ``with``, which calls what is decorated
+        generated = code.co_filename == "<string>" and code.co_name == "__init__"
+        generated |= code.co_filename == contextlib.__file__
         if not is_internal(code.co_filename) and not generated:
             return _code_location(code, frame.f_lasti, frame.f_lineno)
         frame = frame.f_back
