@@ -201,7 +201,7 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
     m = _VERB.match(text)
     if m is None:
         return None
-    kind, verb = m.groups()
+    kind, verb = m[1].removeprefix("typing."), m[2]
     if verb == "is not callable":
         attribute = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args
         hint = "leave out the parentheses" if attribute else "call a function, a lambda or a class"
