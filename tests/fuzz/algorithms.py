@@ -12,19 +12,27 @@ from tests.fuzz.kinds import INT
 from tests.fuzz.memories import Pointer
 from tests.fuzz.scalars import Number
 
-__all__ = ["ALGORITHMS"]
+__all__ = ["ALGORITHMS", "wait"]
+
+
+_failed: list[AssertionError] = []
+"""Assertions that failed since the last wait, which tells of them; what was launched behind runs before."""
+
+
+def wait() -> None:
+    """Raise what has failed."""
+    if _failed:
+        error, _failed[:] = _failed[0], []
+        raise error
 
 
 def elementwise(f: Callable[..., None], shape: Any, context: Any = None) -> None:
     extents = cast("tuple[int, ...]", shape) if isinstance(shape, tuple) else (shape,)
-    failed = False
     for index in itertools.product(*map(range, extents)):
         try:
             f(*(Number(INT, n) for n in index))
-        except AssertionError:  # ends that thread
-            failed = True
-    if failed:
-        raise AssertionError
+        except AssertionError as error:  # ends that thread
+            _failed.append(error)
 
 
 def _items(src: Pointer) -> list[Any]:
@@ -33,10 +41,12 @@ def _items(src: Pointer) -> list[Any]:
 
 def reduce(f: Callable[[Any, Any], Any], src: Pointer, init: Any = None) -> Any:
     items = _items(src)
+    wait()
     return functools.reduce(f, items) if init is None else functools.reduce(f, items, init)
 
 
 def map_reduce(of: Callable[[Any], Any], f: Callable[[Any, Any], Any], size: int, init: Any) -> Any:
+    wait()
     return functools.reduce(f, (of(Number(INT, n)) for n in range(size)), init)
 
 

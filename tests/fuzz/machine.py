@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from tests.fuzz import algorithms
 from tests.fuzz.algebra import ALGEBRA
 from tests.fuzz.algorithms import ALGORITHMS
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
@@ -390,6 +391,7 @@ def run_model(program: Program) -> Outcome:
         if not names:
             try:
                 scope["program"](None, **args)
+                algorithms.wait()
             except AssertionError:
                 failed = True
         for kernel in map(scope.__getitem__, names):
