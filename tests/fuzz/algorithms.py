@@ -12,11 +12,16 @@ from tests.fuzz.kinds import INT
 from tests.fuzz.memories import Pointer
 from tests.fuzz.scalars import Number
 
-__all__ = ["ALGORITHMS", "wait"]
+__all__ = ["ALGORITHMS", "begin", "wait"]
 
 
 _failed: list[AssertionError] = []
 """Assertions that failed since the last wait, which tells of them; what was launched behind runs before."""
+
+
+def begin() -> None:
+    """Forget what a program before has left, which something else has ended."""
+    _failed.clear()
 
 
 def wait() -> None:
@@ -41,12 +46,11 @@ def _items(src: Pointer) -> list[Any]:
 
 def reduce(f: Callable[[Any, Any], Any], src: Pointer, init: Any = None) -> Any:
     items = _items(src)
-    wait()
+    wait()  # which ``map_reduce`` does not do: it has no memory of the context's
     return functools.reduce(f, items) if init is None else functools.reduce(f, items, init)
 
 
 def map_reduce(of: Callable[[Any], Any], f: Callable[[Any, Any], Any], size: int, init: Any) -> Any:
-    wait()
     return functools.reduce(f, (of(Number(INT, n)) for n in range(size)), init)
 
 

@@ -389,6 +389,7 @@ def run_model(program: Program) -> Outcome:
         args = {a.name: _argument(a, scope, arrays) for a in program.arguments}
         names = [] if "host" in program.launch else [n for n in ("program", "again") if n in scope]
         if not names:
+            algorithms.begin()
             try:
                 scope["program"](None, **args)
                 algorithms.wait()
