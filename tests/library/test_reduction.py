@@ -5,6 +5,7 @@ Each runs as the device does it, and on the CPU once more in blocks of many thre
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Iterator
@@ -17,11 +18,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from weft import BFloat16, Float16, Float32, Float64, Int, Int32, Int64, UInt32, struct
-from weft.algorithm import cumsum, map_reduce, max, mean, min, places, product, reduce, scan, sort, sum
+from weft.algorithm import (
+    cumsum,
+    elementwise,
+    map_reduce,
+    max,
+    mean,
+    min,
+    places,
+    product,
+    reduce,
+    scan,
+    sort,
+    sum,
+)
 from weft.algorithm.places import Place
+from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu.host import DeviceContext
 from weft.launch.arguments import examine
+from weft.launch.ranges import describe_over
 from weft.layout import Layout
 from weft.tensor import Tensor
 
@@ -281,12 +297,32 @@ class Compiling:
         self.enqueue_create_buffer = cpu.enqueue_create_buffer
         self.codes: dict[str, str] = {}
 
-    def enqueue_function(self, kernel: Any, *, grid_dim: int, block_dim: int, **named: Any) -> None:
-        taken, problems = examine(self.cpu, kernel, (), named)
-        assert not problems
-        self.codes[kernel.__name__] = str(
-            elaborate_kernel(kernel, taken.specs.by_name, self.target).emit("asm")
+    def enqueue_function(self, kernel: Any, *, over: Any = None, **named: Any) -> None:
+        taken, problems = examine(
+            self.cpu, kernel, (), {n: v for n, v in named.items() if not n.endswith("_dim")}
         )
+        assert not problems
+        options = PLAIN if over is None else CompileOptions(over=describe_over(len(over), (2, 1)))
+        elaborated = elaborate_kernel(kernel, taken.specs.by_name, self.target, options)
+        self.codes[kernel.__name__] = str(elaborated.emit("asm"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    first: Float32
+    second: Float32
+
+
+def test_what_is_known_of_a_captured_dataclass_is_no_argument_of_its_elements(cpu: DeviceContext) -> None:
+    there: Any = Compiling(cpu)
+    x, known, pair = on(cpu, np.zeros(8, np.float32)), Weights(Float32(0.5), Float32(0.25)), (Int(3), "text")
+
+    def body(i: Int) -> None:
+        weights = known
+        x[i] = weights.first * Float32(i) + weights.second + Float32(pair[0])
+
+    elementwise(body, 8, there)
+    assert "st.global" in there.codes["elementwise"]
 
 
 def test_the_kernels_of_a_gpu_are_taken_by_its_assembler(

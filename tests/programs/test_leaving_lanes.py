@@ -5,10 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 
 from weft import Int, Pointer, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+
+pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 
 
 def halved(a: int, b: int, c: int) -> int:

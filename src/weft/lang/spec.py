@@ -324,6 +324,18 @@ def holds_values(value: Any) -> bool:
     return False
 
 
+def leaves_by(spec: Spec, value: Any) -> list[Value]:
+    """The IR values that complete a spec, of the value that it built: what is known within that has none."""
+    if not spec.leaves():
+        return []
+    captured = getattr(value, "captured", None)
+    parts = captured() if captured is not None else parts_of(value)
+    if parts is None or (is_composite(value) and captured is None):
+        return leaves_of(value)
+    items: Sequence[Spec] = getattr(spec, "items")  # noqa: B009
+    return [leaf for item, part in zip(items, parts, strict=True) for leaf in leaves_by(item, part)]
+
+
 def leaves_of(value: Any) -> list[Value]:
     """The IR values that complete ``spec_of(value)``."""
     if isinstance(value, Number):

@@ -45,7 +45,7 @@ from weft.lang.problems import Problems
 from weft.lang.python_number import python_number
 from weft.lang.returned import is_one, result_annotation
 from weft.lang.signature import Parameter, argument_key, bind, parameters
-from weft.lang.spec import NumberSpec, Spec, StaticSpec, given_spec, lanes_of, leaves_of, spec_of
+from weft.lang.spec import NumberSpec, Spec, StaticSpec, given_spec, lanes_of, leaves_by, leaves_of, spec_of
 from weft.lang.type_variables import assumed, outside, settle, type_of
 from weft.lang.weak import meet
 from weft.record import replace
@@ -212,7 +212,8 @@ class Elaborator:
             f = Function(f"{fn.name}_element", [], inline=True, element=True)
             names = [(f"global_idx.{axis}", NumberSpec(DType.int64)) for axis in "xyz"]
             self.done[key] = self._run(fn, [*order, *names], f, body)
-        leaves = [leaf for v in (*values, *index) for leaf in leaves_of(v)]
+        leaves = [leaf for (_, spec), v in zip(order, values, strict=True) for leaf in leaves_by(spec, v)]
+        leaves += [leaf for v in index for leaf in leaves_of(v)]
         self.refer(current().emit("func.call", tuple(leaves)), _finished(self.done[key]))
 
     def call(
