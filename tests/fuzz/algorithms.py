@@ -46,11 +46,13 @@ def _items(src: Pointer) -> list[Any]:
 
 def reduce(f: Callable[[Any, Any], Any], src: Pointer, init: Any = None) -> Any:
     items = _items(src)
-    wait()  # which ``map_reduce`` does not do: it has no memory of the context's
+    wait()
     return functools.reduce(f, items) if init is None else functools.reduce(f, items, init)
 
 
 def map_reduce(of: Callable[[Any], Any], f: Callable[[Any, Any], Any], size: int, init: Any) -> Any:
+    if any(isinstance(cell.cell_contents, Pointer) for cell in getattr(of, "__closure__", None) or ()):
+        wait()  # as memory of the context's is there
     return functools.reduce(f, (of(Number(INT, n)) for n in range(size)), init)
 
 
