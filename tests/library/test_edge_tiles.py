@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import CompileError, Comptime, Int, Int32, func, kernel
+from weft import CompileError, Comptime, Int, Int32, Pointer, func, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
@@ -254,3 +254,36 @@ def test_what_is_known_to_be_outside(cpu: DeviceContext) -> None:
         cpu.enqueue_function(fixed, x, grid_dim=1, block_dim=1)
     with pytest.raises(CompileError, match="a tile that may end at the edge has no other layout"):
         cpu.enqueue_function(relaid, x, 0, grid_dim=1, block_dim=1)
+
+
+@kernel
+def tiles_of_a_tile(t: LayoutTensor[Int32], sums: Pointer[Int32], i: Int, j: Int, *, inner: Comptime[Any]):
+    part, n = t.tile[5, 4](i, j), Int(0)
+    for tile in part.tiles(*inner):
+        total = Int32(0)
+        for row in range(tile.dim(0)):
+            for column in range(tile.dim(1)):
+                total += tile[row, column]
+        sums[n] = total
+        n += 1
+
+
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
+@pytest.mark.parametrize("inner", [(3, 4), (2, 3), (5, 4), (1, 2)])
+@pytest.mark.parametrize("at", [(0, 0), (1, 1), (2, 2), (2, 0)])
+def test_tiles_of_a_tile_end_with_it(
+    device: DeviceContext, inner: tuple[int, int], at: tuple[int, int]
+) -> None:
+    """Behind a tile's own end the tensor goes on, which is none of its tiles' business."""
+    t = np.arange(11 * 9, dtype=np.int32).reshape(11, 9)
+    rows, columns = inner
+    part = t[5 * at[0] :][:5, 4 * at[1] :][:, :4]
+    expected = [
+        int(part[r : r + rows, c : c + columns].sum())
+        for r in range(0, part.shape[0], rows)
+        for c in range(0, part.shape[1], columns)
+    ]
+    sums = np.full(32, -1, np.int32)
+    device.enqueue_function(tiles_of_a_tile, t, sums, *at, inner=inner, grid_dim=1, block_dim=1)
+    device.synchronize()
+    assert sums[: len(expected)].tolist() == expected

@@ -31,6 +31,10 @@ class Edge:
         """How many of ``extent`` indices have something."""
         return least(most(ceildiv(self.limit, self.step), 0), extent)
 
+    def within(self, extent: Scalar) -> Edge:
+        """The edge, or the end of so many indices where that comes first."""
+        return Edge(least(self.limit, mul(extent, self.step)), self.step)
+
     def moved(self, start: Scalar, step: int = 1) -> Edge:
         """The edge of the part that begins at an index and goes on in steps."""
         return Edge(sub(self.limit, mul(start, self.step)), self.step * step)

@@ -72,9 +72,10 @@ class Tiling(_Splitting[T]):
                     continue
                 place = coordinate(given)
                 place = crd2idx(place, step.shape) if is_tuple(place) else place
-                edges.append(
-                    edge_of(tensor.edges, tensor.layout, tensor.element, mode).moved(mul(place, size))
-                )
+                edge = edge_of(tensor.edges, tensor.layout, tensor.element, mode)
+                if not whole and not (is_static(extent) and extent % size == 0):
+                    edge = edge.within(extent)  # more may exist behind this tensor, itself a part
+                edges.append(edge.moved(mul(place, size)))
             return tensor.moved(*start, *_cut(tiling.tile, edges), default=_default(default))
 
         return at
