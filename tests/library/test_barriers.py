@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import Comptime, Float32, Int, Int32, Pointer, func, kernel, unroll
+from weft import Comptime, Float32, Int, Int32, Pointer, UInt32, func, kernel, unroll
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_dim, block_idx, grid_dim, thread_idx
+from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.math import exp
 from weft.memory import AddressSpace, stack_allocation
@@ -459,3 +460,30 @@ def played(x: npt.NDArray[np.int32], rounds: int, stop: int, skip: int) -> npt.N
                 last = np.roll(part, -j)
                 part = np.where(t < stop, last - total, last)
     return total * 7 + last + part
+
+
+@kernel
+def squares(x: Pointer[UInt32]):
+    value = x[thread_idx.x]
+    tile = stack_allocation(UInt32, 32, address_space=AddressSpace.SHARED)
+    power = UInt32(thread_idx.x)
+    for _ in unroll(range(60)):
+        power = power * power + power
+    tile[thread_idx.x] = value
+    barrier()
+    x[thread_idx.x] = tile[31 - thread_idx.x] + power
+
+
+def test_what_would_be_computed_anew_ever_more_often_is_kept(device: DeviceContext) -> None:
+    """Squares of squares: 2^60 operations, were each made again for each that uses it."""
+    buffer: Any = device.enqueue_create_buffer(UInt32, 32)
+    given = np.arange(32, dtype=np.uint32) + 7
+    device.enqueue_copy(dst=buffer, src=given)
+    device.enqueue_function(squares, buffer, grid_dim=1, block_dim=32)
+    found = np.empty(32, np.uint32)
+    device.enqueue_copy(dst=found, src=buffer)
+    device.synchronize()
+    power = np.arange(32, dtype=np.uint32)
+    for _ in range(60):
+        power = power * power + power
+    assert np.array_equal(found, given[::-1] + power)

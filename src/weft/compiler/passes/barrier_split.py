@@ -39,6 +39,8 @@ from weft.diagnostics.parted import Parting
 from weft.record import field, record, replace
 
 _P = pointer(AddressSpace.GENERIC)
+_CHEAP = 8
+"""Operations that are rather made again than kept for every thread."""
 
 
 @record(frozen=False, eq=False)
@@ -189,14 +191,15 @@ class BarrierBody:
 
     def again(self, v: Value, uniform: bool) -> bool:
         """Whether ``v`` is cheaper computed anew than kept: pure, from indices and arguments."""
-        return self._cost(v, uniform) <= 8
+        return self._cost(v, uniform, _CHEAP) <= _CHEAP
 
     def anew(self, v: Value, users: set[_Node]) -> bool:
         """Whether it is by all that use it, of which lanes compute with numbers alone."""
         lanes = any(user.laned for user in users)
         return self.again(v, False) and (not lanes or computes(v, self.together.once))
 
-    def _cost(self, v: Value, uniform: bool) -> int:
+    def _cost(self, v: Value, uniform: bool, room: int) -> int:
+        """Operations that it takes; more than ``room`` is not counted, as squares of squares are many."""
         owner = v.owner
         if self.together.once(v):
             return 0
@@ -206,7 +209,12 @@ class BarrierBody:
             return 4
         if not owner.spec.pure or owner.regions or (uniform and owner.name in OWN):
             return 100
-        return 1 + sum(self._cost(o, uniform) for o in owner.operands)
+        total = 1
+        for operand in owner.operands:
+            total += self._cost(operand, uniform, room - total)
+            if total > room:
+                break
+        return total
 
     # -- storage ------------------------------------------------------------------------------
     def array(self, kind: Type, count: int = 1, alignment: int = 0) -> Value:

@@ -215,8 +215,8 @@ class Cut:
                         users.append(node)
 
     # -- what is kept -------------------------------------------------------------------------
-    def _cost(self, v: Value) -> int:
-        """Of computing ``v`` anew, from indices and arguments."""
+    def _cost(self, v: Value, room: int = _CHEAP) -> int:
+        """Of computing ``v`` anew, from indices and arguments; more than ``room`` is not counted."""
         owner = v.owner
         if not isinstance(owner, Op):
             return 0 if owner is None or v in self._indices else 100
@@ -224,7 +224,12 @@ class Cut:
             return 1
         if not owner.spec.pure or owner.regions:
             return 100
-        return 1 + sum(map(self._cost, owner.operands))
+        total = 1
+        for operand in owner.operands:
+            total += self._cost(operand, room - total)
+            if total > room:
+                break
+        return total
 
     def _allocate(self) -> None:
         for v in self._indices:
