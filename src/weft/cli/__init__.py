@@ -131,6 +131,22 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version of weft")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
+    _add_run(commands)
+    _add_debug(commands)
+    _add_inspect(commands)
+
+    explain = commands.add_parser(
+        "explain", help="tell what the code of a message means, with a program that is right"
+    )
+    explain.add_argument(
+        "code", metavar="CODE", nargs="?", help="such as int-division; without it all are listed"
+    )
+
+    commands.add_parser("devices", help="list the devices here and the targets that weft compiles for")
+    return parser
+
+
+def _add_run(commands: Any) -> None:
     run = commands.add_parser("run", help="run a Python file; errors of weft are shown without a traceback")
     run.add_argument(
         "--check",
@@ -161,6 +177,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("file", metavar="FILE")
     run.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 
+
+def _add_debug(commands: Any) -> None:
     debug = commands.add_parser("debug", help="run a Python file and stop in a thread of a kernel, in pdb")
     debug.add_argument("file", metavar="FILE")
     debug.add_argument("--kernel", metavar="NAME", default="", help="the kernel; by default the first")
@@ -172,6 +190,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     debug.add_argument("args", nargs="*", metavar="ARG", help="arguments of the program, behind --")
 
+
+def _add_inspect(commands: Any) -> None:
     inspect = commands.add_parser("inspect", help="show what a kernel is compiled to")
     inspect.add_argument(
         "kernel",
@@ -195,13 +215,3 @@ def _parser() -> argparse.ArgumentParser:
         "--layout", **more, metavar="NAME=EXTENTS", help="a tensor's row-major layout: image=512,512,3"
     )
     inspect.add_argument("-o", dest="output", metavar="FILE", help="write there instead of standard output")
-
-    explain = commands.add_parser(
-        "explain", help="tell what the code of a message means, with a program that is right"
-    )
-    explain.add_argument(
-        "code", metavar="CODE", nargs="?", help="such as int-division; without it all are listed"
-    )
-
-    commands.add_parser("devices", help="list the devices here and the targets that weft compiles for")
-    return parser
