@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import Float32, Float64, Int, Int32, Pointer, func, kernel
+from weft import Float32, Float64, Int, Int32, LaunchError, Pointer, func, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.number import Number
@@ -208,6 +208,41 @@ def test_a_vec3_takes_twelve_bytes_of_memory(device: DeviceContext) -> None:
     with out.map_to_host() as host:
         found = np.array(host).reshape(12, 3)
     np.testing.assert_allclose(found, points @ matrix.T * [1, -1, 1], rtol=1e-5, atol=1e-6)
+
+
+@kernel
+def _transposed(m: Pointer[mat33], q: Pointer[quat]):
+    i = global_idx.x
+    m[i] = transpose(m[i])
+    q[i] = q[i] * quat(0, 0, 0, 2)
+
+
+def test_arrays_of_matrices_are_memory_of_them(device: DeviceContext) -> None:
+    given = GIVEN[:36].reshape(4, 3, 3).astype(np.float32)
+    m, q = device.enqueue_create_buffer(mat33, 4), device.enqueue_create_buffer(quat, 4)
+    device.enqueue_copy(dst=m, src=given)
+    device.enqueue_copy(dst=q, src=given.reshape(9, 4)[:4])
+    device.enqueue_function(_transposed, m, q, over=4)
+    found, turns = np.zeros((2, 2, 3, 3), np.float32), np.zeros((4, 4), np.float32)
+    device.enqueue_copy(dst=found, src=m)
+    device.enqueue_copy(dst=turns, src=q)
+    device.synchronize()
+    np.testing.assert_array_equal(found.reshape(4, 3, 3), given.transpose(0, 2, 1))
+    np.testing.assert_array_equal(turns, 2 * given.reshape(9, 4)[:4])
+
+
+def test_an_argument_of_matrices_is_an_array_of_arrays() -> None:
+    ctx = DeviceContext(api="cpu")
+    matrices, turns = GIVEN[:18].reshape(2, 3, 3).astype(np.float32), np.ones((2, 4), np.float32)
+    right = matrices.transpose(0, 2, 1).copy()
+    ctx.enqueue_function(_transposed, matrices, turns, over=2)
+    ctx.synchronize()
+    np.testing.assert_array_equal(matrices, right)
+    with pytest.raises(LaunchError, match="not a NumPy array of Float32"):
+        ctx.enqueue_function(_transposed, np.zeros((3, 2, 3), np.float32), turns, over=2)
+    swapped = np.zeros((2, 3, 3), np.float32).transpose(0, 2, 1)
+    with pytest.raises(LaunchError, match="not a NumPy array of Float32"):
+        ctx.enqueue_function(_transposed, swapped, turns, over=2)
 
 
 def turned(axis: Array, angle: float, point: Array) -> Array:

@@ -13,6 +13,7 @@ from weft import (
     CompileError,
     Float32,
     Float64,
+    InlineArray,
     Int,
     Int32,
     LaunchError,
@@ -206,3 +207,77 @@ def test_one_class_for_one_type() -> None:
         of[Float32, 2]
     with pytest.raises(CompileError, match="`T` of Vec is one of Float32, Float64, Int32, Int, not str"):
         of[str]
+
+
+@struct
+class Recent(Generic[T, N]):
+    """The last ``N`` numbers."""
+
+    items: InlineArray[T, N]
+    at: Int32
+
+    def push(self, x: T) -> Recent[T, N]:
+        items: Any = InlineArray[T, N](*self.items)
+        items[self.at % items.__len__()] = x
+        return Recent(items, self.at + 1)
+
+
+@kernel
+def _pushed(rings: Pointer[Recent[T, N]], x: Pointer[T]):
+    i = global_idx.x
+    rings[i] = rings[i].push(x[i])
+
+
+@pytest.mark.parametrize("kind", [Float32, Int32])
+def test_arrays_over_types_and_sizes(device: DeviceContext, kind: Any) -> None:
+    ring: Any = Recent
+    rings = device.enqueue_create_buffer(ring[kind, 3], 4)
+    with rings.map_to_host() as host:
+        host[:] = [((1, 2, 3), n) for n in range(4)]
+    x = device.enqueue_create_buffer(kind, 4)
+    x.enqueue_fill(9)
+    device.enqueue_function(_pushed, rings, x, over=4)
+    with rings.map_to_host() as host:
+        assert host.numpy()["items"].tolist() == [[9, 2, 3], [1, 9, 3], [1, 2, 9], [9, 2, 3]]
+
+
+@func
+def _inner(a: InlineArray[T, N], c: InlineArray[T, N]) -> T:
+    total: Any = a[0] * c[0]
+    for x, y in zip(list(a)[1:], list(c)[1:], strict=True):
+        total += x * y
+    return total
+
+
+def test_arrays_say_what_types_and_sizes_are() -> None:
+    inner: Any = _inner
+    one, two = InlineArray[Float32, 3](1, 2, 3), InlineArray[Float32, 3](4, 5, 6)
+    assert inner(one, two) == 32.0
+    assert inner[Int32, 2]([1, 2], [3, 4]) == 11
+    with pytest.raises(
+        LaunchError, match=r"takes InlineArray\[Float32, 3\], not InlineArray\[Float32, 2\]: `N` is 3"
+    ):
+        inner(one, InlineArray[Float32, 2](4, 5))
+
+
+@kernel
+def _first(vectors: Pointer[Vec[T]], x: Pointer[T]):
+    vectors[0].x += x[0]
+
+
+def test_records_are_structs_of_the_type_that_others_say() -> None:
+    ctx = DeviceContext(api="cpu")
+    records: Any = np.array([(1, 2)], [("x", "f4"), ("y", "f4")])
+    rows: Any = np.ones((1, 2), np.float32)
+    for memory in (records, rows):
+        ctx.enqueue_function(_first, memory, np.full(1, 5, np.float32), over=1)
+    ctx.synchronize()
+    assert records.tolist() == [(6, 2)]
+    assert rows.tolist() == [[6, 1]]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_memory_of_other_elements_is_refused_once_the_type_is_known(kind: Any) -> None:
+    ctx = DeviceContext(api="cpu")
+    with pytest.raises(LaunchError, match=r"takes a buffer or array of Vec\[Float32\], not a NumPy array of"):
+        ctx.enqueue_function(_first, np.zeros(6, kind), np.full(1, 5, np.float32), over=1)

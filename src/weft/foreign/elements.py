@@ -6,7 +6,7 @@ from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
 from weft.lang.accept import Mismatch
 from weft.lang.elements import ElementType
-from weft.lang.records import ForeignStruct, difference, fits_exactly
+from weft.lang.records import ForeignStruct, difference, fits_exactly, last_axes
 
 
 def as_elements(array: ForeignArray, wanted: ElementType, allowed: str) -> ForeignArray:
@@ -28,10 +28,20 @@ def as_elements(array: ForeignArray, wanted: ElementType, allowed: str) -> Forei
             if array.nbytes % size:
                 raise Mismatch(f"{array.nbytes} bytes", f"memory of {wanted}, {size} bytes each")
             return array.of(wanted, (array.nbytes // size,), (1,))
-        if array.shape[-1:] == (count,) and (array.strides[-1] == 1 or count == 1):
-            if not any(step % count for step in array.strides[:-1]):
-                return array.of(wanted, array.shape[:-1], tuple([s // count for s in array.strides[:-1]]))
+        axes = last_axes(array.shape, count)
+        if axes and _dense(array, axes) and not any(step % count for step in array.strides[:-axes]):
+            return array.of(wanted, array.shape[:-axes], tuple([s // count for s in array.strides[:-axes]]))
     raise Mismatch(array.describe(), allowed, f"pass an array of np.dtype({wanted}), or its bytes")
+
+
+def _dense(array: ForeignArray, axes: int) -> bool:
+    """Whether along the last axes element follows on element."""
+    size = 1
+    for extent, step in zip(array.shape[: -axes - 1 : -1], array.strides[::-1], strict=False):
+        if extent != 1 and step != size:
+            return False
+        size *= extent
+    return True
 
 
 def as_bytes(array: ForeignArray) -> ForeignArray:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.elaboration import maybe_current
 from weft.lang.elements import element_type
+from weft.lang.generic import has_variables
 from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import Pointer
 from weft.lang.python_number import python_number
@@ -61,6 +63,8 @@ class InlineArray:
         """The class of so many elements of a type."""
         parts: Any = item
         of, count = parts if type(item) is tuple and len(parts) == 2 else (parts, 0)
+        if has_variables(of) or isinstance(count, TypeVar):
+            return GenericAlias(cls, (of, count))
         count = int(count) if isinstance(count, Number) else python_number(count)
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_ITEMS:
             found = count if type(count) is int and count else "none"
@@ -87,6 +91,11 @@ class InlineArray:
             hint = "write InlineArray[Float32, 4](...), say"
             refuse("inline-array", "InlineArray needs its type and number of elements", hint=hint)
         return kind
+
+    @staticmethod
+    def __weft_arguments__(found: Any) -> tuple[Any, ...]:
+        """What a type has in its brackets that is such an array, by which variables of types are found."""
+        return getattr(found, "__weft_items__", ())
 
     @classmethod
     def of(cls, items: Iterable[Any]) -> Any:
@@ -131,12 +140,21 @@ class InlineArray:
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> tuple[Spec, list[Any]]:
         from weft.lang.accept import Mismatch, accept_parts
 
-        of, count = cls._kind()
+        kind: Any = cls
+        if args:  # with variables, of which the elements may say the type, and all say the number
+            kind = type(value) if isinstance(value, InlineArray) else None
+            if type(value) in (list, tuple) and not has_variables(args[0]):
+                kind = cls[args[0], len(value)]
+            if kind is None:
+                raise Mismatch(
+                    a_(type(value).__name__), "an InlineArray", "make one: InlineArray[Float32, 4](*x), say"
+                )
+        of, count = kind._kind()
         if isinstance(value, (str, bytes, Number)) or not hasattr(value, "__len__"):
-            raise Mismatch(a_(type(value).__name__), a_(cls.__name__), f"pass {count} values: a list, say")
+            raise Mismatch(a_(type(value).__name__), a_(kind.__name__), f"pass {count} values: a list, say")
         if len(value) != count:
-            raise Mismatch(f"{len(value)} values", a_(cls.__name__))
-        return accept_parts(cls, [of] * count, list(value))
+            raise Mismatch(f"{len(value)} values", a_(kind.__name__))
+        return accept_parts(kind, [of] * count, list(value))
 
     __weft_element__ = staticmethod(element_type)
 

@@ -156,17 +156,19 @@ def difference(element: ElementType, described: Any) -> tuple[str, str]:
         if not here.like(there):
             return f"{field} is {there}, in {name} {here}", hint
         if here.offset != there.offset:
-            return f"{field} lies at byte {there.offset}, in {name} at {here.offset}", _packing(mine, theirs)
+            return f"{field} lies at byte {there.offset}, in {name} at {here.offset}", _packing(
+                mine, theirs, name
+            )
     if mine[""].size * mine[""].times != theirs[""].size * theirs[""].times:
         found = f"it has {theirs[''].size * theirs[''].times} bytes, {name} {mine[''].size * mine[''].times}"
-        return found, _packing(mine, theirs)
+        return found, _packing(mine, theirs, name)
     return "", ""
 
 
-def _packing(mine: Mapping[str, _Part], theirs: Mapping[str, _Part]) -> str:
+def _packing(mine: Mapping[str, _Part], theirs: Mapping[str, _Part], name: str) -> str:
     if theirs[""].size < mine[""].size:
         return "make it with align=True (np.dtype), without _pack_ (ctypes), or declare @struct(pack=1)"
-    return "make it of np.dtype(S), or declare the struct without pack= and align="
+    return f"make it of np.dtype({name}), or declare the struct without pack= and align="
 
 
 def counted(element: ElementType, dtype: np.dtype[Any], shape: tuple[int, ...]) -> tuple[int, str, str]:
@@ -175,10 +177,15 @@ def counted(element: ElementType, dtype: np.dtype[Any], shape: tuple[int, ...]) 
     if dtype.names is not None or dtype.kind == "c":
         return (count, *difference(element, dtype))
     nbytes, size = count * dtype.itemsize, element.itemsize
-    rows = shape[-1:] == (size // dtype.itemsize,) and fits_exactly(element, as_dtype(dtype.name))
+    rows = last_axes(shape, size // dtype.itemsize) and fits_exactly(element, as_dtype(dtype.name))
     if nbytes % size or not (rows or (dtype.name == "uint8" and len(shape) == 1)):
         return 0, f"{dtype.name} is not {element}", f"give an array of np.dtype({element})"
     return nbytes // size, "", ""
+
+
+def last_axes(shape: tuple[int, ...], count: int) -> int:
+    """How many of the last axes hold one element of ``count`` numbers: two of ``(n, 3, 3)``; or 0."""
+    return next((n for n in range(1, len(shape) + 1) if math.prod(shape[-n:]) == count), 0)
 
 
 def fits_exactly(element: ElementType, dtype: DType) -> bool:

@@ -10,7 +10,15 @@ from weft.compiler.source.definition import Parameter
 from weft.diagnostics import a_
 from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import maybe_current
-from weft.lang.generic import describe_annotation, is_open_number, substitute, type_meant, unify, written
+from weft.lang.generic import (
+    describe_annotation,
+    is_open_number,
+    substitute,
+    type_meant,
+    unify,
+    variables_of,
+    written,
+)
 from weft.lang.number import Number, number_class
 from weft.lang.promote import promote
 from weft.lang.python_number import python_number
@@ -89,6 +97,7 @@ def settle(
         return types
     said, met = dict(types), dict.fromkeys(types, "")
     waiting: list[Parameter] = []
+    others: list[Parameter] = []
     for p in params:
         if p.variable or p.name not in given:
             continue
@@ -100,7 +109,10 @@ def settle(
         if spec is None:
             continue
         found = type_of(spec)
-        for variable, meant in unify(p.annotation, found):
+        pairs = list(unify(p.annotation, found))
+        if set(variables_of(p.annotation)).difference(variable.__name__ for variable, _ in pairs):
+            others.append(p)  # it says not all: NumPy's records of a struct over types, or what is none
+        for variable, meant in pairs:
             name = variable.__name__
             first = met.setdefault(name, p.name)
             if types.setdefault(name, meant) != meant:
@@ -122,7 +134,9 @@ def settle(
     for p in params:  # of Python 3.13
         if p.variable and p.name not in types and getattr(p.annotation, "has_default", bool)():
             types[p.name] = substitute(p.annotation.__default__, types)
-    check_types(function, params, types, note, met)
+    if not check_types(function, params, types, note, met):
+        for p in others:
+            take(replace(p, annotation=substitute(p.annotation, types)), given[p.name])
     return types
 
 
