@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from tests.fuzz.generate import generate
@@ -21,7 +22,12 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--programs", type=int, default=1000, help="how many (default 1000)")
     parser.add_argument("--seed", type=int, default=0, help="the first program's number (default 0)")
-    parser.add_argument("--device", default="cpu", help="cpu (default), cuda, ...; sm_90: only assemble")
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        help="cpu (default), threads, checked, shuffled, interpreter, cuda, checked-cuda, or some of them; "
+        "sm_90: only assemble",
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at a time")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds that a program may take")
     parser.add_argument(
@@ -30,15 +36,19 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("fuzz-failures"), help="where failing programs go")
     parser.add_argument("--replay", type=Path, help="run a program that was written there instead")
     parser.add_argument("--show", action="store_true", help="print the text of --seed and end")
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _report(program: Program, verdict: Verdict, device: str) -> str:
+def _judge(options: argparse.Namespace) -> Judge:
+    return Judge(options.device.split(","), options.timeout)
+
+
+def _report(program: Program, verdict: Verdict) -> str:
     detail = verdict.detail.replace("\n", "\n# ")
     return "\n".join(
         [
-            f"# seed {program.seed} on {device}: {verdict.name}",
+            f"# seed {program.seed} on {verdict.way}: {verdict.name}",
             f"# {detail}",
             f"# launch: {program.launch}",
             weft_text(program.text),
@@ -58,7 +68,7 @@ class _Run:
 
     def work(self) -> None:
         """Take seeds until there are none."""
-        with Judge(self.options.device, self.options.timeout) as judge:
+        with _judge(self.options) as judge:
             while (seed := self.next()) is not None:
                 verdict = judge.ask(seed)
                 if not verdict.fine:
@@ -81,11 +91,13 @@ class _Run:
             judge.timeout = (
                 min(self.options.timeout, 10.0) if verdict.name == "hang" else self.options.timeout
             )
-            program = shrunk(program, lambda p: before.like(judge.ask(p)), self.options.shrink)
-            again = judge.ask(program)
-            verdict = again if not again.fine else Verdict(before.name, f"not every time: {before.detail}")
+            program = shrunk(program, lambda p: before.like(judge.ask(p, before.way)), self.options.shrink)
+            again = judge.ask(program, before.way)
+            if again.fine:
+                again = replace(before, detail=f"not every time: {before.detail}")
+            verdict = again
             judge.timeout = self.options.timeout
-        text = _report(program, verdict, self.options.device)
+        text = _report(program, verdict)
         folder: Path = self.options.out
         with self.lock:
             folder.mkdir(parents=True, exist_ok=True)
@@ -103,9 +115,9 @@ class _Run:
 
 def _replay(options: argparse.Namespace) -> int:
     program = Program.from_json(options.replay.read_text(encoding="utf-8"))
-    with Judge(options.device, options.timeout) as judge:
+    with _judge(options) as judge:
         verdict = judge.ask(program)
-    print(_report(program, verdict, options.device))
+    print(_report(program, verdict))
     return 0 if verdict.fine else 1
 
 
@@ -114,7 +126,7 @@ def main() -> int:
     options = _options()
     if options.worker:
         out, sys.stdout = sys.stdout, sys.stderr
-        serve(options.worker, out)
+        serve(out)
         return 0
     if options.show:
         program = generate(options.seed)

@@ -16,10 +16,10 @@ from tests.fuzz.statements import block, returned
 __all__ = ["constants", "functions", "structs"]
 
 
-def constants(s: Scope) -> list[str]:
-    """Numbers known at compile time."""
+def constants(s: Scope, captured: bool = False) -> list[str]:
+    """Numbers known at compile time; ``captured``: a function of the host takes them along, at run time."""
     lines = ["TI = TypeVar('TI', bound=Integer)", "TF = TypeVar('TF', bound=Floating)"]
-    lines += ["TAPS = (1, 2, 0, 3)", f"G1 = {s.number(0, 7)}", *_tables(s)]
+    lines += ["TAPS = (1, 2, 0, 3)", f"G1 = {s.number(0, 7)}", *_tables(s, captured)]
     s.constants += ["TAPS[1]", "TAPS[3]", "G1", "len(TAPS)", "max(G1, 2)"]
     for n in range(s.number(0, 2)):
         kind = s.kind()
@@ -28,8 +28,11 @@ def constants(s: Scope) -> list[str]:
     return lines
 
 
-def _tables(s: Scope) -> list[str]:
-    """A table, read by an index of run time: of literals, which take their type there, or of NumPy's."""
+def _tables(s: Scope, captured: bool) -> list[str]:
+    """A table, read by an index of run time: of literals, which take their type there, or of NumPy's.
+
+    What is captured is a tensor or a tuple of ``Int``: it has no rows, and what Int holds.
+    """
     kinds = [k for k in s.favourites if k.name != "BFloat16"]
     if not kinds or not s.chance(2):
         return []
@@ -37,9 +40,12 @@ def _tables(s: Scope) -> list[str]:
     rows = [[literal(s, kind).strip("()") for _ in range(4)] for _ in range(2)]
     if kind.is_float:
         rows = [[text + ".0" * text.lstrip("-").isdigit() for text in row] for row in rows]
+    if captured and kind.is_integer and not form.startswith("array"):
+        rows = [[str(min(int(text), INT.high)) for text in row] for row in rows]
     text = ", ".join(rows[0] + rows[1])
     if form.startswith("array"):
-        at = "TABLE[{0}]" if form == "array" else f"TABLE[{s.pick(['{0}, 1', '1, {0}', '{0}][2'])}]"
+        ways = ["{0}, 1", "1, {0}", *([] if captured else ["{0}][2"])]
+        at = "TABLE[{0}]" if form == "array" else f"TABLE[{s.pick(ways)}]"
         size = 8 if form == "array" else 4 if "1, {0}" in at else 2
         text = f"[{text}]" if form == "array" else str(rows).replace("'", "")
         s.memories.append(Memory(f"{kind.name}({at})", kind, size))  # of a known index it is a literal
@@ -83,9 +89,11 @@ def structs(s: Scope) -> list[str]:
             continue
         if form == "enum":
             members = s.pick([(0, 1), (3, -1, 7), (1, 2, 4, 8)])
-            lines += [f"class R{n}(enum.{s.pick(['Enum', 'IntEnum'])}):"]
+            base = s.pick(["Enum", "IntEnum"])
+            lines += [f"class R{n}(enum.{base}):"]
             lines += [*[f"    M{k} = {value}" for k, value in enumerate(members)], ""]
-            s.types.append(Record(f"R{n}", tuple((f"M{k}", INT) for k in range(len(members))), form=form))
+            each = tuple((f"M{k}", INT) for k in range(len(members)))
+            s.types.append(Record(f"R{n}", each, form=form, number=base == "IntEnum"))
             continue
         names = [f"[{k}]" for k in range(4)] if form == "tuple" else list("xyzw")
         fields: list[tuple[str, Part]] = [(name, _field(s)) for name in names[: s.number(1, 3)]]

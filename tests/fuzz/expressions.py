@@ -318,7 +318,8 @@ def condition(s: Scope, depth: int = 1) -> str:
             if kept.form == "enum" and s.chance(2):
                 members = ", ".join(f"{kept.name}.{m}" for m, _ in kept.fields[:2])
                 return f"_Bool({first} {s.pick(['in', 'not in'])} ({members}))"
-            ops = ["is", "is not"] if kept.form == "enum" and s.chance(2) else ["==", "!="]
+            same = kept.form == "enum" and not kept.number and s.chance(2)
+            ops = ["is", "is not"] if same else ["==", "!="]
             return f"_Bool({first} {s.pick(ops)} {second})"
     a = expression(s, kind, depth - 1)
     if how == "exact" and kind.is_integer:

@@ -40,8 +40,8 @@ def program_of(choice: Choice) -> Program:
     s = Scope(choice)
     every = [*INTEGERS, *FLOATS]
     s.favourites = [s.pick(every) for _ in range(s.number(2, 4))]
-    lines = [*constants(s), "", *structs(s), *functions(s)]
     made = shape(s)
+    lines = [*constants(s, made.form == "host"), "", *structs(s), *functions(s)]
     s.kernel = True
     arguments = [Argument("n", "scalar", "Int64", [bits_of(INT, _limit(s, made))])]
     s.fixed += [("row", INT), ("n", INT)]

@@ -9,9 +9,9 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import IO, Any
 
 from tests.fuzz.program import Program
@@ -25,10 +25,11 @@ _RESTART = 400
 
 @dataclass
 class Verdict:
-    """``same``; ``different``, ``refused``, ``raised``, ``model``, ``crash`` or ``hang``; and its details."""
+    """``same``, ``different``, ``refused``, ``raised``, ``model``, ``crash`` or ``hang``; why; the way."""
 
     name: str
     detail: str = ""
+    way: str = ""
 
     @property
     def fine(self) -> bool:
@@ -36,9 +37,10 @@ class Verdict:
 
     def like(self, other: Verdict) -> bool:
         """Whether both are of one kind: what is refused is refused for one reason."""
-        if self.name in ("refused", "raised", "model"):
-            return other.name == self.name and other.detail[:60] == self.detail[:60]
-        return other.name == self.name
+        if (other.name, other.way) != (self.name, self.way):
+            return False
+        told = self.name in ("refused", "raised", "model")
+        return not told or other.detail[:60] == self.detail[:60]
 
 
 def assembles(assembler: Any, program: Program) -> Verdict:
@@ -54,26 +56,32 @@ def assembles(assembler: Any, program: Program) -> Verdict:
     return Verdict("different", said) if said else Verdict(FINE)
 
 
-def judge(device: Any, program: Program) -> Verdict:
-    """Run a program by weft and by the model."""
+@cache
+def _device(way: str) -> Any:
+    from tests.fuzz.weft_run import Device
+
+    return Device(way)
+
+
+def judge(program: Program, wanted: Callable[[], Any], way: str) -> Verdict:
+    """Run a program by weft in one way, beside what the model says of it."""
     from tests.fuzz.compare import difference
-    from tests.fuzz.machine import run_model
 
     from weft import DeviceError, WeftError
 
     try:
-        wanted = run_model(program)
+        outcome = wanted()
     except Exception:
         return Verdict("model", _last())
     try:
-        got = device.run(program)
+        got = _device(way).run(program)
     except DeviceError:
         return Verdict("raised", _last())
     except WeftError as error:
         return Verdict("refused", str(error))
     except Exception:
         return Verdict("raised", _last())
-    found = difference(program, wanted, got)
+    found = difference(program, outcome, got)
     return Verdict("different", found) if found else Verdict(FINE)
 
 
@@ -82,29 +90,37 @@ def _last() -> str:
     return "\n".join([lines[-1], *lines[-9:-1]])
 
 
-def serve(api: str, out: IO[str]) -> None:
-    """The worker: a line of a seed or of a program comes in, its verdict goes out."""
+def serve(out: IO[str]) -> None:
+    """The worker: a way and a seed or a program come in on a line, the verdict goes out."""
     from tests.fuzz.generate import generate
-    from tests.fuzz.weft_run import Device
+    from tests.fuzz.machine import run_model
 
-    judged: Callable[[Program], Verdict]
-    if api.startswith("sm_"):
-        from tests.fuzz.assemble import Assembler
-
-        judged = partial(assembles, Assembler(api))
-    else:
-        judged = partial(judge, Device(api))
+    last, program, wanted = "", None, None
     for line in sys.stdin:
-        program = generate(int(line)) if line.strip().isdigit() else Program.from_json(line)
-        verdict = judged(program)
+        way, _, text = line.strip().partition(" ")
+        if text != last or program is None or wanted is None:  # the model runs once for all ways
+            last, program = text, generate(int(text)) if text.isdigit() else Program.from_json(text)
+            wanted = cache(partial(run_model, program))
+        if way.startswith("sm_"):
+            verdict = assembles(_assembler(way), program)
+        else:
+            verdict = judge(program, wanted, way)
         print(json.dumps([verdict.name, verdict.detail]), file=out, flush=True)
+
+
+@cache
+def _assembler(arch: str) -> Any:
+    from tests.fuzz.assemble import Assembler
+
+    return Assembler(arch)
 
 
 class Judge:
     """A worker and the way to it, until the end of ``with``."""
 
-    def __init__(self, api: str, timeout: float) -> None:
-        self.api = api
+    def __init__(self, ways: Sequence[str], timeout: float) -> None:
+        self.ways = ways
+        """How programs are run, one way after the other: see ``weft_run.WAYS``."""
         self.timeout = timeout
         self.process: subprocess.Popen[str] | None = None
         self.count = 0
@@ -116,7 +132,7 @@ class Judge:
         if self.process is None:
             self.errors = tempfile.TemporaryFile("w+")
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz", "--worker", self.api],
+                [sys.executable, "-m", "tests.fuzz", "--worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self.errors,
@@ -125,14 +141,23 @@ class Judge:
             )
         return self.process
 
-    def ask(self, program: int | Program) -> Verdict:
-        """What becomes of a program, or of that of a seed."""
+    def ask(self, program: int | Program, way: str = "") -> Verdict:
+        """What becomes of a program, or of that of a seed, in one way; or in the first in which it fails."""
+        verdict = Verdict(FINE)
+        for each in [way] if way else self.ways:
+            verdict = self._ask(program, each)
+            if not verdict.fine:
+                return replace(verdict, way=each)
+        return verdict
+
+    def _ask(self, program: int | Program, way: str) -> Verdict:
         worker = self._started()
         self.count += 1
         assert worker.stdin is not None
         assert worker.stdout is not None
         try:
-            worker.stdin.write(f"{program if isinstance(program, int) else program.to_json()}\n")
+            text = program if isinstance(program, int) else program.to_json()
+            worker.stdin.write(f"{way} {text}\n")
             worker.stdin.flush()
             ready, _, _ = select.select([worker.stdout], [], [], self.timeout)
             line = worker.stdout.readline() if ready else None

@@ -80,6 +80,8 @@ class Record:
     align: int = 0
     algebra: str = ""
     """Of the library's structs, a ``vector`` or a ``complex`` number."""
+    number: bool = False
+    """Of an enum, whether its members are numbers, which ``is`` does not compare at run time."""
 
     def made(self, parts: Sequence[str]) -> str:
         """One of these parts."""

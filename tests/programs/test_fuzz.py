@@ -23,7 +23,7 @@ JOBS = 2
 @pytest.mark.parametrize("api", ["cpu", "interpreter", pytest.param("cuda", marks=pytest.mark.gpu)])
 def test_first_programs(api: str) -> None:
     def judged(first: int) -> dict[int, str]:
-        with Judge(api, 60.0) as judge:
+        with Judge([api], 60.0) as judge:
             found = {seed: judge.ask(seed) for seed in range(first, PROGRAMS[api], JOBS)}
         return {seed: f"{v.name}: {v.detail}" for seed, v in found.items() if not v.fine}
 
@@ -98,7 +98,7 @@ def program(out: Pointer[Int64]):
 
 def test_what_is_wrong_is_found_and_made_smaller() -> None:
     """Each verdict but the good one, of programs that are told wrongly to the model or to weft."""
-    with Judge("cpu", 20.0) as judge:
+    with Judge(["cpu"], 20.0) as judge:
         right = Program(WRONG.format(2), [OUT], {"over": [1]})
         assert judge.ask(right).name == FINE
         unequal = Program(WRONG.format(2).replace("i * i", "_Int8(i * 100)"), [OUT], {"over": [1]})
@@ -111,6 +111,6 @@ def test_what_is_wrong_is_found_and_made_smaller() -> None:
         assert judge.ask(Program(WRONG.format("[].x"), [OUT], {"over": [0]})).name == "refused"
         assert judge.ask(Program("import os\nos._exit(3)\n", [OUT], {"over": [1]})).name == "crash"
         assert judge.ask(right).name == FINE
-    with Judge("cpu", 5.0) as stuck:
+    with Judge(["cpu"], 5.0) as stuck:
         endless = "import time\ntime.sleep(100)\n"
         assert stuck.ask(Program(endless, [OUT], {"over": [1]})).name == "hang"
