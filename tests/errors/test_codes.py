@@ -34,7 +34,7 @@ ELSEWHERE = frozenset(
     " forked no-file no-python option output setting source-changed torch-op unknown-code unknown-kernel"
     " unpickle"
     # what ends the process, or is a defect of weft or of LLVM
-    " device-fault internal-error llvm more-failures no-thread out-of-memory stack".split()
+    " device-fault wild-access internal-error llvm more-failures no-thread out-of-memory stack".split()
 )
 """The codes that no program of a page can show on every machine, by what it would take."""
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from weft import DeviceError, Float32, Int, Int32, Pointer, kernel
-from weft.abi.cpu_launch import QueueWords
+from weft.abi.cpu_launch import JOBS_AT, JobWords, QueueWords
 from weft.atomic import Atomic
 from weft.gpu import block_idx, global_idx
 from weft.gpu.host import DeviceContext
@@ -34,7 +34,10 @@ LONG = 3000
 
 def test_both_sides_mean_the_same_memory() -> None:
     assert c_struct(queues.Job).own.offset == 8 * queues.OWN_AT
-    assert ctypes.sizeof(c_struct(queues.Job)) <= 8 * 64
+    assert ctypes.sizeof(c_struct(queues.Job)) == ctypes.sizeof(JobWords) == 8 * 64
+    for name in ("entry", "instruction", "held", "own"):
+        assert getattr(c_struct(queues.Job), name).offset == getattr(JobWords, name).offset
+    assert 8 * queues.JOB_AT == JOBS_AT
     assert (QueueWords.queued.offset, QueueWords.ended.offset) == (8 * queues.QUEUED, 8 * queues.ENDED)
 
 

@@ -64,6 +64,29 @@ class QueueWords(ctypes.Structure):
     _fields_ = [("queued", ctypes.c_int64), ("apart", ctypes.c_int64 * 7), ("ended", ctypes.c_int64)]
 
 
+class JobWords(ctypes.Structure):
+    """What is known of a launch in such a queue, of which ``MOST_JOBS`` lie behind ``JOBS_AT`` bytes.
+
+    ``entry`` is called, ``instruction`` says where in the code of ``held[1]`` it was launched; ``held`` are
+    objects of Python, the first its ``DirectLaunch``.
+    """
+
+    _fields_ = [
+        ("word", ctypes.c_int64),
+        ("joined", ctypes.c_int64),
+        ("entry", ctypes.c_int64),
+        ("apart", ctypes.c_int64 * 9),
+        ("instruction", ctypes.c_int64),
+        ("held", ctypes.c_int64 * 8),
+        ("own", ctypes.c_int64 * 43),
+    ]
+
+
+JOBS_AT = 256
+MOST_JOBS = 64
+"""Launches of a queue that wait; what is more waits in Python."""
+
+
 class DirectLaunch(ctypes.Structure):
     """What native code needs for launches of a kernel on the thread that asks for them.
 
@@ -89,6 +112,34 @@ class DirectLaunch(ctypes.Structure):
         """The address, as the driver's configurations of launches give theirs."""
         return ctypes.addressof(self)
 
+
+class CrashWords(ctypes.Structure):
+    """What the handler of wild accesses shares with Python.
+
+    ``ranges`` is where the beginnings and ends of kernels' code are, of so many pieces (``count``);
+    ``tell`` what tells of it. In the machine's context ``pc_at`` is the word that has the place of the
+    code, ``caller_at`` that of its caller's, or where that is stored (``caller_stored``). ``stage`` says
+    how far the telling is, ``pc``, ``address`` and ``code`` what the signal told; ``before`` has by the
+    signal's number the address of the ``sigaction`` that was there.
+    """
+
+    _fields_ = [
+        ("ranges", ctypes.c_int64),
+        ("count", ctypes.c_int64),
+        ("tell", ctypes.c_int64),
+        ("pc_at", ctypes.c_int64),
+        ("caller_at", ctypes.c_int64),
+        ("caller_stored", ctypes.c_int64),
+        ("stage", ctypes.c_int64),
+        ("pc", ctypes.c_uint64),
+        ("address", ctypes.c_uint64),
+        ("code", ctypes.c_int64),
+        ("before", ctypes.c_int64 * 32),
+    ]
+
+
+CRASH_FREE, CRASH_BUSY, CRASH_TOLD = 0, 1, 2
+"""Stages."""
 
 CALLS = {
     "weft$tell": ctypes.CFUNCTYPE(None, ctypes.c_uint64, ctypes.c_int32, ctypes.POINTER(ctypes.c_uint64)),

@@ -19,7 +19,9 @@ from weft.diagnostics.errors import (
 from weft.diagnostics.location import (
     Location,
     caller_location,
+    calling_frame,
     character_column,
+    code_location,
     frame_location,
     is_internal,
 )
@@ -47,7 +49,9 @@ __all__ = [
     "WeftError",
     "a_",
     "caller_location",
+    "calling_frame",
     "character_column",
+    "code_location",
     "elaborating",
     "frame_location",
     "is_internal",

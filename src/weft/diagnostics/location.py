@@ -69,7 +69,8 @@ _places: dict[int, _Places] = {}
 _PLACES_LIMIT = 4096
 
 
-def _code_location(code: CodeType, lasti: int, line: int | None) -> Location:
+def code_location(code: CodeType, lasti: int, line: int | None = None) -> Location:
+    """The exact expression of an instruction."""
     places = _places.get(id(code))
     if places is None:
         if len(_places) >= _PLACES_LIMIT:
@@ -103,19 +104,25 @@ def _position(code: CodeType, positions: _Positions, lasti: int, line: int | Non
 def frame_location(where: FrameType | TracebackType) -> Location:
     """The exact expression that a frame, or the frame of a traceback entry, is evaluating."""
     if isinstance(where, TracebackType):
-        return _code_location(where.tb_frame.f_code, where.tb_lasti, where.tb_lineno)
-    return _code_location(where.f_code, where.f_lasti, where.f_lineno)
+        return code_location(where.tb_frame.f_code, where.tb_lasti, where.tb_lineno)
+    return code_location(where.f_code, where.f_lasti, where.f_lineno)
 
 
 def caller_location() -> Location | None:
     """The expression under evaluation in the innermost frame that is not weft's own."""
-    frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    frame = calling_frame()
+    return None if frame is None else frame_location(frame)
+
+
+def calling_frame(innermost: FrameType | None = None) -> FrameType | None:
+    """The innermost frame that is not weft's own, from a frame on: by default the caller's."""
+    frame = innermost or sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         code = frame.f_code
         # those of dataclasses and of ``with``, which calls what is decorated
         generated = code.co_filename == "<string>" and code.co_name == "__init__"
         generated |= code.co_filename == contextlib.__file__
         if not is_internal(code.co_filename) and not generated:
-            return _code_location(code, frame.f_lasti, frame.f_lineno)
+            break
         frame = frame.f_back
-    return None
+    return frame

@@ -12,6 +12,9 @@ from weft.lang.machine import dynamic_shared
 from weft.lang.pointer import AddressSpace, Pointer, pointer_at
 from weft.targets import Target
 
+_WIDEST = 16
+"""Bytes of the widest access."""
+
 
 def local_memory(dtype: DType, count: int, alignment: int) -> Pointer[object]:
     """Memory of the thread for ``count`` elements: registers where every index is known, else the stack.
@@ -76,6 +79,15 @@ def dynamic_shared_memory(dtype: DType, alignment: int) -> Pointer[object]:
     return _named(
         b, Global("dynamic_shared_memory", AddressSpace.SHARED, I8, 0, alignment, external=True), dtype
     )
+
+
+_of_modules: dict[tuple[str, DType, int], Global] = {}
+
+
+def module_memory(name: str, dtype: DType, count: int) -> Pointer[object]:
+    """Memory that stays with the code: all functions of a module that ask for this one share it."""
+    made = Global(name, AddressSpace.GLOBAL, memory_type(dtype), _units(dtype, count), _WIDEST)
+    return _named(current(), _of_modules.setdefault((name, dtype, count), made), dtype, count)
 
 
 def _named(b: Elaboration, memory: Global, dtype: DType, count: int | None = None) -> Pointer[object]:

@@ -101,7 +101,7 @@ _NUMBERS = (
 
 
 def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
-    from weft.compiler.llvm.emit import load_object
+    from weft.launch.native.code import load_object
 
     return load_object(code, entries, symbols)
 

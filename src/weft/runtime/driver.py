@@ -19,7 +19,9 @@ Extents = tuple[int, int, int]
 """Sizes in x, y and z."""
 
 LoadObject = Callable[[bytes, Sequence[str], dict[str, int]], LoadedCode]
-"""Loads an object file: its bytes, the entries' symbols, addresses of the symbols that it may call."""
+"""Loads an object file: its bytes, the entries' symbols, addresses of the symbols that it may call.
+
+Without bytes, it is that of weft's own handler of crashes (``launch/native/crash.py``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from weft.abi.artifact import LoadedCode
 from weft.compiler.cache import kept_object
 from weft.diagnostics import CompileError
 from weft.lang.decorators import Func
@@ -39,6 +40,23 @@ def _functions() -> Sequence[Func[..., Any]]:
     return weft_enqueue, weft_read_interface, weft_read_buffer, *[getattr(pool, name) for name in _POOL]
 
 
+def load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
+    """Link an object file for this machine into the process, as ``driver.LoadObject`` says.
+
+    Raises:
+        CompileError: it calls what is not there.
+    """
+    from weft.compiler.llvm import emit
+
+    return emit.load_object(code or kept_object(_of_crashes), entries, symbols)
+
+
+def _of_crashes() -> Sequence[Func[..., Any]]:
+    from weft.launch.native.crash import weft_crash, weft_crash_words
+
+    return weft_crash, weft_crash_words
+
+
 def native_code() -> Native:
     """The code; compiled first, if it is not in the cache."""
     if not _made:
@@ -65,8 +83,6 @@ def _prepare() -> None:
 
 
 def _load(code: bytes) -> None:
-    from weft.compiler.llvm.emit import load_object
-
     loaded = load_object(code, ["weft_enqueue", "weft_read_interface", "weft_read_buffer", *_POOL], {})
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))  # threads run it when the interpreter has ended
     stub, interface, buffer, *pool = loaded.addresses

@@ -139,13 +139,18 @@ def _same_block(direct: Pointer[DirectLaunch], slots: Pointer[Int], queue: Point
 @func
 def _hold(job: Pointer[queues.Job], direct: Pointer[DirectLaunch], at: Pointer[Site], args: Pointer[Int]):
     """Keep the code and arrays of other libraries alive; whether there is room for them."""
-    entries, place, count = at[0].entries, Int(1), Int(1)
+    entries, place, count = at[0].entries, Int(1), Int(2)
     for n in range(at[0].total):
         count += Int(entries[n].kind & (tables.STAYS - 1) == Ask.ARRAY)
     if count > queues.MOST_HELD:
         return False
     job[0].held[0] = direct[0].object
-    count = Int(1)
+    frame = external_call["PyEval_GetFrame", Int]()
+    if frame != 0:
+        job[0].held[1] = external_call["PyFrame_GetCode", Int](frame)
+        external_call["Py_DecRef", None](job[0].held[1])  # it is held below
+        job[0].instruction = Int(external_call["PyFrame_GetLasti", Int32](frame))
+    count = Int(2)
     for n in range(at[0].total):
         kind = entries[n].kind & (tables.STAYS - 1)
         if kind == Ask.ARRAY:
@@ -154,5 +159,5 @@ def _hold(job: Pointer[queues.Job], direct: Pointer[DirectLaunch], at: Pointer[S
         if kind < Ask.WORD and entries[n].kind < tables.STAYS:
             place += 1
     for n in range(count):
-        external_call["Py_IncRef", None](job[0].held[n])
+        external_call["Py_IncRef", None](job[0].held[n])  # or of none
     return True

@@ -7,6 +7,7 @@ the pool stays as long as the process, as threads may look at it.
 
 from __future__ import annotations
 
+from weft.abi.cpu_launch import MOST_JOBS as MOST_JOBS
 from weft.lang.external import FunctionPointer
 from weft.lang.inline_array import InlineArray
 from weft.lang.pointer import Pointer
@@ -15,13 +16,11 @@ from weft.lang.structs import struct
 from weft.launch.native.tables import MOST_SLOTS, LaunchBlock
 
 MOST_QUEUES = 64
-MOST_JOBS = 64
-"""Launches of a queue that wait; what is more waits in Python."""
 MOST_HELD = 8
 """Objects of Python that a launch keeps alive."""
 OWN = 11 + MOST_SLOTS
 """Words of a launch's record and arguments."""
-JOB_AT, OWN_AT = 32, 20
+JOB_AT, OWN_AT = 32, 21
 """Words of a queue before its launches, and of a launch before ``own``."""
 GENERATION, SLEEPERS, SPINNERS, MOST_SPINNERS, USED, MUTEX, WORK, DONE, QUEUES = (
     0,
@@ -67,7 +66,10 @@ class Job:
     """What is known of how long it takes: ``DirectLaunch.most``."""
     largest: Int
     """The largest integer among its arguments, about."""
+    instruction: Int
+    """Where in the code of the caller, ``held[1]``, it was launched."""
     held: InlineArray[Int, MOST_HELD]
-    """Objects that it keeps alive until ``release``, 0 for none."""
+    """Objects that it keeps alive until ``release``, 0 for none: the ``DirectLaunch``, the caller's code, and
+    arrays."""
     own: InlineArray[Int, OWN]
     """Where its record and arguments lie if nobody else has them."""

@@ -18,6 +18,8 @@ from functools import cache
 from weft.abi.artifact import FAULTS, Artifact, LoadedCode
 from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
 from weft.config import settings
+from weft.diagnostics import calling_frame
+from weft.runtime.cpu import crashed
 from weft.runtime.cpu.memory import PAGES_FROM, Block
 from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
 from weft.runtime.cpu.new_memory import add, forget, wrote
@@ -200,7 +202,9 @@ class CpuDevice:
         kernels = artifact.kernels
         entries = [kernel.entry for kernel in kernels]
         counted = any(kernel.counts_faults for kernel in kernels)
+        crashed.begin(self._load_object)
         loaded = self._load_object(artifact.code, [*entries, *[FAULTS] * counted], externals())
+        crashed.watch(artifact.code, entries[0], loaded.addresses[0])
         if any("function_pointer" in kernel.uses for kernel in kernels):
             _pointed_at.append(loaded)
         *addresses, faults = loaded.addresses if counted else (*loaded.addresses, 0)
@@ -260,11 +264,12 @@ class CpuStream:
 
     def launch(self, launch: Launch) -> None:
         """Queue a launch."""
-        lane = self._lane
-        console = lane.console
+        lane, frame = self._lane, calling_frame()
+        console, place = lane.console, frame and (frame.f_code, frame.f_lasti)
+        del frame  # which would keep the caller's variables
 
         def task() -> None:
-            failed = run_launch(launch, console, lane)
+            failed = run_launch(launch, console, lane, place)
             if failed is not None:
                 raise failed
 

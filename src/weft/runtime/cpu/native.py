@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import CodeType
 from typing import Any
 
 from weft.abi.artifact import FaultSite, KernelInfo, PrintSite
@@ -41,6 +42,8 @@ _BY_PYTHON = frozenset({"waits", "grid_sync", "clusters"})
 
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+CodePlace = tuple[CodeType, int]
+"""Code, and which instruction of it."""
 
 
 class CpuFunction:
@@ -131,10 +134,17 @@ class _Running:
         self.block, self.grid, self.cluster = block, grid, cluster
         self.shadow: Shadow | None = None
         """What is noted of memory, where it is."""
+        self.place: CodePlace | None = None
+        """Where it was launched, if that is not where the main thread is."""
         self.console = console
         self.failure: Diagnostic | None = None
         self.reports: dict[int | str, Report] = {}
         """Of a checked kernel, by the sites' numbers or the place where threads part."""
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it runs."""
+        return True
 
     def tell(self, where: int | str, found: Report) -> None:
         """Take what a kernel tells: the first, or of a checked one the first of each site."""
@@ -183,6 +193,10 @@ class _Direct(_Running):
         self.lane = lane
         self.failed_among: object = None
 
+    @property
+    def under_way(self) -> bool:
+        return bool(self.lane.words.inside)
+
     def has_failed(self) -> bool:
         return self.failed_among is self.lane.failures
 
@@ -193,6 +207,15 @@ class _Direct(_Running):
 
 _running: dict[int, _Running] = {}
 _ids = itertools.count(1)
+
+
+def running() -> list[tuple[KernelInfo, int, CodePlace | None]]:
+    """The launches under way, but for those that native code has queued: kernel, address, where launched.
+
+    They are launched where the main thread is, if nothing else is known.
+    """
+    each = [r for r in tuple(_running.values()) if r.under_way]
+    return [(r.function.kernel, r.function.address, r.place) for r in each]
 
 
 def _on_tell(state: int, number: int, words: Any) -> None:
@@ -274,8 +297,10 @@ def externals() -> dict[str, int]:
     return {name: ctypes.cast(call, ctypes.c_void_p).value or 0 for name, call in called.items()}
 
 
-def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Failed | None:
-    """Run all blocks, for a lane whose task this is; what has failed, or None."""
+def run_launch(
+    queued: Launch, console: Console, lane: Lane | None = None, place: CodePlace | None = None
+) -> Failed | None:
+    """Run all blocks, for a lane whose task this is, launched there; what has failed, or None."""
     function, grid, block, arguments, shared_bytes, over, attributes = queued
     assert isinstance(function, CpuFunction)
     total = grid[0] * grid[1] * grid[2]
@@ -300,6 +325,7 @@ def run_launch(queued: Launch, console: Console, lane: Lane | None = None) -> Fa
     packed = ctypes.create_string_buffer(arguments, max(8, len(arguments)))
     first, second = ctypes.addressof(packed), ctypes.addressof(launch)
     running = _running[state] = _Running(function, console, block, grid, cluster)
+    running.place = place
     start = time.perf_counter()
     try:
         shared = None if small or lane is None else lane.shared(function.workers)

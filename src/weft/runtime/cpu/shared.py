@@ -41,6 +41,8 @@ class SharedPool:
         self.run = ctypes.CFUNCTYPE(None, *[_ADDRESS] * 4, _INT, _INT)(run)
         self._address: int = ctypes.CFUNCTYPE(_INT, _INT)(make)(processors() - 1)
         self._started = 0
+        self.queues: dict[int, None] = {}
+        """Where all are that were ever in use."""
         self._lock = threading.Lock()
 
     def queue(self, workers: int) -> SharedQueue | None:
@@ -50,6 +52,8 @@ class SharedPool:
                 start_thread(self._serve, f"weft-cpu-{self._started}", self._address, self._started)
                 self._started += 1
         address = self._queue(self._address) if self._started else 0
+        if address:
+            self.queues[address] = None
         return SharedQueue(self, address) if address else None
 
 
@@ -97,6 +101,11 @@ def shared_queue(workers: int) -> SharedQueue | None:
     if _pool is None and _functions:
         _pool = SharedPool(_functions)
     return None if _pool is None else _pool.queue(workers)
+
+
+def queues() -> Sequence[int]:
+    """Where all queues of this process's pool are."""
+    return () if _pool is None else tuple(_pool.queues)
 
 
 def _after_fork() -> None:

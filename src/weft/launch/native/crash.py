@@ -1,0 +1,88 @@
+"""What becomes of a wild access in a compiled kernel: a handler of signals, in weft itself.
+
+It is called in place of what the process has for SIGSEGV and SIGBUS. Where the code at fault is a kernel's,
+it has Python tell of it, on a new thread, and waits for that: a kernel holds no lock that Python may need.
+Then, and for all other code at once, it does what was done before.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+from weft.abi.cpu_launch import CRASH_BUSY, CRASH_FREE, CrashWords
+from weft.dtype import DType
+from weft.lang.allocate import module_memory
+from weft.lang.atomics import atomic_load, compare_exchange
+from weft.lang.decorators import func
+from weft.lang.external import FunctionPointer, external_call
+from weft.lang.pointer import Pointer
+from weft.lang.scalars import Int, Int32
+from weft.memory import stack_allocation
+
+_ROUNDS, _MILLISECOND = 3000, 1_000_000
+"""How often it looks whether it is told, and how long it sleeps in between."""
+_RANGES, _COUNT, _TELL, _PC_AT, _CALLER_AT, _CALLER_STORED, _STAGE, _PC, _ADDRESS, _CODE, _BEFORE = [
+    getattr(CrashWords, field[0]).offset // 8 for field in CrashWords._fields_
+]
+
+_Handler = FunctionPointer[[Int, Pointer[Int], Pointer[Int]], None]
+
+
+@func
+def _words():
+    return module_memory("crash", DType.int64, ctypes.sizeof(CrashWords) // 8).bitcast(Int)
+
+
+@func
+def weft_crash_words():
+    """Where the words are."""
+    return Int(_words())
+
+
+@func
+def weft_crash(signal: Int32, info: Pointer[Int], context: Pointer[Int]):
+    """The handler."""
+    words, pc = _words(), Int(0)
+    at = words[_PC_AT]
+    if _is_kernel(words, context[at]):
+        pc = context[at]
+    else:
+        caller = context[words[_CALLER_AT]]
+        if words[_CALLER_STORED] != 0:
+            caller = Pointer.from_address(caller, Int)[0]
+        if _is_kernel(words, caller):
+            pc = caller
+    if pc != 0:
+        _tell(words, pc, info)
+    _as_before(words, signal, info, context)
+
+
+@func
+def _is_kernel(words: Pointer[Int], pc: Int):
+    ranges = Pointer.from_address(words[_RANGES], Int)
+    return any(ranges[2 * n] <= pc < ranges[2 * n + 1] for n in range(words[_COUNT]))
+
+
+@func
+def _tell(words: Pointer[Int], pc: Int, info: Pointer[Int]):
+    """Have Python tell of it, or wait where it tells of another."""
+    stage, times = words + _STAGE, stack_allocation(Int, 2)
+    if compare_exchange(stage, Int(CRASH_FREE), Int(CRASH_BUSY), "seq_cst", "device")[1]:
+        words[_PC], words[_ADDRESS], words[_CODE] = pc, info[2], info[1] & 0xFFFF_FFFF
+        thread = stack_allocation(Int, 1)
+        external_call["pthread_create", Int32](thread, Int(0), words[_TELL], Int(0))
+    rounds = Int(0)
+    while atomic_load(stage, "seq_cst", "device") == CRASH_BUSY and rounds < _ROUNDS:
+        times[0], times[1] = Int(0), Int(_MILLISECOND)
+        external_call["nanosleep", Int32](times, Int(0))
+        rounds += 1
+
+
+@func
+def _as_before(words: Pointer[Int], signal: Int32, info: Pointer[Int], context: Pointer[Int]):
+    """Do what was done before: by another handler, or by default, as soon as the access is made again."""
+    before = Pointer.from_address(words[_BEFORE + Int(signal)], Int)
+    if 0 <= before[0] <= 1:
+        external_call["sigaction", Int32](signal, before, Int(0))
+    else:
+        before.bitcast(_Handler)[0](Int(signal), info, context)

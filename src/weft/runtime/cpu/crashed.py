@@ -1,0 +1,179 @@
+"""Wild accesses in compiled kernels, on Linux: what is said before they end the process.
+
+The handler of signals (``launch/native/crash.py``) has ``_tell`` called. A launch pays next to nothing for it:
+what was launched where is looked for when there is something to tell.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from weft.abi.artifact import KernelInfo
+from weft.abi.cpu_launch import (
+    CRASH_FREE,
+    CRASH_TOLD,
+    JOBS_AT,
+    MOST_JOBS,
+    CrashWords,
+    JobWords,
+    QueueWords,
+)
+from weft.diagnostics import (
+    Diagnostic,
+    Label,
+    Location,
+    calling_frame,
+    code_location,
+    frame_location,
+    is_internal,
+)
+from weft.diagnostics.render import render
+from weft.runtime.cpu.native import running
+from weft.runtime.cpu.shared import queues
+from weft.runtime.cpu.threads import main_thread
+from weft.runtime.driver import LoadObject
+
+_PLACES = {"x86_64": (168 // 8, 160 // 8, True), "aarch64": (440 // 8, 424 // 8, False)}
+"""By the machine: in which word of a context the place of the code is; in which its caller's, or whether that
+is the address of it."""
+_SIGNALS = (signal.SIGSEGV, getattr(signal, "SIGBUS", signal.SIGSEGV))
+_SIGINFO, _ONSTACK = 4, 0x08000000
+_KERNEL = 128
+"""``si_code`` where the processor does not say which address it was."""
+
+
+class _Action(ctypes.Structure):
+    """A ``sigaction`` of Linux."""
+
+    _fields_ = [
+        ("handler", ctypes.c_void_p),
+        ("mask", ctypes.c_uint64 * 16),
+        ("flags", ctypes.c_int),
+        ("restorer", ctypes.c_void_p),
+    ]
+
+
+_TELL = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+_words: CrashWords | None = None
+_ranges: Any = (ctypes.c_uint64 * 0)()
+_kept: list[object] = []
+
+
+def watch(code: bytes, entry: str, address: int) -> None:
+    """Have accesses told of that end the process, in an object file of which a function is at an address."""
+    global _ranges
+    if _words is None:
+        return
+    offset, size = _around(code, entry)
+    low, count = address - offset, _words.count
+    if 2 * count == len(_ranges):
+        more = (ctypes.c_uint64 * max(256, 2 * len(_ranges)))(*_ranges)
+        _kept.append(more)  # as all before: the handler may read them
+        _ranges, _words.ranges = more, ctypes.addressof(more)
+    _ranges[2 * count : 2 * count + 2] = low, low + size
+    _words.count = count + 1
+
+
+def _around(code: bytes, entry: str) -> tuple[int, int]:
+    """Where in its section of an ELF file a function is, and how long that is."""
+    (at,), (each, count) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<HH", code, 58)
+    sections = [struct.unpack_from("<IIQQQQIIQQ", code, at + each * n) for n in range(count)]
+    for _, kind, _, _, begin, size, link, *_ in sections:
+        names = sections[link][4]
+        for symbol in range(begin, begin + size, 24) if kind == 2 else ():
+            name, _, _, section, value, _ = struct.unpack_from("<IBBHQQ", code, symbol)
+            text = names + name
+            if code[text : code.index(b"\0", text)] == entry.encode():
+                return value, sections[section][5]
+    return 0, 0
+
+
+def begin(load_object: LoadObject) -> None:
+    """From now on there is a handler, in place of what the process has."""
+    global _words
+    places = _PLACES.get(os.uname().machine) if sys.platform == "linux" else None
+    if _words is not None or places is None:
+        return
+    loaded = load_object(b"", ["weft_crash", "weft_crash_words"], {})
+    handler, where = loaded.addresses
+    words = CrashWords.from_address(ctypes.CFUNCTYPE(ctypes.c_int64)(where)())
+    ctypes.memset(ctypes.addressof(words), 0, ctypes.sizeof(words))
+    words.pc_at, words.caller_at, words.caller_stored = places
+    tell = _TELL(_tell)
+    words.tell = ctypes.cast(tell, ctypes.c_void_p).value or 0
+    _kept.extend((loaded, tell))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))  # threads run when the interpreter has ended
+    action = ctypes.CDLL(None).sigaction
+    for number in _SIGNALS:
+        before, made = _Action(), _Action(handler, flags=_SIGINFO | _ONSTACK)
+        _kept.append(before)
+        action(number, None, ctypes.byref(before))
+        words.before[number] = ctypes.addressof(before)
+        action(number, ctypes.byref(made), None)
+    _words = words
+
+
+def _tell(_: int | None) -> int:
+    """What the handler calls, on a thread of its own."""
+    assert _words is not None
+    told = CRASH_FREE
+    try:
+        at = _words.pc
+        ends = [_ranges[2 * n : 2 * n + 2] for n in range(_words.count)]
+        low, high = next((low, high) for low, high in reversed(ends) if low <= at < high)
+        for text in dict.fromkeys(_said(_words, *each) for each in _launches(low, high)):
+            os.write(2, f"{text}\n".encode())
+            told = CRASH_TOLD
+    finally:
+        _words.stage = told
+    return 0
+
+
+def _said(words: CrashWords, kernel: KernelInfo, place: Location | None) -> str:
+    where = f"at {words.address:#x}, which the process does not have"
+    if words.code == _KERNEL:
+        where = "at an address past all that a process may have"
+    message = f"kernel {kernel.signature.name!r} accesses memory {where}"
+    labels = () if place is None else (Label(place, "launched here"),)
+    return render(Diagnostic("wild-access", message, labels, hints=_HINTS))
+
+
+_HINTS = ("`weft run --check` names the line of the access, and the thread",)
+
+
+def _launches(low: int, high: int) -> Iterator[tuple[KernelInfo, Location | None]]:
+    """The launches under way of kernels whose code lies there."""
+    for kernel, address, place in running():
+        if low <= address < high:
+            yield kernel, code_location(*place) if place else _main_place()
+    for job in _jobs():
+        launch, code = map(_object, job.held[:2])
+        if low <= job.entry < high and launch is not None and launch.entry == job.entry:
+            place = None if code is None else code_location(code, job.instruction)
+            yield launch.keep.kernel, None if place is None or is_internal(place.file) else place
+
+
+def _object(address: int) -> Any:
+    return ctypes.cast(address, ctypes.py_object).value if address else None
+
+
+def _main_place() -> Location | None:
+    """Where the main thread is, which runs brief launches itself."""
+    frame = sys._current_frames().get(main_thread())  # pyright: ignore[reportPrivateUsage]
+    found = calling_frame(frame)
+    return None if found is None else frame_location(found)
+
+
+def _jobs() -> Iterator[JobWords]:
+    """The launch of each queue of the pool that is under way."""
+    for queue in queues():
+        words = QueueWords.from_address(queue)
+        if words.ended < words.queued:
+            number = words.ended % MOST_JOBS
+            yield JobWords.from_address(queue + JOBS_AT + number * ctypes.sizeof(JobWords))
