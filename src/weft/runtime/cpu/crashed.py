@@ -1,7 +1,7 @@
 """Wild accesses in compiled kernels, on Linux: what is said before they end the process.
 
-The handler of signals (``launch/native/crash.py``) has ``_tell`` called. A launch pays next to nothing for it:
-what was launched where is looked for when there is something to tell.
+The handler of signals (``launch/native/crash.py``) has ``_tell`` called. A launch pays next to nothing for
+this: what was launched where is looked for when there is something to tell.
 """
 
 from __future__ import annotations
