@@ -14,7 +14,7 @@ from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
 HEAD = """
-import collections, copy, dataclasses, functools, math, operator
+import builtins, collections, copy, dataclasses, functools, math, numbers, operator, typing
 import numpy as np
 from weft import *
 
@@ -38,6 +38,33 @@ class Gate:
 
 
 GATE = Gate(True)
+is_a = isinstance
+KINDS = {"is_a": isinstance}
+made_by_exec = {}
+exec("def kind_of(v): return 1 if isinstance(v, bool) else 2 if isinstance(v, int) else 3", made_by_exec)
+kind_of = made_by_exec["kind_of"]
+
+
+@functools.singledispatch
+def dispatched(v):
+    return 0
+
+
+@dispatched.register(bool)
+def _(v):
+    return 1
+
+
+@dispatched.register(numbers.Integral)
+def _(v):
+    return 2
+
+
+@dispatched.register(float)
+def _(v):
+    return 3
+
+
 same = lambda a, b: a is b
 """
 
@@ -54,6 +81,7 @@ return 1 if MISSING is b else 2
 return same(b, True)
 return (lambda v: v is True)(b)
 return GATE.opens(b) + 2 * GATE.is_open + 4 * GATE.shut(b)
+return 1 if x.__class__ is int else 0
 return sum([v is True for v in (b, x > 2, True)])
 return sum(1 for v in (x, f, None) if v is not None)
 return {"a": b}["a"] is True
@@ -65,6 +93,14 @@ return 7 if not isinstance(x, bool) else 8
 return 7 if issubclass(type(x), int) else 8
 return len([v for v in (x, f, b) if isinstance(v, int)])
 return len([*filter(lambda v: isinstance(v, float), (x, f, b))])
+return is_a(x, int) + 2 * builtins.isinstance(b, bool) + 4 * KINDS["is_a"](f, float) + 8 * is_a(x, float)
+return sum(map(isinstance, [x, f, b], [int, int, bool])) + 10 * len([*filter(functools.partial(is_a, x), [int])])
+return dispatched(x) + 10 * dispatched(f) + 100 * dispatched(b) + 1000 * dispatched([x])
+return kind_of(x) + 10 * kind_of(f) + 100 * kind_of(b)
+return isinstance(x, numbers.Integral) + 2 * isinstance(f, numbers.Real) + 4 * np.isscalar(x)
+return isinstance(x, typing.Union[int, str]) + 2 * isinstance(f, typing.Optional[float])
+return (x.__class__ == int) + 2 * issubclass(f.__class__, int)
+return copy.deepcopy([x, (f, b)])[0]
 return {int: 1}[int] + (x is None is b)
 return abs(x) + sum([x, 2]) + divmod(x, 2)[0] + pow(x, 2)
 return np.sum([x, 2]) + np.abs(x) + np.prod([x, 2]) + np.mod(x, 2)
@@ -129,12 +165,15 @@ return 1 if x is n else 0
 return b is True is b
 return 1 if x is 3 else 0
 return x is True
+return hasattr(x, "numerator")
+return getattr(f, "imag", 7)
+return [type(x)].count(int)
+return operator.contains((int, float), type(f))
 return 1 if same(x, n) else 0
 return 1 if type(x) is int else 0
 return 1 if type(f) == float else 0
 return 1 if type(x) != int else 0
 return 1 if type(f) in (int, float) else 0
-return 1 if x.__class__ is int else 0
 return 1 if not b else 0
 return x or 5
 return x and 5

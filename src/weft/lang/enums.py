@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32
 from weft.diagnostics import INDEX, OBJECT, VALUE, refuse
 from weft.dtype import DType
+from weft.lang.as_python import is_asked_by_program
 from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class, value_of
 from weft.lang.spec import Leaf, Spec
@@ -46,6 +47,12 @@ class EnumValue:
     def __init__(self, cls: type[Enum], place: Number) -> None:
         self.cls = cls
         self.place = place
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self):
+            return self.cls if is_asked_by_program() else EnumValue
 
     def __weft_spec__(self) -> Spec:
         return EnumSpec(self.cls)

@@ -1,4 +1,4 @@
-"""What to say of a value that is no number where one is needed."""
+"""What to write instead of what numbers do not do, and of a value that is no number where one is needed."""
 
 from __future__ import annotations
 
@@ -54,3 +54,18 @@ def meeting_hint(floats: bool, left: str, right: str) -> str:
     if floats:
         return f"compute in Float32: write Float32({LEFT}) and Float32({RIGHT})"
     return f"convert one of them: {left}({RIGHT}) or {right}({LEFT})"
+
+
+OF_NUMBERS = {
+    "bit_length": "write bit_width(abs({0})), from weft.bit",
+    "bit_count": "write pop_count(abs({0})), from weft.bit",
+    "is_integer": "write {0} == floor({0}), with floor from weft.math",
+    "real": "leave it out: it is a real number",
+    "conjugate": "leave it out: it is a real number",
+    "imag": "write 0: it is a real number",
+    **dict.fromkeys(("item", "tolist"), "leave it out: it is a number"),
+    "to_bytes": "write {0}.bitcast(SIMD[UInt8, 4]), of as many bytes",
+    "clip": "write clamp({0}, low, high), from weft.math",
+    "clamp": "write clamp({0}, low, high), from weft.math",
+}
+"""What to write for methods that numbers of Python's and NumPy's have."""

@@ -21,6 +21,7 @@ from weft.compiler.ir.types import of_dtype
 from weft.diagnostics import LEFT, OBJECT, RIGHT, STORED, VALUE, CompileError, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith, weak
+from weft.lang.as_python import AsPython
 from weft.lang.conversions import Conversions
 from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
@@ -114,7 +115,7 @@ class _NoFormat:
         refuse("conversion", f"{cls.__name__} stands for several types, and is none", hint=hint)
 
 
-class Number(Conversions):
+class Number(Conversions, AsPython):
     """One or more lanes of one number format.
 
     Calling the class converts: ``Float32(x)`` of another number, ``Int(x)`` truncates a float. The
@@ -471,10 +472,10 @@ def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value
 
     ``of`` names what is of this class, where the user's text does not show it.
     """
-    if isinstance(x := python_number(x), (bool, int, float)):
-        fits(x, cls)
-        return arith.literal(b, cls.dtype, wrap(cls.dtype, x), cls.lanes)
     if not isinstance(x, Number):
+        if isinstance(x := python_number(x), (bool, int, float)):
+            fits(x, cls)
+            return arith.literal(b, cls.dtype, wrap(cls.dtype, x), cls.lanes)
         refuse(
             "operand",
             f"{a_(cls.__name__)} is needed here, not {kind_of(x)}",

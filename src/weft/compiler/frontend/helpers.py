@@ -1,8 +1,7 @@
 """Ordinary Python that kernels call, where Python would answer for a run-time value without asking it.
 
-``flag is True``, ``isinstance(x, int)``, ``type(x) == float``, ``case True`` and ``case int()`` look at the
-object that stands for a number, ``print`` shows it, and ``except Exception`` takes a refusal for an error of
-the program. A helper that has such in its text runs by code that asks the builder instead, for as long as a
+``flag is True``, ``type(x) is float`` and ``case True`` look at the object that stands for a number,
+``print`` shows it, and ``except Exception`` takes a refusal for an error of the program. A helper that has such in its text runs by code that asks the builder instead, for as long as a
 kernel is elaborated that may call it; all else in it stays Python's.
 """
 
@@ -31,7 +30,6 @@ from weft.lang.spec import Spec
 __all__ = ["Helpers"]
 
 _BUILTINS = frozenset({"isinstance", "issubclass", "print", "min", "max", "any", "all", "sum", "round"})
-_KINDS = frozenset({"bool", "int", "float"})
 _COMPARED: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.NotEq: "!="}
 _ASKER = "\0weft\0"
 """The constant in whose place the code has what asks."""
@@ -77,7 +75,7 @@ class _Asks(ast.NodeTransformer):
     """Rewrites what Python answers by itself; ``hidden`` are names that mean no builtin."""
 
     def __init__(self, hidden: set[str]) -> None:
-        self.builtins, self.kinds = _BUILTINS - hidden, _KINDS - hidden
+        self.builtins = _BUILTINS - hidden
         self.found = False
 
     def _ask(self, node: ast.AST, method: str, *args: ast.expr) -> ast.Call:
@@ -142,13 +140,6 @@ class _Asks(ast.NodeTransformer):
         self.found = True
         return place(ast.MatchValue(b_attribute(str(node.value).lower())), node)
 
-    def visit_MatchClass(self, node: Any) -> Any:
-        self.generic_visit(node)
-        if isinstance(node.cls, ast.Name) and node.cls.id in self.kinds:
-            self.found = True
-            node.cls = place(b_attribute(node.cls.id), node.cls)
-        return node
-
 
 class _Truth:
     """``True`` or ``False`` in a pattern, which Python compares by ``is``."""
@@ -162,13 +153,6 @@ class _Truth:
 
     def __eq__(self, other: object) -> Any:
         return _asker.is_(other, self.value, False)
-
-
-class _Kind(type):
-    """``int`` and others in a pattern: also of the numbers that stand for them."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return _asker.py_isinstance(instance, getattr(builtins, cls.__name__))
 
 
 class _Plain:
@@ -197,8 +181,6 @@ class _Asker:
     """What helpers ask: the builder at hand."""
 
     true, false = _Truth(True), _Truth(False)
-    # `case int(x)` binds x for subclasses of int, and for others only where they say so
-    bool, int, float = (_Kind(name, (int,), {}) for name in ("bool", "int", "float"))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(maybe_current() or _PLAIN, name)
@@ -221,7 +203,7 @@ class _Asker:
 
 _asker = _Asker()
 _asking = Rewriting(
-    frozenset({"IS_OP", "MATCH_CLASS", "PUSH_EXC_INFO"}),
+    frozenset({"IS_OP", "PUSH_EXC_INFO"}),
     _BUILTINS | {"type", "__class__"},
     _rewrite,
     {_ASKER: _asker},

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import VALUE, a_, refuse
+from weft.lang.as_python import drawn
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite
@@ -67,7 +68,7 @@ def known(items: Any) -> Any:
             hint=f"loop over range(n) and index: {VALUE}[i]" if is_composite(items) else "loop over range(n)",
             part=VALUE,
         )
-    return cast("Any", items)
+    return drawn(cast("Iterable[Any]", items)) if isinstance(items, (map, filter)) else cast("Any", items)
 
 
 def enumerated(items: Any, start: Any = 0) -> Any:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
 from weft.compiler.frontend.membership import contains, equal
-from weft.compiler.frontend.pybuiltins import Builtins, check_classes, late
+from weft.compiler.frontend.pybuiltins import Builtins, late
 from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.effects import is_pure
 from weft.compiler.ir.types import I1
 from weft.diagnostics import LEFT, RIGHT, VALUE, a_, refuse
 from weft.dtype import DType
+from weft.lang.as_python import check_classes
 from weft.lang.enums import EnumValue
 from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.products import class_of

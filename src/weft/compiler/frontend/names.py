@@ -131,20 +131,6 @@ ALIASES = {
 }
 """Methods that other libraries call so."""
 
-OF_NUMBERS = {
-    "bit_length": "write bit_width(abs({0})), from weft.bit",
-    "bit_count": "write pop_count(abs({0})), from weft.bit",
-    "is_integer": "write {0} == floor({0}), with floor from weft.math",
-    "real": "leave it out: it is a real number",
-    "conjugate": "leave it out: it is a real number",
-    "imag": "write 0: it is a real number",
-    **dict.fromkeys(("item", "tolist"), "leave it out: it is a number"),
-    "to_bytes": "write {0}.bitcast(SIMD[UInt8, 4]), of as many bytes",
-    "clip": "write clamp({0}, low, high), from weft.math",
-    "clamp": "write clamp({0}, low, high), from weft.math",
-}
-"""What to write for methods that numbers of Python's and NumPy's have."""
-
 TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
 """The same of tensors."""
 

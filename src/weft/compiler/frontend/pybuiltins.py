@@ -11,13 +11,14 @@ from weft.compiler.frontend.state import FunctionState
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
+from weft.lang.as_python import check_classes, stands_for
 from weft.lang.number import Number, number_class
 from weft.lang.printing import kernel_print, text_of
 from weft.lang.products import class_of, parts_of
 from weft.lang.spec import is_composite
 from weft.lang.text import RunTimeText, marked
 
-__all__ = ["COMPARISONS", "Builtins", "check_classes", "late", "stands_for"]
+__all__ = ["COMPARISONS", "Builtins", "late"]
 
 
 COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -40,24 +41,6 @@ def late(value: Any) -> bool:
 
 def _runtime(values: tuple[Any, ...]) -> bool:
     return any(isinstance(v, Number) and isinstance(v.value, Value) for v in values)
-
-
-def stands_for(cls: Any) -> Any:
-    """The class of Python's whose numbers are of one of weft's types; None of all else."""
-    if not (isinstance(cls, type) and issubclass(cls, Number) and getattr(cls, "lanes", 0) == 1):
-        return None
-    return bool if cls.dtype is DType.bool else float if cls.dtype.is_float else int
-
-
-def check_classes(a: Any, c: Any) -> None:
-    """Refuse to compare the class of a number with the one of Python's that it stands for."""
-    for cls, plain in ((a, c), (c, a)):
-        if isinstance(plain, type) and plain in (bool, int, float) and stands_for(cls) is not None:
-            refuse(
-                "operand",
-                f"the class of this number is {cls.__name__}, which is never Python's {plain.__name__}",
-                hint=f"write isinstance(x, {plain.__name__}), or compare with {cls.__name__}",
-            )
 
 
 def _has_length(value: object) -> bool:
@@ -114,11 +97,11 @@ class Builtins(FunctionState):
         return found
 
     def py_isinstance(self, value: Any, kinds: Any) -> bool:
-        """``isinstance``: a number is what its type is, and of the class of Python's that it stands for."""
+        """``isinstance``: Python's, but that ``typing.Union`` asks for the class by ``type``."""
         return isinstance(value, kinds) or self.py_issubclass(cast("type[Any]", type(value)), kinds)
 
     def py_issubclass(self, cls: type[Any], kinds: Any) -> bool:
-        """``issubclass``: likewise."""
+        """``issubclass``: the class of a number is also the one of Python's that it stands for."""
         return issubclass(cls, kinds) or (stands_for(cls) is not None and issubclass(stands_for(cls), kinds))
 
     def py_len(self, value: Any) -> Any:

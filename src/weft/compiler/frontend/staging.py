@@ -23,6 +23,7 @@ from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I1
 from weft.diagnostics import VALUE, a_, refuse
 from weft.lang.any_lanes import closed
+from weft.lang.as_python import drawn
 from weft.lang.comptime import unroll
 from weft.lang.number import Number, to_type
 from weft.lang.printing import assertion, text_of, text_pieces
@@ -339,7 +340,7 @@ class Staging(Logic, Access):
         loop = _Loop(True, self.scopes[-1])
         self.loops.append(loop)
         was_live = self.live
-        for item in items:
+        for item in drawn(items) if isinstance(items, (map, filter)) else items:
             loop.again()
             yield item
             if loop.jump == "break":

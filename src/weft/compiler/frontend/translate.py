@@ -18,7 +18,6 @@ from weft.compiler.frontend.names import (
     ALIASES,
     MATH,
     NUMPYS,
-    OF_NUMBERS,
     OF_POINTERS,
     OF_TENSORS,
     RENAMED,
@@ -30,6 +29,7 @@ from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, a_, nea
 from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_elsewhere, dtype_hint, made_by
 from weft.lang.above import above
+from weft.lang.hints import OF_NUMBERS
 from weft.lang.number import Number
 from weft.lang.spec import holds_values, is_composite
 

@@ -1,0 +1,94 @@
+"""What a program sees of the numbers of its kernels where it asks Python what they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+
+from weft.diagnostics import OBJECT, a_, refuse
+from weft.dtype import DType
+from weft.lang.elaboration import maybe_current
+from weft.lang.hints import OF_NUMBERS
+
+T = TypeVar("T")
+
+
+def stands_for(cls: Any) -> Any:
+    """The class of Python's whose numbers are of one of weft's types; None of all else."""
+    dtype = vars(cls).get("dtype") if isinstance(cls, _Kind) else None
+    if not isinstance(dtype, DType) or cast("Any", cls).lanes != 1:
+        return None
+    return bool if dtype is DType.bool else float if dtype.is_float else int
+
+
+def drawn(items: Iterable[T]) -> Iterator[T]:
+    """The items of the program's: what they are made by, it calls itself, as in ``map(isinstance, a, b)``."""
+    yield from items
+
+
+def is_asked_by_program() -> bool:
+    """Whether code of the program, or of a library that it calls, asks this while it is elaborated."""
+    if maybe_current() is None:
+        return False
+    frame: Any = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    while frame.f_globals.get("__name__") == "abc":  # it asks for another
+        frame = frame.f_back
+    name = str(frame.f_globals.get("__name__"))
+    return (name[:5] != "weft." and name != "weft") or frame.f_code.co_name == "drawn"
+
+
+def check_classes(a: Any, c: Any) -> None:
+    """Refuse to compare the class of a number with the one of Python's that it stands for."""
+    for cls, plain in ((a, c), (c, a)):
+        if any(plain is one for one in (bool, int, float)) and stands_for(cls) is not None:
+            refuse(
+                "operand",
+                f"the class of this number is {cls.__name__}, which is never Python's {plain.__name__}",
+                hint=f"write isinstance(x, {plain.__name__}), or compare with {cls.__name__}",
+            )
+
+
+class _Kind(type):
+    """The class of classes of numbers: a program does not compare these with Python's by mistake."""
+
+    __hash__ = type.__hash__
+
+    def __eq__(cls, other: object) -> bool:
+        if isinstance(other, type) and is_asked_by_program():
+            check_classes(cls, other)
+        return NotImplemented
+
+
+_Kind.__name__ = "type"  # as Python's messages have it
+
+
+class AsPython(metaclass=type if TYPE_CHECKING else _Kind):
+    """Numbers: to ``isinstance`` and all that goes by it what Python's are, wherever a program calls it.
+
+    So ``match``, ``functools.singledispatch`` and the classes of ``numbers`` know them too, and
+    attributes of Python's numbers are not found missing, but refused.
+    """
+
+    __slots__ = ()
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
+
+    if not TYPE_CHECKING:
+
+        @property
+        def __class__(self):
+            kind = type(self)
+            return (stands_for(kind) or kind) if is_asked_by_program() else kind
+
+        def __getattr__(self, name):
+            plain = stands_for(type(self))
+            if name[:2] == "__" or not hasattr(plain, name) or not is_asked_by_program():
+                raise AttributeError(name=name, obj=self)
+            hint = OF_NUMBERS.get(name, "look it up in the reference").format(OBJECT)
+            refuse(
+                "unknown-attribute",
+                f"`{OBJECT}` ({a_(type(self).__name__)}) has no attribute `{name}`",
+                hint=hint,
+            )
