@@ -94,10 +94,11 @@ return 7 if issubclass(type(x), int) else 8
 return len([v for v in (x, f, b) if isinstance(v, int)])
 return len([*filter(lambda v: isinstance(v, float), (x, f, b))])
 return is_a(x, int) + 2 * builtins.isinstance(b, bool) + 4 * KINDS["is_a"](f, float) + 8 * is_a(x, float)
-return sum(map(isinstance, [x, f, b], [int, int, bool])) + 10 * len([*filter(functools.partial(is_a, x), [int])])
+return sum(map(isinstance, [x, f, b], [int, int, bool]))
+return len([*filter(functools.partial(is_a, x), [int])])
 return dispatched(x) + 10 * dispatched(f) + 100 * dispatched(b) + 1000 * dispatched([x])
 return kind_of(x) + 10 * kind_of(f) + 100 * kind_of(b)
-return isinstance(x, numbers.Integral) + 2 * isinstance(f, numbers.Real) + 4 * np.isscalar(x)
+return isinstance(x, numbers.Integral) + 2 * isinstance(f, numbers.Real)
 return isinstance(x, typing.Union[int, str]) + 2 * isinstance(f, typing.Optional[float])
 return (x.__class__ == int) + 2 * issubclass(f.__class__, int)
 return copy.deepcopy([x, (f, b)])[0]
@@ -166,6 +167,7 @@ return b is True is b
 return 1 if x is 3 else 0
 return x is True
 return hasattr(x, "numerator")
+return np.isscalar(x)
 return getattr(f, "imag", 7)
 return [type(x)].count(int)
 return operator.contains((int, float), type(f))

@@ -1,8 +1,9 @@
 """Ordinary Python that kernels call, where Python would answer for a run-time value without asking it.
 
 ``flag is True``, ``type(x) is float`` and ``case True`` look at the object that stands for a number,
-``print`` shows it, and ``except Exception`` takes a refusal for an error of the program. A helper that has such in its text runs by code that asks the builder instead, for as long as a
-kernel is elaborated that may call it; all else in it stays Python's.
+``print`` shows it, and ``except Exception`` takes a refusal for an error of the program. A helper that has
+such in its text runs by code that asks the builder instead, for as long as a kernel is elaborated that may
+call it; all else in it stays Python's.
 """
 
 from __future__ import annotations
