@@ -78,6 +78,23 @@ def sort(src: Pointer, less: Any = None, key: Any = None) -> None:
         src[n] = item
 
 
+def each(f: Callable[..., None], size: Any) -> None:
+    for i in range(int(size)):
+        f(Number(INT, i))
+
+
+def vectorize(f: Callable[..., None], size: Any, *, simd_width: int) -> None:
+    tile(f, 0, size, tile_sizes=(simd_width,))
+
+
+def tile(f: Callable[..., None], offset: Any, upperbound: Any, *, tile_sizes: tuple[int, ...]) -> None:
+    done, end = int(offset), int(upperbound)
+    for width in (*tile_sizes, 1):
+        while done + width <= end:
+            f(Number(INT, done), width=width)
+            done += width
+
+
 ALGORITHMS: dict[str, Any] = {
     "elementwise": elementwise,
     "parallelize": elementwise,
@@ -85,4 +102,7 @@ ALGORITHMS: dict[str, Any] = {
     "map_reduce": map_reduce,
     "scan": scan,
     "sort": sort,
+    "map": each,
+    "vectorize": vectorize,
+    "tile": tile,
 }

@@ -23,6 +23,7 @@ from tests.fuzz.algorithms import ALGORITHMS
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind, meet, of_bits, to_storage
 from tests.fuzz.lanes import SIMD, Vector, VectorType, iota
 from tests.fuzz.mathematics import BIT, MATH
+from tests.fuzz.meetings import WARP, Meeting, met
 from tests.fuzz.memories import Array, Atomic, Layout, Place, Pointer, Records, RowType, Table, Tensor, put
 from tests.fuzz.program import Argument, Program, model_text
 from tests.fuzz.records import built, flattened
@@ -232,6 +233,17 @@ class Machine:
         at = self.ids[name]
         at.x, at.y, at.z = Number(INT, x), Number(INT, y), Number(INT, z)
 
+    def _number(self) -> int:
+        """The thread's in its block."""
+        at, size = self.ids["thread_idx"], self.ids["block_dim"]
+        return int(at.x + size.x * (at.y + size.y * at.z))
+
+    def lane_id(self) -> Number:
+        return Number(INT, self._number() % WARP)
+
+    def warp_id(self) -> Number:
+        return Number(INT, self._number() // WARP)
+
     def memory(self, dtype: Any, shape: Any, *, address_space: Any = None, alignment: int = 0) -> Any:
         size = shape.size() if isinstance(shape, Layout) else int(shape)
         numbers = isinstance(dtype, ScalarType)
@@ -272,6 +284,8 @@ class Machine:
             "_product": operator.methodcaller("reduce_mul"),
             "InlineArray": RowType,
             "np": SimpleNamespace(array=Table, **{k.name.lower(): k for k in KINDS.values()}),
+            "warp": SimpleNamespace(lane_id=self.lane_id, warp_id=self.warp_id),
+            "_Meeting": Meeting,
             "_place": Place,
             "_put": put,
             "NamedTuple": NamedTuple,
@@ -332,28 +346,50 @@ def _extents(given: Any) -> tuple[int, int, int]:
 def _run_block(kernel: Any, args: dict[str, Any], threads: list[Callable[[], None]]) -> bool:
     """Whether a thread failed."""
     failed = False
-    running: list[tuple[Callable[[], None], Any]] = []
-    for place in threads:
-        place()
+    started: list[Any] = []
+    comes: dict[int, Any] = {}
+    """What each thread waits for: its warp, its block, or None, which is a barrier."""
+
+    def go(n: int, given: Any) -> None:
+        nonlocal failed
+        threads[n]()
+        comes.pop(n, None)
         try:
-            started = kernel(**args)
+            comes[n] = started[n].send(given)
+        except StopIteration:
+            pass
+        except AssertionError:
+            failed = True
+
+    for n, place in enumerate(threads):
+        place()
+        started.append(None)
+        try:
+            made = kernel(**args)
         except AssertionError:
             failed = True
             continue
-        if inspect.isgenerator(started):
-            running.append((place, started))
-    while running:
-        left: list[tuple[Callable[[], None], Any]] = []
-        for place, thread in running:
-            place()
-            try:
-                if next(thread, "ended") is None:
-                    left.append((place, thread))
-            except AssertionError:
-                failed = True
-        assert len(left) in (0, len(running)), "some threads wait, and others have ended"
-        running = left
+        if inspect.isgenerator(made):
+            started[n] = made
+            go(n, None)
+    while comes:
+        for members, found in _meetings(comes, len(threads)):
+            for n, given in zip(members, found, strict=True):
+                go(n, given)
     return failed
+
+
+def _meetings(comes: dict[int, Any], count: int) -> list[tuple[list[int], list[Any]]]:
+    """Those who go on, with what they are given: warps that are complete, or else the block."""
+    warps = [list(range(n, n + WARP)) for n in range(0, count, WARP)]
+    there = [w for w in warps if all(isinstance(c := comes.get(n), Meeting) and c.room == "warp" for n in w)]
+    if there:
+        return [(members, met([comes[n] for n in members])) for members in there]
+    members = sorted(comes)
+    assert len(members) == count, "some threads wait, and others have ended"
+    if all(comes[n] is None for n in members):
+        return [(members, [None] * len(members))]
+    return [(members, met([comes[n] for n in members]))]
 
 
 def _blocks(machine: Machine, launch: dict[str, Any]) -> Iterator[list[Callable[[], None]]]:

@@ -82,10 +82,10 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from weft import *
 from weft import bit, math
-from weft.algorithm import elementwise, map_reduce, parallelize, reduce, scan, sort
+from weft.algorithm import elementwise, map, map_reduce, parallelize, reduce, scan, sort, tile, vectorize
 from weft.atomic import Atomic
 from weft.complex import ComplexFloat16, ComplexFloat32, ComplexFloat64
-from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.gpu import barrier, block, block_dim, block_idx, global_idx, grid_dim, thread_idx, warp
 from weft.lang import no_contraction
 from weft.layout import Layout, LayoutTensor
 from weft.linalg import Matrix, Vector, cross, determinant, dot, trace, transpose
@@ -145,10 +145,18 @@ def weft_text(text: str, apart: bool = False) -> str:
     return HEAD + (APART if apart else "") + body + "\n"
 
 
-def _named(tree: ast.AST, name: str) -> bool:
-    return any(
-        isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name for n in ast.walk(tree)
-    )
+def _waits(tree: ast.AST, waiting: set[str]) -> bool:
+    """Whether threads wait there: at a barrier, in a function that does, for their warp or block."""
+    calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
+    return any(isinstance(f, ast.Name) and f.id in {"barrier", *waiting} or _room(f) for f in calls)
+
+
+def _room(called: ast.expr) -> str:
+    """``warp`` or ``block``, where threads meet for what is called."""
+    if not isinstance(called, ast.Attribute) or not isinstance(called.value, ast.Name):
+        return ""
+    alone = called.attr in ("lane_id", "warp_id")
+    return called.value.id if called.value.id in ("warp", "block") and not alone else ""
 
 
 class _ForModel(ast.NodeTransformer):
@@ -184,6 +192,9 @@ class _ForModel(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if room := _room(node.func):
+            names = [ast.Constant(room), ast.Constant(cast("ast.Attribute", node.func).attr)]
+            return ast.Yield(ast.Call(ast.Name("_Meeting", ast.Load()), [*names, *node.args], node.keywords))
         if isinstance(node.func, ast.Name):
             if node.func.id == "barrier":
                 return ast.Yield(None)
@@ -229,7 +240,7 @@ def model_text(text: str) -> str:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     waiting: set[str] = set()
     for function in functions:  # those that call one come after it
-        if _named(function, "barrier") or any(_named(function, name) for name in waiting):
+        if _waits(function, waiting):
             waiting.add(function.name)
     made = ast.fix_missing_locations(_ForModel(waiting).visit(tree))
     return "from __future__ import annotations\n" + ast.unparse(made) + "\n"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tests.fuzz.expressions import argument, condition, expression, index, record, vector
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
 from tests.fuzz.leaves import literal, narrower, weak
+from tests.fuzz.mapped import mapped
 from tests.fuzz.scope import Function, Memory, Scope
 from tests.fuzz.stores import atomic, local, pointer, store
 
@@ -311,6 +312,7 @@ _SIMPLE = {
     "print": _print,
     "assert": _assert,
     "atomic": atomic,
+    "mapped": mapped,
 }
 
 

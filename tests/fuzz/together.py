@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from tests.fuzz.expressions import condition, expression, index
 from tests.fuzz.expressions import record as made_of
+from tests.fuzz.groups import grouped, parted
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind
 from tests.fuzz.launches import Launched
+from tests.fuzz.meetings import WARP
 from tests.fuzz.program import Argument
 from tests.fuzz.scope import Memory, Record, Scope
 from tests.fuzz.statements import assigned, block, simple
@@ -118,7 +120,8 @@ def _counter(s: Scope, team: _Team) -> list[str]:
 
 
 def _phase(s: Scope, team: _Team, indent: str, depth: int) -> list[str]:
-    form = s.pick("own own exchange exchange count if for while strided strided rounds fold scan".split())
+    forms = "own own exchange exchange count if for while strided strided rounds fold scan"
+    form = s.pick(f"{forms}{' group group group part' if team.threads % WARP == 0 else ''}".split())
     inner = indent + "    "
     if form == "count" and team.counter is not None:
         name, kind, how = team.counter
@@ -272,4 +275,20 @@ def _scan(s: Scope, team: _Team, indent: str) -> list[str]:
     ]
 
 
-_TOGETHER = {"exchange": _exchange, "strided": _strided, "rounds": _rounds, "fold": _fold, "scan": _scan}
+def _group(s: Scope, team: _Team, indent: str) -> list[str]:
+    return grouped(s, team.threads, indent)
+
+
+def _part(s: Scope, team: _Team, indent: str) -> list[str]:
+    return parted(s, indent)
+
+
+_TOGETHER = {
+    "group": _group,
+    "part": _part,
+    "exchange": _exchange,
+    "strided": _strided,
+    "rounds": _rounds,
+    "fold": _fold,
+    "scan": _scan,
+}

@@ -134,7 +134,7 @@ def vectorize(func: Callable[..., Any], size: Int, *, simd_width: Comptime[int])
     Args:
         func: what is done for ``width`` elements from ``i`` on; ``width`` is known at compile time, and 1
             for those at the end that are less than ``simd_width``.
-        size: the number of elements.
+        size: the number of elements; of fewer than none, nothing is done.
         simd_width: how many are done at once, a power of two.
 
     Example:
@@ -151,7 +151,7 @@ def vectorize(func: Callable[..., Any], size: Int, *, simd_width: Comptime[int])
         >>> x
         array([ 0.,  2.,  4.,  6.,  8., 10.], dtype=float32)
     """
-    whole = size // simd_width * simd_width
+    whole = max(size, 0) // simd_width * simd_width
     for i in range(0, whole, simd_width):
         func(i, width=simd_width)
     for i in range(whole, size):

@@ -1,0 +1,136 @@
+"""Random statements in which the lanes of a warp, or the threads of a block, hand each other values."""
+
+from __future__ import annotations
+
+import re
+
+from tests.fuzz.expressions import condition, expression, vector
+from tests.fuzz.expressions import record as made
+from tests.fuzz.kinds import BOOL, INT, INTEGERS, KINDS, Kind
+from tests.fuzz.leaves import weak
+from tests.fuzz.scope import Scope
+
+__all__ = ["grouped", "parted"]
+
+ANY = """warp.shuffle_idx({x}, {i}, width={w})
+warp.shuffle_up({x}, {i}, width={w})
+warp.shuffle_down({x}, {i}, width={w})
+warp.shuffle_xor({x}, {i}, width={w})
+warp.shuffle_xor({x}, {n})
+warp.broadcast({x}, {n})
+block.broadcast({x}, {t})
+block.exchange({x}, {o}, most=256)""".splitlines()
+"""Of any value ``{x}``: ``{i}`` is any lane, ``{n}`` a known one, ``{t}`` one thread for all, ``{o}`` any."""
+SUMS = """warp.sum({x}, width={w})
+warp.sum({x})
+warp.min({x})
+warp.max({x}, width={w})
+warp.reduce({x}, lambda a, b: {f}, width={w})
+block.sum({x})
+block.max({x})
+block.min({x})
+block.reduce({x}, lambda a, b: {f})""".splitlines()
+NUMBERS = """warp.prefix_sum({x})
+warp.prefix_sum({x}, exclusive=True, width={w})
+block.prefix_sum({x})
+block.prefix_sum({x}, exclusive=True)""".splitlines()
+JOINING = ["a + b", "b - a", "min(a, b) - b", "a + b - 1"]
+TOLD = {
+    "UInt32": ["warp.ballot({c})", "warp.match_any({m})"],
+    "Int32": ["block.count({c})"],
+    "Bool": [f"{name}({{c}})" for name in ("warp.any", "warp.all", "warp.uniform", "block.any", "block.all")],
+}
+TOLD["Bool"].append("warp.match_all({m})")
+
+
+def _filled(s: Scope, form: str, value: str, threads: int) -> str:
+    holes = {
+        "x": lambda: value,
+        "i": lambda: f"({expression(s, s.pick([INT, KINDS['Int32'], KINDS['UInt8']]), 1)} & 31)",
+        "n": lambda: str(s.number(0, 31)),
+        "w": lambda: str(s.pick([2, 4, 8, 16, 32, 32, 32])),
+        "t": lambda: str(s.number(0, threads - 1)),
+        "o": lambda: f"({expression(s, INT, 1)} & 1023) % {threads}",
+        "f": lambda: s.pick(JOINING),
+        "c": lambda: condition(s, 1),
+        "m": lambda: expression(s, s.kind(), 1),
+    }
+    return re.sub(r"\{(\w)\}", lambda found: holes[found[1]](), form)
+
+
+def grouped(s: Scope, threads: int, indent: str) -> list[str]:
+    """A statement that all threads come to; what is new in it is known behind it if nothing is around."""
+    how = s.pick("number number number told vector record histogram sort".split())
+    name, outside = s.fresh("v"), indent == "    "
+    if how == "told":
+        kind = KINDS[s.pick([*TOLD])]
+        call = _filled(s, s.pick(TOLD[kind.name]), "", threads)
+    elif how == "vector" and s.vectors:
+        _, kind, lanes = s.pick(s.vectors)
+        call = _filled(s, s.pick([*ANY, *SUMS]), vector(s, kind, lanes, 1), threads)
+        if outside:
+            s.vectors.append((name, kind, lanes))
+        return [f"{indent}{name} = {call}"]
+    elif how == "record" and any(r.form == "struct" for _, r in s.records):
+        _, record = s.pick([(n, r) for n, r in s.records if r.form == "struct"])
+        call = _filled(s, s.pick(ANY), made(s, record, 1), threads)
+        if outside:
+            s.records.append((name, record))
+        return [f"{indent}{name} = {call}"]
+    elif how == "histogram":
+        return _histogram(s, name, indent)
+    elif how == "sort":
+        kind = s.pick([k for k in INTEGERS if k.bits == 8])
+        more = s.pick(["", ", descending=True"])
+        call = f"block.radix_sort({kind.name}({expression(s, s.kind(), 1)}){more}, most=256)"
+    else:
+        kind = BOOL if s.chance(10) else s.kind()
+        forms = ANY if kind is BOOL else [*ANY, *SUMS, *NUMBERS]
+        call = _filled(s, s.pick(forms), f"{kind.name}({expression(s, kind, 1)})", threads)
+    return _kept(s, kind, name, call, indent)
+
+
+def _kept(s: Scope, kind: Kind, name: str, call: str, indent: str) -> list[str]:
+    known = [n for n, k in s.names if k is kind]
+    if known and s.chance(2):
+        return [f"{indent}{s.pick(known)} = {call}"]
+    if indent == "    ":
+        s.names.append((name, kind))
+    return [f"{indent}{name} = {call}"]
+
+
+def _histogram(s: Scope, name: str, indent: str) -> list[str]:
+    """Counts in shared memory, read at once."""
+    bins, kind = s.pick([4, 8, 32]), KINDS["UInt32"]
+    at = f"{s.number(-2, 2)} + ({expression(s, INT, 1)} & {2 * bins - 1})"
+    lines = [f"{indent}{name} = block.histogram({at}, bins={bins})"]
+    read = f"{name}[{expression(s, INT, 1)} & {bins - 1}]"
+    return [*lines, *_kept(s, kind, s.fresh("v"), read, indent)]
+
+
+def parted(s: Scope, indent: str) -> list[str]:
+    """A branch that whole warps take, or do not."""
+    lane = s.number(0, 31)
+    test = s.pick(
+        [
+            f"warp.warp_id() & 1 == {s.number(0, 1)}",
+            f"warp.any({condition(s, 1)})",
+            f"warp.all({condition(s, 1)})",
+            f"warp.broadcast(Int32({expression(s, KINDS['Int32'], 1)}), {lane}) & 1 == 0",
+        ]
+    )
+    mark, inner, lines = s.mark(), indent + "    ", list[str]()
+    for _ in range(s.number(1, 2)):
+        kind = s.kind()
+        form = s.pick([f for f in [*ANY, *SUMS, *NUMBERS] if f.startswith("warp.")])
+        call = _filled(s, form, f"{kind.name}({expression(s, kind, 1)})", 32)
+        known = [n for n, k in s.names if k is kind]
+        lines.append(f"{inner}{s.pick(known) if known else s.fresh('v')} = {call}")
+    other = list[str]()
+    if s.chance(2):
+        kind = s.kind()
+        known = [n for n, k in s.names if k is kind]
+        value = weak(s, kind) if known else f"{kind.name}(1)"
+        other = [f"{indent}else:", f"{inner}{s.pick(known) if known else s.fresh('v')} = {value}"]
+    s.back(mark)
+    return [f"{indent}if {test}:", *lines, *other]
