@@ -148,7 +148,7 @@ def weft_text(text: str, apart: bool = False) -> str:
 def _waits(tree: ast.AST, waiting: set[str]) -> bool:
     """Whether threads wait there: at a barrier, in a function that does, for their warp or block."""
     calls = [n.func for n in ast.walk(tree) if isinstance(n, ast.Call)]
-    return any(isinstance(f, ast.Name) and f.id in {"barrier", *waiting} or _room(f) for f in calls)
+    return any((isinstance(f, ast.Name) and f.id in {"barrier", *waiting}) or _room(f) for f in calls)
 
 
 def _room(called: ast.expr) -> str:

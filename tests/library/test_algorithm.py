@@ -335,6 +335,22 @@ def loops(x: Pointer[Float32], n: Int, *, width: Comptime[int]):
     tile(width_of, 2, n, tile_sizes=(16, 4))
 
 
+@kernel
+def fewer_than_none(x: Pointer[Float32], n: Int):
+    def one(i: Int, width: int) -> None:
+        x[i + 8] = 1.0
+
+    vectorize(one, n, simd_width=4)
+    map(lambda i: one(i, 1), n)
+    tile(one, 0, n, tile_sizes=(4,))
+
+
+def test_fewer_elements_than_none(device: DeviceContext) -> None:
+    x = tensor_of(device, np.zeros(9, np.float32))
+    device.enqueue_function(fewer_than_none, x.storage, -3, grid_dim=1, block_dim=1)
+    assert not array_of(x).any()
+
+
 @settings(max_examples=10)
 @given(n=st.integers(0, 60), width=st.sampled_from([1, 4, 16]))
 def test_loops_within_a_kernel(device: DeviceContext, n: int, width: int) -> None:

@@ -84,18 +84,22 @@ def _reduced(value: Any, function: Any) -> Any:
     if lane_id() == 0:
         parts[warp_id()] = own
     barrier()
-    total = parts[0]
     if _by_one():
         if _thread() == 0:
-            for n in range(1, block_threads() // warp.WARP_SIZE):
-                total = function(total, parts[n])
-            parts[0] = total
+            parts[0] = _in_order(parts, function)
         barrier()
         total = parts[0]
     else:
-        for n in range(1, block_threads() // warp.WARP_SIZE):
-            total = function(total, parts[n])
+        total = _in_order(parts, function)
     barrier()
+    return total
+
+
+@func
+def _in_order(parts: Any, function: Any) -> Any:
+    total = parts[0]
+    for n in range(1, block_threads() // warp.WARP_SIZE):
+        total = function(total, parts[n])
     return total
 
 
