@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Complex
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
 from weft.lang import SIMD, Float16, Float32, Float64, struct
@@ -156,6 +157,11 @@ class ComplexSIMD(_Complex, Generic[T, N]):
         if isinstance(re, complex):
             re, im = re.real, re.imag
         self.re, self.im = re, im
+
+    @classmethod
+    def __weft_given__(cls, value: Any) -> Any:
+        """What is meant by an argument: by a number of Python's or NumPy's the complex number."""
+        return cls(complex(value)) if isinstance(value, Complex) and not isinstance(value, Number) else value
 
     __repr__ = _Complex.__repr__
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import Float32, Float64, Int, Int32, LaunchError, Pointer, func, kernel
+from weft import Float32, Float64, Int, Int32, LaunchError, Pointer, func, kernel, struct
+from weft.complex import ComplexFloat32
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.number import Number
@@ -46,6 +47,7 @@ from weft.linalg import (
     vec3i,
     vec4,
 )
+from weft.memory import SoA
 
 Array = npt.NDArray[Any]
 _vector: Any = Vector
@@ -243,6 +245,74 @@ def test_an_argument_of_matrices_is_an_array_of_arrays() -> None:
     swapped = np.zeros((2, 3, 3), np.float32).transpose(0, 2, 1)
     with pytest.raises(LaunchError, match="not a NumPy array of Float32"):
         ctx.enqueue_function(_transposed, swapped, turns, over=2)
+
+
+@kernel
+def _placed(v: Pointer[vec3], m: Pointer[mat33], q: Pointer[quat], parts: SoA[vec3], n: Int):
+    for i in range(n):
+        v[0][i] += Float32(i)
+        m[0][i, n - 1 - i] *= 2
+        q[0][i + 1] = q[0][i]
+    v[0][-1] -= v[0][0]
+    parts[0][1] = m[0][2, 0]
+    one, three = vec3(v[0]), mat33(*m[0])
+    for i in range(n):
+        one = one.insert(i, one[i] * three[i, i])
+        three = three.insert((i, 1), one[n - 1 - i])
+    v[1], m[1] = one, three.insert(0, one)
+
+
+def test_numbers_are_written_where_they_lie(device: DeviceContext) -> None:
+    v, m, q = GIVEN[:6].reshape(2, 3), GIVEN[6:24].reshape(2, 3, 3), GIVEN[24:28].reshape(1, 4)
+    memory = [(vec3, v.astype(np.float32)), (mat33, m.astype(np.float32)), (quat, q.astype(np.float32))]
+    buffers = [device.enqueue_create_buffer(kind, len(given)) for kind, given in memory]
+    for buffer, (_, given) in zip(buffers, memory, strict=True):
+        device.enqueue_copy(dst=buffer, src=given)
+    parts = SoA(device, vec3, 1)
+    parts.field("y").enqueue_fill(0.0)
+    device.enqueue_function(_placed, *buffers, parts, 3, grid_dim=1, block_dim=1)
+    for buffer, (_, given) in zip(buffers, memory, strict=True):
+        device.enqueue_copy(dst=given, src=buffer)
+    device.synchronize()
+
+    v, m = v.astype(np.float32), m.astype(np.float32)
+    v[0] += [0, 1, 2]
+    v[0, 2] -= v[0, 0]
+    m[0, range(3), [2, 1, 0]] *= 2
+    v[1], m[1] = v[0], m[0]
+    for i in range(3):
+        v[1, i] *= m[1, i, i]
+        m[1, i, 1] = v[1, 2 - i]
+    m[1, 0] = v[1]
+    for (_, found), right in zip(memory, (v, m, np.full((1, 4), q[0, 0], np.float32)), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-6)
+    with parts.field("y").map_to_host() as host:
+        assert host[0] == m[0, 2, 0]
+
+
+@struct
+class _Ray:
+    origin: vec3
+    way: vec3
+
+
+@kernel
+def _along(out: Pointer[vec3], start: vec3, ray: _Ray, m: mat33, z: ComplexFloat32):
+    out[0] = m @ (start + ray.origin + z.re * ray.way) * z.im
+
+
+def test_arguments_and_fields_are_what_they_are_made_of() -> None:
+    ctx, out, m = DeviceContext(api="cpu"), np.zeros((1, 3), np.float32), GIVEN[:9].reshape(3, 3)
+    ray: Any = _Ray(cast("Any", (1, 2, 3)), cast("Any", np.array([0.5, 0, 1])))
+    right = m @ (np.ones(3) + [1, 2, 3] + 2 * np.array([0.5, 0, 1])) * 3
+    for start, matrix in ((vec3(1), mat33(m)), ((1, 1, 1), m.tolist()), (np.ones(3), m)):
+        out[:] = 0
+        ctx.enqueue_function(_along, out, start, ray, matrix, 2 + 3j, over=1)
+        ctx.synchronize()
+        np.testing.assert_allclose(out[0], right, rtol=1e-5)
+    for wrong in ((1, 2), 1.0, "abc", [1, 2, "c"]):
+        with pytest.raises(LaunchError, match="argument `start` of _along takes a vec3, not"):
+            ctx.enqueue_function(_along, out, wrong, ray, m, 1j, over=1)
 
 
 def turned(axis: Array, angle: float, point: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, assert_type, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, assert_type, cast
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from weft import (
     Float32,
     Float64,
     Floating,
+    InlineArray,
     Int,
     Int32,
     Integer,
@@ -35,7 +36,7 @@ from weft import (
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
-from weft.layout import LayoutTensor
+from weft.layout import Layout, LayoutTensor
 
 T = TypeVar("T")
 N = TypeVar("N", bound=int)
@@ -68,6 +69,10 @@ class Square:
 @struct
 class Point:
     x: Float32
+
+
+class Place(NamedTuple):
+    at: Int
 
 
 @kernel
@@ -332,6 +337,75 @@ def test_the_function_that_says_most_is_called() -> None:
     assert (chosen(1, 1.0), chosen(1.0, 1), chosen(1.0, 1.0)) == (1, 2, 0)
     with pytest.raises(CompileError, match="several functions registered with chosen take Int, Int"):
         chosen(1, 1)
+
+
+@func
+def memory_of(x: Any) -> int:
+    return 0
+
+
+@memory_of.register
+def _(x: Pointer[Any]) -> int:
+    return 1
+
+
+@memory_of.register
+def _(x: Pointer[F]) -> int:
+    return 2
+
+
+@memory_of.register
+def _(x: Pointer[Float32]) -> int:
+    return 3
+
+
+@memory_of.register
+def _(x: Pointer[InlineArray[F, N]]) -> int:
+    return 4
+
+
+@memory_of.register
+def _(x: LayoutTensor[Float32]) -> int:
+    return 5
+
+
+@memory_of.register
+def _(x: SIMD[F, N]) -> int:
+    return 6
+
+
+@memory_of.register
+def _(x: Place) -> int:
+    return 7
+
+
+@memory_of.register
+def _(x: tuple[Int, Int]) -> int:
+    return 8
+
+
+def test_memory_says_what_its_elements_are() -> None:
+    whole, single, double = np.zeros(9, np.int64), np.zeros(1, np.float32), np.zeros(1)
+    rows = np.zeros((1, 2), np.float32)
+
+    @kernel
+    def k(x: Pointer[Int], s: Pointer[Float32], d: Pointer[Float64], r: Pointer[InlineArray[Float32, 2]]):
+        values: Any = (
+            x,
+            s,
+            d,
+            r,
+            LayoutTensor(s, Layout.row_major(1)),
+            Float32.simd(1, 2),
+            Place(1),
+            (1, 2),
+            1.5,
+        )
+        for n, value in enumerate(values):
+            x[n] = memory_of(value)
+
+    launched(CPU, k, whole, single, double, rows, over=1)
+    assert whole.tolist() == [1, 3, 2, 4, 5, 6, 7, 8, 6]
 
 
 def test_a_function_registered_later_is_called_from_then_on() -> None:

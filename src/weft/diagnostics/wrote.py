@@ -135,6 +135,9 @@ def _parts(node: ast.AST | None, source: Source) -> dict[str, ast.AST]:
     found = _roles(node, source)
     if "value" in found and not isinstance(node, (ast.Call, ast.UnaryOp, ast.IfExp)):
         found["stored"] = found["value"]
+    above = source.parents.get(node) if isinstance(node, ast.Subscript) else node
+    if isinstance(above, ast.AugAssign) and isinstance(above.target, ast.Subscript):
+        found["stored"] = ast.copy_location(ast.BinOp(above.target, above.op, above.value), above.value)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "store":
         found["stored"] = node.args[-1] if node.args else node
     return found
@@ -146,7 +149,10 @@ def _roles(node: ast.AST | None, source: Source) -> dict[str, ast.AST]:
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return {"left": node.left, "right": node.comparators[0]}
     if isinstance(node, ast.AugAssign):
-        return {"left": node.target, "right": node.value, "value": node.value}
+        within = (
+            _roles(node.target, source) if isinstance(node.target, (ast.Attribute, ast.Subscript)) else {}
+        )
+        return {**within, "left": node.target, "right": node.value, "value": node.value}
     if isinstance(node, ast.IfExp):
         return {"left": node.body, "right": node.orelse, "value": node.test}
     if isinstance(node, ast.Subscript):
@@ -168,7 +174,9 @@ def _roles(node: ast.AST | None, source: Source) -> dict[str, ast.AST]:
             found["object"] = node.func.value
         return found
     if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.Expr)) and node.value is not None:
-        return {"value": node.value}
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        within = _roles(target, source) if isinstance(target, (ast.Attribute, ast.Subscript)) else {}
+        return {**within, "value": node.value}
     if isinstance(node, (ast.If, ast.While)):
         return {"value": node.test}
     return {"value": node} if isinstance(node, ast.expr) else {}

@@ -12,7 +12,7 @@ from typing import Any, cast, get_args, get_origin
 
 from weft.abi.formats import wrap
 from weft.compiler.source.definition import MISSING, Definition, Parameter
-from weft.diagnostics import OBJECT, VALUE, a_
+from weft.diagnostics import OBJECT, VALUE, CompileError, a_
 from weft.dtype import DType, dtype_hint
 from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func
@@ -441,6 +441,11 @@ def _accept_elements(element: ElementType, value: Any) -> Accepted:
 
 
 def _accept_struct(cls: type[Any], value: Any, adopt: Adopt) -> Accepted:
+    if not isinstance(value, cls) and hasattr(cls, "__weft_given__"):
+        try:
+            value = cls.__weft_given__(value)
+        except CompileError as wrong:
+            raise Mismatch(_describe(value), f"a {cls.__name__}", wrong.diagnostics[0].message) from None
     if not isinstance(value, cls):
         raise Mismatch(_describe(value), f"a {cls.__name__}")
     cls = cast("type[Any]", type(value))  # which says what the types of a generic one are

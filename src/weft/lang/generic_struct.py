@@ -12,6 +12,7 @@ from weft.lang.decorators import Func
 from weft.lang.elaboration import maybe_current
 from weft.lang.generic import describe_annotation, has_variables, type_meant
 from weft.lang.number import Number
+from weft.lang.pointer import Pointer
 from weft.lang.spec import Spec, spec_of
 from weft.lang.structs import struct_fields
 from weft.lang.type_variables import assumed, refused, settle
@@ -117,7 +118,7 @@ def _found(cls: Any, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any,
             dtype = None
         if dtype is None or isinstance(value, Number):
             return spec_of(value)
-        return cast("Spec", SimpleNamespace(cls=get_origin(p.annotation), dtype=dtype))
+        return cast("Spec", SimpleNamespace(cls=get_origin(p.annotation) or Pointer, dtype=dtype))
 
     def note(message: str, hint: str, name: str = "") -> None:
         refuse("field-type", message.replace("argument `", "the field `"), hint=hint)

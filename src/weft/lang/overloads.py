@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, get_args, get_origin
+from types import GenericAlias
+from typing import Any, TypeVar, cast, get_args, get_origin
 
 from weft.compiler.source.definition import Definition, Parameter
 from weft.lang.accept import is_open
@@ -11,7 +12,7 @@ from weft.lang.generic import bound_of, describe_annotation, substitute, unify
 from weft.lang.number import number_class
 from weft.lang.problems import Problems
 from weft.lang.signature import describe_parameters, parameters
-from weft.lang.spec import spec_of
+from weft.lang.spec import PartsSpec, spec_of
 from weft.lang.type_variables import assumed, outside, refused, type_of
 
 _NOT = -1
@@ -40,7 +41,12 @@ def _positional(fn: Definition) -> list[Parameter]:
 
 def _type(value: Any) -> Any:
     literal = assumed(value)
-    return type_of(spec_of(value)) if literal is None else number_class(literal)
+    if literal is not None:
+        return number_class(literal)
+    if type(value) is tuple:
+        return GenericAlias(tuple, tuple(map(_type, cast("tuple[Any, ...]", value))))
+    spec = spec_of(value)
+    return spec.cls if isinstance(spec, PartsSpec) else type_of(spec)
 
 
 def _ranks(fn: Definition, types: Sequence[Any]) -> list[int] | None:
@@ -58,16 +64,33 @@ def _rank(annotation: Any, found: Any) -> int:
         return _NOT
     if isinstance(bound, type):
         return _NOT if outside(bound, found) else _BOUND + len(bound.__mro__)
-    if is_open(annotation):
-        return _ANY
     if annotation == found:
         return _EXACT
     if get_args(annotation):
-        types = {variable.__name__: meant for variable, meant in unify(annotation, found)}
-        return _PARTLY if substitute(annotation, types) == found else _NOT
+        pairs = list(unify(annotation, found))
+        whole = substitute(annotation, {variable.__name__: meant for variable, meant in pairs})
+        fits = _like(whole, found) and not any(refused(variable, meant) for variable, meant in pairs)
+        return _PARTLY + _known(annotation) if fits else _NOT
+    if is_open(annotation):
+        return _ANY
     kind = get_origin(found) or found
     fits = isinstance(annotation, type) and isinstance(kind, type) and issubclass(kind, annotation)
     return _PARTLY if fits else _NOT
+
+
+def _like(annotation: Any, found: Any) -> bool:
+    """Whether a type is one of an annotation, in which Any is each."""
+    wanted, args = get_args(annotation), get_args(found)
+    if not wanted or len(wanted) != len(args):
+        return annotation is Any or annotation == found
+    return get_origin(annotation) == get_origin(found) and all(map(_like, wanted, args))
+
+
+def _known(annotation: Any) -> int:
+    """How much an annotation names: two for each type, one for what a variable's bound says."""
+    if isinstance(annotation, TypeVar):
+        return int(bool(annotation.__bound__ or annotation.__constraints__))
+    return 0 if annotation is Any else 2 + sum(map(_known, get_args(annotation)))
 
 
 def _beats(other: Sequence[int], ranks: Sequence[int]) -> bool:

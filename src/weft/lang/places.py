@@ -13,6 +13,7 @@ from weft.lang.elaboration import Elaboration, current
 from weft.lang.elements import (
     ElementType,
     aligned,
+    element_type,
     load_element,
     memory_type,
     moved,
@@ -21,6 +22,7 @@ from weft.lang.elements import (
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, type_name, value_of
 from weft.lang.python_number import python_number
+from weft.lang.structs import check_field
 
 if TYPE_CHECKING:
     from weft.lang.pointer import Pointer
@@ -115,6 +117,8 @@ class Place:
         """The place of a field that is to be written."""
         dtype = self.dtype
         if isinstance(dtype, ElementType):
+            if name not in dtype.laid.fields:
+                check_field(self.load(), name)
             return self._field(*dtype.field(name))
         refuse(
             "attribute",
@@ -133,6 +137,10 @@ class Place:
     def item(self, index: Any) -> Any:
         """The place of an element of an array or of a lane; of what a pointer here leads to."""
         items = self.dtype.laid.items if isinstance(self.dtype, ElementType) else None
+        even = getattr(getattr(self.dtype, "annotation", None), "__weft_even__", None)
+        if even is not None and (found := even(index)) is not None:  # a vector's numbers, one after the other
+            of, count, index = found
+            items = element_type(of), count
         if items is None:
             held: Any = self.load()
             place_of = getattr(held, "__weft_place__", None)

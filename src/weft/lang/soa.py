@@ -12,7 +12,7 @@ from weft.dtype import DType, as_dtype
 from weft.lang.accept import Accepted, Adopt, Mismatch, accept_as
 from weft.lang.elements import ElementType
 from weft.lang.number import NumberLike, number_class
-from weft.lang.places import Place
+from weft.lang.places import Place, known_index
 from weft.lang.pointer import Pointer
 from weft.lang.products import remade
 from weft.lang.spec import Leaf, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_within
@@ -38,6 +38,11 @@ class SoASpec:
     """A struct of arrays: its element type. A pointer to each array completes it."""
 
     dtype: DType
+
+    @property
+    def cls(self) -> type[Any]:
+        """What the value is."""
+        return SoA
 
     def leaves(self) -> Sequence[Leaf]:
         """The machine values that complete it, in order."""
@@ -81,8 +86,12 @@ class _Spread(Place):
         return self._part(name)
 
     def item(self, index: Any) -> Any:
-        """What the value here has at an index."""
-        return self.load()[index]
+        """What the value here has at an index: of a vector the place of one of its numbers."""
+        of: Any = cast("Any", self.dtype).annotation
+        even = of.__weft_even__(index) if hasattr(of, "__weft_even__") else None
+        if even is None or known_index(even[2]) is None:
+            return self.load()[index]
+        return self._part(of.names[known_index(even[2])])
 
     def load(self) -> Any:
         """The struct, put together."""

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform,
 from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of, named_in
 from weft.compiler.source.quoted import unquoted
-from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse
+from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, CompileError, a_, caller_location, nearest, refuse
 from weft.dtype import DType
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
@@ -96,6 +96,8 @@ def converted(owner: type[Any], name: str, annotation: Any, value: Any) -> Any:
         if maybe_current() is None:
             return cls(value)
         return cls.of(to_type(value, cls, current(), held))
+    if hasattr(annotation, "__weft_given__"):
+        value = annotation.__weft_given__(value)
     if is_struct(annotation) and not isinstance(value, annotation):
         wanted = describe_annotation(annotation)
         message = f"{held} is {a_(wanted)}, not {a_(type(value).__name__)}"
@@ -125,7 +127,7 @@ def _check_annotations(cls: type[Any]) -> None:
             )
 
 
-def _check_field(value: object, name: str) -> None:
+def check_field(value: object, name: str) -> None:
     """Whether ``value.name`` can be assigned."""
     if not is_struct(type(value)):
         if name in (part_names(class_of(value)) or ()):
@@ -138,6 +140,13 @@ def _check_field(value: object, name: str) -> None:
         )
     fields = struct_fields(type(value))
     if name not in fields:
+        if hasattr(value, name):
+            refuse(
+                "unknown-attribute",
+                f"`.{name}` of {a_(type(value).__name__)} is no field, and cannot be assigned",
+                notes=(f"its fields are {', '.join(fields)}",),
+                hint="assign its fields one by one",
+            )
         guess = nearest(name, fields)
         refuse(
             "unknown-attribute",
@@ -147,9 +156,16 @@ def _check_field(value: object, name: str) -> None:
         )
 
 
+def unassigned_lane(kind: str) -> tuple[str, str, str]:
+    """Why no lane or number of a vector is assigned: what is wrong, why, and what to write."""
+    hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {STORED})"
+    note = f"{kind} is a value like a number: changing a lane makes a new one"
+    return f"the lanes of {kind} cannot be assigned", note, hint
+
+
 def replace_field(value: object, name: str, new: Any) -> Any:
     """``value`` with one field changed: structs are values, so assignment makes a new one."""
-    _check_field(value, name)
+    check_field(value, name)
     fields = struct_fields(type(value))
     made = remade(type(value), [new if field == name else getattr(value, field) for field in fields])
     _convert(made)
@@ -158,7 +174,7 @@ def replace_field(value: object, name: str, new: Any) -> Any:
 
 def lost_field(value: object, name: str, parameter: str, function: str) -> NoReturn:
     """Say no to an assignment that only changes a copy; ``function`` is empty in a kernel."""
-    _check_field(value, name)
+    check_field(value, name)
     if not function:
         refuse(
             "lost-field",
@@ -180,7 +196,7 @@ def _assign(self: object, name: str, value: Any) -> None:
     """``p.x = value`` outside of compiled code: as the constructor takes it."""
     fields = struct_fields(type(self))
     if name not in fields:
-        _check_field(self, name)
+        check_field(self, name)
     object.__setattr__(self, name, converted(type(self), name, fields[name], value))
 
 

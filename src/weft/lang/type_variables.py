@@ -62,9 +62,9 @@ def type_of(spec: Spec) -> Any:
     if isinstance(spec, PointerSpec):
         from weft.lang.pointer import Pointer
 
-        return GenericAlias(Pointer, written(spec.dtype))
+        return cast("Any", Pointer)[written(spec.dtype)]
     cls: Any = getattr(spec, "cls", type(spec))
-    return GenericAlias(cls, written(dtype)) if isinstance(dtype, DType) else cls
+    return cls[written(dtype)] if isinstance(dtype, DType) else cls
 
 
 def settle(
@@ -98,6 +98,7 @@ def settle(
     said, met = dict(types), dict.fromkeys(types, "")
     waiting: list[Parameter] = []
     others: list[Parameter] = []
+    unsaid: set[str] = set()
     for p in params:
         if p.variable or p.name not in given:
             continue
@@ -107,6 +108,7 @@ def settle(
             continue
         spec = take(p, given[p.name])
         if spec is None:
+            unsaid.update(variables_of(p.annotation))
             continue
         found = type_of(spec)
         pairs = list(unify(p.annotation, found))
@@ -130,11 +132,15 @@ def settle(
             now: DType = types[name].dtype if name in types else kind
             types[name] = number_class(promote(now, kind) or kind)
     for p in waiting:
+        for variable, meant in unify(p.annotation, number_class(cast("DType", literal(given[p.name])))):
+            types.setdefault(variable.__name__, meant)  # of one lane, where nothing says how many
         take(replace(p, annotation=substitute(p.annotation, types)), given[p.name])
     for p in params:  # of Python 3.13
         if p.variable and p.name not in types and getattr(p.annotation, "has_default", bool)():
             types[p.name] = substitute(p.annotation.__default__, types)
-    if not check_types(function, params, types, note, met):
+    if not check_types(
+        function, [p for p in params if p.name in types or p.name not in unsaid], types, note, met
+    ):
         for p in others:
             take(replace(p, annotation=substitute(p.annotation, types)), given[p.name])
     return types

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVa
 from weft.diagnostics import INDEX, LEFT, RIGHT, refuse
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
-from weft.linalg.parts import Parts, arguments, made, numbers, picked, summed
+from weft.linalg.parts import Parts, arguments, counted, made, numbers, picked, replaced, summed
 from weft.linalg.vectors import SUFFIXES, Vector
 
 T = TypeVar("T", bound=Number)
@@ -100,12 +100,9 @@ class Matrix(Parts, Generic[T, R, C]):
         columns = self.shape[1]
         parts = self.parts()
         if isinstance(index, tuple):
-            where = cast("tuple[Any, ...]", index)
-            if len(where) != 2:
-                message = f"a matrix has two indices, not {len(where)}"
-                refuse("rank", message, hint="write m[i, j], or m[i] for a row", part=INDEX)
-            row = [picked(parts[j::columns], where[0]) for j in range(columns)]
-            return picked(row, where[1])
+            self._flat(index)  # which refuses what is no place
+            row = [picked(parts[j::columns], index[0]) for j in range(columns)]
+            return picked(row, index[1])
         return self._vector([picked(parts[j::columns], index) for j in range(columns)])
 
     def _vector(self, parts: Sequence[Any]) -> Any:
@@ -119,11 +116,25 @@ class Matrix(Parts, Generic[T, R, C]):
         """A column as a vector."""
         return transpose(self)[j]
 
-    def insert(self, index: tuple[int, int], value: NumberLike) -> Self:
-        """The matrix with one number replaced."""
-        _ = self[index]
-        name = type(self).names[index[0] % self.shape[0] * self.shape[1] + index[1] % self.shape[1]]
-        return self.of([value if own == name else getattr(self, own) for own in type(self).names])
+    def insert(self, index: Any, value: Any) -> Self:
+        """The matrix with one number replaced, ``m.insert((i, j), x)``, or a row, ``m.insert(i, row)``."""
+        parts, single = self.parts(), isinstance(index, tuple)
+        for at, part in [(index, value)] if single else [((index, j), part) for j, part in enumerate(value)]:
+            parts = replaced(parts, self._flat(at), part)
+        return type(self)(*parts)
+
+    @classmethod
+    def _flat(cls, index: Any) -> Any:
+        """The place among all numbers of a row and a column."""
+        if len(index) != 2:
+            message = f"a matrix has two indices, not {len(index)}"
+            refuse("rank", message, hint="write m[i, j], or m[i] for a row", part=INDEX)
+        (i, j), (rows, columns) = index, cls.shape
+        return counted(i, rows) * columns + counted(j, columns)
+
+    @classmethod
+    def __weft_even__(cls, index: Any) -> tuple[Any, int, Any] | None:
+        return (cls.element, len(cls.names), cls._flat(index)) if isinstance(index, tuple) else None
 
     def __mul__(self, other: NumberLike) -> Self:
         if isinstance(other, Parts):

@@ -13,6 +13,7 @@ from weft.lang import struct
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
+from weft.lang.tables import is_late
 from weft.math import sqrt
 
 P = TypeVar("P", bound="Parts")
@@ -29,7 +30,9 @@ class Parts:
 
     if TYPE_CHECKING:  # as all structs have
 
+        def __init__(self, *parts: Any) -> None: ...
         def __weft_leaves__(self) -> list[Any]: ...
+        def __setitem__(self, index: Any, value: NumberLike) -> None: ...  # in memory
 
     @classmethod
     def again(cls, element: Any) -> type[Self]:
@@ -52,6 +55,16 @@ class Parts:
         for name, part in zip(kind.names, parts, strict=True):
             setattr(value, name, part)
         return value
+
+    @classmethod
+    def __weft_given__(cls, value: Any) -> Any:
+        """What is meant by an argument: by a sequence or an array of the numbers the value of these."""
+        return cls(value) if isinstance(value, (list, tuple)) or getattr(value, "shape", ()) else value
+
+    @classmethod
+    def __weft_even__(cls, index: Any) -> tuple[Any, int, Any] | None:
+        """In memory, the type, count and place of the number that ``v[index]`` names; None of a row."""
+        return cls.element, len(cls.names), counted(index, len(cls.names))
 
     def parts(self) -> tuple[Any, ...]:
         """The numbers, in order."""
@@ -189,6 +202,19 @@ def picked(parts: Sequence[Any], index: Any) -> Any:
             part=INDEX,
         )
     return parts[index]
+
+
+def replaced(parts: Sequence[Any], index: Any, value: Any) -> list[Any]:
+    """Numbers with another in one place, which may be known at run time only."""
+    at = counted(index, len(parts))
+    if is_late(at):
+        return [(at == n).select(value, part) for n, part in enumerate(parts)]
+    return [value if n == at else part for n, part in enumerate(parts)]
+
+
+def counted(index: Any, count: int) -> Any:
+    """A place among so many, from the start; one of run time is not checked."""
+    return index if is_late(index) else picked(range(count), index)
 
 
 def norm(x: Parts) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 from weft.dtype import as_dtype
 from weft.lang.number import Number, NumberLike, number_class
 from weft.linalg.matrices import Matrix
-from weft.linalg.parts import Parts, arguments, made, numbers
+from weft.linalg.parts import Parts, arguments, made, numbers, picked
 from weft.linalg.vectors import SUFFIXES, Vector, cross, dot, normalize
 from weft.math import acos, cos, sin
 
@@ -53,6 +53,9 @@ class Quaternion(Parts, Generic[T]):
         given = numbers(cls, parts or (0, 0, 0, 1), f"write {cls.__name__}(x, y, z, w)")
         for name, part in zip(cls.names, given, strict=True):
             setattr(self, name, part)
+
+    def __getitem__(self, index: NumberLike) -> T:
+        return picked(self.parts(), index)
 
     @classmethod
     def again(cls, element: Any) -> Any:

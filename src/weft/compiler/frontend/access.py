@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any, cast
 
 from weft.compiler.ir.core import Value
+from weft.diagnostics import a_, refuse
 from weft.lang.enums import EnumValue
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
-from weft.lang.structs import replace_field
+from weft.lang.structs import is_struct, replace_field, unassigned_lane
 from weft.lang.tables import is_late, table_at
 from weft.lang.told_apart import is_array
 
@@ -90,6 +91,9 @@ class Access:
         if not isinstance(step, str):
             if rest:
                 self.put(held, step[0], tuple(rest), value)
+            elif is_struct(kind := cast("type[Any]", type(held))) and hasattr(held, "insert"):
+                message, note, hint = unassigned_lane(a_(kind.__name__))
+                refuse("item-assignment", message, notes=(note,), hint=hint)
             else:
                 held[step[0]] = value
             return held

@@ -32,6 +32,7 @@ from weft.lang.above import above
 from weft.lang.hints import OF_NUMBERS
 from weft.lang.number import Number
 from weft.lang.spec import holds_values, is_composite
+from weft.lang.structs import is_struct, unassigned_lane
 
 _Found = tuple[Diagnostic, object]
 """What is wrong, and which part of the expression is meant."""
@@ -218,9 +219,7 @@ def _verb(error: TypeError, node: ast.AST | None, source: Source | None) -> _Fou
         return problem("call", f"{shown}, which cannot be called", hint)
     if verb == "does not support item assignment":
         if kind.startswith("SIMD[") or above().exporter(kind):
-            hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {VALUE})"
-            note = f"{_article(kind)} is a value like a number: changing a lane makes a new one"
-            return problem("item-assignment", f"the lanes of {_article(kind)} cannot be assigned", hint, note)
+            return _inserted(kind)
         hint = "write to a pointer or a tensor, or make a new value"
         if kind in ("function", "method"):
             hint = f"call it: {OBJECT}(...)"
@@ -305,6 +304,12 @@ def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
     return f"write weft.math.{name}({', '.join(map(ast.unparse, shown))})"
 
 
+def _inserted(kind: str) -> _Found:
+    """A lane or a number of a vector is assigned."""
+    message, note, hint = unassigned_lane(_article(kind))
+    return problem("item-assignment", message, hint, note)
+
+
 def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
     """A table known at compile time, looked up at a place known only at run time."""
     if not isinstance(node, ast.Subscript):
@@ -317,6 +322,8 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
     late = late or (
         stored and type(table).__name__ == "ndarray" and isinstance(error, (TypeError, ValueError))
     )
+    if stored and is_struct(made := cast("type[Any]", type(table))) and hasattr(table, "insert"):
+        return _inserted(made.__name__)
     if isinstance(table, type) or (not late and not isinstance(error, _LateIndex)):
         return None
     kind = "a table" if table is None else _article(type(table).__name__)
