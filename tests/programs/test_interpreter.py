@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,6 +30,7 @@ from weft import (
 )
 from weft.atomic import Atomic
 from weft.bit import count_leading_zeros
+from weft.compiler.pipeline import elaborate_kernels
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.interop import as_tensor
@@ -160,30 +162,85 @@ def branches(x: Pointer[Float32], n: Int):
         x[i] = -1
 
 
-def test_lines_run_as_python_runs_them() -> None:
-    """What coverage and debuggers ask for: the events of each thread, in the user's file."""
-    context, x = DeviceContext(api="interpreter"), np.zeros(4, np.float32)
-    first = branches.definition.line
+@kernel
+def quiet(x: Pointer[Float32], t: Int):
+    one = 1
+    for k in range(3):
+        if k == 1:
+            one = 2
+            break
+        elif k == 7:
+            pass
+        else:
+            continue
+    match t:
+        case 0:  # pyright: ignore[reportUnnecessaryComparison]
+            pass
+        case _:
+            x[0] = one
+
+
+def lines_of(name: str, run: Callable[[], object]) -> list[list[int]]:
+    """The lines that each call of a function of this file comes to, as coverage and debuggers see them."""
     seen: list[list[int]] = []
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != __file__ or frame.f_code.co_name != "branches":
+        if frame.f_code.co_filename != __file__ or frame.f_code.co_name != name:
             return None
         if event == "call":
             seen.append([])
         elif event == "line":
-            seen[-1].append(frame.f_lineno - first)
+            seen[-1].append(frame.f_lineno)
         return trace
 
     before = sys.gettrace()
     sys.settrace(trace)
     try:
-        context.enqueue_function(branches, x, 3, grid_dim=1, block_dim=4)
+        run()
     finally:
         sys.settrace(before)
+    return seen
+
+
+def test_lines_run_as_python_runs_them() -> None:
+    context, x = DeviceContext(api="interpreter"), np.zeros(4, np.float32)
+    found = lines_of("branches", lambda: context.enqueue_function(branches, x, 3, grid_dim=1, block_dim=4))
+    seen = [[line - branches.definition.line for line in each] for each in found]
     assert x.tolist() == [0, 0, 1, -1]
     once = [2, 3, 4, 5]
     assert seen == [[*once, 7], [*once, 6, 5, 7], [*once, 6, 5, 6, 5, 7], [2, 3, 9]]
+
+
+@pytest.mark.parametrize("t", [0, 1])
+def test_lines_that_do_nothing_are_run_too(t: int) -> None:
+    """``pass``, ``break``, ``continue`` and numbers that nobody reads, as where Python runs the function."""
+    context, x = DeviceContext(api="interpreter"), np.zeros(4, np.float32)
+    itself = quiet.definition.function
+    assert itself is not None
+    expected = lines_of("quiet", lambda: itself(x, t))
+    assert (
+        lines_of("quiet", lambda: context.enqueue_function(quiet, x, t, grid_dim=1, block_dim=1)) == expected
+    )
+    assert len(expected[0]) > 9
+
+
+def test_a_tracer_goes_on_behind_the_compiler() -> None:
+    """One in C, as of coverage, takes over again where something is called: before anything returns."""
+    seen: list[str] = []
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if frame.f_code.co_filename == elaborate_kernels.__code__.co_filename:
+            seen.append(frame.f_code.co_name)
+        return None
+
+    context, x, before = DeviceContext(api="interpreter"), np.zeros(4, np.int32), sys.gettrace()
+    sys.settrace(trace)
+    try:
+        context.enqueue_function(wild, x, grid_dim=1, block_dim=1)
+    finally:
+        sys.settrace(before)
+    at = seen.index("_untraced")
+    assert seen[at : at + 2] == ["_untraced", "<lambda>"]
 
 
 @struct
@@ -260,14 +317,16 @@ def test_breakpoints_of_pdb(tmp_path: Path) -> None:
         "b 23, t == 4 and global_idx is not None; c; p t, s[4], a; !a[0] = 7; p a[0:2]; b 14; c; p y; q"
     )
     told, status = pdb(tmp_path, PROGRAM, "program.py --block 1", commands)
-    assert told.splitlines()[2:] == [
+    assert told.splitlines()[3:] == [
         "(Pdb) Breakpoint 1 at program.py:23",
-        "(Pdb) > program.py(23)smooth()",
+        "(Pdb) in block (1, 0, 0), thread (4, 0, 0)",
+        "> program.py(23)smooth()",
         "-> left = s[max(t - 1, 0)]",
         "(Pdb) (4, np.float32(24.0), Pointer[Float32] at ADDRESS)",
         "(Pdb) (Pdb) array([7., 1.], dtype=float32)",
         "(Pdb) Breakpoint 2 at program.py:14",
-        "(Pdb) > program.py(14)scaled()",
+        "(Pdb) in block (2, 0, 0), thread (0, 0, 0)",
+        "> program.py(14)scaled()",
         "-> return y",
         "(Pdb) np.float32(32.0)",
         "(Pdb) ",
@@ -278,13 +337,13 @@ def test_breakpoints_of_pdb(tmp_path: Path) -> None:
 def test_pdb_stops_at_a_line(tmp_path: Path) -> None:
     text = PROGRAM.replace("    barrier()\n", "    barrier()\n    if global_idx.x == 26:\n        t = 7\n")
     told, status = pdb(tmp_path, text, "--block 3 --thread 2 --line 26 program.py", "p t, s[2]; q")
-    assert told.splitlines()[1:] == [
+    assert told.splitlines()[2:] == [
         "-> out[global_idx.x] = left + s[t]",
         "(Pdb) (7, np.float32(52.0))",
         "(Pdb) ",
     ]
     told, status = pdb(tmp_path, PROGRAM, "--kernel smooth --line 14 program.py", "p x; q")
-    assert told.splitlines()[:3] == ["> program.py(14)scaled()", "-> return y", "(Pdb) np.float32(0.0)"]
+    assert told.splitlines()[1:4] == ["> program.py(14)scaled()", "-> return y", "(Pdb) np.float32(0.0)"]
     assert status == 1
 
 
@@ -307,6 +366,7 @@ def test_breakpoint_and_failed_assertions_stop(tmp_path: Path) -> None:
     )
     told, status = pdb(tmp_path, text, "program.py", "p t; c; p left, t; q")
     assert told.splitlines() == [
+        "in block (2, 0, 0), thread (5, 0, 0)",
         "> program.py(24)smooth()",
         "-> left = s[max(t - 1, 0)]",
         "(Pdb) 5",
@@ -321,6 +381,156 @@ def test_breakpoint_and_failed_assertions_stop(tmp_path: Path) -> None:
         "(Pdb) ",
     ]
     assert status == 1
+
+
+NAMES = """\
+import numpy as np
+
+from weft import Comptime, Float32, Int, Pointer, UInt8, func, kernel, struct
+from weft.gpu import block_dim, global_idx, thread_idx, warp
+from weft.gpu.host import DeviceContext
+
+x = pair = n = value = "the program's own"
+
+
+@struct
+class Pair:
+    a: Float32
+    n: UInt8
+
+
+@func
+def helper(value: Float32, pair: Pair) -> Float32:
+    assert value != 99, f"value is {value}"
+    value += pair.a
+    return value
+
+
+def factory(scale: int):
+    @kernel
+    def inner(x: Pointer[Float32], pair: Pair, n: UInt8, *, mode: Comptime[str]):
+        k = global_idx.x
+        if n > 3:
+            n = UInt8(7)
+        x[k] = helper(x[k] * scale, pair)
+        x[k] = warp.sum(x[k])
+
+    return inner
+
+
+ctx = DeviceContext()
+a = np.arange(64, dtype=np.float32)
+ctx.enqueue_function(factory(LIMIT), a, Pair(1.5, 200), 250, grid_dim=2, block_dim=32, mode="abc")
+ctx.synchronize()
+print(a[0], a[32])
+"""
+"""A kernel whose names the program has for other things, too."""
+
+
+def test_the_first_line_of_a_kernel_and_of_its_helpers(tmp_path: Path) -> None:
+    """Parameters have their values there, and the frame above is the one that launches."""
+    launch = (
+        "-> ctx.enqueue_function(factory(2), a, Pair(1.5, 200), 250, grid_dim=2, block_dim=32, mode='abc')"
+    )
+    commands = (
+        "a; p scale, thread_idx, global_idx.x, block_dim.x; w; up; p x; d; until; n; n; s; a; w; "
+        "!value = 3; r; n; p x[k]; q"
+    )
+    told, status = pdb(tmp_path, NAMES.replace("LIMIT", "2"), "program.py --block 1 --thread 2", commands)
+    assert told.replace('"abc"', "'abc'").splitlines() == [
+        "in block (1, 0, 0), thread (2, 0, 0)",
+        "> program.py(26)inner()",
+        "-> k = global_idx.x",
+        "(Pdb) x = Pointer[Float32] at ADDRESS",
+        "pair = Pair(a=np.float32(1.5), n=200)",
+        "n = 250",
+        "mode = 'abc'",
+        "scale = 2",
+        "(Pdb) (2, (2, 0, 0), 34, 32)",
+        "(Pdb)   program.py(37)<module>()",
+        launch,
+        "> program.py(26)inner()",
+        "-> k = global_idx.x",
+        "(Pdb) > program.py(37)<module>()",
+        launch,
+        '(Pdb) "the program\'s own"',
+        "(Pdb) > program.py(26)inner()",
+        "-> k = global_idx.x",
+        "(Pdb) > program.py(27)inner()",
+        "-> if n > 3:",
+        "(Pdb) > program.py(28)inner()",
+        "-> n = UInt8(7)",
+        "(Pdb) > program.py(29)inner()",
+        "-> x[k] = helper(x[k] * scale, pair)",
+        "(Pdb) > program.py(18)helper()",
+        '-> assert value != 99, f"value is {value}"',
+        "(Pdb) value = np.float32(68.0)",
+        "pair = Pair(a=np.float32(1.5), n=200)",
+        "(Pdb)   program.py(37)<module>()",
+        launch,
+        "  program.py(29)inner()",
+        "-> x[k] = helper(x[k] * scale, pair)",
+        "> program.py(18)helper()",
+        '-> assert value != 99, f"value is {value}"',
+        "(Pdb) *** the kernel goes on with its own value: what memory holds can be changed here",
+        "(Pdb) --Return--",
+        "> program.py(20)helper()->np.float32(69.5)",
+        "-> return value",
+        "(Pdb) > program.py(30)inner()",
+        "-> x[k] = warp.sum(x[k])",
+        "(Pdb) np.float32(69.5)",
+        "(Pdb) ",
+    ]
+    assert status == 1
+
+
+def test_breakpoints_by_name_and_once(tmp_path: Path) -> None:
+    commands = "b helper, value == 90; tbreak 30; c; p global_idx.x; c; p value; cl 1; until 20; n; c"
+    told, status = pdb(tmp_path, NAMES.replace("LIMIT", "2"), "program.py --block 1", commands)
+    assert told.splitlines()[3:] == [
+        "(Pdb) Breakpoint 1 at program.py:16",
+        "(Pdb) Breakpoint 2 at program.py:30",
+        "(Pdb) Deleted breakpoint 2 at program.py:30",
+        "> program.py(30)inner()",
+        "-> x[k] = warp.sum(x[k])",
+        "(Pdb) 32",
+        "(Pdb) in block (1, 0, 0), thread (13, 0, 0)",
+        "> program.py(18)helper()",
+        '-> assert value != 99, f"value is {value}"',
+        "(Pdb) np.float32(90.0)",
+        "(Pdb) Deleted breakpoint 1 at program.py:16",
+        "(Pdb) > program.py(20)helper()",
+        "-> return value",
+        "(Pdb) --Return--",
+        "> program.py(20)helper()->np.float32(91.5)",
+        "-> return value",
+        f"(Pdb) {sum(2 * n + 1.5 for n in range(32))} {sum(2 * n + 1.5 for n in range(32, 64))}",
+    ]
+    assert status == 0
+
+
+def test_after_a_failure_pdb_stands_in_the_kernel(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(NAMES.replace("LIMIT", "9"), encoding="utf-8")
+    code = "try:\n import program\nexcept Exception:\n import pdb, sys\n pdb.post_mortem(sys.exc_info()[2])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input="p value\nup\np k, scale, pair\nq\n",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "WEFT_INTERPRET": "1"},
+        timeout=120,
+    )
+    assert not done.stderr, done.stderr
+    assert done.stdout.replace(f"{tmp_path}/", "").splitlines() == [
+        "> program.py(18)helper()",
+        '-> assert value != 99, f"value is {value}"',
+        "(Pdb) np.float32(99.0)",
+        "(Pdb) > program.py(29)inner()",
+        "-> x[k] = helper(x[k] * scale, pair)",
+        "(Pdb) (11, 9, Pair(a=np.float32(1.5), n=200))",
+        "(Pdb) ",
+    ]
 
 
 def test_all_contexts_of_a_program_can_be_interpreted(tmp_path: Path) -> None:

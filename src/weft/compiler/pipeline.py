@@ -171,12 +171,21 @@ def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Co
 @contextmanager
 def _untraced() -> Generator[None]:
     """Debuggers and coverage see the threads that run the code, not who writes it."""
-    trace = sys.gettrace()
+    trace, events = sys.gettrace(), dict[int, int]()
     sys.settrace(None)
+    if sys.version_info >= (3, 12):
+        monitoring = sys.monitoring
+        events = {n: monitoring.get_events(n) for n in range(6) if monitoring.get_tool(n) is not None}
+        for tool in events:
+            monitoring.set_events(tool, 0)
     try:
         yield
     finally:
+        if sys.version_info >= (3, 12):
+            for tool, wanted in events.items():
+                sys.monitoring.set_events(tool, wanted)
         sys.settrace(trace)
+        (lambda: None)()  # a tracer in C takes over again where something is called
 
 
 def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:

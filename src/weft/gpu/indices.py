@@ -16,6 +16,10 @@ class Dimensions:
     def __init__(self, operation: str) -> None:
         self._operation = operation
 
+    def __weft_stepped__(self) -> str:
+        """Which of a thread's numbers a debugger shows for it."""
+        return self._operation
+
     @property
     def x(self) -> Int:
         """Along x, the direction in which neighbouring threads should touch neighbouring memory."""
@@ -48,6 +52,10 @@ class GlobalIndex:
     """``block_dim * block_idx + thread_idx``, along x, y and z; in a launch over a range, the element."""
 
     __slots__ = ()
+
+    def __weft_stepped__(self) -> str:
+        """Which of a thread's numbers a debugger shows for it."""
+        return "global_id"
 
     @property
     def x(self) -> Int:

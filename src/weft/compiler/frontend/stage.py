@@ -138,8 +138,7 @@ class _Stager(Places):
                 [ast.Attribute(var(B), "loc", ast.Store())],
                 ast.Constant(cast("Any", (statement.lineno, statement.col_offset))),
             )
-            if not isinstance(statement, (ast.Pass, ast.Break, ast.Continue)):
-                out.append(place(mark, statement))
+            out.append(place(mark, statement))
             if late:
                 before = [b_call("reachable", var(n)) for n in late]
                 out.append(place(_in_slots("carry_while", B, late, before), statement))

@@ -36,10 +36,12 @@ class Stepping(Staging):
     def loc(self, loc: Loc) -> None:
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         if is_staged(frame.f_code) and self.live:
-            if self._marked is not self.region and self._marked not in self.regions:
+            if self._marked and self._marked is not self.region and self._marked not in self.regions:
                 self._loc = loc  # what stands before is not what runs before
             self._note(frame)
             self._marked = self.region
+            self._loc = loc
+            self.emit("weft.statement")
         self._loc = loc
 
     def py_breakpoint(self) -> None:
@@ -95,7 +97,8 @@ def _form(spec: Spec) -> list[Any]:
         value = spec.value
         if isinstance(value, float) and not math.isfinite(value):
             return ["static", f"float({str(value)!r})"]
-        return ["static", repr(value if type(value) in _PLAIN else spec.describe())]
+        if type(value) in _PLAIN:
+            return ["static", repr(value)]
     view = getattr(spec, "view", tuple)()
     if view:
         return ["array", *view]

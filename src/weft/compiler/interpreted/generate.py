@@ -109,6 +109,8 @@ class _Writer:
         self.loc: Loc = (f.line, 0)
         self.views: dict[Value, tuple[str, str]] = {}
         """Of a slot: the variable that it is of, and how that is shown."""
+        self.first = 0
+        """How many lines come before the first of the user's: they name the parameters."""
 
     def write(self) -> list[tuple[str, Loc]]:
         """Each line, with the place of what it does."""
@@ -117,13 +119,18 @@ class _Writer:
             self.names[a] = f"__a{n}"
         before = [op for op in f.body.ops if op.name in _AHEAD]
         rest = [op for op in f.body.ops if op.name not in _AHEAD]
-        self.region(Region(f.body.args, before), rest[0].loc if rest else self.loc)
+        self.region(Region(f.body.args, before), self.loc)
+        own = next((n for n, op in enumerate(rest) if op.loc != (f.line, 0)), len(rest))
+        ahead, rest = rest[:own], rest[own:]
+        self.region(Region(f.body.args, ahead))
+        self.first = len(self.lines)
         if rest and rest[-1].name == "weft.return" and not rest[-1].operands:
             rest.pop()  # Python returns at the line that it has come to
         self.region(Region(f.body.args, rest))
         if not self.lines:
             self.put("pass")
-        head = f"def {name}({', '.join(['__t', *[self.names[a] for a in f.args]])}):"
+        named = [str(op.attrs["name"]) for op in ahead if op.name == "weft.named"]
+        head = f"def {name}({', '.join(['__t', *[self.names[a] for a in f.args], *named])}):"
         return [(head, (f.line, 0)), *self.lines]
 
     def text(self) -> str:
@@ -140,12 +147,12 @@ class _Writer:
             at: Any = node
             if hasattr(at, "lineno"):
                 line: int = at.lineno
-                at.lineno, at.col_offset = lines[line - 1][1][:2]
+                at.lineno, at.col_offset = (0, 0) if 1 < line <= self.first + 1 else lines[line - 1][1][:2]
                 at.end_lineno, at.end_col_offset = at.lineno, at.col_offset
         made = compile(tree, f.file, "exec", dont_inherit=True)
         [code] = [c for c in made.co_consts if isinstance(c, CodeType)]
         own = f.source_name.rpartition(".")[2] or f.name
-        code = code.replace(co_name=own, co_firstlineno=f.line)
+        code = code.replace(co_name=own, co_firstlineno=f.line, co_linetable=_places(code, f.line))
         return code.replace(co_qualname=f.source_name or f.name)
 
     # -- pieces -------------------------------------------------------------------------------
@@ -257,6 +264,10 @@ class _Writer:
         for line in exchanged(op, address, expected, value, found, done):
             self.put(line)
 
+    def statement(self, op: Op) -> None:
+        """The user's line, which Python leaves out where the next does something there."""
+        self.put("pass")
+
     def fence(self, op: Op) -> None:
         """Nothing is to be done: one thread runs at a time."""
 
@@ -355,10 +366,31 @@ class _Writer:
         self.put("__t.end()")
 
     def stop(self, op: Op) -> None:
-        self.put("breakpoint()")
+        self.put("__hook()()")
 
     def unreachable(self, op: Op) -> None:
         self.put("__unreachable()")
+
+
+def _places(code: CodeType, first: int) -> bytes:
+    """The code's table of lines, where those numbered 0 have no line: no debugger stops there.
+
+    Its form is that of ``Objects/locations.md`` in CPython since 3.11; columns are left out.
+    """
+    made, before = bytearray(), first
+    for start, end, line in code.co_lines():
+        for length in [min(8, n) for n in range((end - start) // 2, 0, -8)]:
+            if not line:
+                made.append(0x80 | 15 << 3 | length - 1)
+                continue
+            made.append(0x80 | 13 << 3 | length - 1)
+            moved, before = line - before, line
+            number = -moved << 1 | 1 if moved < 0 else moved << 1
+            while number > 63:
+                made.append(number & 63 | 64)
+                number >>= 6
+            made.append(number)
+    return bytes(made)
 
 
 def _group(op: Op) -> str:
@@ -379,6 +411,7 @@ _WRITE: dict[str, Callable[[_Writer, Op], None]] = {
     "weft.get": _Writer.get,
     "weft.set": _Writer.set,
     "weft.named": _Writer.named,
+    "weft.statement": _Writer.statement,
     "weft.breakpoint": _Writer.stop,
     "llvm.alloca": _Writer.alloca,
     "llvm.load": _Writer.load,

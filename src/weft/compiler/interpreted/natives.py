@@ -18,7 +18,7 @@ from weft.compiler.support import support
 from weft.targets import Target
 
 FOREIGN = frozenset({"llvm.call_intrinsic", "llvm.inline_asm", "llvm.call", "func.constant"})
-_UNKNOWN = frozenset({"weft.named", "weft.breakpoint"})
+_UNKNOWN = frozenset({"weft.named", "weft.statement", "weft.breakpoint"})
 _P = pointer(AddressSpace.GENERIC)
 
 

@@ -178,8 +178,10 @@ _declare("llvm.unreachable", terminator=True)
 _declare("weft.print", "*words", "", "site:count")
 _declare("weft.assert", "condition:i1 *words", "", "site:count")
 
-# For a debugger: what a variable holds from here on (or its slots) and how that is shown; a place to stop at.
+# For a debugger: what a variable holds from here on (or its slots) and how that is shown; that a statement
+# begins, though nothing else may be done there; a place to stop at.
 _declare("weft.named", "*values", "", "name:name shown:str")
+_declare("weft.statement")
 _declare("weft.breakpoint")
 
 # What an operator of the user's has computed, for checks of it: its operands, its result.

@@ -359,4 +359,7 @@ def _as_error(failures: list[BaseException]) -> tuple[DeviceError | None, BaseEx
         diagnostics[_SHOWN:] = [Diagnostic("more-failures", f"{more} more launches failed")]
     raised_for = to_raise(reports)
     error = DeviceError.of(raised_for, diagnostics) if raised_for or diagnostics else None
+    traces = [failure.__traceback__ for failure in failures if isinstance(failure, Failed)]
+    if error is not None and traces and traces[0] is not None:
+        error = error.with_traceback(traces[0])  # a debugger that looks at it stands in the kernel
     return error, cause

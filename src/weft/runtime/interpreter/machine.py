@@ -330,7 +330,7 @@ def argument(kind: str, data: bytes) -> Any:
 
 def words() -> dict[str, Any]:
     """All names, as code has them."""
-    from weft.runtime.interpreter import views
+    from weft.runtime.interpreter import debugging, views
 
     named: dict[str, Any] = {
         function.__name__.rstrip("_"): function
@@ -352,6 +352,7 @@ def words() -> dict[str, Any]:
         "copysign": np.copysign,
         "to_bf16": _to_bf16,
         "at": At,
+        "hook": debugging.hook,
         "pointer": views.Elements,
         "parts": views.Parts,
         "array": views.array,

@@ -8,7 +8,8 @@ import math
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import cache
-from types import FunctionType
+from traceback import walk_tb
+from types import FunctionType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from weft.runtime.driver import Extents, Launch
 from weft.runtime.faults import report
 from weft.runtime.interpreter import debugging
 from weft.runtime.interpreter.machine import At, argument, constant, native, take, words
+from weft.runtime.interpreter.views import UNSET, stepped
 from weft.runtime.printing import Console, format_print
 
 _MASK = (1 << 64) - 1
@@ -75,8 +77,8 @@ def functions_of(program: Program, addresses: Mapping[str, int]) -> dict[str, Fu
     made: dict[str, FunctionType] = {}
     around: dict[str, dict[str, Any]] = {}
     for name, (code, file, _) in program.functions.items():
-        names = around.setdefault(file, {**_module(file), **shared})
-        made[name] = FunctionType(code, names)
+        names = around.setdefault(file, {**stepped(_module(file)), **shared})
+        made[name] = FunctionType(code, names, None, (UNSET,) * code.co_argcount)
     for names in around.values():
         names.update(made)
     return made
@@ -178,8 +180,11 @@ class _Live:
         answer, self.answer = self.answer, None
         try:
             self.at = self.waits.send(answer)
-        except (StopIteration, EndOfThread):
+        except StopIteration:
             self.at = None
+        except EndOfThread as end:
+            self.at = None
+            self.thread.launch.ended(end)
         except IndexError as error:
             self.at = None
             self.thread.launch.wild(self.thread, error)
@@ -197,6 +202,8 @@ class _Running:
         self.console = console
         self.cluster: Extents = (attributes and attributes.cluster) or (1, 1, 1)
         self.failure: Diagnostic | None = None
+        self.trace: TracebackType | None = None
+        """Where the first thread that failed stands, for who looks after it has: the user's frames."""
         self.reports: dict[int | str, Report] = {}
         self.counts: dict[int, int] = {}
         self.parted = False
@@ -238,9 +245,8 @@ class _Running:
             replace(each, count=self.counts.get(where, 1) if isinstance(where, int) else 1)
             for where, each in self.reports.items()
         ]
-        return Failed(
-            self.failure, sorted(counted, key=lambda r: (r.location.file, r.location.line, r.location.column))
-        )
+        found = sorted(counted, key=lambda r: (r.location.file, r.location.line, r.location.column))
+        return Failed(self.failure, found).with_traceback(self.trace)
 
     def groups(self) -> Iterator[list[Extents]]:
         """Blocks that run beside each other: one, those of a cluster, or all of them."""
@@ -262,17 +268,24 @@ class _Running:
             debugging.session.begins(self.kernel.signature.name, thread.block, thread.thread)
         try:
             self.function.run(thread, *arguments)
-        except EndOfThread:
-            pass
+        except EndOfThread as end:
+            self.ended(end)
         except IndexError as error:
             self.wild(thread, error)
 
+    def ended(self, error: BaseException) -> TracebackType:
+        """A thread has ended in the midst: where it stood, in its innermost frame."""
+        frames = [each for each in walk_tb(error.__traceback__) if "__t" in each[0].f_locals]
+        made = None
+        for frame, line in reversed(frames):
+            made = TracebackType(made, frame, frame.f_lasti, line)
+        self.trace = self.trace or made
+        frame, line = frames[-1]
+        return TracebackType(None, frame, frame.f_lasti, line)
+
     def wild(self, thread: Thread, error: IndexError) -> None:
         """A thread ends by an access where no process has memory."""
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        assert trace is not None
+        trace = self.ended(error)
         place = Location(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
         name = self.kernel.signature.name
         message, hint = (

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+import sys
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,6 +20,55 @@ _NAMES = {
     **{f"uint{n}": f"UInt{n}" for n in (8, 16, 32, 64)},
     **{f"float{n}": f"Float{n}" for n in (16, 32, 64)},
 }
+
+
+class _Unset:
+    """A parameter until the first line of its function."""
+
+    def __repr__(self) -> str:
+        return "<known from the function's first line on>"
+
+
+UNSET = _Unset()
+
+
+def stepped(module: Mapping[str, Any]) -> dict[str, Any]:
+    """What a module has, as a kernel's frames show it: ``thread_idx`` and the like have values there."""
+    shown = {**module}
+    for name, value in module.items():
+        if hasattr(cast("object", type(value)), "__weft_stepped__"):
+            shown[name] = Index(value.__weft_stepped__())
+    return shown
+
+
+class Index:
+    """``thread_idx`` and the like, of the thread in whose frame a debugger asks."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    x = property(lambda self: self._along("x"))
+    y = property(lambda self: self._along("y"))
+    z = property(lambda self: self._along("z"))
+
+    def _along(self, axis: str) -> int:
+        frame: FrameType | None = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        while "__t" not in frame.f_locals:
+            frame = frame.f_back
+            assert frame is not None
+        thread = frame.f_locals["__t"]
+        if self._name != "global_id":
+            return getattr(thread, f"{self._name}_{axis}")
+        size, block, at = (
+            getattr(thread, f"{name}_{axis}") for name in ("block_dim", "block_id", "thread_id")
+        )
+        return size * block + at
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.x, self.y, self.z))
+
+    def __repr__(self) -> str:
+        return str((*self,))
 
 
 class Elements:
