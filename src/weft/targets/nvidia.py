@@ -64,7 +64,7 @@ _VERSIONS = {
     for version, words in {
         62: "activemask",
         63: "nanosleep",
-        65: "ldmatrix",
+        65: "ldmatrix mma.sync.aligned.m16n8k8",
         70: "cp.async redux.sync",
         74: "createpolicy",
         78: "getctarank griddepcontrol mapa stmatrix movmatrix barrier.cluster",
@@ -74,6 +74,7 @@ _VERSIONS = {
         "setmaxnreg wgmma",
         81: "multimem red.async st.async",
         83: "fence.proxy.tensormap tensormap.replace",
+        84: "e4m3.f32 e5m2.f32",
         86: "clusterlaunchcontrol st.bulk tcgen05",
     }.items()
     for word in words.split()
@@ -103,10 +104,14 @@ def _target(capability: int, suffix: str = "") -> Target:
     if suffix == "a":
         version = max(version, 80)
     supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE}
+    if capability >= 75:
+        supported.add(Feature.MMA_HALF)
     if capability >= 80:
-        supported |= {Feature.ASYNC_COPY, Feature.SMALL_FMA}
+        supported |= {Feature.ASYNC_COPY, Feature.SMALL_FMA, Feature.MMA}
+    if capability >= 89:
+        supported.add(Feature.MMA_FP8)
     if capability >= 90:
-        supported |= {Feature.BF16_ARITHMETIC, Feature.TENSOR_MEMORY_ACCESS}
+        supported |= {Feature.BF16_ARITHMETIC, Feature.TENSOR_MEMORY_ACCESS, Feature.STORE_MATRIX}
         supported |= {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
     if capability == 90 and suffix == "a":
         supported.add(Feature.WGMMA)

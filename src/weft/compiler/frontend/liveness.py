@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 from weft.compiler.frontend.named import late_names, named
 from weft.compiler.frontend.tree import bound_names, has, walk
@@ -17,7 +18,9 @@ _Names = frozenset[str]
 _NONE: _Names = frozenset()
 _LOOPS = (ast.For, ast.While)
 _CLOSURES = (ast.Lambda, ast.FunctionDef, ast.GeneratorExp)
-_CALLS = (ast.Call, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPES = (*_COMPREHENSIONS, ast.Lambda, ast.FunctionDef)
+_CALLS = (ast.Call, *_COMPREHENSIONS)
 """What may run a function that was made before."""
 
 
@@ -75,11 +78,33 @@ def stored_names(body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | Non
     return out
 
 
+def _own(scope: Any) -> tuple[set[str], set[ast.AST]]:
+    """The variables of a comprehension or a function, which are no others, and the nodes that stand outside."""
+    if isinstance(scope, _COMPREHENSIONS):
+        targets = [n for clause in scope.generators for n in walk(clause.target)]
+        return bound_names(targets), {*walk(scope.generators[0].iter)}
+    outside = {n for default in (*scope.args.defaults, *scope.args.kw_defaults) if default for n in walk(default)}
+    if isinstance(scope, ast.Lambda):
+        return bound_names(walk(scope.args)), outside
+    outside |= {n for part in (*scope.decorator_list, scope.returns) if part for n in walk(part)}
+    inside = [n for n in walk(scope) if n is not scope]
+    deeper = {n for inner in inside if isinstance(inner, _SCOPES) for n in walk(inner)}
+    direct = [n for n in inside if n not in deeper]
+    shared = {name for n in direct if isinstance(n, (ast.Nonlocal, ast.Global)) for name in n.names}
+    return bound_names(direct) - shared, outside
+
+
 def _read(node: ast.AST) -> _Names:
     """What is read within; of a generator, but for what it goes through, which is there before it runs."""
-    first = set(walk(node.generators[0].iter)) if isinstance(node, ast.GeneratorExp) else ()
-    found = [n for n in walk(node) if n not in first]
-    return frozenset([n.id for n in found if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)])
+    nodes = walk(node)
+    left = set(walk(node.generators[0].iter)) if isinstance(node, ast.GeneratorExp) else set[ast.AST]()
+    for inner in nodes:
+        if isinstance(inner, _SCOPES):
+            own, outside = _own(inner)
+            left |= {n for n in walk(inner) if isinstance(n, ast.Name) and n.id in own and n not in outside}
+    return frozenset(
+        [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n not in left]
+    )
 
 
 def _read_when_called(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> _Names:

@@ -48,6 +48,8 @@ class LayoutTensor(Generic[T]):
     Args:
         storage: a buffer, or in a kernel a Pointer to the first element.
         layout: where each element lies, in elements from the first.
+        alignment: in a kernel, to how many bytes the first element is promised to be aligned: 16 for vectors
+            of 16 bytes. By default to its own size. Memory that weft gives brings its own.
 
     Raises:
         CompileError: the layout reaches outside of the buffer.
@@ -95,14 +97,14 @@ class LayoutTensor(Generic[T]):
     default: int | float
     """What is read where such a tile has no element."""
 
-    def __init__(self, storage: Any, layout: Layout) -> None:
+    def __init__(self, storage: Any, layout: Layout, *, alignment: int = 0) -> None:
         if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
             refuse("tensor-layout", f"{layout!r} is no layout", "write Layout.row_major(...)")
         self.element, self.edges, self.default, self._accepted = None, None, 0, None
         self.storage, self.layout, self.alignment = storage, layout, 1
         pointer = self._pointer
         if pointer is not None:
-            self.alignment = pointer.dtype.itemsize
+            self.alignment = alignment or pointer.dtype.itemsize
             if not layout.is_static or layout.runtime_shape or layout.runtime_stride:
                 shape, stride = (map_leaves(coordinate, side) for side in (layout.shape, layout.stride))
                 self.layout = Layout(shape, stride)
