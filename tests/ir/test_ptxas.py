@@ -43,6 +43,7 @@ from weft import (
 from weft.atomic import Atomic, fence
 from weft.compiler.frontend.options import CompileOptions, Over
 from weft.compiler.pipeline import Compilation, elaborate_kernel
+from weft.dtype import as_dtype
 from weft.gpu import (
     barrier,
     block,
@@ -55,7 +56,11 @@ from weft.gpu import (
     warp,
     warp_id,
 )
+from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_all, async_copy_wait_group
+from weft.gpu.mma import SHAPES, ld_matrix, mma, st_matrix
 from weft.lang.accept import spec_of_annotation
+from weft.lang.intrinsics import Feature, current_target
+from weft.lang.number import number_class
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.launch.ranges import describe_over
@@ -378,6 +383,32 @@ def meeting_blocks(x: Pointer[T], out: Pointer[Int32], a: T):
     x[i] = block.radix_sort(x[i], most=256)
 
 
+@kernel
+def tensor_cores(out: Pointer[Float32]):
+    rows = stack_allocation(Float16, 512, address_space=AddressSpace.SHARED)
+    for (a, b, count, sums), shape in SHAPES.items():
+        if current_target().supports(shape.since):
+            left, right = number_class(as_dtype(a), count), number_class(as_dtype(b), shape.k * 8 // 32)
+            zero = number_class(as_dtype(sums), shape.m * 8 // 32)(0)
+            d = mma(left(out[0].cast(left)), right(out[1].cast(right)), zero)
+            out[lane_id()] += d[0].cast(Float32) + d[1].cast(Float32)
+    if current_target().supports(Feature.MMA_HALF):
+        for width in (2, 4, 8):
+            for transpose in (False, True):
+                loaded = ld_matrix(rows + 8 * lane_id(), width, transpose=transpose)
+                if current_target().supports(Feature.STORE_MATRIX):
+                    st_matrix(rows + 8 * lane_id(), loaded, transpose=transpose)
+                out[lane_id()] += loaded[1].cast(Float32)
+        numbers = rows.bitcast(Float32)
+        out[lane_id()] += ld_matrix(numbers + 4 * lane_id(), 4)[3]
+    async_copy(out + 4 * thread_idx.x, rows.bitcast(Float32))
+    async_copy(out, rows.bitcast(Float32), size=4)
+    async_copy(out, rows.bitcast(Float32), size=8, src_size=thread_idx.x)
+    async_copy_commit_group()
+    async_copy_wait_group(1)
+    async_copy_wait_all()
+
+
 def own_cases() -> Iterator[Case]:
     square = Layout.row_major(256, 256)
     three = {"a": square, "b": square, "out": square}
@@ -397,6 +428,7 @@ def own_cases() -> Iterator[Case]:
         vector_arguments,
         turned,
         bytes_of_floats,
+        tensor_cores,
     ):
         yield Case(plain.__name__, plain)
     for t in (Float32, Float64, Float16, Int8):

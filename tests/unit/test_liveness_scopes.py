@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft import Comptime, Float32, Int, Pointer, kernel, unroll
+from weft import Comptime, Float32, Int, Kernel, Pointer, kernel, unroll
 from weft.gpu.host import DeviceContext
 
 
@@ -33,7 +33,7 @@ def read_around(out: Pointer[Float32], n: Int, *, m: Comptime[int]):
     i = Int(0)
 
     def last() -> Float32:
-        ones = [Float32(1.0) for i in unroll(range(m))]
+        ones = [Float32(1.0 + i - i) for i in unroll(range(m))]
         return ones[0] * Float32(i)  # the kernel's, not the comprehension's
 
     for k in range(n):
@@ -42,7 +42,7 @@ def read_around(out: Pointer[Float32], n: Int, *, m: Comptime[int]):
     out[n] = Float32(i)
 
 
-def run(function: object, n: int, m: int, size: int) -> list[float]:
+def run(function: Kernel[...], n: int, m: int, size: int) -> list[float]:
     ctx = DeviceContext(api="cpu")
     out = ctx.enqueue_create_buffer(Float32, size)
     out.enqueue_fill(0)

@@ -1,9 +1,9 @@
 """Copies to shared memory that go on while the threads do something else.
 
-``async_copy`` begins a copy; ``async_copy_commit_group`` ends a group of them; ``async_copy_wait_group(n)`` waits
-until at most the last n groups still run. What a thread has waited for it may read itself; the others may
-behind a ``barrier()``. NVIDIA GPUs have them from compute capability 8.0 (Ampere) on: ``cp.async``. Elsewhere
-a copy is made where it begins, and nothing has to be waited for.
+``async_copy`` begins a copy; ``async_copy_commit_group`` ends a group of them; ``async_copy_wait_group(n)``
+waits until at most the last n groups still run. What a thread has waited for it may read itself; the others
+may behind a ``barrier()``. NVIDIA GPUs have them from compute capability 8.0 (Ampere) on: ``cp.async``.
+Elsewhere a copy is made where it begins, and nothing has to be waited for.
 
 Example:
     >>> from weft import Float32, Pointer, kernel
@@ -57,8 +57,8 @@ def async_copy(
         src: where they are, at a multiple of ``size``; also what is not read must be an address like that.
         dst: where they go, in shared memory, at a multiple of ``size``.
         size: bytes, at compile time: 4, 8 or 16. 16 leave the L1 cache alone (``cp.async.cg``).
-        src_size: how many of these bytes to read, at run time, whole elements; the rest become zero. So a tile
-            ends at an edge.
+        src_size: how many of these bytes to read, at run time, whole elements; the rest become zero: where a
+            tile reaches past an edge.
 
     Raises:
         CompileError: the pointers are to other memory or of different types, or the size is another.
@@ -91,13 +91,15 @@ def async_copy_commit_group() -> None:
 
 
 def async_copy_wait_group(n: int) -> None:
-    """Wait until at most the ``n`` last of this thread's groups still run; others see it behind a ``barrier()``.
+    """Wait until at most the ``n`` last of this thread's groups still run; for other threads ``barrier()``.
 
     Args:
         n: a number known at compile time. PTX: ``cp.async.wait_group``.
     """
     if not isinstance(n, int) or n < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-        refuse("async-copy", f"async_copy_wait_group({n!r}): a count of groups is an int", hint="write 0, say")
+        refuse(
+            "async-copy", f"async_copy_wait_group({n!r}): a count of groups is an int", hint="write 0, say"
+        )
     _waited(f"cp.async.wait_group {n};")
 
 

@@ -1,8 +1,8 @@
 """Products of small matrices by the 32 lanes of a warp together: tensor cores, and their loads.
 
 A matrix lies spread over the lanes, each of which holds a few elements of it, its *fragment*, as a SIMD
-vector. Lane ``4 * g + t`` of a product of 16 rows has of ``a`` rows g and g + 8, of ``b`` column g, and of the
-sums rows g and g + 8 of columns 2 t and 2 t + 1: the PTX ISA's "Matrix Fragments for mma" has the pictures.
+vector. Lane ``4 * g + t`` of a product of 16 rows has of ``a`` rows g and g + 8, of ``b`` column g, and of
+the sums rows g and g + 8 of columns 2 t and 2 t + 1: "Matrix Fragments for mma" in the PTX ISA has pictures.
 ``weft.layout.tensor_core.TensorCore`` loads and stores fragments of tiles.
 
 On an NVIDIA GPU these are ``mma.sync``, ``ldmatrix`` and ``stmatrix``. On a CPU lanes hand each other their
@@ -107,19 +107,21 @@ def shape_of(a: Any, b: Any, c: Any) -> MatrixShape:
             refuse("mma", f"{what} of mma() is {a_(type(value).__name__)}", hint=hint)
     shape = SHAPES.get((a.dtype.name, b.dtype.name, a.lanes, c.dtype.name))
     if shape is None or b.lanes != shape.k * shape.n // 32 or c.lanes != shape.m * shape.n // 32:
-        fit = [known for key, known in SHAPES.items() if key[:2] == (a.dtype.name, b.dtype.name)]
-        have = ", ".join(
-            f"{s.m * s.k // 32}, {s.k * s.n // 32} and {s.m * s.n // 32} for {s.m} x {s.n} x {s.k}"
-            f" with sums of {key[3]}"
-            for key, s in SHAPES.items()
-            if key[:2] == (a.dtype.name, b.dtype.name)
+        same = [(key, s) for key, s in SHAPES.items() if key[:2] == (a.dtype.name, b.dtype.name)]
+        same = [pair for pair in same if pair[0][3] == c.dtype.name] or same
+        have = " or ".join(
+            f"{s.m * s.k // 32}, {s.k * s.n // 32} and {s.m * s.n // 32} ({s.m} x {s.n} x {s.k}"
+            f"{'' if key[3] == c.dtype.name else f', sums of {key[3]}'})"
+            for key, s in same
         )
         kinds = sorted({f"{x} x {y}" if x != y else x for x, y, _, _ in SHAPES})
         refuse(
             "mma",
             f"no product of fragments {a.lanes} x {a.dtype.name}, {b.lanes} x {b.dtype.name} and "
             f"{c.lanes} x {c.dtype.name} is known",
-            hint=f"elements of a lane: {have}" if fit else f"tensor cores multiply {', '.join(kinds)}",
+            hint=f"a lane has of a, b and c {have} elements"
+            if same
+            else f"tensor cores multiply {', '.join(kinds)}",
         )
     return shape
 
@@ -139,8 +141,8 @@ def mma(a: Number, b: Number, c: D) -> D:
         c: of the sums, m x n. For n = 8, ``SIMD[T, 4]`` where m is 16.
 
     Which product it is follows from the vectors: Float16 (m = 16, n = 8, k = 8 or 16; sums of Float16 or
-    Float32), BFloat16 (k = 8 or 16), Float32, taken as tf32: the low 13 bits are left out (k = 4 or 8), Float64
-    (m = 8, n = 8, k = 4), Int8 and UInt8 (k = 16 or 32, sums of Int32, which wrap), Float8_e4m3fn and
+    Float32), BFloat16 (k = 8 or 16), Float32, taken as tf32: the low 13 bits are left out (k = 4 or 8),
+    Float64 (m = 8, n = 8, k = 4), Int8 and UInt8 (k = 16 or 32, sums of Int32, which wrap), Float8_e4m3fn and
     Float8_e5m2 (k = 32).
 
     Returns:
@@ -159,8 +161,8 @@ def mma(a: Number, b: Number, c: D) -> D:
         others = sorted({s.words[0] for s in SHAPES.values() if target.supports(s.since)})
         known = f"it multiplies {', '.join(others)}" if others else "compile for sm_80 or later"
         refuse("unsupported", f"{target.name} has no {shape.instruction}", hint=known)
-    packed = [_registers(a), _registers(b), _registers(c, shared=True)]
-    kinds = [type(registers[0]) for registers in packed]
+    packed = [_registers(a), _registers(b), _registers(c, sums=True)]
+    kinds: list[Any] = [type(registers[0]) for registers in packed]
     letters = ["d" if k.dtype.bits == 64 else "f" if k is Float32 else "r" for k in kinds]
     count = len(packed[2])
     names, place = list[str](), 0
@@ -181,10 +183,10 @@ def mma(a: Number, b: Number, c: D) -> D:
     return cast("D", _unpacked(cast("Any", type(c)), made))
 
 
-def _registers(value: Any, shared: bool = False) -> list[Any]:
+def _registers(value: Any, sums: bool = False) -> list[Any]:
     """A fragment as the instruction takes it: 32 bits by 32, sums of wider types as they are."""
-    if value.dtype.bits == 64 or (shared and value.dtype.bits == 32):
-        return [value[n] for n in range(value.lanes)]
+    if value.dtype.bits == 64 or (sums and value.dtype.bits == 32):
+        return [value[n] for n in range(value.lanes)] if value.lanes > 1 else [value]
     count = value.lanes * value.dtype.bits // 32
     words = value.bitcast(number_class(_WORD, count) if count > 1 else UInt32)
     return [words[n] for n in range(count)] if count > 1 else [words]
@@ -234,8 +236,8 @@ def ld_matrix(row: Pointer[Any], width: int, *, transpose: bool = False) -> Any:
     """Load one, two or four matrices of 8 rows of 16 bytes from shared memory, spread over the lanes.
 
     Args:
-        row: where a row begins, in shared memory, at a multiple of 16 bytes: lane n has row n modulo 8 of matrix
-            n // 8. Only the lanes of matrices that are loaded count.
+        row: where a row begins, in shared memory, at a multiple of 16 bytes: lane n has row n modulo 8 of
+            matrix n // 8. Only the lanes of matrices that are loaded count.
         width: elements for each lane: one, two or four times those that 32 bits hold.
         transpose: hand out columns as rows; of elements of 16 bits alone.
 
@@ -285,12 +287,10 @@ def st_matrix(row: Pointer[Any], value: Any, *, transpose: bool = False) -> None
     )
 
 
-def _count(
-    name: str, row: Any, width: Any, transpose: bool, feature: Feature = Feature.MMA_HALF
-) -> int:
+def _count(name: str, row: Any, width: Any, transpose: bool, feature: Feature = Feature.MMA_HALF) -> int:
     """How many matrices are meant."""
     _for_warps()
-    if not isinstance(row, Pointer) or row.space != AddressSpace.SHARED:  # pyright: ignore[reportUnknownMemberType]
+    if not isinstance(row, Pointer) or cast("Any", row).space != AddressSpace.SHARED:
         refuse("mma", f"{name}() takes a pointer to shared memory, not {row!r}", hint="see weft.memory")
     bits = row.dtype.bits
     counts = {count * 32 // bits: count for count in (1, 2, 4)}

@@ -23,7 +23,7 @@ Example:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from weft.diagnostics import refuse
 from weft.dtype import DTypeLike, as_dtype
@@ -31,6 +31,7 @@ from weft.gpu.lanes import lane_id
 from weft.gpu.mma import SHAPES, ld_matrix, mma
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace
+from weft.layout.tensor.access import modes
 from weft.layout.tensor.tensor import LayoutTensor
 
 __all__ = ["TensorCore"]
@@ -165,7 +166,7 @@ class TensorCore:
             return False
         if tile.layout.rank != 2 or _last_stride(tile) != 1 or tile.alignment % _ROW:
             return False
-        step = tile.layout.stride[0]
+        step: Any = [*modes(tile.layout)][0][1]
         return isinstance(step, int) and step * self.in_type.itemsize % _ROW == 0
 
     def _picked(self, numbers: Any) -> Any:
@@ -175,7 +176,7 @@ class TensorCore:
     def _check(self, name: str, tile: object, shape: tuple[int, int], dtype: Any) -> None:
         if not isinstance(tile, LayoutTensor) or tile.element is not None:
             refuse("mma", f"{name} is no tensor of numbers: {tile!r}", hint="give a tile of a LayoutTensor")
-        found: LayoutTensor[Any] = tile
+        found = cast("LayoutTensor[Any]", tile)
         if found.layout.shape != shape or found.dtype != dtype:
             refuse(
                 "mma",
@@ -186,4 +187,4 @@ class TensorCore:
 
 
 def _last_stride(tile: LayoutTensor[Any]) -> Any:
-    return tile.layout.stride[1]
+    return [*modes(tile.layout)][1][1]

@@ -79,11 +79,13 @@ def stored_names(body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | Non
 
 
 def _own(scope: Any) -> tuple[set[str], set[ast.AST]]:
-    """The variables of a comprehension or a function, which are no others, and the nodes that stand outside."""
+    """The variables that a comprehension or a function has for itself, and its nodes that stand outside."""
     if isinstance(scope, _COMPREHENSIONS):
         targets = [n for clause in scope.generators for n in walk(clause.target)]
         return bound_names(targets), {*walk(scope.generators[0].iter)}
-    outside = {n for default in (*scope.args.defaults, *scope.args.kw_defaults) if default for n in walk(default)}
+    outside = {
+        n for default in (*scope.args.defaults, *scope.args.kw_defaults) if default for n in walk(default)
+    }
     if isinstance(scope, ast.Lambda):
         return bound_names(walk(scope.args)), outside
     outside |= {n for part in (*scope.decorator_list, scope.returns) if part for n in walk(part)}
