@@ -115,13 +115,12 @@ def shape_of(a: Any, b: Any, c: Any) -> MatrixShape:
             for key, s in same
         )
         kinds = sorted({f"{x} x {y}" if x != y else x for x, y, _, _ in SHAPES})
+        others = f"tensor cores multiply {', '.join(kinds)}"
         refuse(
             "mma",
             f"no product of fragments {a.lanes} x {a.dtype.name}, {b.lanes} x {b.dtype.name} and "
             f"{c.lanes} x {c.dtype.name} is known",
-            hint=f"a lane has of a, b and c {have} elements"
-            if same
-            else f"tensor cores multiply {', '.join(kinds)}",
+            hint=f"a lane has of a, b and c {have} elements" if same else others,
         )
     return shape
 

@@ -141,7 +141,7 @@ class TensorCore:
         m, n, _ = self.shape
         self._check("d", d, (m, n), self.out_type)
         places = self._places()
-        pairs = not d.masked and d.layout.rank == 2 and _last_stride(d) == 1
+        pairs = not d.masked and d.layout.rank == 2 and _strides(d)[1] == 1
         for k in range(0, len(places), 2):
             offset, alignment = d.place_in(d.layout, places[k])
             if pairs and alignment % self.out_type.itemsize == 0:
@@ -164,10 +164,10 @@ class TensorCore:
         """Whether rows of 16 bytes lie in shared memory as ``ldmatrix`` wants them."""
         if tile.address_space != AddressSpace.SHARED or tile.masked or self.in_type.bits > 32:
             return False
-        if tile.layout.rank != 2 or _last_stride(tile) != 1 or tile.alignment % _ROW:
+        if tile.layout.rank != 2 or tile.alignment % _ROW:
             return False
-        step: Any = [*modes(tile.layout)][0][1]
-        return isinstance(step, int) and step * self.in_type.itemsize % _ROW == 0
+        step, along = _strides(tile)
+        return along == 1 and isinstance(step, int) and step * self.in_type.itemsize % _ROW == 0
 
     def _picked(self, numbers: Any) -> Any:
         found: list[Number] = list(numbers)
@@ -186,5 +186,5 @@ class TensorCore:
             )
 
 
-def _last_stride(tile: LayoutTensor[Any]) -> Any:
-    return [*modes(tile.layout)][1][1]
+def _strides(tile: LayoutTensor[Any]) -> list[Any]:
+    return [stride for _, stride in modes(tile.layout)]
