@@ -11,7 +11,7 @@ _NAMES: dict[str, Any] = {}
 exec(
     """
 import numpy as np
-from weft import Float32, Float64, InlineArray, Int, Int8, Int32, Pointer, UInt, UInt8, UInt32
+from weft import SIMD, DType, Float32, Float64, InlineArray, Int, Int8, Int32, Pointer, UInt, UInt8, UInt32
 from weft import func, kernel, math, struct
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_idx, global_idx, thread_idx

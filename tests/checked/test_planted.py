@@ -22,7 +22,7 @@ from weft.gpu.host import DeviceContext
 
 pytestmark = pytest.mark.filterwarnings("ignore::weft.PerformanceWarning", "ignore::weft.CompileWarning")
 CASES = Path(__file__).parent / "cases"
-CPU_ONLY = {"threads"}
+CPU_ONLY = {"pointers", "threads"}
 WORDS: dict[str, Any] = dict.fromkeys(("alignment", "bounds", "host"), "bounds")
 """What pages are checked for whose programs do not say it; noting accesses too takes LLVM longer."""
 Found = set[tuple[str, int, int]]

@@ -89,6 +89,8 @@ class FaultSite:
     result: DType | None = None
 
 
+FOUND = "->"
+"""The name of memory that a pointer leads to which comes from no argument."""
 Site = PrintSite | AssertSite | FaultSite
 
 FAULTS = "weft$faults"
@@ -109,7 +111,7 @@ class KernelInfo:
     pointer's memory, in bytes from where that points.
     Where ``granule`` is not 0, it then takes the cells of each pointer, one for so many bytes, those of
     shared memory, and the launch's ``Shadow`` (``abi/shadow.py``). ``notes_all`` says whether all that it
-    writes is noted there.
+    writes is noted there, ``finds`` whether it has pointers that come from no argument.
     """
 
     entry: str
@@ -123,6 +125,7 @@ class KernelInfo:
     block_rank: int = 0
     granule: int = 0
     notes_all: bool = False
+    finds: bool = False
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])
 
     @property

@@ -37,6 +37,21 @@ FRESH, SHARED = 60, 61
 ADDRESS = (1 << 56) - 1
 
 
+class Piece(ctypes.Structure):
+    """Memory of the process that a launch knows of: its ends, its size, where its cells are.
+
+    Of memory that was given back, and around the null pointer, the size is 0. Pieces are in order; behind the
+    last stands one for all other addresses.
+    """
+
+    _fields_ = [
+        ("low", ctypes.c_uint64),
+        ("high", ctypes.c_uint64),
+        ("size", ctypes.c_uint64),
+        ("cells", ctypes.c_uint64),
+    ]
+
+
 class Entry(ctypes.Structure):
     """What is known of a block: its first tick, its number, and the record of what it released last."""
 
@@ -59,5 +74,7 @@ class Shadow(ctypes.Structure):
         ("entry", ctypes.c_uint64),  # the address of the block's, or of a spare one
         ("acquired", ctypes.c_uint64),  # when a thread of the block first acquired something, or 0
         ("fenced", ctypes.c_uint64),  # when one first came to a fence, or 0
+        ("pieces", ctypes.c_uint64),  # the address of what is known of the process's memory
+        ("count", ctypes.c_uint64),  # how many pieces
         ("threads", ctypes.c_uint64),  # of each thread, when it last acquired something, and came to a fence
     ]

@@ -276,14 +276,15 @@ def _described(
         pointers = [p.name for p in arguments if p.pointer]
         arguments.append(Argument("shared_mem_bytes", DType.int64))
         arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
-    granule, all_noted = 0, False
+    granule, all_noted, finding = 0, False, False
     if "races" in options.checked and target.threads == "loops":
         from weft.compiler.passes.origins import granule_of, shared_by_threads
-        from weft.compiler.passes.races import notes, notes_all
+        from weft.compiler.passes.races import finds, notes, notes_all
 
         if notes(module, function):
             reached = module.reached(function)
             granule, all_noted = granule_of(reached, shared_by_threads), notes_all(reached)
+            finding = finds(reached)
             more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
             arguments += [Argument(name, DType.uint64) for name in more]
     _check_parameters(instance.kernel.definition, arguments, target)
@@ -299,6 +300,7 @@ def _described(
         block_rank=function.block_rank,
         granule=granule,
         notes_all=all_noted,
+        finds=finding,
         sites=sites,
     )
 

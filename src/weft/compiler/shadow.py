@@ -43,6 +43,7 @@ from weft.abi.shadow import (
     UNSET,
     WORD,
     Entry,
+    Piece,
     Shadow,
 )
 from weft.compiler.frontend.elaborate import Elaborator
@@ -64,6 +65,9 @@ _NOW, _BLOCK, _LAUNCH, _LAST, _WHOSE, _LOG, _LOGGED, _ROOM = (
 _ENTRY, _ACQUIRED, _FENCED, _THREADS = (
     getattr(Shadow, name).offset // WORD for name in ("entry", "acquired", "fenced", "threads")
 )
+_PIECES, _COUNT = (getattr(Shadow, name).offset // WORD for name in ("pieces", "count"))
+_LOW, _HIGH = (getattr(Piece, name).offset // WORD for name in ("low", "high"))
+_PIECE = ctypes.sizeof(Piece)
 _FIRST, _NUMBER, _RELEASED = (getattr(Entry, name).offset // WORD for name in ("first", "number", "released"))
 _ENTRY_BYTES = ctypes.sizeof(Entry)
 _NEXT = 1 << TICK
@@ -122,6 +126,27 @@ def acquire(shadow: Pointer[UInt64], me: UInt64) -> None:
     if shadow[_ACQUIRED] == 0:
         shadow[_ACQUIRED] = shadow[_NOW]
     Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] = shadow[_NOW]
+
+
+@func
+def find(shadow: Pointer[UInt64], address: UInt64) -> UInt64:
+    """The ``Piece`` that an address is in, or at the end of, if that is the only one."""
+    first, low, high = shadow[_PIECES], UInt64(0), shadow[_COUNT]
+    none = first + high * _PIECE
+    while high - low > 1:
+        middle = (low + high) // 2
+        if Pointer.from_address(first + middle * _PIECE, UInt64)[_LOW] <= address:
+            low = middle
+        else:
+            high = middle
+    piece = Pointer.from_address(first + low * _PIECE, UInt64)
+    if address > piece[_HIGH]:
+        return none
+    if low > 0 and address == piece[_LOW]:
+        before = Pointer.from_address(first + (low - 1) * _PIECE, UInt64)
+        if before[_HIGH] == address:
+            return none
+    return UInt64(Int64(piece))
 
 
 @func
@@ -268,12 +293,12 @@ _SHADOW = PointerSpec(DType.uint64, AddressSpace.GLOBAL)
 _WORD, _AT = NumberSpec(DType.uint64), NumberSpec(DType.int64)
 
 
-_EVENTS: dict[str, Func[..., Any]] = {"enter": enter, "meet": meet, "fence": fence}
+_EVENTS: dict[str, Func[..., Any]] = {"enter": enter, "meet": meet, "fence": fence, "find": find}
 
 
 @functools.cache
 def checks(name: str, target: Target) -> tuple[Function, ...]:
-    """What a function calls, and itself: ``weft.enter``, ``weft.meet``, ``weft.fence``, or an access.
+    """What a function calls, and itself: one of ``_EVENTS``, as ``weft.enter``, or an access.
 
     ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes.
     """

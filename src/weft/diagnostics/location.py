@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import weakref
 from types import CodeType, FrameType, TracebackType
 
 from weft.record import record
@@ -119,9 +120,9 @@ def calling_frame(innermost: FrameType | None = None) -> FrameType | None:
     frame = innermost or sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         code = frame.f_code
-        # those of dataclasses and of ``with``, which calls what is decorated
+        # those of dataclasses, of ``with``, which calls what is decorated, and of finalizers
         generated = code.co_filename == "<string>" and code.co_name == "__init__"
-        generated |= code.co_filename == contextlib.__file__
+        generated |= code.co_filename in (contextlib.__file__, weakref.__file__)
         if not is_internal(code.co_filename) and not generated:
             break
         frame = frame.f_back

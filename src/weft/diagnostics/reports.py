@@ -66,12 +66,15 @@ class Report:
 def merged(reports: Iterable[Report]) -> tuple[Report, ...]:
     """Reports of which each place and fault has one, the first, with how often all of them happened.
 
-    A place that reads and writes what is wrong alike (``x[i] += 1``) has one too.
+    A place that reads and writes what is wrong alike (``x[i] += 1``) has one too, and so has a race that both
+    sides have come to.
     """
     found: dict[object, Report] = {}
     for report in reports:
         other = None if report.other is None else report.other.location
-        key = report.code, report.kernel, report.location, other
+        key: object = report.code, report.kernel, report.location, other
+        if report.code == "data-race":
+            key = report.kernel, frozenset((report.location, other))
         first = found.setdefault(key, report)
         if first is not report and first.verb == report.verb:
             found[key] = replace(first, count=first.count + report.count)

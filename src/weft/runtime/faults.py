@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from weft.abi.artifact import AssertSite, FaultSite, KernelInfo
+from weft.abi.artifact import FOUND, AssertSite, FaultSite, KernelInfo
 from weft.abi.console import IDS
 from weft.abi.formats import unpack
 from weft.abi.number_text import format_value
@@ -79,7 +79,7 @@ def of_access(told: Told, site: FaultSite, message: str, at: int, hints: tuple[s
         told.block,
         told.thread,
         verb=site.verb,
-        buffer=site.name,
+        buffer="" if site.name == FOUND else site.name,
         index=at // site.size,
         size=site.size,
         address=told.values[-1],
@@ -89,6 +89,8 @@ def of_access(told: Told, site: FaultSite, message: str, at: int, hints: tuple[s
 
 def named(site: FaultSite) -> str:
     """The memory of an access, in words."""
+    if site.name == FOUND:
+        return "a buffer"
     return f"`{site.name}`" if site.name else "an array of its own"
 
 

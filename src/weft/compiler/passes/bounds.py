@@ -55,7 +55,8 @@ class _Checked:
         given = self.b, module, kernel, new_site
         self.races = Races(*given, checks, self.head) if checks and notes(module, kernel) else None
         self.unset = Unset(self.b, kernel, new_site, self.head) if checks else None
-        self.origins = Origins(self.b, kernel, memory, self.cells_of, self.head)
+        found = self.races.piece_around if self.races else None
+        self.origins = Origins(self.b, kernel, memory, self.cells_of, self.head, found)
 
     def run(self) -> None:
         """Check all accesses."""
@@ -83,10 +84,13 @@ class _Checked:
                     self.region(inner)
                 b.live, b.loc = True, op.loc
                 if op.name in VERBS:
+                    given = op.results
                     self.access(op)
+                    for each in given:
+                        self.origins.find(each)
                 else:
                     region.ops.append(op)
-                self.origins.follow(op)
+                    self.origins.follow(op)
                 if self.races is not None and op.name in ("gpu.barrier", "llvm.fence"):
                     (self.races.meet if op.name == "gpu.barrier" else self.races.fence)()
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from weft.abi.artifact import FaultSite
+from weft.abi.artifact import FOUND, FaultSite
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Global, Op, Value
 from weft.compiler.ir.types import I64, AddressSpace, PointerType
@@ -30,6 +30,7 @@ VERBS: dict[str, Literal["reads", "writes", "updates"]] = {
     "llvm.cmpxchg": "updates",
 }
 _OWN = frozenset({"llvm.alloca", "llvm.mlir.addressof", "gpu.dynamic_shared_memory"})
+_FINDING = frozenset({"llvm.inttoptr", "llvm.call", "func.call"})
 _GIVING = frozenset({"stack_allocation", "dynamic_shared_memory"})
 
 
@@ -64,8 +65,11 @@ class Origins:
         memory: Mapping[str, Global],
         cells_of: Callable[[Op], Number],
         head: list[Op],
+        found: Callable[[Value], tuple[Value, Value, Value]] | None = None,
     ) -> None:
         self.b, self.kernel = b, kernel
+        self.found = found
+        """What is known of the memory around an address: where in it that is, its size, and its cells."""
         self.memory = memory
         self.cells_of = cells_of
         self.head = head
@@ -73,6 +77,12 @@ class Origins:
         self.dynamic = Value(I64, None, "shared_mem_bytes")
         """How many bytes of shared memory the launch gives."""
         self._slots: dict[Value, tuple[Value, ...]] = {}
+
+    def find(self, pointer: Value) -> None:
+        """Note where a pointer points that comes from nowhere, as far as the launch knows of its memory."""
+        if self.found is not None and isinstance(pointer.type, PointerType):
+            at, size, cells = self.found(self.b.value("llvm.ptrtoint", (pointer,), I64))
+            self.known[pointer] = Origin(at, 0, size, cells, FOUND)
 
     def of(self, pointer: Value) -> Origin:
         """That of a pointer."""
@@ -89,6 +99,9 @@ class Origins:
         if len(op.results) != 1 or not isinstance(op.result.type, PointerType):
             return
         made = _UNKNOWN
+        if op.name in _FINDING:
+            self.find(op.result)
+            return
         if op.name == "weft.get":
             slot = op.operands[0]
             at, low, high, cells = [b.get(place, I64) for place in self.slots_of(slot)]

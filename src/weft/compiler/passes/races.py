@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from weft.abi.artifact import FaultSite
-from weft.abi.shadow import ATOMIC, BOTH_WRITE, CELL_BYTES, RELEASE, SHARED, SITE, SITES, THREAD, UNSET
+from weft.abi.shadow import ATOMIC, BOTH_WRITE, CELL_BYTES, RELEASE, SHARED, SITE, SITES, THREAD, UNSET, WORD
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import finds_memory
@@ -60,10 +60,14 @@ _RELEASING = ("release", "acq_rel", "seq_cst")
 
 
 def notes_all(functions: Sequence[Function]) -> bool:
-    """Whether all is noted that functions write: no address comes from nowhere, nobody else is given one."""
-    ops = [op for f in functions for op in f.body.walk()]
-    lets_go = any(op.spec.lets_go and op.attrs.get("effects") not in ("none", "read") for op in ops)
-    return not lets_go and not any(map(finds_memory, ops))
+    """Whether all is noted that functions write: nobody else is given an address."""
+    ops = [op for f in functions for op in f.body.walk() if op.name != "llvm.ptrtoint"]
+    return not any(op.spec.lets_go and op.attrs.get("effects") not in ("none", "read") for op in ops)
+
+
+def finds(functions: Sequence[Function]) -> bool:
+    """Whether there are addresses that come from no argument."""
+    return any(finds_memory(op) for f in functions for op in f.body.walk())
 
 
 def _is_atomic(op: Op) -> bool:
@@ -143,6 +147,18 @@ class Races:
         assert self.passed is not None
         b.set(self.passed, b.arith("addi", b.get(self.passed, I64), b.constant(1, I64)))
         self.call("weft.meet", b.get(self.passed, I64))
+
+    def piece_around(self, address: Value) -> tuple[Value, Value, Value]:
+        """What the launch knows of the memory around an address."""
+        b = self.b
+        piece = self.call("weft.find", address)
+        assert piece is not None
+        place = b.value("llvm.inttoptr", (piece,), pointer(AddressSpace.GLOBAL))
+        attrs = {"alignment": WORD, "invariant": False, "volatile": False}
+        low, _, size, cells = [
+            b.value("llvm.load", (b.at(place, b.constant(n, I64), I64),), I64, attrs) for n in range(4)
+        ]
+        return b.arith("subi", address, low), size, cells
 
     def fence(self) -> None:
         """The thread has come to a fence."""

@@ -19,7 +19,7 @@ from weft.abi.artifact import FAULTS, Artifact, LoadedCode
 from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
 from weft.config import settings
 from weft.diagnostics import calling_frame
-from weft.runtime.cpu import crashed
+from weft.runtime.cpu import crashed, pieces
 from weft.runtime.cpu.memory import PAGES_FROM, Block
 from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
 from weft.runtime.cpu.new_memory import add, forget, wrote
@@ -108,6 +108,7 @@ class CpuDevice:
 
     def free(self, address: int) -> None:
         """Give memory back once all work queued so far has ended."""
+        pieces.leaves(address)
         busy = busy_lanes()
         if not busy:
             self._give_back(address)
@@ -125,7 +126,7 @@ class CpuDevice:
     def _give_back(self, address: int) -> None:
         forget(address)
         self._leaving.pop(address, None)
-        self._blocks.pop(address, None)
+        pieces.is_gone(address, self._blocks.pop(address, None))
 
     host_alloc = alloc
     host_free = free
@@ -135,6 +136,7 @@ class CpuDevice:
         if written:
             wrote(address, nbytes)
         else:
+            pieces.add(address, nbytes)
             add(address, nbytes)
 
     def hold(self, owner: object) -> None:

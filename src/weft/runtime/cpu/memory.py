@@ -17,7 +17,8 @@ class Block:
     __slots__ = ("_view", "address", "nbytes")
 
     def __init__(self, nbytes: int) -> None:
-        memory = _pages(nbytes) if nbytes >= PAGES_FROM else bytearray(nbytes + _ALIGNMENT)
+        # one more byte, so that no end of one block is where another begins
+        memory = _pages(nbytes + 1) if nbytes >= PAGES_FROM else bytearray(nbytes + _ALIGNMENT)
         self._view = ctypes.c_char.from_buffer(memory)
         self.address = -(-ctypes.addressof(self._view) // _ALIGNMENT) * _ALIGNMENT
         self.nbytes = nbytes

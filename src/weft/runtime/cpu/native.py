@@ -13,20 +13,21 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
-from weft.abi.artifact import FaultSite, KernelInfo, PrintSite
+from weft.abi.artifact import FOUND, FaultSite, KernelInfo, PrintSite
 from weft.abi.console import IDS
 from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
 from weft.abi.shadow import Shadow
 from weft.diagnostics import Diagnostic, Report
 from weft.diagnostics.parted import Parting
-from weft.diagnostics.reports import Place
+from weft.diagnostics.reports import Place, merged
 from weft.record import replace
+from weft.runtime.cpu.pieces import explained
 from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
 from weft.runtime.cpu.shadow import memory_of, noted
 from weft.runtime.cpu.threads import main_thread
 from weft.runtime.driver import Launch
-from weft.runtime.faults import Noted, report
+from weft.runtime.faults import Noted, report, signed
 from weft.runtime.printing import Console, format_print, value_count
 
 _SMALL = 2048
@@ -182,7 +183,7 @@ class _Running:
             if counts is not None and isinstance(where, int):
                 count, counts[where] = counts[where], 0
             found.append(replace(each, count=max(1, count)))
-        return sorted(found, key=lambda r: (r.location.file, r.location.line, r.location.column))
+        return sorted(merged(found), key=lambda r: (r.location.file, r.location.line, r.location.column))
 
 
 class _Direct(_Running):
@@ -227,7 +228,10 @@ def _on_tell(state: int, number: int, words: Any) -> None:
     elif not running.has_failed():
         race = running.shadow is not None and isinstance(site, FaultSite) and site.kind == "data-race"
         other = running.access_of(words[IDS]) if race else None
-        running.tell(number, report(kernel, number, words[: IDS + count], other))
+        found = report(kernel, number, words[: IDS + count], other)
+        if isinstance(site, FaultSite) and site.name == FOUND:
+            found = explained(found, site, signed(words[IDS : IDS + count])[-4])
+        running.tell(number, found)
 
 
 def _on_parted(state: int, *what: Any) -> None:

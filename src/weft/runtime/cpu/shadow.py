@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from weft.abi.artifact import KernelInfo
 from weft.abi.cpu_launch import MOST_THREADS
-from weft.abi.shadow import CELL_BYTES, FRESH, SITE, SITES, THREAD, TICK, WORD, Entry, Shadow
+from weft.abi.shadow import CELL_BYTES, FRESH, SITE, SITES, THREAD, TICK, WORD, Entry, Piece, Shadow
 from weft.runtime.cpu.memory import Block
 from weft.runtime.cpu.new_memory import New, around, wrote
+from weft.runtime.cpu.pieces import NULL, pieces
 from weft.runtime.forks import after_fork
 
 _SHARED_BYTES = 320 << 10
@@ -71,6 +72,7 @@ class Noted:
         self._log = Block(ctypes.sizeof(Entry) * (_LOGGED + 1))
         self._threads = Block(2 * WORD * MOST_THREADS)
         self._last = 0
+        self._pieces: Any = None
         self._held: list[New] = []
         """New memory that the launch uses."""
 
@@ -82,42 +84,49 @@ class Noted:
         made.threads = self._threads.address
         memory = memory_of(kernel, arguments)
         count, end = len(memory), len(kernel.signature.parameters)
-        arguments[end - 2 - count : end - 2] = self._cells_of(kernel.granule, memory)
+        wholes = self._wholes(kernel, memory)
+        for n, known in enumerate(memory, end - 2 - count):
+            (low, _), cells = wholes[bisect_right(wholes, known.low, key=lambda whole: whole[0][0]) - 1]
+            arguments[n] = cells and cells + (known.address - low) // kernel.granule * CELL_BYTES
+        if kernel.finds:
+            self._pieces = _pieces_of(wholes)
+            made.pieces, made.count = ctypes.addressof(self._pieces), len(self._pieces) - 1
         arguments[end - 2 : end] = shared, ctypes.addressof(made)
         return made
 
-    def _cells_of(self, granule: int, memory: Sequence[Memory]) -> list[int]:
-        """Where the cells of pointers are; of one memory they are the same.
+    def _wholes(self, kernel: KernelInfo, memory: Sequence[Memory]) -> list[tuple[tuple[int, int], int]]:
+        """The memory that a launch notes, by its ends, and where its cells are.
 
-        What nobody writes needs none, if somebody has written it before.
+        What nobody writes has none, if somebody has written it before.
         """
+        granule, ends = kernel.granule, [m[1:3] for m in memory]
+        if kernel.finds:
+            ends += [(low, high) for low, high, there in pieces() if there]
         wholes: list[tuple[int, int]] = []
-        for low, high in sorted([m[1:3] for m in memory]):
+        for low, high in sorted(ends):
             if wholes and low < wholes[-1][1]:
                 wholes[-1] = wholes[-1][0], max(high, wholes[-1][1])
             else:
                 wholes.append((low, high))
         new = [around(low, high) for low, high in wholes]
-        needed = [any(m.written and low < m.high and m.low < high for m in memory) for low, high in wholes]
+        needed = [
+            kernel.finds or any(m.written and low < m.high and m.low < high for m in memory)
+            for low, high in wholes
+        ]
         sizes = [
             0 if known or not need else -(-(high - low) // granule) * CELL_BYTES
             for (low, high), need, known in zip(wholes, needed, new, strict=True)
         ]
         if sum(sizes) > self._cells.nbytes:
             self._cells = Block(sum(sizes))
-        places = [*itertools.accumulate(sizes, initial=self._cells.address)]
-        found: list[int] = []
-        for start, low, _, _ in memory:
-            n = bisect_right(wholes, low, key=lambda whole: whole[0]) - 1
-            known = new[n]
+        places = itertools.accumulate(sizes, initial=self._cells.address)
+        cells = [place * need for place, need in zip(places, needed, strict=False)]
+        for n, known in enumerate(new):
             if known is not None:
-                behind = (start - known.address) // granule * CELL_BYTES
-                found.append(known.cells(granule) + behind | 1 << FRESH)
+                begin = (wholes[n][0] - known.address) // granule * CELL_BYTES
+                cells[n] = known.cells(granule) + begin | 1 << FRESH
                 self._held.append(known)
-            else:
-                behind = (start - wholes[n][0]) // granule * CELL_BYTES
-                found.append(places[n] + behind if needed[n] else 0)
-        return found
+        return list(zip(wholes, cells, strict=True))
 
     def end(self, shadow: Shadow) -> None:
         """The launch has ended."""
@@ -132,6 +141,14 @@ class Noted:
         if 0 <= n < _LOGGED - 1:
             block = entries[n].number
         return Noticed(record >> SITE & SITES - 1, block, (record & (1 << SITE) - 1) >> THREAD)
+
+
+def _pieces_of(wholes: Sequence[tuple[tuple[int, int], int]]) -> Any:
+    """What a launch knows of the memory of the process."""
+    found = [(low, high, high - low, cells) for (low, high), cells in wholes]
+    found += [(low, high, 0, 0) for low, high, there in pieces() if not there]
+    each = [Piece(*one) for one in sorted([(0, NULL, 0, 0), *found])]
+    return (Piece * (len(each) + 1))(*each, Piece(0, 1 << 62, 1 << 62, 0))
 
 
 _noted: Noted | None = None
