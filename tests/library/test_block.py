@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Comptime, Float32, Int, Int32, UInt32, kernel
+from weft import Comptime, Float32, Float64, InlineArray, Int, Int32, UInt32, kernel, unroll
 from weft.gpu import block, block_dim, block_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
@@ -146,6 +146,58 @@ def test_radix_sort(launch: Launch, kind: Any, descending: bool) -> None:
     _, out = launch(sorts, x, np.zeros_like(x), descending=descending, grid_dim=2, block_dim=128)
     rows = np.sort(x.reshape(2, 128), axis=1)
     np.testing.assert_array_equal(out.reshape(2, 128), rows[:, ::-1] if descending else rows)
+
+
+@kernel
+def sorts_pairs(
+    x: LayoutTensor[Any], out: LayoutTensor[Any], places: LayoutTensor[Float64], *, descending: Comptime[bool]
+):
+    i = number()
+    out[i], places[i] = block.radix_sort(x[i], Float64(i), descending=descending, most=1024)
+
+
+@pytest.mark.parametrize("shape", [32, (8, 4, 3), 1024], ids=str)
+@pytest.mark.parametrize("descending", [False, True])
+def test_values_go_with_their_keys(launch: Launch, shape: Any, descending: bool) -> None:
+    """In the order that they came in, where keys are the same."""
+    size = threads_of(shape)
+    x = np.random.default_rng(3).integers(-20, 20, 2 * size).astype(np.int16)
+    found, places = np.zeros_like(x), np.zeros(2 * size)
+    _, found, places = launch(
+        sorts_pairs, x, found, places, descending=descending, grid_dim=2, block_dim=shape
+    )
+    rows = x.reshape(2, size)
+    order = np.argsort(-rows if descending else rows, axis=1, kind="stable")
+    np.testing.assert_array_equal(found.reshape(2, size), np.take_along_axis(rows, order, axis=1))
+    np.testing.assert_array_equal(places.reshape(2, size), order + np.array([[0], [size]]))
+
+
+@kernel
+def rearranges(
+    x: LayoutTensor[Int32],
+    striped: LayoutTensor[Int32],
+    blocked: LayoutTensor[Int32],
+    *,
+    count: Comptime[int],
+):
+    thread = number()
+    threads = block_dim.x * block_dim.y * block_dim.z
+    items = InlineArray[Int32, count](*[x[thread * count + n] for n in range(count)])
+    moved = block.blocked_to_striped(items, most=256)
+    back = block.striped_to_blocked(moved, most=256)
+    for n in unroll(range(count)):
+        striped[n * threads + thread] = moved[n]
+        blocked[thread * count + n] = back[n]
+
+
+@pytest.mark.parametrize(("count", "shape"), [(1, 64), (3, 96), (4, (8, 8, 4)), (8, 32)])
+def test_items_of_threads_are_rearranged(launch: Launch, count: int, shape: Any) -> None:
+    x = data(np.int32, count * threads_of(shape))
+    found = launch(
+        rearranges, x, np.zeros_like(x), np.zeros_like(x), count=count, grid_dim=1, block_dim=shape
+    )
+    np.testing.assert_array_equal(found[1], x)
+    np.testing.assert_array_equal(found[2], x)
 
 
 def test_the_interpreter_gives_the_same_bits(cpu: DeviceContext) -> None:

@@ -26,6 +26,7 @@ from weft import (
 )
 from weft.diagnostics import LaunchError
 from weft.gpu import barrier, block_dim, global_idx, lane_id, thread_idx, warp, warp_id
+from weft.gpu.block import sum as sum_of_block
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
 
@@ -169,6 +170,93 @@ def test_reductions(launch: Launch, width: int, kind: Any) -> None:
         np.testing.assert_array_equal(out[:, n], expected.reshape(-1), str(n))
 
 
+@kernel
+def by_words(x: LayoutTensor[Any], out: LayoutTensor[Any]):
+    i = global_idx.x
+    out[i, 0] = warp.reduce(x[i], "add")
+    out[i, 1] = warp.reduce(x[i], "and")
+    out[i, 2] = warp.reduce(x[i], "or")
+    out[i, 3] = warp.reduce(x[i], "xor")
+    out[i, 4] = warp.max(x[i])
+    out[i, 5] = warp.min(x[i])
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int32, np.uint32, np.int64])
+def test_words_on_integers(launch: Launch, kind: Any) -> None:
+    """In one instruction of GPUs from sm_80 on, up to 32 bits."""
+    x = data(kind)
+    x[32:64] |= 5
+    x[64:96] &= 0x5A
+    _, out = launch(by_words, x, np.zeros((128, 6), kind), grid_dim=2, block_dim=64)
+    rows = x.reshape(4, 32)
+    each = [np.add, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.maximum, np.minimum]
+    for n, ufunc in enumerate(each):
+        expected = np.repeat(ufunc.reduce(rows, axis=1, dtype=kind), 32)
+        np.testing.assert_array_equal(out[:, n], expected, ufunc.__name__)
+
+
+@kernel
+def apart(x: LayoutTensor[Int32], out: LayoutTensor[Int32], *, width: Comptime[int], stride: Comptime[int]):
+    i = global_idx.x
+    out[i, 0] = warp.sum(x[i], width=width, stride=stride)
+    out[i, 1] = warp.max(x[i], width=width, stride=stride)
+
+
+@pytest.mark.parametrize(("width", "stride"), [(4, 8), (8, 4), (2, 4), (4, 1), (1, 16)])
+def test_groups_of_lanes_apart(launch: Launch, width: int, stride: int) -> None:
+    x = data(np.int32, 64)
+    _, out = launch(
+        apart, x, np.zeros((64, 2), np.int32), width=width, stride=stride, grid_dim=1, block_dim=64
+    )
+    groups = x.reshape(-1, width, stride)
+    for n, expected in enumerate(
+        (groups.sum(axis=1, keepdims=True, dtype=np.int32), groups.max(1, keepdims=True))
+    ):
+        np.testing.assert_array_equal(out[:, n], np.broadcast_to(expected, groups.shape).reshape(-1))
+
+
+@struct
+class Moments:
+    """How many, their mean, and the sum of the squares of what they are apart from it."""
+
+    count: Float64
+    mean: Float64
+    spread: Float64
+
+    def __add__(self, other: Moments) -> Moments:
+        count = self.count + other.count
+        apart = other.mean - self.mean
+        mean = self.mean + apart * other.count / count
+        spread = self.spread + other.spread + apart * apart * self.count * other.count / count
+        return Moments(count, mean, spread)
+
+
+@kernel
+def variances(x: LayoutTensor[Float64], out: LayoutTensor[Float64]):
+    i = global_idx.x
+    of_warp = warp.sum(Moments(1.0, x[i], 0.0))
+    of_block = sum_of_block(Moments(1.0, x[i], 0.0))
+    pair = warp.sum(Vector(Float32(x[i]), Float32(-x[i]), 1.0, 0.0))
+    out[i, 0], out[i, 1] = of_warp.mean, of_warp.spread
+    out[i, 2], out[i, 3] = of_block.mean, of_block.spread
+    out[i, 4], out[i, 5] = Float64(pair[0] + pair[1]), Float64(pair[2])
+
+
+def test_structs_and_vectors_are_summed(launch: Launch) -> None:
+    x = data(np.float64, 96)
+    _, out = launch(variances, x, np.zeros((96, 6)), grid_dim=1, block_dim=96)
+    rows = x.reshape(3, 32)
+    expected = [
+        np.repeat(rows.mean(axis=1), 32),
+        np.repeat(rows.var(axis=1) * 32, 32),
+        np.full(96, x.mean()),
+        np.full(96, x.var() * 96),
+        np.zeros(96),
+        np.full(96, 32.0),
+    ]
+    np.testing.assert_allclose(out, np.stack(expected, axis=1), rtol=1e-12, atol=1e-12)
+
+
 def test_sums_of_floats_are_the_same_in_all_lanes(launch: Launch) -> None:
     x = data(np.float32)
     _, out = launch(reductions, x, np.zeros((128, 7), np.float32), width=32, grid_dim=2, block_dim=64)
@@ -190,6 +278,8 @@ def votes(x: LayoutTensor[Int32], bits: LayoutTensor[UInt32], flags: LayoutTenso
     flags[i, 1] = warp.all(x[i] > 0).select(1, 0)
     flags[i, 2] = warp.uniform(x[i] > 0).select(1, 0)
     flags[i, 3] = warp.match_all(x[i]).select(1, 0)
+    bits[i, 3] = warp.match_any((x[i], Int8(lane_id() % 2)))
+    flags[i, 4] = warp.elect_one_sync().select(1, 0)
 
 
 def test_votes(launch: Launch) -> None:
@@ -198,19 +288,41 @@ def test_votes(launch: Launch) -> None:
     _, bits, flags = launch(
         votes,
         x.reshape(-1),
-        np.zeros((160, 3), np.uint32),
-        np.zeros((160, 4), np.int32),
+        np.zeros((160, 4), np.uint32),
+        np.zeros((160, 5), np.int32),
         grid_dim=1,
         block_dim=160,
     )
     places = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    for row, words, found in zip(x, bits.reshape(5, 32, 3), flags.reshape(5, 32, 4), strict=True):
+    for row, words, found in zip(x, bits.reshape(5, 32, 4), flags.reshape(5, 32, 5), strict=True):
         holds = row > 0
         assert set(words[:, 0].tolist()) == {int(places[holds].sum())}
         assert words[:, 1].tolist() == [int(places[row == one].sum()) for one in row]
         assert words[:, 2].tolist() == words[:, 1].tolist()
+        halves = lanes(2)
+        found_by_both = [int(places[(row == one) & (halves == n % 2)].sum()) for n, one in enumerate(row)]
+        assert words[:, 3].tolist() == found_by_both
+        assert found[:, 4].sum() == 1
         told = [holds.any(), holds.all(), holds.all() or not holds.any(), len(set(row.tolist())) == 1]
-        assert (found == np.array(told, np.int32)).all()
+        assert (found[:, :4] == np.array(told, np.int32)).all()
+
+
+@kernel
+def matches(x: LayoutTensor[Any], out: LayoutTensor[UInt32]):
+    out[global_idx.x] = warp.match_any(x[global_idx.x])
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint64, np.float16, np.float32, np.float64])
+def test_matches_of_each_type(launch: Launch, kind: Any) -> None:
+    """By ==: no nan is like another, and the two zeros are."""
+    x = np.random.default_rng(9).integers(0, 4, 64).astype(kind)
+    if np.dtype(kind).kind == "f":
+        x[[3, 7, 40]] = np.nan
+        x[[1, 5, 41]] = -0.0
+        x[[2, 6, 42]] = 0.0
+    _, out = launch(matches, x, np.zeros(64, np.uint32), grid_dim=1, block_dim=64)
+    same = x.reshape(2, 32, 1) == x.reshape(2, 1, 32)
+    np.testing.assert_array_equal(out, (same << np.arange(32, dtype=np.uint64)).sum(axis=2).reshape(-1))
 
 
 @kernel

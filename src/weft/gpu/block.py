@@ -27,19 +27,21 @@ Example:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, overload
 
 from weft.atomic import Atomic
 from weft.bit import pop_count
 from weft.diagnostics import refuse
-from weft.dtype import as_dtype
 from weft.gpu import warp
-from weft.gpu.lanes import block_threads, lane_id, warp_id
+from weft.gpu.lanes import block_thread, block_threads, chosen, lane_id, warp_id
+from weft.gpu.sorting import ordered, sorted_keys, unordered
 from weft.gpu.sync import barrier
+from weft.gpu.votes import Word, combined, has_reduction, reduced
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
+from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import threads_are_loops
-from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int, Int32, UInt32
 from weft.memory import stack_allocation
@@ -47,6 +49,7 @@ from weft.memory import stack_allocation
 __all__ = [
     "all",
     "any",
+    "blocked_to_striped",
     "broadcast",
     "count",
     "exchange",
@@ -56,23 +59,26 @@ __all__ = [
     "prefix_sum",
     "radix_sort",
     "reduce",
+    "striped_to_blocked",
     "sum",
 ]
 
 T = TypeVar("T")
+V = TypeVar("V")
 _WARPS = 32
 _MOST = 1024
 
 
-def reduce(value: T, function: Callable[[T, T], T]) -> T:
+def reduce(value: T, function: Callable[[T, T], T] | Word) -> T:
     """All threads' values combined by ``function``, in all threads.
 
-    Each warp combines its own (``warp.reduce``), then each thread the warps' results in their order. Two
-    barriers; shared memory for 32 values.
+    Each warp combines its own (``warp.reduce``) and writes one value, and then each the values of all warps,
+    as a tree again. Two barriers; shared memory for 32 values; no bank conflicts.
 
     Args:
         value: each thread's own: a number, a vector or a struct.
-        function: of two values, to which the order does not matter: ``lambda a, b: a * b``, a ``@func``.
+        function: of two values, to which the order does not matter: ``lambda a, b: a * b``, a ``@func``; or
+            one of the words that ``warp.reduce`` takes.
     """
     return cast("T", _reduced(value, function))
 
@@ -84,105 +90,85 @@ def _reduced(value: Any, function: Any) -> Any:
     if lane_id() == 0:
         parts[warp_id()] = own
     barrier()
-    if _by_one():
-        if _thread() == 0:
-            parts[0] = _in_order(parts, function)
+    if threads_are_loops():  # one warp does it for all of them
+        if warp_id() == 0:
+            combined = _of_warps(parts, function)
+            if lane_id() == 0:
+                parts[0] = combined
         barrier()
         total = parts[0]
     else:
-        total = _in_order(parts, function)
+        total = _of_warps(parts, function)
     barrier()
     return total
 
 
-@func
-def _in_order(parts: Any, function: Any) -> Any:
-    total = parts[0]
-    for n in range(1, block_threads() // warp.WARP_SIZE):
-        total = function(total, parts[n])
-    return total
-
-
-def _by_one() -> bool:
-    """Whether one thread combines what warps have made, and not all: they take turns on a CPU."""
-    return threads_are_loops()
-
-
-@func
-def _before(parts: Any) -> tuple[Any, Any]:
-    """Of the warps' parts, which all have written: the sum of those before this warp's, and of all."""
-    barrier()
-    kind = parts.element_type
-    earlier, every = kind(0), kind(0)
-    warps = block_threads() // warp.WARP_SIZE
-    if _by_one():
-        if _thread() == 0:
-            for n in range(warps):
-                part = parts[n]
-                parts[n] = every
-                every += part
-            parts[_WARPS] = every
-        barrier()
-        earlier, every = parts[warp_id()], parts[_WARPS]
-    else:
-        for n in range(warps):
-            if n == warp_id():
-                earlier = every
-            every += parts[n]
-    return earlier, every
+def _of_warps(parts: Any, function: Any) -> Any:
+    """What the warps have made, combined, in the first lane where threads are loops, else in all."""
+    warps, lane = _warps(), lane_id()
+    total = parts[(lane < warps).select(lane, 0)]
+    if isinstance(function, str) and has_reduction(total):
+        if function in ("add", "xor"):
+            total = (lane < warps).select(total, _type_of(total)(0))
+        return reduced(function, total)
+    step = 1
+    while step < _WARPS:
+        total = chosen(lane + step < warps, combined(function, total, warp.shuffle_down(total, step)), total)
+        step *= 2
+    return total if threads_are_loops() else warp.broadcast(total)
 
 
 def sum(value: T) -> T:
     """The sum of all threads' values, in all threads. Two barriers."""
-    return reduce(value, _add)
+    return reduce(value, "add")
 
 
 def max(value: T) -> T:
     """The greatest of all threads' numbers, in all threads. Two barriers."""
-    return reduce(value, _greater)
+    return reduce(value, "max")
 
 
 def min(value: T) -> T:
     """The least of all threads' numbers, in all threads. Two barriers."""
-    return reduce(value, _less)
-
-
-def _add(a: Any, b: Any) -> Any:
-    return a + b
-
-
-def _greater(a: Any, b: Any) -> Any:
-    from weft.math import max as greater
-
-    return greater(a, b)
-
-
-def _less(a: Any, b: Any) -> Any:
-    from weft.math import min as less
-
-    return less(a, b)
+    return reduce(value, "min")
 
 
 def prefix_sum(value: T, *, exclusive: bool = False) -> T:
     """The sum of the values of this thread and all before it; ``exclusive``: of those before it alone.
 
-    Two barriers; shared memory for 32 values.
+    By warps, and then by each warp over the warps' sums. Two barriers; shared memory for 32 values; no bank
+    conflicts.
     """
     return cast("T", _scanned(value, exclusive=exclusive))
 
 
 @func
 def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
-    parts = stack_allocation(_type_of(value), _WARPS + 1, address_space=AddressSpace.SHARED)
+    parts = stack_allocation(_type_of(value), _WARPS, address_space=AddressSpace.SHARED)
     through = warp.prefix_sum(value)
     if lane_id() == warp.WARP_SIZE - 1:
         parts[warp_id()] = through
-    before, _ = _before(parts)
+    barrier()
+    if threads_are_loops():
+        if warp_id() == 0:
+            sums = _before_warps(parts)
+            parts[lane_id()] = sums
+        barrier()
+        before = parts[warp_id()]
+    else:
+        before = warp.shuffle_idx(_before_warps(parts), warp_id())
     barrier()
     if exclusive:
         last = warp.shuffle_up(through, 1)
-        return before + (lane_id() > 0).select(last, _type_of(value)(0))
-    return before + through
+        return combined("add", before, chosen(lane_id() > 0, last, _type_of(value)(0)))
+    return combined("add", before, through)
+
+
+def _before_warps(parts: Any) -> Any:
+    """In each lane, the sum of the parts of the warps before that of its number."""
+    lane, zero = lane_id(), parts.element_type(0)
+    part = chosen(lane < _warps(), parts[(lane < _warps()).select(lane, 0)], zero)
+    return warp.prefix_sum(part, exclusive=True)
 
 
 def broadcast(value: T, thread: NumberLike = 0) -> T:
@@ -193,7 +179,7 @@ def broadcast(value: T, thread: NumberLike = 0) -> T:
 @func
 def _broadcast(value: Any, thread: Int) -> Any:
     place = stack_allocation(_type_of(value), 1, address_space=AddressSpace.SHARED)
-    if _thread() == thread:
+    if block_thread() == thread:
         place[0] = value
     barrier()
     found = place[0]
@@ -215,7 +201,7 @@ def exchange(value: T, thread: NumberLike, *, most: int = _MOST) -> T:
 @func
 def _exchanged(value: Any, thread: Int, *, most: Comptime[int]) -> Any:
     places = stack_allocation(_type_of(value), most, address_space=AddressSpace.SHARED)
-    places[_thread()] = value
+    places[block_thread()] = value
     barrier()
     found = places[thread]
     barrier()
@@ -223,29 +209,29 @@ def _exchanged(value: Any, thread: Int, *, most: Comptime[int]) -> Any:
 
 
 def count(predicate: Bool | bool) -> Int32:
-    """In how many threads ``predicate`` holds, for all. Two barriers. CUDA: ``__syncthreads_count``."""
-    return _counted(Bool(predicate))
-
-
-@func
-def _counted(predicate: Bool) -> Int32:
-    parts = stack_allocation(Int32, _WARPS + 1, address_space=AddressSpace.SHARED)
-    here = pop_count(warp.ballot(predicate)).cast(Int32)
-    if lane_id() == 0:
-        parts[warp_id()] = here
-    _, total = _before(parts)
-    barrier()
-    return total
+    """In how many threads ``predicate`` holds, for all; it is a barrier. CUDA: ``__syncthreads_count``."""
+    return cast("Int32", _asked("popc", Bool(predicate)))
 
 
 def any(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` holds in a thread. Two barriers. CUDA: ``__syncthreads_or``."""
-    return count(predicate) > 0
+    """Whether ``predicate`` holds in a thread; it is a barrier. CUDA: ``__syncthreads_or``."""
+    return cast("Bool", _asked("or", Bool(predicate)))
 
 
 def all(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` holds in all threads. Two barriers. CUDA: ``__syncthreads_and``."""
-    return count(predicate) == block_threads().cast(Int32)
+    """Whether ``predicate`` holds in all threads; it is a barrier. CUDA: ``__syncthreads_and``."""
+    return cast("Bool", _asked("and", Bool(predicate)))
+
+
+def _asked(word: Literal["popc", "or", "and"], predicate: Bool) -> Any:
+    if not threads_are_loops() and current_target().supports(Feature.NVVM):
+        name = f"llvm.nvvm.barrier.cta.red.{word}.aligned.all"
+        kind = Int32 if word == "popc" else Bool
+        return llvm_intrinsic(name, kind, Int32(0), predicate, effects="block")
+    found = reduce(pop_count(warp.ballot(predicate)).cast(Int32), "add") // warp.WARP_SIZE
+    if word == "popc":
+        return found
+    return found > 0 if word == "or" else found == block_threads().cast(Int32)
 
 
 def histogram(bin: NumberLike, *, bins: int) -> Pointer[UInt32]:
@@ -261,7 +247,7 @@ def histogram(bin: NumberLike, *, bins: int) -> Pointer[UInt32]:
 def _histogram(bin: Int, *, bins: Comptime[int]) -> Any:
     counts = stack_allocation(UInt32, bins, address_space=AddressSpace.SHARED)
     barrier()  # nobody reads the last one any more
-    for n in range(_thread(), bins, block_threads()):
+    for n in range(block_thread(), bins, block_threads()):
         counts[n] = 0
     barrier()
     if 0 <= bin < bins:
@@ -270,69 +256,89 @@ def _histogram(bin: Int, *, bins: Comptime[int]) -> Any:
     return counts
 
 
-def radix_sort(key: T, *, descending: bool = False, most: int = _MOST) -> T:
-    """The keys of the block in order: thread 0 is given the least, and so on.
+def blocked_to_striped(items: T, *, most: int = _MOST) -> T:
+    """Of threads with several items that follow each other, each so many that lie a block apart.
 
-    Bit by bit from the lowest, each pass keeping the order of equal bits; three barriers a bit. Shared memory
-    for ``most`` keys.
+    Thread ``t``'s item ``n`` is number ``t * N + n`` of the block before, and ``n * threads + t`` afterwards,
+    as memory is written best. Two barriers; shared memory for all items; no bank conflicts for numbers of 32
+    bits, if each thread has an odd number of them or 2, 4, 8, 16 or 32. CUB: ``BlockExchange``.
+
+    Args:
+        items: an ``InlineArray`` or a ``SIMD`` vector.
+        most: how many threads the block has at most; shared memory is taken for the items of so many.
+    """
+    return cast("T", _rearranged(items, striped=True, most=most))
+
+
+def striped_to_blocked(items: T, *, most: int = _MOST) -> T:
+    """The other way: of items that lie a block apart, as memory is read best, those that follow each other.
+
+    Thread ``t``'s item ``n`` is number ``n * threads + t`` of the block before, and ``t * N + n`` afterwards.
+    """
+    return cast("T", _rearranged(items, striped=False, most=most))
+
+
+@func
+def _rearranged(items: Any, *, striped: Comptime[bool], most: Comptime[int]) -> Any:
+    count = len(items)
+    kind = _type_of(items[0])
+    room: int = _spread(count * most, count)
+    places = stack_allocation(kind, room, address_space=AddressSpace.SHARED)
+    thread, threads = block_thread(), block_threads()
+    near = [_spread(thread * count + n, count) for n in range(count)]
+    far = [_spread(n * threads + thread, count) for n in range(count)]
+    for place, item in zip(near if striped else far, items, strict=True):
+        places[place] = item
+    barrier()
+    found = _type_of(items)(*[places[place] for place in (far if striped else near)])
+    barrier()
+    return found
+
+
+def _spread(place: Any, count: int) -> Any:
+    """Where an item lies, so that every ``count``-th of them is in another bank."""
+    return place if count % 2 else place + place // warp.WARP_SIZE
+
+
+@overload
+def radix_sort(key: T, *, descending: bool = False, most: int = _MOST) -> T: ...
+@overload
+def radix_sort(key: T, value: V, *, descending: bool = False, most: int = _MOST) -> tuple[T, V]: ...
+def radix_sort(key: Any, value: Any = None, *, descending: bool = False, most: int = _MOST) -> Any:
+    """The keys of the block in order: thread 0 is given the least, and so on; and what goes with them.
+
+    Five bits a pass from the lowest, each keeping the order of equal digits. Two barriers a pass, 14 for 32
+    bits, and two more for values. Shared memory for ``most`` keys and 1024 counters, for values also for
+    ``most`` of these and of 32 bits. Threads of a warp with the same digit are found by votes. On a CPU one
+    thread sorts, eight bits a pass.
 
     Args:
         key: a number of any width, each thread's own. Floats are ordered by their bits: -0 before 0, nan of a
             clear sign behind infinity.
-        descending: the greatest first.
+        value: what goes with it: anything that ``exchange`` takes.
+        descending: the greatest first; equal keys keep their order.
         most: how many threads the block has at most.
+
+    Returns:
+        the key, or the key and its value.
     """
     given: Any = key
     if not isinstance(given, Number) or given.lanes != 1 or given.dtype.kind == "bool":
         refuse(
             "lanes",
             f"radix_sort() sorts numbers, not {type(given).__name__}",
-            hint="sort the numbers' keys; what goes with them is found by their places",
+            hint="sort by a number, and give the rest as its value: radix_sort(key, value)",
         )
-    return cast("T", _sorted(given, descending=descending, most=most))
-
-
-@func
-def _sorted(key: Any, *, descending: Comptime[bool], most: Comptime[int]) -> Any:
-    kind = _type_of(key)
-    width = kind.dtype.bits
-    word: Any = number_class(as_dtype(f"uint{width}"))
-    top = word(1) << (width - 1)
-    bits: Any = key.bitcast(word)
-    if kind.dtype.is_float:
-        bits ^= (bits >= top).select(~word(0), top)
-    elif kind.dtype.is_signed:
-        bits ^= top
-    if descending:
-        bits = ~bits
-    places = stack_allocation(word, most, address_space=AddressSpace.SHARED)
-    parts = stack_allocation(Int32, _WARPS + 1, address_space=AddressSpace.SHARED)
-    before_me = (UInt32(1) << lane_id().cast(UInt32)) - 1
-    thread = _thread()
-    for n in range(width):
-        low = (bits >> word(n)) & word(1) == word(0)
-        lows = warp.ballot(low)
-        if lane_id() == 0:
-            parts[warp_id()] = pop_count(lows).cast(Int32)
-        earlier, every = _before(parts)
-        rank = Int(earlier + pop_count(lows & before_me).cast(Int32))
-        places[low.select(rank, Int(every) + thread - rank)] = bits
-        barrier()
-        bits = places[thread]
-        barrier()
-    if descending:
-        bits = ~bits
-    if kind.dtype.is_float:
-        bits ^= (bits >= top).select(top, ~word(0))
-    elif kind.dtype.is_signed:
-        bits ^= top
-    return bits.bitcast(kind)
+    if value is None:
+        return unordered(sorted_keys(ordered(given, descending), most=most)[0], type(given), descending)
+    bits, source = sorted_keys(ordered(given, descending), most=most, sources=True)
+    return unordered(bits, type(given), descending), exchange(value, source, most=most)
 
 
 def _type_of(value: object) -> Any:
     return type(value)
 
 
-def _thread() -> Int:
-    """The thread's number in its block."""
-    return warp_id() * warp.WARP_SIZE + lane_id()
+def _warps() -> Int:
+    """How many warps the block has."""
+    return block_threads() // warp.WARP_SIZE

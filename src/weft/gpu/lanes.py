@@ -7,24 +7,25 @@ from typing import Any, cast
 
 from weft.diagnostics import a_, refuse
 from weft.gpu.indices import block_dim, thread_idx
-from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import (
     group_barrier,
+    lane_number,
     note_use,
     shuffled,
     thread_count,
     thread_number,
     threads_are_loops,
     uses_thread,
+    warp_number,
 )
-from weft.lang.number import Number, NumberLike
+from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.pointer import Pointer
-from weft.lang.scalars import Bool, Int, Int32, Int64, UInt8, UInt16, UInt32, UInt64
+from weft.lang.scalars import Bool, Int, UInt8, UInt16, UInt32, UInt64
 from weft.lang.spec import leaves_of, spec_of
 
-_LANES = 32
-_ALL = 0xFFFFFFFF
+LANES = 32
+ALL = 0xFFFFFFFF
 
 
 class Shuffle(Enum):
@@ -38,19 +39,25 @@ class Shuffle(Enum):
 
 def lane_id() -> Int:
     """The thread's number in its warp, from 0 to 31."""
-    _check("lane_id()", whole=False)
+    check("lane_id()", whole=False)
     if threads_are_loops():
-        return thread_number() & (_LANES - 1)
+        return lane_number()
     return Int(llvm_intrinsic("llvm.nvvm.read.ptx.sreg.laneid", UInt32, effects="none"))
 
 
 def warp_id() -> Int:
     """The warp's number in its block: threads follow each other by x, then y, then z."""
-    _check("warp_id()", whole=False)
+    check("warp_id()", whole=False)
     if threads_are_loops():
-        return thread_number() >> 5
-    row = thread_idx.y + block_dim.y * thread_idx.z
-    return (thread_idx.x + block_dim.x * row) // _LANES
+        return warp_number()
+    return block_thread() // LANES
+
+
+def block_thread() -> Int:
+    """The thread's number in its block, x counting fastest."""
+    if threads_are_loops():
+        return thread_number()
+    return thread_idx.x + block_dim.x * (thread_idx.y + block_dim.y * thread_idx.z)
 
 
 def block_threads() -> Int:
@@ -60,7 +67,7 @@ def block_threads() -> Int:
     return block_dim.x * block_dim.y * block_dim.z
 
 
-def _check(name: str, *, whole: bool = True) -> None:
+def check(name: str, *, whole: bool = True) -> None:
     """The target has warps; and the launch is to have whole ones."""
     target = current_target()
     uses_thread()
@@ -72,49 +79,16 @@ def _check(name: str, *, whole: bool = True) -> None:
 
 def warp_barrier() -> None:
     """All lanes of a warp wait for each other."""
-    _check("syncwarp()")
+    check("syncwarp()")
     if threads_are_loops():
         group_barrier("warp")
     else:
-        llvm_intrinsic("llvm.nvvm.bar.warp.sync", None, UInt32(_ALL), effects="block")
-
-
-def told(word: str, predicate: Any) -> Any:
-    """A vote: ``any``, ``all``, or the bits of ``ballot``."""
-    _check(f"{word}()")
-    holds = Bool(predicate)
-    if not threads_are_loops():
-        kind = UInt32 if word == "ballot" else Bool
-        return llvm_intrinsic(f"llvm.nvvm.vote.{word}.sync", kind, UInt32(_ALL), holds, effects="none")
-    bits = holds.select(UInt32(1) << lane_id().cast(UInt32), UInt32(0))
-    for step in (1, 2, 4, 8, 16):
-        bits |= exchanged(Shuffle.XOR, bits, step, _LANES)
-    return bits if word == "ballot" else bits != 0 if word == "any" else bits == _ALL
-
-
-def matched(value: Any) -> Any:
-    """One bit for each lane that has the same number."""
-    _check("match_any()")
-    kind = getattr(value, "dtype", None)
-    if not threads_are_loops() and kind is not None and kind.is_integer and kind.bits in (32, 64):
-        bits = value.cast(Int32 if kind.bits == 32 else Int64)
-        name = f"llvm.nvvm.match.any.sync.i{kind.bits}"
-        return llvm_intrinsic(name, UInt32, UInt32(_ALL), bits, effects="none")
-    return _matched_one_by_one(value)
-
-
-@func
-def _matched_one_by_one(value: Any) -> UInt32:
-    found, bit = UInt32(0), UInt32(1)
-    for lane in range(_LANES):
-        found |= (exchanged(Shuffle.IDX, value, lane, _LANES) == value).select(bit, UInt32(0))
-        bit <<= 1
-    return found
+        llvm_intrinsic("llvm.nvvm.bar.warp.sync", None, UInt32(ALL), effects="block")
 
 
 def exchanged(how: Shuffle, value: Any, by: NumberLike, width: int) -> Any:
     """What another lane of the group of so many has."""
-    _check("a shuffle")
+    check("a shuffle")
     if isinstance(value, (bool, int, float)):
         refuse(
             "lanes",
@@ -140,22 +114,43 @@ def exchanged(how: Shuffle, value: Any, by: NumberLike, width: int) -> Any:
     return spec.build([_leaf(how, leaf, kind, given, width) for leaf, kind in each])
 
 
-def _leaf(how: Shuffle, leaf: Any, kind: Any, by: Number, width: int) -> Any:
-    from weft.lang.number import number_class
+def chosen(condition: Any, one: Any, other: Any) -> Any:
+    """One of two values, of which both are there: number by number."""
+    if isinstance(one, Number):
+        return condition.select(one, other)
+    spec = spec_of(one)
+    each = zip(spec.leaves(), leaves_of(one), leaves_of(other), strict=True)
+    numbers = [[_of_leaf(leaf, kind) for leaf in pair] for kind, *pair in each]
+    return spec.build([leaves_of(condition.select(*pair))[0] for pair in numbers])
 
+
+def numbers_of(value: Any) -> list[Any]:
+    """The numbers that a value is made of."""
+    if isinstance(value, Number):
+        return [value]
+    return [
+        _of_leaf(leaf, kind) for leaf, kind in zip(leaves_of(value), spec_of(value).leaves(), strict=True)
+    ]
+
+
+def _leaf(how: Shuffle, leaf: Any, kind: Any, by: Number, width: int) -> Any:
+    return leaves_of(_number(how, _of_leaf(leaf, kind), by, width))[0]
+
+
+def _of_leaf(leaf: Any, kind: Any) -> Any:
+    """The number that a leaf is."""
     if kind.pointer or leaf.type is not kind.type:
         refuse("lanes", "a struct with pointers is not shuffled", hint="shuffle its numbers one by one")
     lanes = getattr(leaf.type, "lanes", 1)
     cls = number_class(kind.dtype) if lanes == 1 else number_class(kind.dtype, lanes)
-    made = _number(how, cls.of(leaf), by, width)
-    return leaves_of(made)[0]
+    return cls.of(leaf)
 
 
 def _number(how: Shuffle, value: Any, by: Number, width: int) -> Any:
     kind = cast("Any", type(value))
     if threads_are_loops():
-        known = by.value if value.lanes == 1 and kind is not Bool else None
-        mask = tuple([_source(how, n, known, width) for n in range(_LANES)]) if isinstance(known, int) else ()
+        known = by.value if value.lanes == 1 else None
+        mask = tuple([_source(how, n, known, width) for n in range(LANES)]) if isinstance(known, int) else ()
         return kind.of(shuffled(leaves_of(value)[0], _source(how, lane_id(), Int(by), width), mask))
     if value.lanes > 1:
         lanes = [_number(how, value[n], by, width) for n in range(value.lanes)]
@@ -174,14 +169,14 @@ def _number(how: Shuffle, value: Any, by: Number, width: int) -> Any:
 
 def _word(how: Shuffle, value: Any, by: Any, width: int) -> Any:
     """32 bits by the GPU's instruction."""
-    bounds = (_LANES - width) << 8 | (0 if how is Shuffle.UP else _LANES - 1)
+    bounds = (LANES - width) << 8 | (0 if how is Shuffle.UP else LANES - 1)
     name = f"llvm.nvvm.shfl.sync.{how.value}.i32"
-    return llvm_intrinsic(name, UInt32, UInt32(_ALL), value, by, UInt32(bounds), effects="none")
+    return llvm_intrinsic(name, UInt32, UInt32(ALL), value, by, UInt32(bounds), effects="none")
 
 
 def _source(how: Shuffle, lane: Any, by: Any, width: int) -> Any:
     """The lane that one reads from, as the GPU's instruction has it, which takes 5 bits of ``by``."""
-    by, first = by & (_LANES - 1), lane & -width
+    by, first = by & (LANES - 1), lane & -width
     if how is Shuffle.IDX:
         return first | (by & (width - 1))
     if how is Shuffle.UP:

@@ -33,7 +33,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics import refuse
-from weft.gpu.lanes import Shuffle, exchanged, lane_id, matched, told, warp_barrier, warp_id
+from weft.gpu.lanes import Shuffle, chosen, exchanged, lane_id, numbers_of, warp_barrier, warp_id
+from weft.gpu.votes import Word, combined, elected, has_reduction, matched, reduced, told
 from weft.lang.number import NumberLike
 from weft.lang.scalars import Bool, UInt32
 
@@ -43,6 +44,7 @@ __all__ = [
     "any",
     "ballot",
     "broadcast",
+    "elect_one_sync",
     "lane_id",
     "match_all",
     "match_any",
@@ -108,16 +110,19 @@ def broadcast(value: T, lane: NumberLike = 0) -> T:
     return shuffle_idx(value, lane)
 
 
-def reduce(value: T, function: Callable[[T, T], T], *, width: int = WARP_SIZE) -> T:
+def reduce(value: T, function: Callable[[T, T], T] | Word, *, width: int = WARP_SIZE, stride: int = 1) -> T:
     """All lanes' values combined by ``function``, in all lanes.
 
     In log2(``width``) steps each lane takes in what the lane 1, 2, 4 ... away has: the order is the same on
     all devices, so are the results bit for bit, and all lanes have the same if the function commutes.
 
     Args:
-        value: each lane's own.
-        function: of two values, to which the order does not matter: ``lambda a, b: a * b``, a ``@func``.
-        width: a power of two up to 32; each so many lanes have a result of their own.
+        value: each lane's own: a number, a vector, a struct, a tuple.
+        function: of two values, to which the order does not matter: ``lambda a, b: a * b``, a ``@func``; or
+            ``"add"``, ``"and"``, ``"or"``, ``"xor"``, ``"min"``, ``"max"``. These are one instruction for
+            integers up to 32 bits of all lanes on GPUs that have it (``redux.sync``, from sm_80 on).
+        width: a power of two up to 32; each group of so many lanes has a result of its own.
+        stride: how far the lanes of a group lie apart, a power of two; groups are side by side within that.
 
     Example:
         >>> from weft import Int32, Pointer, kernel
@@ -126,7 +131,7 @@ def reduce(value: T, function: Callable[[T, T], T], *, width: int = WARP_SIZE) -
         >>> @kernel
         ... def of_groups(x: Pointer[Int32]):
         ...     i = thread_idx.x
-        ...     x[i] = warp.reduce(x[i], lambda a, b: a | b, width=8)
+        ...     x[i] = warp.reduce(x[i], "or", width=8)
         >>> ctx = DeviceContext(api="cpu")
         >>> x = ctx.enqueue_create_buffer(Int32, 32)
         >>> with x.map_to_host() as host:
@@ -136,30 +141,29 @@ def reduce(value: T, function: Callable[[T, T], T], *, width: int = WARP_SIZE) -
         ...     print(*list(host)[::8])
         0 255 510 511
     """
-    step = 1
-    while step < _width(width):
-        value = function(value, shuffle_xor(value, step))
+    span = _width(_width(width) * _width(stride))
+    if width == WARP_SIZE and isinstance(function, str) and has_reduction(value):
+        return cast("T", reduced(function, value))
+    step = stride
+    while step < span:
+        value = combined(function, value, shuffle_xor(value, step))
         step *= 2
     return value
 
 
-def sum(value: T, *, width: int = WARP_SIZE) -> T:
+def sum(value: T, *, width: int = WARP_SIZE, stride: int = 1) -> T:
     """The sum of all lanes' values, in all lanes."""
-    return reduce(value, lambda a, b: cast("Any", a) + b, width=width)
+    return reduce(value, "add", width=width, stride=stride)
 
 
-def max(value: T, *, width: int = WARP_SIZE) -> T:
+def max(value: T, *, width: int = WARP_SIZE, stride: int = 1) -> T:
     """The greatest of all lanes' numbers, in all lanes; of vectors, lane by lane."""
-    from weft.math import max as greater
-
-    return reduce(value, lambda a, b: cast("T", greater(cast("Any", a), cast("Any", b))), width=width)
+    return reduce(value, "max", width=width, stride=stride)
 
 
-def min(value: T, *, width: int = WARP_SIZE) -> T:
+def min(value: T, *, width: int = WARP_SIZE, stride: int = 1) -> T:
     """The least of all lanes' numbers, in all lanes; of vectors, lane by lane."""
-    from weft.math import min as less
-
-    return reduce(value, lambda a, b: cast("T", less(cast("Any", a), cast("Any", b))), width=width)
+    return reduce(value, "min", width=width, stride=stride)
 
 
 def prefix_sum(value: T, *, exclusive: bool = False, width: int = WARP_SIZE) -> T:
@@ -172,11 +176,11 @@ def prefix_sum(value: T, *, exclusive: bool = False, width: int = WARP_SIZE) -> 
     step = 1
     while step < width:
         before: Any = shuffle_up(total, step, width=width)
-        total = (lane >= step).select(total + before, total)
+        total = chosen(lane >= step, combined("add", before, total), total)
         step *= 2
     if exclusive:
         before = shuffle_up(total, 1, width=width)
-        total = (lane > 0).select(before, cast("Any", type(value))(0))
+        total = chosen(lane > 0, before, cast("Any", type(value))(0))
     return cast("T", total)
 
 
@@ -197,22 +201,34 @@ def all(predicate: Bool | bool) -> Bool:
 
 def uniform(predicate: Bool | bool) -> Bool:
     """Whether ``predicate`` is the same in all lanes. PTX: ``vote.sync.uni``."""
-    bits = ballot(predicate)
-    return (bits == 0) | (bits == 0xFFFFFFFF)
+    return cast("Bool", told("uni", predicate))
+
+
+def elect_one_sync() -> Bool:
+    """Whether this is the lane that acts for its warp, where one is enough: to start a copy, to arrive.
+
+    It is the same lane each time. PTX: ``elect.sync`` from sm_90 on; elsewhere it is the first lane.
+    """
+    return cast("Bool", elected())
 
 
 def match_any(value: Any) -> UInt32:
-    """One bit for each lane: whether it has the same number as this lane. CUDA: ``__match_any_sync``.
+    """One bit for each lane: whether it has the same as this lane. CUDA: ``__match_any_sync``.
 
-    Numbers are compared by ``==``, so nan matches nothing, and the two zeros match. On an NVIDIA GPU integers
-    of 32 and 64 bits are compared by ``match.any.sync``, others one lane after the other.
+    Numbers are compared by ``==``, so nan matches nothing, and the two zeros match; all numbers of a vector
+    or a struct must be the same. On an NVIDIA GPU each is one ``match.any.sync``.
     """
     return cast("UInt32", matched(value))
 
 
 def match_all(value: Any) -> Bool:
-    """Whether all lanes have the same number. CUDA: ``__match_all_sync``."""
-    return all(broadcast(value) == value)
+    """Whether all lanes have the same, as ``match_any`` compares. CUDA: ``__match_all_sync``."""
+    first = broadcast(value)
+    same = Bool(True)
+    for one, other in zip(numbers_of(value), numbers_of(first), strict=True):
+        for n in range(one.lanes):
+            same &= one == other if one.lanes == 1 else one[n] == other[n]
+    return all(same)
 
 
 def syncwarp() -> None:

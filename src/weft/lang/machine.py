@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.compiler.ir.core import Value
-from weft.compiler.ir.types import I64, pointer
+from weft.compiler.ir.types import I32, I64, pointer
 from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.number import value_of
@@ -75,6 +75,21 @@ def shared_stride() -> Int:
 def thread_number() -> Int:
     """The thread's number in its block, where threads are loops."""
     return Int.of(current().value("gpu.thread_number", (), I64))
+
+
+def lane_number() -> Int:
+    """The thread's number in its warp, where threads are loops."""
+    return Int.of(current().value("gpu.lane_id", (), I64))
+
+
+def warp_number() -> Int:
+    """The warp's number in its block, where threads are loops."""
+    return Int.of(current().value("gpu.subgroup_id", (), I64))
+
+
+def balloted(predicate: Value) -> Value:
+    """One bit for each lane of a warp, where threads are loops."""
+    return current().value("gpu.ballot", (predicate,), I32)
 
 
 def thread_count() -> Int:

@@ -107,7 +107,7 @@ def _target(capability: int, suffix: str = "") -> Target:
     if capability >= 75:
         supported.add(Feature.MMA_HALF)
     if capability >= 80:
-        supported |= {Feature.ASYNC_COPY, Feature.SMALL_FMA, Feature.MMA}
+        supported |= {Feature.ASYNC_COPY, Feature.SMALL_FMA, Feature.MMA, Feature.WARP_REDUCTION}
     if capability >= 89:
         supported.add(Feature.MMA_FP8)
     if capability >= 90:

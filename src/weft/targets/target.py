@@ -22,6 +22,7 @@ class Feature(Enum):
     ASSEMBLER = "inline assembly"
     BF16_ARITHMETIC = "native bfloat16 arithmetic"
     SMALL_FMA = "fma of Float16 and BFloat16, rounded once"
+    WARP_REDUCTION = "reductions of integers of a warp in one instruction"
     ASYNC_COPY = "asynchronous copies to shared memory"
     COOPERATIVE = "launches whose blocks all run at once, and wait for each other"
     CLUSTERS = "thread block clusters"

@@ -213,6 +213,8 @@ _WHOLE: dict[str, Callable[[Op, Texts], str]] = {
     "llvm.mlir.addressof": lambda op, given: f"__t.memory[{op.attrs['global_name']!r}]",
     "gpu.thread_count": lambda op, given: "__t.count",
     "gpu.thread_number": lambda op, given: "__t.number",
+    "gpu.lane_id": lambda op, given: "__t.lane",
+    "gpu.subgroup_id": lambda op, given: "__t.warp",
     "gpu.shared_stride": lambda op, given: "__t.shared_stride",
     "gpu.dynamic_shared_memory": lambda op, given: "__t.dynamic_shared",
     **dict.fromkeys(

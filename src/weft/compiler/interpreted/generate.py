@@ -21,7 +21,8 @@ from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, AddressSpace, FloatType, IntType, PointerType, Type
 from weft.targets import Target
 
-_WAITS = frozenset({"gpu.barrier", "gpu.meet", "gpu.shuffle"})
+_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot"})
+_WAITS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
 """Operations at which a thread lets others run."""
 _AHEAD = frozenset({"weft.slot", "llvm.alloca"})
 """What the function has from its beginning, wherever it was asked for."""
@@ -329,8 +330,8 @@ class _Writer:
         self.put(f"yield __at({group!r}, {self.place(op)})")
 
     def shuffle(self, op: Op) -> None:
-        """Wait for the lanes of the warp, and take what another has."""
-        given = f"({', '.join(self.given(op))})"
+        """Wait for the lanes of the warp, and take what another has, or one bit of each."""
+        given = f"({', '.join(self.given(op))},)"
         self.put(f"{self.name(op.result)} = yield __at('warp', {self.place(op)}, share={given})")
 
     def asks(self, op: Op, values: Sequence[Value]) -> None:
@@ -395,7 +396,7 @@ def _places(code: CodeType, first: int) -> bytes:
 
 def _group(op: Op) -> str:
     """Who meets at such an operation."""
-    return "warp" if op.name == "gpu.shuffle" else str(op.attrs.get("group", "block"))
+    return "warp" if op.name in _EXCHANGES else str(op.attrs.get("group", "block"))
 
 
 def _zero(t: Type) -> str:
@@ -430,6 +431,7 @@ _WRITE: dict[str, Callable[[_Writer, Op], None]] = {
     "gpu.barrier": _Writer.barrier,
     "gpu.meet": _Writer.barrier,
     "gpu.shuffle": _Writer.shuffle,
+    "gpu.ballot": _Writer.shuffle,
     "weft.print": _Writer.told,
     "weft.assert": _Writer.asserts,
     "weft.failed": _Writer.failed,

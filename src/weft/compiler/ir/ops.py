@@ -215,10 +215,13 @@ _declare("gpu.barrier", sync=rules.barrier_sync)
 _declare("gpu.meet", "", "", "group:grid|cluster|warp", sync=rules.barrier_sync)
 _pure("gpu.shared_stride", "", "i64")
 
-# The same of a warp, whose lanes are threads that follow each other: a thread's number in its block, how many
-# that has, and what ``value`` is in another lane, for which all lanes meet. ``mask`` has them where all are
-# known.
+# The same of a warp, whose lanes are threads that follow each other: a thread's number in its block and in
+# its warp, the warp's number, how many threads the block has, what ``value`` is in another lane (``mask`` has
+# them where all are known), and one bit for each lane. For these two all lanes meet.
 _pure("gpu.thread_number", "", "i64")
+_pure("gpu.lane_id", "", "i64")
+_pure("gpu.subgroup_id", "", "i64")
 _pure("gpu.thread_count", "", "i64")
 _declare("gpu.shuffle", "value:any lane:i64", "value", "mask?:ints", sync=rules.barrier_sync)
+_declare("gpu.ballot", "predicate:i1", "int", sync=rules.barrier_sync)
 _pure("gpu.dynamic_shared_memory", "", "ptr")

@@ -15,26 +15,28 @@ from collections.abc import Callable, Mapping
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
-from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer, vector
-from weft.compiler.passes.guard_bounds import Bound, bound_of, parts_of, threads_within
-from weft.compiler.passes.indices import Ranges
+from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
+from weft.compiler.passes.guard_bounds import threads_within
 from weft.compiler.passes.inline_barriers import BARRIERS
-from weft.compiler.passes.lanes import MOST, Lanes, computes, width
+from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
-from weft.compiler.passes.segment import WARP, Segment
+from weft.compiler.passes.segment import Segment
+from weft.compiler.passes.some_threads import guard, single
 from weft.compiler.passes.thread_context import (
+    WARP,
     Context,
     Frame,
     Rewriter,
     indexed,
-    linear,
     loop_nest,
     threads_in,
     threads_of,
 )
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, OWN, leaves
+from weft.compiler.passes.vectors import made_anew
+from weft.compiler.passes.warps import Exchanges, Warp, is_exchange
 from weft.diagnostics.parted import Parting
 from weft.record import field, record, replace
 
@@ -54,7 +56,7 @@ class _Node:
     asked: list[Value] = field(default_factory=list[Value])
     """What of the control flow's operands all threads must agree on, and are asked for."""
     laned: bool = False
-    """Whether a segment is one loop that threads do as lanes."""
+    """Whether a segment is one loop that threads do as lanes, or what a warp does as one vector."""
     asking: _Node | None = None
     """The segment that asks."""
     parting: Parting | None = None
@@ -103,8 +105,12 @@ class BarrierBody:
         self.returns_early = returns != [kernel.body.ops[-1]]
         self.alive: Value | None = None
         self.left: Value | None = None
+        self.only: Value | None = None
+        """The one thread along x, or lane of a warp, for which something is done."""
         self.warp: Value | None = None
         """The number of the first thread of the warp at hand, where each warp goes its own way."""
+        self.number: Value | None = None
+        """And the number of that warp."""
         self.record: LaunchRecord | None = None
         """Of the group that is to end where threads disagree."""
 
@@ -113,14 +119,27 @@ class BarrierBody:
         """The pieces of a list of operations; ``barrier`` is that of the loop around them."""
         out: list[_Node] = []
         segment: list[Op] = []
+        exchanges = Exchanges()
+
+        def exchanged() -> None:
+            if exchanges.ops:
+                ops, apart = exchanges.taken()
+                out.append(_Node(None, ops, in_loop=in_loop, laned=True))
+                segment.extend(apart)
 
         def flush() -> None:
+            exchanged()
             if segment:
                 out.append(_Node(None, list(segment), in_loop=in_loop))
                 segment.clear()
 
         read: set[Value] = set()
         for op in ops:
+            if not exchanges.ops and is_exchange(op):
+                flush()
+            if exchanges.takes(op, self.together.runs_once(op)):
+                continue
+            exchanged()
             if op not in self.together.splits:
                 if op.name == "weft.set" and op.operands[0] in read and self.together.runs_once(op):
                     flush()  # what reads it before does so in the threads' loop
@@ -131,10 +150,7 @@ class BarrierBody:
             flush()
             read.clear()
             if op.name == "gpu.shuffle":
-                if "mask" in op.attrs:
-                    out.append(_Node(op, [op]))
-                else:
-                    segment.append(op)
+                segment.append(op)
                 continue
             if op in self.together.laned:
                 out.append(_Node(None, [op], in_loop=in_loop, laned=True))
@@ -168,15 +184,14 @@ class BarrierBody:
                 for r in op.regions:
                     for a in r.args:
                         self.home[a] = node
-                known = op.name == "gpu.shuffle" and "mask" in op.attrs
-                for v in op.operands[:1] if known else op.operands:  # the lanes are in the mask
+                for v in op.operands[:1] if is_exchange(op) else op.operands:  # the lanes are in the mask
                     self.used_in.setdefault(v, set()).add(node)
 
     def uniform_uses(self, nodes: list[_Node]) -> list[Value]:
         """The values that control flow outside the segments needs."""
         out: list[Value] = []
         for node in nodes:
-            if node.op is not None and node.op.name != "gpu.shuffle":
+            if node.op is not None:
                 wanted = self.decides(node.op)
                 out.extend(v for v in wanted if v not in node.asked and not self.together.once(v))
             for part in node.parts:
@@ -196,7 +211,7 @@ class BarrierBody:
     def anew(self, v: Value, users: set[_Node]) -> bool:
         """Whether it is by all that use it, of which lanes compute with numbers alone."""
         lanes = any(user.laned for user in users)
-        return self.again(v, False) and (not lanes or computes(v, self.together.once))
+        return self.again(v, False) and (not lanes or made_anew(v, self.together.once))
 
     def _cost(self, v: Value, uniform: bool, room: int) -> int:
         """Operations that it takes; more than ``room`` is not counted, as squares of squares are many."""
@@ -240,7 +255,8 @@ class BarrierBody:
                 self.cells[v] = self.variable(v.type, v.name)
                 if isinstance(v.type, IntType):  # where no thread is left to say it
                     self.b.set(self.cells[v], self.b.constant(0, v.type))
-        shuffled = {op.operands[0] for op in self.kernel.body.walk() if op.name == "gpu.shuffle"}
+        shuffles = [op for op in self.kernel.body.walk() if op.name == "gpu.shuffle" and not is_exchange(op)]
+        shuffled = {op.operands[0] for op in shuffles}
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
@@ -296,8 +312,6 @@ class BarrierBody:
             run = []
             if node.op is None:
                 self.piece(node)
-            elif node.op.name == "gpu.shuffle":
-                self.shuffle(node.op)
             elif node.op.name not in BARRIERS:
                 self.control(node)
         self.each_warp(run)
@@ -307,13 +321,17 @@ class BarrierBody:
         if not nodes:
             return
         b, (region,), (first,) = self.b, *indexed("warp")
-        if len(nodes) == 1 and nodes[0].op is None:  # nothing is to come before or behind it
+        for node in nodes:
+            node.ops = self.each(node.ops)
+        if (
+            len(nodes) == 1 and nodes[0].op is None and not nodes[0].laned
+        ):  # nothing is to come before or behind it
             self.piece(nodes[0])
             return
         with b.into(region):
-            self.warp = first
+            self.warp, self.number = first, b.arith("divui", first, b.constant(WARP, I64))
             self.sequence(nodes)
-            self.warp = None
+            self.warp = self.number = None
         step = b.constant(WARP, I64)
         b.emit("weft.for", (b.constant(0, I64), self.size(), step), (), {"parallel": False}, (region,))
 
@@ -326,49 +344,36 @@ class BarrierBody:
         b, c, first = self.b, self.context, self.warp
         assert first is not None
         (region,), (lane,) = indexed("lane")
-        with b.into(region):
+        with b.into(region if self.only is None else b.region):
+            lane = self.only or lane
             thread = b.arith("addi", first, lane)
             ids, rest = list(c.thread_id), thread
             for axis in range(c.rank - 1):
                 ids[axis] = b.arith("remui", rest, c.block_dim[axis])
                 rest = b.arith("divui", rest, c.block_dim[axis])
             ids[c.rank - 1] = rest
-            self.one(body, replace(c, thread_id=ids, thread=thread), home, guard=True)
+            context = replace(c, thread_id=ids, thread=thread, lane=lane, warp=self.number)
+            if self.only is not None:
+                self.alone(body, context, home)
+                return
+            self.one(body, context, home, guard=True)
         loop_nest(b, [region], [(b.constant(0, I64), b.constant(WARP, I64))])
-
-    def shuffle(self, op: Op) -> None:
-        """What lanes have of others that are known, for the warp at hand: one vector of all."""
-        b, value, first = self.b, op.operands[0], self.warp
-        kept, made = self.arrays.get(value), self.arrays.get(op.result)
-        assert first is not None
-        if made is None:  # nobody asks
-            return
-        if kept is None:  # the same in all lanes
-            self.threads(lambda s: b.set(s.at(made[0], made[1]), s.lookup(value)))
-            return
-        whole, attrs = vector(WARP, kept[1]), {"alignment": kept[1].bits // 8, "volatile": False}
-        place = b.at(kept[0], first, kept[1])
-        lanes = b.value("llvm.load", (place,), whole, {"invariant": False, **attrs})
-        lanes = b.value("vector.shuffle", (lanes, lanes), whole, {"mask": op.attrs["mask"]})
-        b.emit("llvm.store", (b.at(made[0], first, kept[1]), lanes), (), attrs)
 
     def piece(self, node: _Node) -> None:
         """What the threads do between two places where they meet; what is shared comes first."""
         if node.laned:
-            self.strips(node.ops[0])
-            return
-        own: list[Op] = []
-        for op in node.ops:
-            if op.name != "weft.slot" and self.together.runs_once(op):
-                shared = Rewriter(self.b, self.context, self.frame, self.head)
-                shared.mapping = self.uniform
-                shared.op(op)
+            if self.together.warps:
+                Warp(self, node.ops).emit()
             else:
-                own.append(op)
-        guard = None if self.together.warps else self.guard(own)
-        every = self.bounds[0]
-        if guard is not None:
-            branch, bounds = guard
+                self.strips(node.ops[0])
+            return
+        own = self.each(node.ops)
+        guarded = None if self.warp is not None else guard(self, own)
+        every, self.only = self.bounds[0], single(self, own)
+        if self.only is not None:
+            own = [op for op in own if op.name != "weft.return"]  # nothing is behind it
+        if guarded is not None:
+            branch, bounds = guarded
             at = own.index(branch)
             own[at : at + 1] = branch.regions[0].ops
             for bound in bounds:
@@ -378,23 +383,19 @@ class BarrierBody:
         node.ops = own
         if any(map(self.matters, own)):
             self.threads(node.copy_into, home=node)
-        self.bounds[0] = every
+        self.bounds[0], self.only = every, None
 
-    def guard(self, ops: list[Op]) -> tuple[Op, list[Bound]] | None:
-        """The branch that is all that a piece does, if it stands for bounds on the threads along x."""
-        found = [op for op in ops if self.matters(op)]
-        if len(found) != 1 or found[0].name != "weft.if" or found[0].regions[1].ops:
-            return None
-        if any(op.spec.terminator for op in found[0].regions[0].ops):
-            return None
-
-        def shared(v: Value, _: str) -> bool:
-            return self.together.once(v)
-
-        parts = parts_of(found[0].operands[0], False)
-        bounds = [bound_of(part, False, shared, Ranges()) for part in parts]
-        known = [bound for bound in bounds if bound is not None and bound.axis == 0]
-        return (found[0], known) if len(known) == len(bounds) else None
+    def each(self, ops: list[Op]) -> list[Op]:
+        """What each thread does of a piece; what they share is done."""
+        own: list[Op] = []
+        for op in ops:
+            if op.name != "weft.slot" and self.together.runs_once(op):
+                shared = Rewriter(self.b, self.context, self.frame, self.head)
+                shared.mapping = self.uniform
+                shared.op(op)
+            else:
+                own.append(op)
+        return own
 
     def strips(self, loop: Op) -> None:
         """A loop that threads do as lanes, strip by strip."""
@@ -402,7 +403,7 @@ class BarrierBody:
         (strip, *rows), context = threads_of(self.context)
         zero = b.constant(0, I64)
         with b.into(strip):
-            Lanes(self, loop, context.thread_id, self.bounds[0], linear(b, context)).emit()
+            Lanes(self, loop, context, self.bounds[0]).emit()
         with b.into(rows[0] if rows else b.region):
             step = b.constant(width(loop), I64)
             b.emit("weft.for", (zero, self.bounds[0], step), (), {"parallel": False}, (strip,))
@@ -529,11 +530,27 @@ class BarrierBody:
         if self.warp is not None:
             self.lanes(body, home)
             return
-        regions, context = threads_of(self.context)
-        with b.into(regions[0]):
-            self.one(body, context, home, guard=guard)
+        (along_x, *rows), context = threads_of(self.context)
         zero = b.constant(0, I64)
-        loop_nest(b, regions, [(zero, bound) for bound in self.bounds])
+        ranges = [(zero, bound) for bound in self.bounds]
+        if self.only is None:
+            with b.into(along_x):
+                self.one(body, context, home, guard=guard)
+            loop_nest(b, [along_x, *rows], ranges)
+            return
+        with b.into(rows[0] if rows else b.region):
+            self.alone(body, replace(context, thread_id=[self.only, *context.thread_id[1:]]), home)
+        loop_nest(b, rows, ranges[1:], parallel=False)
+
+    def alone(self, body: Callable[[Segment], None], context: Context, home: _Node | None) -> None:
+        """``body(segment)`` for one thread along x, or lane, if it is there."""
+        b, only, zero = self.b, self.only, self.b.constant(0, I64)
+        assert only is not None
+        end = self.bounds[0] if self.warp is None else b.constant(WARP, I64)
+        there = b.arith("andi", b.compare("sge", only, zero), b.compare("slt", only, end))
+        with b.into(Region()) as inner:
+            self.one(body, context, home, guard=True)
+        b.branch(there, inner)
 
     def one(
         self, body: Callable[[Segment], None], context: Context, home: _Node | None, *, guard: bool

@@ -57,7 +57,7 @@ class _Thread:
                 return _Number(_wrapped(int(op.number_attr("value")), v.type.bits), _NONE)
             if op.name == "gpu.thread_id":
                 return _Number(self.x if op.attrs["dimension"] == "x" else 0, _NONE)
-            if op.name == "gpu.thread_number":
+            if op.name in ("gpu.thread_number", "gpu.lane_id"):
                 return _Number(self.x, _NONE)
             operands = [self.value(o) for o in op.operands]
             known = [o for o in operands if o is not None]

@@ -16,13 +16,14 @@ _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
 
 
-BARRIERS = frozenset({"gpu.barrier", "gpu.meet", "gpu.shuffle"})
+_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot"})
+BARRIERS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
 """Where all threads of a block wait for each other, or those of another group."""
 
 
 def meets_in_warp(op: Op) -> bool:
     """Whether lanes of a warp wait for each other there."""
-    return op.name == "gpu.shuffle" or op.attrs.get("group") == "warp"
+    return op.name in _EXCHANGES or op.attrs.get("group") == "warp"
 
 
 def has_barrier(region: Region) -> bool:

@@ -6,12 +6,13 @@ vectors of such loops. Only loops that compute are taken, without memory other t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Op, Region, Value
-from weft.compiler.ir.types import F32, F64, I1, I8, I32, I64, FloatType, IntType, Type, vector
+from weft.compiler.ir.types import I1, vector
+from weft.compiler.passes.thread_context import Context
 from weft.compiler.passes.uniformity import JUMPS
+from weft.compiler.passes.vectors import Vectors, computes, in_lane
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 MOST = 32
 """Lanes of a strip, where what they compute has 32 bits: more than a vector, as each waits for itself."""
 _CONTROL = frozenset({"weft.if", "weft.get", "weft.set", "weft.condition"}) | JUMPS
-_INDICES = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
 
 
 def takes(loop: Op) -> bool:
@@ -29,25 +29,8 @@ def takes(loop: Op) -> bool:
 
 def _takes(op: Op) -> bool:
     if op.name in _CONTROL:
-        return all(_in_lane(v.type) for v in (*op.operands[1:], *op.results))
-    numbers = op.name.startswith(("arith.", "math.", "gpu.")) and op.spec.pure
-    return numbers and all(_in_lane(v.type) for v in (*op.operands, *op.results))
-
-
-def _in_lane(kind: Type) -> bool:
-    if isinstance(kind, FloatType):
-        return kind in (F32, F64)
-    return isinstance(kind, IntType) and kind.bits <= 64
-
-
-def computes(v: Value, known: Callable[[Value], bool]) -> bool:
-    """Whether lanes can compute a value from without anew, from numbers that are ``known`` or indices."""
-    owner = v.owner
-    return (
-        known(v)
-        or not isinstance(owner, Op)
-        or (_takes(owner) and all(computes(o, known) for o in owner.operands))
-    )
+        return all(in_lane(v.type) for v in (*op.operands[1:], *op.results))
+    return computes(op)
 
 
 def width(loop: Op) -> int:
@@ -56,68 +39,19 @@ def width(loop: Op) -> int:
     return MOST // 2 if any(v.type.bits > 32 for op in ops for v in op.results) else MOST
 
 
-class Lanes:
-    """Emits one such loop for a strip of threads along x, from ``first`` to before ``end``."""
+class Lanes(Vectors):
+    """Emits one such loop for a strip of threads along x, from that of ``context`` to before ``end``."""
 
-    def __init__(self, body: BarrierBody, loop: Op, place: list[Value], end: Value, linear: Value) -> None:
-        self.b, self.body, self.loop, self.lanes = body.b, body, loop, width(loop)
-        self.place, self.linear = place, linear
-        """Of the first lane: its index, and its number in the block."""
-        self.known: dict[Value, Value] = {}
+    def __init__(self, body: BarrierBody, loop: Op, context: Context, end: Value) -> None:
+        super().__init__(body, width(loop), context)
+        self.loop = loop
         self.slots: dict[Value, Value] = {}
-        left = self.b.arith("subi", end, place[0])
+        left = self.b.arith("subi", end, self.place[0])
         self.begun = self.compare("slt", self.numbered(), self.splat(left))
         if body.alive is not None:
             self.begun = self.b.arith("andi", self.begun, self.load(body.alive, I1))
         self.live: Value | None = None
         """The lanes that have not left the loop by ``break``, where it has one."""
-
-    # -- values -------------------------------------------------------------------------------
-    def splat(self, v: Value) -> Value:
-        """The same in all lanes."""
-        return self.b.value("vector.splat", (v,), vector(self.lanes, v.type))
-
-    def numbered(self) -> Value:
-        """0, 1, 2, ..."""
-        b, kind = self.b, vector(self.lanes, I64)
-        made = b.constant(0, kind)
-        for n in range(1, self.lanes):
-            made = b.value("vector.insertelement", (b.constant(n, I64), made, b.constant(n, I32)), kind)
-        return made
-
-    def lookup(self, v: Value) -> Value:
-        """A value in all lanes; what comes from without is taken there before the loop."""
-        found = self.known.get(v)
-        if found is None:
-            found = self.known[v] = self._made(v)
-        return found
-
-    def _made(self, v: Value) -> Value:
-        b, body, owner = self.b, self.body, v.owner
-        if v in body.uniform:
-            return self.splat(body.uniform[v])
-        if v in body.behind:
-            x = b.arith("addi", body.behind[v], self.place[0])
-            return b.arith("addi", self.splat(x), self.numbered())
-        if v in body.arrays:
-            return self.load(*body.arrays[v][:2])
-        if not isinstance(owner, Op):
-            return self.splat(v)
-        if owner.name == "gpu.thread_id":
-            axis = "xyz".index(str(owner.attrs["dimension"]))
-            made = self.splat(self.place[axis])
-            return b.arith("addi", made, self.numbered()) if axis == 0 else made
-        if owner.name in _INDICES:
-            return self.splat(body.uniform_value(v))
-        return self.compute(owner)
-
-    def compute(self, op: Op) -> Value:
-        """One operation on numbers, in all lanes."""
-        kind = op.result.type
-        if op.name == "arith.constant":
-            return self.b.constant(op.number_attr("value"), vector(self.lanes, kind))
-        operands = tuple([self.lookup(v) for v in op.operands])
-        return self.b.value(op.name, operands, vector(self.lanes, kind), op.attrs)
 
     def needs(self) -> None:
         """Take what comes from without, before the loop."""
@@ -145,25 +79,6 @@ class Lanes:
             elif slot in self.body.arrays:
                 self.b.set(made, self.load(*self.body.arrays[slot][:2]))
         return made
-
-    def load(self, array: Value, kind: Type) -> Value:
-        """What the lanes' threads keep in an array; a flag is a byte there."""
-        b, held = self.b, I8 if kind is I1 else kind
-        attrs = {"alignment": max(1, held.bits // 8), "invariant": False, "volatile": False}
-        made = b.value("llvm.load", (b.at(array, self.linear, held),), vector(self.lanes, held), attrs)
-        return made if held is kind else self.compare("ne", made, b.constant(0, made.type))
-
-    def store(self, array: Value, kind: Type, value: Value) -> None:
-        """Keep it; lanes without a thread have what they found."""
-        b, held = self.b, I8 if kind is I1 else kind
-        if held is not kind:
-            value = b.value("arith.extui", (value,), vector(self.lanes, held))
-        attrs = {"alignment": max(1, held.bits // 8), "volatile": False}
-        b.emit("llvm.store", (b.at(array, self.linear, held), value), (), attrs)
-
-    def compare(self, predicate: str, a: Value, c: Value) -> Value:
-        """How integers compare in each lane."""
-        return self.b.value("arith.cmpi", (a, c), vector(self.lanes, I1), {"predicate": predicate})
 
     # -- the loop -----------------------------------------------------------------------------
     def emit(self) -> None:
@@ -221,5 +136,5 @@ class Lanes:
                     b.set(self.live, b.arith("andi", b.get(self.live, mask), gone))
                 return b.constant(False, mask)
             else:
-                self.known[op.result] = self._made(op.result)
+                self.known[op.result] = self.made(op.result)
         return here

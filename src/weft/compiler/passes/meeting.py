@@ -12,7 +12,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Loc, Op, Region, Value
 from weft.compiler.ir.types import I1, I64, Type
 from weft.compiler.passes.first_threads import differs
-from weft.compiler.passes.inline_barriers import BARRIERS
+from weft.compiler.passes.inline_barriers import BARRIERS, meets_in_warp
 from weft.compiler.passes.settled import settled_loads
 from weft.compiler.passes.thread_context import Context
 from weft.compiler.passes.uniformity import Uniformity
@@ -31,6 +31,8 @@ class Decisions:
     def __init__(self, kernel: Function, functions: Mapping[str, Function]) -> None:
         self.kernel = kernel
         self.uniformity = Uniformity(kernel, functions, settled=settled_loads(kernel))
+        warps = any(map(meets_in_warp, kernel.body.walk()))
+        self._of_warps = Uniformity.of_warps(kernel, functions) if warps else self.uniformity
 
     def asked(self, op: Op, barrier: Op | None) -> list[Value]:
         """What all threads must be asked for before ``op``; ``barrier`` is that of the loop around it.
@@ -39,8 +41,10 @@ class Decisions:
             CompileError: they are certain to disagree.
         """
         values = [*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ())]
-        found = [v for v in values if not self.uniformity.same(v)]
-        if any(differs(v, self.uniformity.same) for v in found):
+        met = [inner for r in op.regions for inner in r.walk() if inner.name in BARRIERS]
+        same = self._of_warps.same if met and all(map(meets_in_warp, met)) else self.uniformity.same
+        found = [v for v in values if not same(v)]
+        if any(differs(v, same) for v in found):
             raise CompileError(self.parting(op, barrier).certain())
         return found
 
@@ -48,7 +52,7 @@ class Decisions:
         """The place of a decision and of the barrier behind it."""
         own = next((b for b in map(find_barrier, op.regions) if b is not None), None)
         met = own or barrier or op
-        group = "warp" if met.name == "gpu.shuffle" else str(met.attrs.get("group", "block"))
+        group = "warp" if meets_in_warp(met) else str(met.attrs.get("group", "block"))
         return Parting(self.place(op.loc), self.place(met.loc), group)
 
     def place(self, loc: Loc) -> Place:

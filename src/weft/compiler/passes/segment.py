@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I8, I64, Type
-from weft.compiler.passes.thread_context import Context, Rewriter, linear
+from weft.compiler.passes.thread_context import WARP, Context, Rewriter, linear
 
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
-
-WARP = 32
-"""Lanes of a warp."""
 
 
 class Segment(Rewriter):

@@ -20,12 +20,7 @@ _Around = tuple[Sequence[Op], Op]
 
 
 def settled_loads(kernel: Function) -> frozenset[Op]:
-    """The loads of a kernel, whose helpers with barriers are inlined, that give all threads the same.
-
-    There are none where warps go their own ways.
-    """
-    if any(map(meets_in_warp, kernel.body.walk())):
-        return frozenset()
+    """The loads of a kernel, whose helpers with barriers are inlined, that give all threads the same."""
     return frozenset(_found(kernel.body.ops, ()))
 
 
@@ -52,6 +47,8 @@ def _is_known_place(address: Value) -> bool:
 def _may_write(op: Op) -> bool:
     """Whether an operation may change shared memory."""
     spec = op.spec
+    if meets_in_warp(op):
+        return False
     if spec.writes:
         kind = op.operands[0].type
         return isinstance(kind, PointerType) and kind.space in (AddressSpace.SHARED, AddressSpace.GENERIC)
@@ -74,7 +71,7 @@ def _before(ops: Sequence[Op], around: tuple[_Around, ...]) -> Generator[Op]:
 def _last(ops: Sequence[Op]) -> Generator[Op, None, bool]:
     """The same of ``ops`` alone; whether there is a barrier that all come by."""
     for op in reversed(ops):
-        if op.name in BARRIERS:
+        if op.name in BARRIERS and not meets_in_warp(op):
             return True
         yield op
         if not any(map(has_barrier, op.regions)):

@@ -12,6 +12,8 @@ from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I8, I64, AddressSpace, pointer
 from weft.record import field, record, replace
 
+WARP = 32
+"""Lanes of a warp."""
 _AXES = {"x": 0, "y": 1, "z": 2}
 _OPS = frozenset(
     {
@@ -22,6 +24,8 @@ _OPS = frozenset(
         "gpu.cluster_dim",
         "gpu.shared_stride",
         "gpu.thread_number",
+        "gpu.lane_id",
+        "gpu.subgroup_id",
         "gpu.thread_count",
         "gpu.dynamic_shared_memory",
         "weft.print",
@@ -47,6 +51,10 @@ class Context:
     """How many axes blocks have threads along; along the others they have one, with the index 0."""
     thread: Value | None = None
     """The thread's number in its block, where it is known."""
+    lane: Value | None = None
+    """And in its warp."""
+    warp: Value | None = None
+    """And the warp's number."""
 
     def number(self, name: str, axis: str) -> Value:
         """One of them along an axis."""
@@ -129,6 +137,11 @@ def linear(b: Builder, context: Context) -> Value:
     for axis in reversed(range(context.rank - 1)):
         made = b.arith("addi", context.thread_id[axis], b.arith("muli", context.block_dim[axis], made))
     return made
+
+
+def warp_of(b: Builder, context: Context) -> Value:
+    """The number of the thread's warp in its block."""
+    return context.warp or b.arith("divui", linear(b, context), b.constant(WARP, I64))
 
 
 def threads_in(b: Builder, context: Context) -> Value:
@@ -231,6 +244,13 @@ class Rewriter:
             return
         if op.name == "gpu.thread_number":
             self.mapping[op.result] = linear(self.b, c)
+            return
+        if op.name == "gpu.lane_id":
+            last = self.b.constant(WARP - 1, I64)
+            self.mapping[op.result] = c.lane or self.b.arith("andi", linear(self.b, c), last)
+            return
+        if op.name == "gpu.subgroup_id":
+            self.mapping[op.result] = warp_of(self.b, c)
             return
         if op.name == "gpu.thread_count":
             self.mapping[op.result] = threads_in(self.b, c)

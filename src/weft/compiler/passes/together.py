@@ -49,7 +49,7 @@ class Together:
         self._level: set[Op] = set()
         """The operations of pieces, without those within others."""
         self.warps = any(map(meets_in_warp, kernel.body.walk()))
-        """Whether lanes of warps meet: not all of a block come by together, so each thread computes all."""
+        """Whether lanes of warps meet: all of a block come by together only where it has barriers."""
         self._waits = any(op.name == "weft.while" and self._syncs(op.regions) for op in kernel.body.walk())
         self._visit(kernel.body.ops)
         self.variables = set[Value]()
@@ -90,14 +90,16 @@ class Together:
             self.variables -= wrong
 
     # -- what runs once -----------------------------------------------------------------------
-    def _visit(self, ops: list[Op]) -> None:
-        """Find what splits among operations that all threads come to together."""
+    def _visit(self, ops: list[Op], apart: bool = False) -> None:
+        """Find what splits among operations that all threads come to together, or each warp ``apart``."""
         for op in ops:
             if op.name in BARRIERS or op.name in JUMPS:
                 self.splits.add(op)
             elif self.warps:
                 if op.regions and self._must_split(op):
-                    self._split(op)
+                    self._split(op, apart or not any(map(_of_the_block, op.regions)))
+                elif not (op.regions or apart):
+                    self._level.add(op)
             elif not op.regions:
                 self._level.add(op)
             elif self._must_split(op) or (op.name in LOOPS and self._chooses(op)):
@@ -114,13 +116,13 @@ class Together:
         jumps = op.name == "weft.if" and any(map(leaves, op.regions))
         return jumps or any(has_barrier(region) for region in op.regions)
 
-    def _split(self, op: Op) -> None:
+    def _split(self, op: Op, apart: bool = False) -> None:
         self.splits.add(op)
         for region in op.regions:
             if op in self._whole:
                 self._level.update(region.ops)
             else:
-                self._visit(region.ops)
+                self._visit(region.ops, apart)
 
     def _try(self, branch: Op) -> None:
         """Split a branch where that lets a loop within it be split."""
@@ -237,6 +239,11 @@ class Together:
         ops = [op for region in regions for op in region.walk()]
         every = (*ops, *self._called(ops))
         return any(op.spec.sync is not None and op.spec.sync(op) and op.name != "gpu.barrier" for op in every)
+
+
+def _of_the_block(region: Region) -> bool:
+    """Whether all threads of a block wait for each other in a region."""
+    return any(op.name in BARRIERS and not meets_in_warp(op) for op in region.walk())
 
 
 def _is_short(loop: Op) -> bool:

@@ -13,7 +13,8 @@ from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.record import record
 
 LOOPS = frozenset({"weft.for", "weft.while"})
-OWN = frozenset({"gpu.thread_id", "gpu.thread_number"})
+_OF_LANES = frozenset({"gpu.thread_id", "gpu.thread_number", "gpu.lane_id"})
+OWN = _OF_LANES | {"gpu.subgroup_id"}
 """What each thread of a block has its own of."""
 JUMPS = frozenset({"weft.break", "weft.continue"})
 _CONTROL = frozenset(
@@ -36,7 +37,7 @@ class Uniformity:
     """The analysis of one function, whose arguments are the same for all threads.
 
     ``varying`` are the operations that give each thread its own: of a block, its index. ``settled`` are loads
-    that give all threads the same.
+    that give all threads the same, ``alike`` operations that do whatever they are given.
     """
 
     def __init__(
@@ -45,8 +46,10 @@ class Uniformity:
         functions: Mapping[str, Function],
         varying: frozenset[str] = OWN,
         settled: frozenset[Op] = frozenset(),
+        alike: frozenset[str] = frozenset(),
     ) -> None:
         self.settled = settled
+        self._alike = alike
         self._functions = functions
         self._own = varying
         self._pure: dict[str, bool] = {}
@@ -69,6 +72,11 @@ class Uniformity:
                     changed = True
         self._known.clear()
 
+    @staticmethod
+    def of_warps(function: Function, functions: Mapping[str, Function]) -> Uniformity:
+        """The analysis of what is the same for all lanes of a warp."""
+        return Uniformity(function, functions, _OF_LANES, alike=frozenset({"gpu.ballot"}))
+
     def steady(self, slot: Value) -> bool:
         """Whether all threads that come by give a variable the same."""
         return _is_slot(slot) and slot not in self._varying
@@ -90,6 +98,8 @@ class Uniformity:
             return True
         if op.name == "weft.get":
             return _is_slot(op.operands[0]) and op.operands[0] not in self._varying
+        if op.name in self._alike:
+            return True
         if op.name == "func.call":
             return self._is_pure(str(op.attrs["callee"])) and all(map(self.same, op.operands))
         return self._depends_on_operands(op) and all(map(self.same, op.operands))

@@ -64,12 +64,12 @@ class At:
         place: Place,
         barrier: Place | None = None,
         value: Any = None,
-        share: tuple[Any, int] | None = None,
+        share: tuple[Any, ...] | None = None,
     ) -> None:
         self.group = group
         """Whose threads meet: those of the warp, the block, the cluster or the grid."""
         self.share = share
-        """Of a lane, what it hands to others, and the lane from which it takes."""
+        """Of a lane, what it hands to others, and the lane from which it takes; without, one bit of each."""
         self.place = place
         self.barrier = barrier or place
         self.value = value

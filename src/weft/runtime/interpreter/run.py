@@ -105,6 +105,7 @@ class Thread:
         self.thread_id_x, self.thread_id_y, self.thread_id_z = thread
         (x, y, z), (wide, high, _) = thread, launch.queued.block
         self.number = x + wide * (y + high * z)
+        self.warp, self.lane = divmod(self.number, _LANES)
         self.count = math.prod(launch.queued.block)
         self.block_dim_x, self.block_dim_y, self.block_dim_z = launch.queued.block
         self.grid_dim_x, self.grid_dim_y, self.grid_dim_z = launch.queued.grid
@@ -380,16 +381,19 @@ def _places(first: Thread, thread: Thread) -> str:
 
 
 def _warp(live: _Live) -> int:
-    return live.thread.number // _LANES
+    return live.thread.warp
 
 
 def _exchange(part: Sequence[_Live]) -> None:
-    """Hand lanes what they take from others; from one that is not there, what they have."""
-    lanes = {live.thread.number % _LANES: live.at.share for live in part if live.at and live.at.share}
+    """Hand lanes what they take from others (from one that is not there, their own), or a bit of each."""
+    lanes = {live.thread.lane: live.at.share for live in part if live.at and live.at.share}
+    bits = 0
+    for lane, (own, *_) in lanes.items():
+        bits |= bool(own) * (-1 << lane if lane == _LANES - 1 else 1 << lane)
     for live in part:
         if live.at and live.at.share:
-            own, lane = live.at.share
-            live.answer = (lanes.get(lane) or (own, lane))[0]
+            own, *lane = live.at.share
+            live.answer = lanes.get(lane[0], (own,))[0] if lane else bits
 
 
 def run_launch(launch: Launch, console: Console) -> Failed | None:
