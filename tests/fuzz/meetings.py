@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -143,9 +142,16 @@ def _warps(values: list[Any]) -> list[list[Any]]:
 
 
 def _over(values: list[Any], functions: list[Any]) -> list[Any]:
-    """Each warp's first, then one warp's after the other."""
+    """Each warp's first, then those as a tree: the next, the second next and so on, where there is one."""
     parts = [_reduce(warp, functions)[0] for warp in _warps(values)]
-    return [functools.reduce(functions[0], parts)] * len(values)
+    step = 1
+    while step < len(parts):
+        behind = [parts[n + step] if n + step < len(parts) else None for n in range(len(parts))]
+        parts = [
+            a if b is None else functions[n](a, b) for n, (a, b) in enumerate(zip(parts, behind, strict=True))
+        ]
+        step *= 2
+    return [parts[0]] * len(values)
 
 
 def _over_all(function: Callable[[Any, Any], Any]) -> Callable[..., list[Any]]:
@@ -160,13 +166,14 @@ def _exchange(values: list[Any], threads: list[Any], most: int = 0) -> list[Any]
 
 
 def _scan(values: list[Any], exclusive: bool = False) -> list[Any]:
-    found, before = list[Any](), _zero(values[0])
-    for warp in _warps(values):
-        through = _prefix(warp)
-        own = [_zero(values[0]), *through[:-1]] if exclusive else through
-        found += [before + one for one in own]
-        before = before + through[-1]
-    return found
+    zero, warps = _zero(values[0]), [_prefix(warp) for warp in _warps(values)]
+    lasts = [through[-1] for through in warps]
+    befores = _prefix([*lasts, *[zero] * (WARP - len(lasts))], exclusive=True)
+    return [
+        before + one
+        for before, through in zip(befores, warps, strict=False)
+        for one in ([zero, *through[:-1]] if exclusive else through)
+    ]
 
 
 def _histogram(numbers: list[Any], bins: int) -> list[Any]:
