@@ -25,8 +25,7 @@ from weft import (
     struct,
 )
 from weft.diagnostics import LaunchError
-from weft.gpu import barrier, block_dim, global_idx, lane_id, thread_idx, warp, warp_id
-from weft.gpu.block import sum as sum_of_block
+from weft.gpu import barrier, block, block_dim, global_idx, lane_id, thread_idx, warp, warp_id
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
 
@@ -235,7 +234,7 @@ class Moments:
 def variances(x: LayoutTensor[Float64], out: LayoutTensor[Float64]):
     i = global_idx.x
     of_warp = warp.sum(Moments(1.0, x[i], 0.0))
-    of_block = sum_of_block(Moments(1.0, x[i], 0.0))
+    of_block = block.sum(Moments(1.0, x[i], 0.0))
     pair = warp.sum(Vector(Float32(x[i]), Float32(-x[i]), 1.0, 0.0))
     out[i, 0], out[i, 1] = of_warp.mean, of_warp.spread
     out[i, 2], out[i, 3] = of_block.mean, of_block.spread
@@ -305,6 +304,21 @@ def test_votes(launch: Launch) -> None:
         assert found[:, 4].sum() == 1
         told = [holds.any(), holds.all(), holds.all() or not holds.any(), len(set(row.tolist())) == 1]
         assert (found[:, :4] == np.array(told, np.int32)).all()
+
+
+@kernel
+def alike(out: LayoutTensor[Float32], x: Float32, by: Int):
+    """What all lanes have alike, handed on in each way."""
+    i = global_idx.x
+    out[i, 0] = warp.shuffle_idx(x + 1.0, lane_id() + by)
+    out[i, 1] = warp.shuffle_xor(x + 2.0, 5)
+    out[i, 2] = warp.sum(x + 3.0)
+    out[i, 3] = block.sum(x + 4.0)
+
+
+def test_what_all_lanes_have_alike(launch: Launch) -> None:
+    (out, *_) = launch(alike, np.zeros((64, 4), np.float32), 0.5, 3, grid_dim=1, block_dim=64)
+    np.testing.assert_array_equal(out, np.tile(np.float32([1.5, 2.5, 3.5 * 32, 4.5 * 64]), (64, 1)))
 
 
 @kernel
@@ -449,8 +463,8 @@ def test_blocks_have_whole_warps(device: DeviceContext) -> None:
     x.enqueue_fill(1.0)
     for _ in range(12):  # native from the ninth on
         device.enqueue_function(any_sum, x, grid_dim=1, block_dim=64)
-    for block in (40, (8, 5), 1):
+    for shape in (40, (8, 5), 1):
         with pytest.raises(LaunchError, match="all 32 lanes must be there; block_dim="):
-            device.enqueue_function(any_sum, x, grid_dim=1, block_dim=block)
+            device.enqueue_function(any_sum, x, grid_dim=1, block_dim=shape)
     with pytest.raises(LaunchError, match="over= leaves out the threads"):
         device.enqueue_function(any_sum, x, over=64)

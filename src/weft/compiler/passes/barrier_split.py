@@ -256,7 +256,7 @@ class BarrierBody:
                 if isinstance(v.type, IntType):  # where no thread is left to say it
                     self.b.set(self.cells[v], self.b.constant(0, v.type))
         shuffles = [op for op in self.kernel.body.walk() if op.name == "gpu.shuffle" and not is_exchange(op)]
-        shuffled = {op.operands[0] for op in shuffles}
+        shuffled = {op.operands[0] for op in shuffles if not self.together.once(op.operands[0])}
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
