@@ -190,7 +190,9 @@ def _untraced() -> Generator[None]:
 
 def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
     start = time.perf_counter()
-    elaborator = Elaborator(target, exact=any(wanted.checked for *_, wanted in instances))
+    elaborator = Elaborator(
+        target, checked=frozenset(word for *_, wanted in instances for word in wanted.checked)
+    )
     drafts: list[Draft] = []
     options: list[CompileOptions] = []
     for kernel, specs, wanted in instances:
@@ -241,12 +243,14 @@ def _check(
         return number
 
     wanted = {name: each.checked for name, each in zip(names, options, strict=True)}
-    if target.threads != "loops" or not any("races" in checks for checks in wanted.values()):
-        add_checks(module, wanted, new_site, None)
+    loops = target.threads == "loops"
+    how = {"loops": loops, "versions": target.format != "python"}
+    if not loops or not any("races" in checks for checks in wanted.values()):
+        add_checks(module, wanted, new_site, None, **how)
         return
     from weft.compiler.shadow import checks as functions
 
-    add_checks(module, wanted, new_site, lambda name: functions(name, target))
+    add_checks(module, wanted, new_site, lambda name: functions(name, target), **how)
 
 
 def _described(

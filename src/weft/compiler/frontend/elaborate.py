@@ -65,10 +65,10 @@ def _staging() -> Staging:
 class Elaborator:
     """Elaborates kernels of one module, and what they call, for one target."""
 
-    def __init__(self, target: Target, *, exact: bool = False) -> None:
+    def __init__(self, target: Target, *, checked: frozenset[str] = frozenset()) -> None:
         self.target = target
-        self.exact = exact
-        """Whether operations are to say which expression they come from."""
+        self.checked = checked
+        """What kernels are checked for, for which operations are to say which expression they come from."""
         self.formatted: list[tuple[Number, str]] = []
         self.tables: dict[tuple[bytes, int], Global] = {}
         self.done: dict[object, Draft | None] = {}
@@ -77,7 +77,7 @@ class Elaborator:
         self.stepped = target.format == "python"
 
     def _staging(self) -> Staging:
-        if not (self.exact or self.stepped):
+        if not (self.checked or self.stepped):
             return Staging(self.target, self)
         from weft.compiler.frontend import exact, stepping  # here, since few programs ask for them
 
@@ -86,7 +86,7 @@ class Elaborator:
             (False, True): stepping.Stepping,
             (True, True): stepping.ExactStepping,
         }
-        return kinds[self.exact, self.stepped](self.target, self)
+        return kinds[bool(self.checked), self.stepped](self.target, self)
 
     # -- what the language asks of the elaboration under way ------------------------------------
     def refer(self, op: Op, what: Draft | Global | Site) -> Op:

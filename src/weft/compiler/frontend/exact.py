@@ -6,7 +6,9 @@ import os
 import sys
 from collections.abc import Mapping
 from types import FrameType
+from typing import TYPE_CHECKING, cast
 
+from weft.abi.checks import ALWAYS
 from weft.compiler.frontend.stage import is_staged
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.core import Attribute, Op, Region, Value
@@ -14,6 +16,9 @@ from weft.compiler.ir.types import Type
 from weft.diagnostics import frame_location, is_internal
 from weft.dtype import DType
 from weft.lang import conversions, elaboration, lanes, number, operators, power
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.elaborate import Elaborator
 
 _NO_ATTRS: dict[str, Attribute] = {}
 _ACCESSES = frozenset(("llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"))
@@ -66,8 +71,10 @@ class Exact(Staging):
     def computed(self, what: str, source: DType, d: DType, *values: Value) -> None:
         """Note an operator of the user's, or a call of ``weft.math``, so that it can be checked.
 
-        What functions of the library compute in between is their own matter.
+        What functions of the library compute in between is their own matter. Nothing is noted for nobody.
         """
+        if what != "index" and cast("Elaborator", self.elaborator).checked <= ALWAYS:
+            return
         first: FrameType = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
         while first.f_code.co_filename == elaboration.__file__ and first.f_back is not None:
             first = first.f_back

@@ -161,11 +161,12 @@ _foreign("llvm.call", "*args", "*", f"callee?:symbol effects:{_EFFECTS}")
 _pure("func.constant", "", "ptr", "callee:symbol")
 
 # Variables and control flow. ``weft.for`` is Python's range; its region's argument is the index. Rounds of a
-# ``parallel`` one are threads; of ``few`` rounds LLVM need not make vectors.
+# ``parallel`` one are threads; of ``few`` rounds LLVM need not make vectors. Whole kernels have ``versions``,
+# which ask what the launch is.
 _declare("weft.slot", "", "ptr", "elem_type:type name:str")
 _declare("weft.get", "slot:ptr", "any", verify=rules.slot_holds)
 _declare("weft.set", "slot:ptr value:any", verify=rules.slot_holds)
-_declare("weft.if", "condition:i1", inner="then else")
+_declare("weft.if", "condition:i1", "", "versions?:bool", inner="then else")
 _declare("weft.for", "lower:index upper:lower step:lower", "", "parallel:bool few?:bool", "body(lower)")
 _declare("weft.while", "", "", "blocks?:bool", inner="condition!weft.condition body")
 _declare("weft.condition", "condition:i1", terminator=True)

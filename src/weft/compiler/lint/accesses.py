@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.terms import Terms, along, difference, symbols
 from weft.compiler.ir.types import I1
-from weft.compiler.lint.addresses import Address, Addresses, X, along, difference, symbols
+from weft.compiler.lint.addresses import Address, Addresses, X
 from weft.diagnostics import Location
 
 _ACCESSES = frozenset({"llvm.load", "llvm.store"})
@@ -106,7 +107,7 @@ class Walk:
         return _many(difference(left, right), str(op.attrs["predicate"]), holds)
 
 
-def _many(apart: dict[tuple[str | Value, ...], int], predicate: str, holds: bool) -> bool:
+def _many(apart: Terms, predicate: str, holds: bool) -> bool:
     """Whether a comparison of what lies so far apart comes out alike for many threads along x."""
     if not along(apart, X):
         return True

@@ -8,14 +8,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.terms import Terms, added, constant, multiplied, symbols
 from weft.compiler.ir.types import IntType, PointerType, VectorType
 
 X, Y, Z = "x", "y", "z"
 """The thread's index; in the body of a launch over a range, the element's."""
-
-Symbol = str | Value
-Terms = dict[tuple[Symbol, ...], int]
-"""How often each product of symbols is taken; that of none is 1."""
 
 _MOST = 16
 """Of more terms nothing is said."""
@@ -55,7 +52,7 @@ class Addresses:
                 index = self.terms(owner.operands[1])
                 if index is None:
                     return None
-                total = _sum(total, index, size_of(owner.type_attr("elem_type")))
+                total = added(total, index, size_of(owner.type_attr("elem_type")))
             pointer = owner.operands[0]
             owner = pointer.owner
         return Address(pointer, total)
@@ -71,7 +68,7 @@ class Addresses:
             first, _, step = (None,) * 3 if loop is None else map(self.terms, loop.operands)
             if first is None or step is None or symbols(step) & {X, Y, Z}:
                 return None
-            return _sum({(v,): 1}, first, 1)
+            return added({(v,): 1}, first, 1)
         if op.name == "arith.constant":
             number = int(op.number_attr("value"))
             return {(): number} if number else {}
@@ -91,38 +88,12 @@ class Addresses:
             return None
         if op.name == "arith.shli":
             count = constant(right)
-            return None if count is None else _sum({}, left, 1 << count)
+            return None if count is None else added({}, left, 1 << count)
         if op.name == "arith.muli":
-            found = _product(left, right)
+            found = multiplied(left, right)
         else:
-            found = _sum(left, right, 1 if op.name == "arith.addi" else -1)
+            found = added(left, right, 1 if op.name == "arith.addi" else -1)
         return found if len(found) <= _MOST else None
-
-
-def constant(terms: Terms) -> int | None:
-    """The number that they are, if they are one."""
-    return terms.get((), 0) if not terms.keys() - {()} else None
-
-
-def difference(a: Terms, b: Terms) -> Terms:
-    """How far ``a`` lies beyond ``b``."""
-    return _sum(a, b, -1)
-
-
-def along(terms: Terms, symbol: Symbol) -> Terms:
-    """What is added where a symbol grows by one; of no number is it taken to be a power."""
-    found: Terms = {}
-    for product, count in terms.items():
-        if symbol in product:
-            rest = list(product)
-            rest.remove(symbol)
-            found[tuple(rest)] = count
-    return found
-
-
-def symbols(terms: Terms) -> set[Symbol]:
-    """All that they are made of."""
-    return {symbol for product in terms for symbol in product}
 
 
 def size_of(kind: object) -> int:
@@ -133,25 +104,3 @@ def size_of(kind: object) -> int:
         return size_of(kind.scalar) * kind.lanes
     bits = getattr(kind, "bits", 8)
     return max(1, bits // 8)
-
-
-def _sum(a: Terms, b: Terms, times: int) -> Terms:
-    found = dict(a)
-    for product, count in b.items():
-        found[product] = found.get(product, 0) + times * count
-        if not found[product]:
-            del found[product]
-    return found
-
-
-def _product(a: Terms, b: Terms) -> Terms:
-    found: Terms = {}
-    for one, count in a.items():
-        for other, times in b.items():
-            product = tuple(sorted((*one, *other), key=_order))
-            found[product] = found.get(product, 0) + count * times
-    return found
-
-
-def _order(symbol: Symbol) -> tuple[bool, str, int]:
-    return (False, symbol, 0) if isinstance(symbol, str) else (True, "", id(symbol))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from weft.compiler.ir.core import Function, Op, Sync, Value
+from weft.compiler.ir.terms import along
 from weft.compiler.lint.accesses import Access, Walk, place_of
-from weft.compiler.lint.addresses import Address, X, along
+from weft.compiler.lint.addresses import Address, X
 from weft.diagnostics import Diagnostic, Label
 
 

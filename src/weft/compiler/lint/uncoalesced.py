@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from weft.compiler.ir.core import Function
+from weft.compiler.ir.terms import Symbol, along, constant
 from weft.compiler.ir.types import AddressSpace, PointerType
 from weft.compiler.lint.accesses import Access, place_of
-from weft.compiler.lint.addresses import Symbol, X, Y, Z, along, constant, size_of
+from weft.compiler.lint.addresses import X, Y, Z, size_of
 from weft.diagnostics import Diagnostic, Label, Location
 
 _SECTOR, _LINE = 32, 128

@@ -8,7 +8,12 @@ accesses that happen may be checked for races too (``passes/races.py``).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
 from weft.compiler.ir.builder import Builder
+from weft.compiler.ir.clone import clone_region
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I64, IntType, PointerType, Type
 from weft.compiler.passes.faults import NewSite, tell
@@ -24,61 +29,116 @@ from weft.compiler.passes.origins import (
     alignment_of,
     size_of,
 )
+from weft.compiler.passes.proofs import all_of
 from weft.compiler.passes.races import Checks, Races, notes
+from weft.compiler.passes.reaches import Reaches
 from weft.compiler.passes.unset import Unset
+from weft.compiler.passes.versions import in_versions
 
 
 def check_memory(
-    module: Module, kernel: Function, new_site: NewSite, *, bounds: bool, races: Checks | None
+    module: Module,
+    kernel: Function,
+    new_site: NewSite,
+    *,
+    bounds: bool,
+    races: Checks | None,
+    loops: bool,
+    versions: bool,
 ) -> None:
     """Have a kernel check what it accesses, in place; all that it calls has been put into it.
 
     It takes the size of the launch's shared memory, and two more arguments for every pointer; where accesses
-    are noted, by the functions that ``races`` gives, then what ``Races`` takes.
+    are noted, by the functions that ``races`` gives, then what ``Races`` takes. ``loops``: threads are loops.
+    It is made in two ``versions`` if it may be, where that lets one of them check less.
     """
-    _Checked(module, kernel, new_site, bounds, races).run()
+    pointers = [a for a in kernel.args if isinstance(a.type, PointerType)]
+    dynamic = Value(I64, None, "shared_mem_bytes")
+    ends = {a: (Value(I64, None, f"{a.name}.low"), Value(I64, None, f"{a.name}.high")) for a in pointers}
+    kernel.args += [dynamic, *(v for both in ends.values() for v in both)]
+    memory = {g.name: g for g in module.globals}
+    sites: dict[tuple[Op, str], int] = {}
+
+    def checked(body: Region, own: Mapping[Op, Op], within: AbstractSet[Op]) -> None:
+        _Checked(module, kernel, new_site, _Plan(bounds, races, dynamic, ends, own, within, sites)).run(body)
+
+    if not bounds or races is not None or not versions:
+        checked(kernel.body, {}, frozenset())
+        return
+    reaches = Reaches(kernel, memory, ends, dynamic, loops=loops)
+    always = {op for op, condition in reaches.accesses.items() if condition is True and not op.regions}
+    proved = [condition for condition in reaches.accesses.values() if condition is not False]
+    condition = all_of([*reaches.conditions, *proved])
+    if isinstance(condition, bool):
+        checked(kernel.body, {}, always if condition else frozenset())
+        return
+    other, usual = kernel.body, clone_region(kernel.body, {})
+    own = dict(zip(usual.walk(), other.walk(), strict=True))
+    checked(usual, own, {op for op, found in reaches.accesses.items() if found is not False})
+    checked(other, {}, frozenset())
+    in_versions(kernel, condition, usual, other)
+
+
+class _Plan(NamedTuple):
+    """What is checked in a version of a kernel."""
+
+    bounds: bool
+    races: Checks | None
+    dynamic: Value
+    ends: Mapping[Value, tuple[Value, Value]]
+    own: Mapping[Op, Op]
+    """The operations that those of this version are copies of."""
+    within: AbstractSet[Op]
+    """Accesses that are within their memory."""
+    sites: dict[tuple[Op, str], int]
+    """The sites of all versions."""
 
 
 class _Checked:
     """The body of one kernel."""
 
-    def __init__(
-        self, module: Module, kernel: Function, new_site: NewSite, bounds: bool, checks: Checks | None
-    ) -> None:
-        self.kernel = kernel
-        self.bounds = bounds
+    def __init__(self, module: Module, kernel: Function, new_site: NewSite, plan: _Plan) -> None:
+        self.kernel, self.plan = kernel, plan
+        self.bounds = plan.bounds
         self.new_site = new_site
         self.b = Builder()
         self.b.loc = kernel.line, 0
         self.head: list[Op] = []
         memory = {g.name: g for g in module.globals}
         given = self.b, module, kernel, new_site
-        self.races = Races(*given, checks, self.head) if checks and notes(module, kernel) else None
-        self.unset = Unset(self.b, kernel, new_site, self.head) if checks else None
+        notes_them = plan.races and notes(module, kernel)
+        self.races = Races(*given, plan.races, self.head) if plan.races and notes_them else None
+        self.unset = Unset(self.b, kernel, new_site, self.head) if plan.races else None
         found = self.races.piece_around if self.races else None
-        self.origins = Origins(self.b, kernel, memory, self.cells_of, self.head, found)
+        self.origins = Origins(self.b, kernel, memory, self.cells_of, self.head, plan.dynamic, found)
 
-    def run(self) -> None:
+    def run(self, body: Region) -> None:
         """Check all accesses."""
-        pointers = [a for a in self.kernel.args if isinstance(a.type, PointerType)]
-        self.kernel.args.append(self.origins.dynamic)
-        for arg in pointers:
-            low, high = (Value(I64, None, f"{arg.name}.{end}") for end in ("low", "high"))
-            self.kernel.args += [low, high]
+        ends = self.plan.ends
+        for arg, (low, high) in ends.items():
             self.origins.known[arg] = Origin(0, low, high, 0, arg.name, FAR)
         if self.races is not None:
-            for arg, cells in zip(pointers, self.races.begin(pointers), strict=True):
+            for arg, cells in zip(ends, self.races.begin(list(ends)), strict=True):
                 self.origins.known[arg] = self.origins.known[arg]._replace(cells=cells)
         if self.unset is not None:
             self.unset.begin()
-        self.region(self.kernel.body)
-        self.kernel.body.ops[:0] = self.head
+        self.region(body)
+        body.ops[:0] = self.head
+
+    def site(self, kind: str, op: Op, origin: Origin) -> int:
+        """The site of a fault of an access: one for all versions."""
+        key = self.plan.own.get(op, op), kind
+        if key not in self.plan.sites:
+            self.plan.sites[key] = self.new_site(access_site(kind, self.kernel, op, origin))
+        return self.plan.sites[key]
 
     def region(self, region: Region) -> None:
         ops, region.ops[:] = region.ops[:], []
         b = self.b
         with b.into(region):
             for op in ops:
+                if op.regions and self.is_within(op):
+                    continue
                 b.live, b.loc = True, op.loc
                 for inner in op.regions:
                     self.region(inner)
@@ -117,7 +177,7 @@ class _Checked:
             address = b.value("llvm.ptrtoint", (place,), I64)
             for kind, fits in (("out-of-bounds", within), ("misaligned", aligned)):
                 if fits is not None:
-                    site = self.new_site(access_site(kind, self.kernel, op, origin))
+                    site = self.site(kind, op, origin)
                     with b.into(Region()) as wrong:
                         tell(b, site, (*told, address))
                     b.branch(fits, Region(), wrong)
@@ -131,11 +191,15 @@ class _Checked:
         """Whether an access is within its memory, where that is not known."""
         b, value, size = self.b, self.origins.value, accessed(op)
         at, low, high = origin[:3]
-        if not self.bounds or low is LEAST or _is_within(at, low, high, size):
+        if not self.bounds or self.is_within(op) or low is LEAST or _is_within(at, low, high, size):
             return None
         begins = b.compare("sle", value(low), value(at))
         ends = b.compare("sle", value(self.origins.sum(at, size)), value(high))
         return b.value("arith.andi", (begins, ends), I1)
+
+    def is_within(self, op: Op) -> bool:
+        """Whether that has been shown, for all of the launch."""
+        return self.plan.own.get(op, op) in self.plan.within
 
     def aligned(self, op: Op, origin: Origin) -> Value | None:
         """Whether it begins where it is said to, where that is not known.

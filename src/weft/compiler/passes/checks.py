@@ -18,6 +18,9 @@ def add_checks(
     wanted: Mapping[str, frozenset[str]],
     new_site: Callable[[Function, FaultSite], int],
     races: Checks | None,
+    *,
+    loops: bool,
+    versions: bool,
 ) -> None:
     """Have the kernels of a module check what is wanted of them, by their names, in place.
 
@@ -37,5 +40,6 @@ def add_checks(
 
         check_arithmetic(kernel, checks, new)
         shadow = races if "races" in checks else None
-        check_memory(module, kernel, new, bounds="bounds" in checks, races=shadow)
+        how = {"loops": loops, "versions": versions}
+        check_memory(module, kernel, new, bounds="bounds" in checks, races=shadow, **how)
     forget_arithmetic(module)

@@ -65,6 +65,7 @@ class Origins:
         memory: Mapping[str, Global],
         cells_of: Callable[[Op], Number],
         head: list[Op],
+        dynamic: Value,
         found: Callable[[Value], tuple[Value, Value, Value]] | None = None,
     ) -> None:
         self.b, self.kernel = b, kernel
@@ -74,7 +75,7 @@ class Origins:
         self.cells_of = cells_of
         self.head = head
         self.known: dict[Value, Origin] = {}
-        self.dynamic = Value(I64, None, "shared_mem_bytes")
+        self.dynamic = dynamic
         """How many bytes of shared memory the launch gives."""
         self._slots: dict[Value, tuple[Value, ...]] = {}
 

@@ -32,6 +32,7 @@ from weft.compiler.passes.thread_context import (
     threads_of,
 )
 from weft.compiler.passes.together import Together
+from weft.compiler.passes.versions import Versions, versions_of
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
@@ -46,12 +47,15 @@ def thread_loops(module: Module) -> None:
     for kernel in [f for f in module.functions if f.kernel]:
         frame = Frame.of(module, kernel, users)
         made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
-        made += [*looped(module, kernel, frame), entry(kernel)]
+        versions = versions_of(kernel)
+        for each in (kernel,) if versions is None else (versions.usual, versions.other):
+            made += looped(module, each, frame)
+        made.append(entry(kernel, frame, versions))
     module.functions[:] = made
     module.globals = [g for g in module.globals if g.space != AddressSpace.SHARED]
 
 
-def entry(k: Function) -> Function:
+def entry(k: Function, frame: Frame, versions: Versions | None) -> Function:
     """What a host calls. The loops take the kernel's arguments one by one.
 
     LLVM is told of a function's arguments, not of what is loaded, that nothing else reaches their memory.
@@ -60,11 +64,43 @@ def entry(k: Function) -> Function:
     b.loc = (k.line, 0)
     args, launch = Value(_P, None, "args"), Value(_P, None, "launch")
     made = Function(k.name, [args, launch], (), Region(), True, k.file, k.line, k.source_name)
+
+    def call(name: str) -> None:
+        b.emit("func.call", (*given, launch), (), {"callee": f"{name}.loops"})
+
     with b.into(made.body):
-        given = (*(_parameter(b, args, n, a) for n, a in enumerate(k.args)), launch)
-        b.emit("func.call", given, (), {"callee": f"{k.name}.loops"})
+        given = [_parameter(b, args, n, a) for n, a in enumerate(k.args)]
+        if versions is None:
+            call(k.name)
+        else:
+            asking = _LaunchRewriter(b, frame, LaunchRecord(b, launch))
+            asking.mapping.update(zip(k.args, given, strict=True))
+            for op in versions.ops:
+                asking.op(op)
+            usual, other = Region(), Region()
+            for region, version in ((usual, versions.usual), (other, versions.other)):
+                with b.into(region):
+                    call(version.name)
+            b.branch(asking.lookup(versions.condition), usual, other)
         b.emit("weft.return")
     return made
+
+
+class _LaunchRewriter(Rewriter):
+    """Computes what all of a launch share."""
+
+    def __init__(self, b: Builder, frame: Frame, record: LaunchRecord) -> None:
+        zero = b.constant(0, I64)
+        none = [zero] * 3
+        extents = record.fields("block"), record.fields("grid")
+        super().__init__(b, Context(zero, none, none, *extents, none, zero, zero), frame, [])
+        self.record = record
+
+    def op(self, op: Op) -> None:
+        if op.name == "gpu.over":
+            self.mapping[op.result] = self.record.field("over", "xyz".index(str(op.attrs["dimension"])))
+        else:
+            super().op(op)
 
 
 def _parameter(b: Builder, args: Value, n: int, a: Value) -> Value:
