@@ -43,6 +43,22 @@ def named_aside(a: Int, b: Int, c: Int) -> Int:
 
 
 @func
+def named_again(a: Int, b: Int, c: Int) -> Int:
+    if a > b:
+        v = a
+        total = v + 1
+    else:
+        v = a * 0.5  # of another type: nothing reads it behind the if, where others are called so
+        total = Int(v) - 1
+    double = lambda v: v * 2
+    for w in range(c):
+        total += w
+    for w in (0.5, 2.5):
+        total += Int(w * a)
+    return double(total) + sum(v * v for v in range(b)) + max(w for w in (a, b, c)) + len([v for v in (1, 2)])
+
+
+@func
 def inner(a: Int, b: Int, c: Int) -> Int:
     def clamped(x: Int, top=b) -> Int:
         if x > top:

@@ -31,12 +31,15 @@ class Range:
         args = tuple(map(python_number, args))
         for value in args:
             if not isinstance(value, (Number, int)) or isinstance(value, bool) or _is_float(value):
+                hint = "count in integers and compute the rest from them"
+                if callable(value):
+                    hint = "call it: write the parentheses"
+                elif isinstance(value, Number):
+                    hint = "convert it: Int(...)"
                 refuse(
                     "range",
                     f"range takes integers, not {a_(type(value).__name__)}",
-                    hint="convert it: Int(...)"
-                    if isinstance(value, Number)
-                    else "count in integers and compute the rest from them",
+                    hint=hint,
                     part=VALUE if value is args[0] else value,
                 )
         self.start, self.stop, self.step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
