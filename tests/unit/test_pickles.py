@@ -10,12 +10,13 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import pytest
 
-from weft import CompileError, Comptime, Float32, Int, LaunchError, Pointer, func, kernel
+from weft import CompileError, Comptime, Float32, InlineArray, Int, LaunchError, Pointer, func, kernel, struct
+from weft.complex import ComplexFloat32
 from weft.dtype import DType
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -23,8 +24,18 @@ from weft.lang import number
 from weft.lang.comptime import comptime_type
 from weft.lang.number import number_class
 from weft.lang.signature import MISSING
+from weft.linalg import Vector, cross, vec3
 
 SOURCE = Path(__file__).parents[2] / "src"
+
+
+T = TypeVar("T")
+
+
+@struct
+class Two(Generic[T]):
+    one: T
+    two: T
 
 
 def make(by: float, table: Any) -> Any:
@@ -236,6 +247,35 @@ except CompileError as error:
     shown = python(tmp_path, text)
     assert "test_removed.py:" in shown
     assert "x[global_idx.x] = times(x[global_idx.x]) + plain(more) + table[1]" in shown
+
+
+def vectors(by: Any, terms: Any) -> Any:
+    @kernel
+    def made(x: Pointer[vec3]):
+        part: Any = Vector[Float32, Literal[5]](terms[1])
+        x[global_idx.x] = cross(x[global_idx.x], by) * (part[4] + ComplexFloat32(2, 1).im)
+
+    return made
+
+
+def test_types_in_brackets_come_along(tmp_path: Path) -> None:
+    by, terms = vec3(1, 2, 3), InlineArray[Int, 2](4, 5)
+    (tmp_path / "made.pickle").write_bytes(pickle.dumps((vectors(by, terms), by, terms, Two[Float32])))
+    program = """
+import pickle, sys
+import numpy as np
+from weft.gpu.host import DeviceContext
+from weft.linalg import vec3
+kernel, by, terms, two = pickle.load(open("made.pickle", "rb"))
+x, ctx = np.float32([[4, 5, 7]]), DeviceContext(api="cpu")
+ctx.enqueue_function(kernel, x, over=1)
+ctx.synchronize()
+print(x.tolist(), type(by) is vec3, by, terms, two.__name__)
+"""
+    root = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
+    right = (6 * np.cross([4, 5, 7], [1, 2, 3])).astype(float).tolist()
+    assert python(tmp_path, root + program) == f"{[right]} True {by} {terms} Two[Float32]\n"
+    assert pickle.loads(pickle.dumps(Two[Float32])) is Two[Float32]
 
 
 def test_what_stays_in_its_process() -> None:

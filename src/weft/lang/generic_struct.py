@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 from weft.compiler.source.definition import Parameter
 from weft.diagnostics import refuse
 from weft.dtype import as_dtype
+from weft.lang.bracketed import Bracketed
 from weft.lang.decorators import Func
 from weft.lang.elaboration import maybe_current
 from weft.lang.generic import describe_annotation, has_variables, type_meant
@@ -82,6 +83,7 @@ def _specialised(cls: Any, given: tuple[Any, ...]) -> type[Any]:
         "__doc__": cls.__doc__,
         "__weft_struct__": True,
         "__weft_types__": types,
+        "__weft_brackets__": (cls, given),
         "__reduce__": reduced,
     }
     for key, item in list(cls.__dict__.items()):
@@ -89,7 +91,8 @@ def _specialised(cls: Any, given: tuple[Any, ...]) -> type[Any]:
         if isinstance(held, Func):
             bound: Any = cast("Func[..., Any]", held).bind(**types)
             members[key] = bound if held is item else staticmethod(bound)
-    return type(name, (cls,), members)
+    kind = Bracketed if type(cls) is type else type  # a protocol's class is of a kind of its own
+    return kind(name, (cls,), members)
 
 
 def _rebuilt(cls: Any, given: tuple[Any, ...], fields: dict[str, Any]) -> Any:

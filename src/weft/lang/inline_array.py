@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
+from weft.lang.bracketed import Bracketed
 from weft.lang.elaboration import maybe_current
 from weft.lang.elements import element_type
 from weft.lang.generic import has_variables
@@ -243,4 +244,9 @@ def _array_class(of: Any, count: int) -> type[InlineArray]:
             hint=hint.get(shown, "write InlineArray[Float32, 4], say"),
         )
     name = f"InlineArray[{describe_annotation(of)}, {count}]"
-    return type(name, (InlineArray,), {"__slots__": (), "__weft_items__": (of, count)})
+    members = {
+        "__slots__": (),
+        "__weft_items__": (of, count),
+        "__weft_brackets__": (InlineArray, (of, count)),
+    }
+    return Bracketed(name, (InlineArray,), members)

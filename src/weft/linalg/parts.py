@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, cast, g
 from weft.diagnostics import INDEX, VALUE, refuse
 from weft.dtype import DTypeLike, as_dtype
 from weft.lang import struct
+from weft.lang.bracketed import Bracketed
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
@@ -150,8 +151,9 @@ def made(
         "names": names,
         "element": element,
         "given": (element, *sizes),
+        "__weft_brackets__": (base, (element, *sizes)),
     }
-    return cast("type[P]", struct(type(name, (base,), members)))
+    return cast("type[P]", struct(Bracketed(name, (base,), members)))
 
 
 def numbers(cls: type[Any], given: Sequence[Any], hint: str) -> list[Any]:

@@ -6,6 +6,7 @@ library has stays a name. A process keeps what it was given, so that a function 
 
 from __future__ import annotations
 
+import ast
 import builtins
 import importlib
 import marshal
@@ -103,7 +104,7 @@ def _state(definition: PythonFunction) -> dict[str, Any]:
 
     function = definition.function
     reads = definition.reads()
-    names = {chain[0] for chain in reads.globals} | set(reads.strings)
+    names = {chain[0] for chain in reads.globals} | set(reads.strings) | _in_annotations(definition)
     scope = {n: v for n, v in function.__globals__.items() if n in names}
     scope.update(named_in(function.__annotations__.values(), function.__globals__))
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -117,6 +118,13 @@ def _state(definition: PythonFunction) -> dict[str, Any]:
         "variables": function.__dict__.get("__weft_variables__", ())
         + getattr(function, "__type_params__", ()),
     }
+
+
+def _in_annotations(definition: PythonFunction) -> set[str]:
+    """What annotations of variables name, which Python does not evaluate, and weft does."""
+    body = definition.body() if _text(definition.function) else ast.Pass()
+    wanted = [n.annotation for n in ast.walk(body) if isinstance(n, ast.AnnAssign)]
+    return {n.id for annotation in wanted for n in ast.walk(annotation) if isinstance(n, ast.Name)}
 
 
 def _is_empty(cell: CellType) -> bool:
