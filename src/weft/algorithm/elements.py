@@ -118,7 +118,11 @@ def kind_of(memory: Any) -> Any:
         return written(as_dtype(memory.dtype))
     except (AttributeError, TypeError, ValueError):
         message = f"{a_(type(memory).__name__)} has no elements of weft's types"
-        raise LaunchError.here("argument-type", message, "pass a buffer, a tensor or an array") from None
+        hint = "pass a buffer, a tensor or an array"
+        if getattr(getattr(memory, "dtype", None), "names", None):
+            message = "this array's records do not say which @struct they are"
+            hint = "copy it into a buffer of that: ctx.enqueue_create_buffer(S, n)"
+        raise LaunchError.here("argument-type", message, hint) from None
 
 
 def unravelled(number: Any, extents: Any) -> tuple[Any, ...]:
