@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import sys
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,9 @@ class Gate:
 
 GATE = Gate(True)
 is_a = isinstance
-KINDS = {"is_a": isinstance}
+KINDS = {"is_a": isinstance, "is": operator.is_}
+is_true = functools.partial(operator.is_, True)
+greatest = max
 made_by_exec = {}
 exec("def kind_of(v): return 1 if isinstance(v, bool) else 2 if isinstance(v, int) else 3", made_by_exec)
 kind_of = made_by_exec["kind_of"]
@@ -80,6 +84,13 @@ return 1 if x is not MISSING else 2
 return 1 if MISSING is b else 2
 return same(b, True)
 return (lambda v: v is True)(b)
+return operator.is_(b, True) + 2 * operator.is_not(b, True) + 4 * is_true(b) + 8 * KINDS["is"](b, False)
+return sum(map(operator.is_, [b, b, x > 2], [True, False, True]))
+return operator.not_(b) + 2 * operator.truth(x) + 4 * operator.contains((1, 3), x) + 8 * greatest(x, 2)
+return (b and x > 2) or not (f > 0)
+return (x if x > 2 else -x) if b else (x if x not in (1, 2) else n)
+return sum([v or 7 for v in (x, n, 0)])
+return (y := x) and y + 1
 return GATE.opens(b) + 2 * GATE.is_open + 4 * GATE.shut(b)
 return 1 if x.__class__ is int else 0
 return sum([v is True for v in (b, x > 2, True)])
@@ -112,6 +123,26 @@ return round(f) + sum(v for v in [x, x, 1]) + sum([])
 return any([b, x > 2]) + 2 * all(v > 0 for v in (x, f)) + 4 * any([]) + 8 * all([b, False])
 return (lambda a, c: max(a, c))(x, 1) + min((3, 1, 2)) + max([x], default=1)
 return 1 if hasattr(x, "__len__") or callable(x) else 2
+return 1 if b is True else 0
+return 1 if b is not False else 0
+return 1 if b in (True, False) else 0
+return 1 if GATE.opens(b) else 0
+return b is True is b
+return 1 if not b else 0
+return x or 5
+return x and 5
+return 0 < x < 5
+return 1 if x in [1, 2] else 0
+return 1 if x in (1, 2) else 0
+return 1 if x in {1, 2} else 0
+return 1 if x in {1: 2} else 0
+return 1 if any([b]) else 0
+return 1 if all([b, True]) else 0
+return 1 if operator.truth(b) else 0
+return functools.reduce(lambda a, c: a if a > c else c, [x, 2])
+return 1 if (x, 1) == (3, 1) else 0
+return 1 if [x] == [3] else 0
+return 1 if (x, 1) < (3, 2) else 0
 
 match x:
     case bool(): return 1
@@ -153,17 +184,17 @@ try:
     return int("z")
 except (KeyError, ValueError) as error:
     return x if isinstance(error, ValueError) else 0
+
+try:
+    return 1 if x > 2 else 0
+except Exception:
+    return 7
 """
 """Of each the result is compared with Python's; a body of several lines stands between empty ones."""
 
 REFUSED = """
-return 1 if b is True else 0
-return 1 if b is not False else 0
-return 1 if b in (True, False) else 0
-return 1 if GATE.opens(b) else 0
 return [v for v in (1, 2) if b is True][0]
 return 1 if x is n else 0
-return b is True is b
 return 1 if x is 3 else 0
 return x is True
 return hasattr(x, "numerator")
@@ -176,23 +207,15 @@ return 1 if type(x) is int else 0
 return 1 if type(f) == float else 0
 return 1 if type(x) != int else 0
 return 1 if type(f) in (int, float) else 0
-return 1 if not b else 0
-return x or 5
-return x and 5
-return 0 < x < 5
-return 1 if x in [1, 2] else 0
-return 1 if x in (1, 2) else 0
-return 1 if x in {1, 2} else 0
-return 1 if x in {1: 2} else 0
 return {3: 1}[x]
 return {3: 1}.get(x, 0)
 return {x: 1}[3]
 return (1, 2)[b]
 return (1, 2)[x]
 return hash(x)
+return id(x) == id(True)
+return x if b else None
 return sorted([x, n])[0]
-return 1 if any([b]) else 0
-return 1 if all([b, True]) else 0
 return len(list(filter(None, [b, False])))
 return len([v for v in (x, 3) if v])
 return 1 if f"{x}" == "3" else 0
@@ -210,17 +233,12 @@ return np.maximum(x, 2)
 return np.where(b, 1, 0)
 return np.array([x, 2]).max()
 return 1 if x in np.array([1, 3]) else 0
-return 1 if operator.truth(b) else 0
 return len(range(x))
 return len([5] * x)
 return functools.lru_cache(lambda v: v)(x)
-return functools.reduce(lambda a, c: a if a > c else c, [x, 2])
 return [1, 2, 3].index(x)
 return [1, 2, 3].count(x)
 return collections.Counter([x])[3]
-return 1 if (x, 1) == (3, 1) else 0
-return 1 if [x] == [3] else 0
-return 1 if (x, 1) < (3, 2) else 0
 return 1 if x == "a" else 0
 
 match b:
@@ -234,11 +252,6 @@ match (x, b):
 match x:
     case 3: return 1
     case _: return 0
-
-try:
-    return 1 if x > 2 else 0
-except Exception:
-    return 7
 
 try:
     return float(x)
@@ -480,3 +493,68 @@ def test_helpers_of_every_form(load: Any) -> None:
     module = load(METHODS)
     for x in (0, 3, 9):
         assert module.compiled(x) == module.told(x)
+
+
+OF_EXEC = """
+b is True
+True is b
+type(x) is int
+operator.is_(b, True)
+(lambda v: v is True)(b)
+[v for v in (b, x) if v is True]
+type(x) in {int, float}
+id(x)
+"""
+
+
+def test_what_exec_made_is_refused_where_it_goes_by_objects(load: Any) -> None:
+    for body in OF_EXEC.split("\n")[1:-1]:
+        module = load(
+            HEAD
+            + "made = {'operator': operator}\n"
+            + f"exec('def h(x, b): return 1 if {body} else 0', made)\nh = made['h']\n"
+            + "fine = eval('lambda x, b=None: x if b is None or b is not MISSING else 0', globals())\n"
+            + "@func\ndef k(x: Int32, b: Bool) -> Int32:\n    return fine(x, b) * fine(x) + h(x, b)\n"
+        )
+        with pytest.raises(CompileError, match="asks by `is` or `type` what an object is") as raised:
+            module.k(3, True)
+        assert raised.value.diagnostics[0].labels[0].location.line == module.k.definition.line + 2, body
+        assert module.h(3, True) in (0, 1)
+
+
+PACKAGE = """
+import operator
+MISSING = object()
+
+
+def flag(b):
+    return b is True or (b is not MISSING and operator.is_(b, None))
+
+
+def deep(b, x=MISSING):
+    return 1 + flag(b) + 2 * isinstance(x, int) if x is not MISSING else 0
+
+
+def kind(x):
+    return 1 if type(x) is int else 2
+"""
+
+
+def test_packages_that_are_installed_are_no_exception(
+    load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "weft_test_package.py").write_text(PACKAGE)
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    module = load(
+        HEAD
+        + "import weft_test_package as package\n"
+        + "@func\ndef k(b: Bool, x: Int) -> Int:\n    return Int(package.flag(b)) + 10 * package.deep(b, x)\n"
+        + "@func\ndef wrong(x: Int) -> Int:\n    return package.kind(x)\n"
+    )
+    package = sys.modules["weft_test_package"]
+    for flag in (True, False):
+        assert module.k(flag, 3) == package.flag(flag) + 10 * package.deep(flag, 3)
+    with pytest.raises(CompileError, match="never Python's int"):
+        module.wrong(3)

@@ -105,7 +105,7 @@ class _Walk:
     def root(self, value: Any) -> None:
         """Begin with a value, whose own content is known."""
         if isinstance(value, Definition):
-            self.homes.add(_package(value.module))
+            self.homes.add(package_of(value.module))
         self.value(value, inside=False)
 
     def finish(self) -> None:
@@ -221,13 +221,17 @@ class _Walk:
 
     def open(self, module: object) -> bool:
         """Whether the code of a module is looked into."""
-        return not _is_own(module) and (_package(module) in self.homes or not is_library(_package(module)))
+        return not _is_own(module) and (
+            package_of(module) in self.homes or not is_library(package_of(module))
+        )
 
     # -- functions ------------------------------------------------------------------------------
     def function(self, fn: FunctionType) -> None:
         """Look into a function: its parts, and what its code names."""
         module = str(fn.__globals__.get("__name__", fn.__module__))
         if not self.open(module):
+            if not _is_own(module) and package_of(module) not in sys.stdlib_module_names:
+                self.reads.foreign.append(fn)
             self.value(fn.__dict__.get("__wrapped__"))  # the program's, as of contextlib.contextmanager
             return
         self.signature(fn)
@@ -369,13 +373,13 @@ def _is_settable(cls: type[Any]) -> bool:
     return bool(cls.__flags__ & _HEAP)
 
 
-def _package(module: object) -> str:
+def package_of(module: object) -> str:
     """The package of a module's name, which a class may have set to anything."""
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
 def _is_own(module: object) -> bool:
-    return _package(module) == "weft"
+    return package_of(module) == "weft"
 
 
 @functools.lru_cache(maxsize=1024)

@@ -83,6 +83,7 @@ class Reads:
         "_seen",
         "cells",
         "definitions",
+        "foreign",
         "functions",
         "held",
         "names",
@@ -97,6 +98,8 @@ class Reads:
         self.functions: list[tuple[FunctionType, tuple[Any, ...]]] = []
         self.definitions: list[Definition] = []
         """Those of which nothing can be replaced."""
+        self.foreign: list[FunctionType] = []
+        """Functions of installed packages that are named: what they read does not count."""
         self.held: list[Held] = []
         self.slots: list[tuple[Any, MemberDescriptorType, Any]] = []
         self._seen: set[object] = set()

@@ -9,17 +9,35 @@ call it; all else in it stays Python's.
 from __future__ import annotations
 
 import ast
-import builtins
+import functools
+import operator
 import sys
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, cast
 
+from weft.compiler.frontend.by_identity import check_given, compares, of_packages
+from weft.compiler.frontend.by_value import ByValue, meant
+from weft.compiler.frontend.hostcalls import Names, names_of
 from weft.compiler.frontend.kept import check_kept
 from weft.compiler.frontend.pybuiltins import COMPARISONS, late
-from weft.compiler.frontend.tree import B, b_attribute, b_call, bound_names, fill_places, place, var, walk
-from weft.compiler.source.definition import Definition
+from weft.compiler.frontend.stage_expressions import SYMBOLS
+from weft.compiler.frontend.tree import (
+    B,
+    b_attribute,
+    b_call,
+    bound_names,
+    fill_places,
+    function_of,
+    place,
+    thunk,
+    tuple_of,
+    var,
+    walk,
+)
+from weft.compiler.source.definition import MISSING, Definition, Scope
+from weft.compiler.source.python import scope_of
 from weft.compiler.source.rewritten import Rewriting
 from weft.diagnostics import WeftError, is_internal
 from weft.lang.captured import reads_of
@@ -30,8 +48,6 @@ from weft.lang.spec import Spec
 
 __all__ = ["Helpers"]
 
-_BUILTINS = frozenset({"isinstance", "issubclass", "print", "min", "max", "any", "all", "sum", "round"})
-_COMPARED: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.NotEq: "!="}
 _ASKER = "\0weft\0"
 """The constant in whose place the code has what asks."""
 
@@ -50,7 +66,7 @@ class Helpers:
             return
         values = [value for spec in specs for value in known(spec)]
         reads = reads_of([fn, *values])
-        found = {of for of, _ in reads.functions} - self.reached
+        found = ({of for of, _ in reads.functions} | of_packages(reads.foreign, _names)) - self.reached
         self.reached |= found
         try:
             with _asking.of(found):
@@ -60,8 +76,9 @@ class Helpers:
             self.reached -= found
 
 
-def _rewrite(node: ast.FunctionDef, hidden: set[str]) -> bool:
-    asks = _Asks(hidden | bound_names(walk(node)))
+def _rewrite(node: ast.FunctionDef, scope: Scope) -> bool:
+    nodes = walk(node)
+    asks = _Asks(_names_of(scope, nodes))
     node.body = [asks.visit(statement) for statement in node.body]
     begin = ast.Assign([var(B, True)], ast.Constant(_ASKER))
     node.body.insert(0, place(begin, node.body[0]))
@@ -72,58 +89,121 @@ def _rewrite(node: ast.FunctionDef, hidden: set[str]) -> bool:
     return asks.found
 
 
-class _Asks(ast.NodeTransformer):
-    """Rewrites what Python answers by itself; ``hidden`` are names that mean no builtin."""
+def _names(fn: FunctionType) -> Names:
+    return _names_of(scope_of(fn), [])
 
-    def __init__(self, hidden: set[str]) -> None:
-        self.builtins = _BUILTINS - hidden
-        self.found = False
+
+def _names_of(scope: Scope, nodes: list[ast.AST]) -> Names:
+    """What names mean that a function does not assign, builtins and what it imports among them."""
+    local, imported = bound_names(nodes), dict[str, Any]()
+    outside = names_of(scope, local)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            imported |= {a.asname or a.name: sys.modules.get(a.name, MISSING) for a in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = sys.modules.get(str(node.module))
+            imported |= {a.asname or a.name: getattr(module, a.name, MISSING) for a in node.names}
+
+    def look(name: str) -> Any:
+        value = imported[name] if name in imported else outside(name)
+        if value is MISSING and name not in local and name not in scope.cells:
+            return scope.builtins.get(name, MISSING)
+        return value
+
+    return look
+
+
+_HERE = frozenset({"super", "locals", "vars", "dir", "eval", "exec"})
+"""What asks for the function at hand."""
+
+
+def _is_bound_here(node: ast.AST) -> bool:
+    """Whether a node means another thing in a function of its own."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _HERE
+    return isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await))
+
+
+class _Asks(ByValue):
+    """Rewrites what Python answers by itself, and what it asks before it goes on."""
+
+    def __init__(self, names: Names) -> None:
+        super().__init__(names)
+        self.within_class = False
 
     def _ask(self, node: ast.AST, method: str, *args: ast.expr) -> ast.Call:
         self.found = True
         return place(b_call(method, *args), node)
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id not in self.builtins:
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        within, self.within_class = self.within_class, True
+        self.generic_visit(node)
+        self.within_class = within
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        within, self.within_class = self.within_class, False
+        self.generic_visit(node)
+        self.within_class = within
+        return node
+
+    def _is_whole(self, *later: ast.expr) -> bool:
+        """Whether what may not be reached can be a function of its own."""
+        return not self.within_class and not any(map(_is_bound_here, [n for v in later for n in walk(v)]))
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        method, whole = ("or_" if isinstance(node.op, ast.Or) else "and_"), self._is_whole(*node.values[1:])
+        self.generic_visit(node)
+        if not whole:
             return node
-        self.found = True
-        return place(b_attribute(f"py_{node.id}"), node)
+        *others, made = node.values
+        for value in reversed(others):
+            made = self._ask(node, method, value, thunk(made))
+        return made
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        return self._ask(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        whole = self._is_whole(node.body, node.orelse)
+        self.generic_visit(node)
+        if not whole:
+            return node
+        return self._ask(node, "if_exp", node.test, thunk(node.body), thunk(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        whole = len(node.ops) == 1 or self._is_whole(*node.comparators[1:])
         self.generic_visit(node)
         sides = [node.left, *node.comparators]
-        if not any(map(self._asked, node.ops, sides, sides[1:])):
-            return node
         if len(node.ops) == 1:
             return self._compare(node, sides[0], sides[1], node.ops[0])
-        # a is b is c: the middle once, what is behind it only if needed
+        if not whole:
+            return node
+        # a < b < c: the middle once, what is behind it only if needed
         low, high = f"{B}_low__", f"{B}_high__"
-        rest = ast.Compare(var(high), node.ops[1:], node.comparators[1:])
+        rest = place(ast.Compare(var(high), node.ops[1:], node.comparators[1:]), node)
         first = self._compare(node, var(low), var(high), node.ops[0])
-        both = ast.BoolOp(ast.And(), [first, self.visit_Compare(place(rest, node))])
-        arguments = ast.arguments([], [ast.arg(low), ast.arg(high)], None, [], [], None, [])
-        return place(ast.Call(ast.Lambda(arguments, both), sides[:2], []), node)
-
-    def _asked(self, op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
-        if isinstance(op, (ast.Is, ast.IsNot)):
-            return not any(isinstance(side, ast.Constant) and side.value is None for side in (left, right))
-        if isinstance(op, (ast.Eq, ast.NotEq)):
-            return self._class(left) or self._class(right)
-        return isinstance(op, (ast.In, ast.NotIn)) and self._class(left)
+        both = self._ask(node, "and_", first, thunk(self.visit_Compare(rest)))
+        return place(ast.Call(function_of([low, high], both), sides[:2], []), node)
 
     def _class(self, node: ast.expr) -> bool:
         """Whether this is the class of a value."""
-        if isinstance(node, ast.Attribute):
-            return node.attr == "__class__"
         return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type"
 
     def _compare(self, node: ast.expr, left: ast.expr, right: ast.expr, op: ast.cmpop) -> ast.expr:
-        if not self._asked(op, left, right):
-            return place(ast.Compare(left, [op], [right]), node)
-        if type(op) in _COMPARED:
-            return self._ask(node, "compared", ast.Constant(_COMPARED[type(op)]), left, right)
-        method = "is_" if isinstance(op, (ast.Is, ast.IsNot)) else "in_"
-        return self._ask(node, method, left, right, ast.Constant(isinstance(op, (ast.IsNot, ast.NotIn))))
+        if isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            is_none = any(isinstance(side, ast.Constant) and side.value is None for side in (left, right))
+            if isinstance(op, (ast.Is, ast.IsNot)) and is_none:
+                return place(ast.Compare(left, [op], [right]), node)
+            if isinstance(right, ast.Set):  # what exists at run time has no hash
+                right = place(tuple_of(right.elts), right)
+            method = "is_" if isinstance(op, (ast.Is, ast.IsNot)) else "in_"
+            negated = ast.Constant(isinstance(op, (ast.IsNot, ast.NotIn)))
+            return self._ask(node, method, left, right, negated)
+        if any(self._class(side) or isinstance(side, (ast.Tuple, ast.List)) for side in (left, right)):
+            return self._ask(node, "compared", ast.Constant(SYMBOLS[type(op)]), left, right)
+        return place(ast.Compare(left, [op], [right]), node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.generic_visit(node)
@@ -159,8 +239,19 @@ class _Truth:
 class _Plain:
     """What helpers get whom another thread calls meanwhile: Python's own."""
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(builtins, name.removeprefix("py_"))
+    not_ = staticmethod(operator.not_)
+
+    @staticmethod
+    def and_(first: Any, thunk: Callable[[], Any]) -> Any:
+        return first and thunk()
+
+    @staticmethod
+    def or_(first: Any, thunk: Callable[[], Any]) -> Any:
+        return first or thunk()
+
+    @staticmethod
+    def if_exp(test: Any, true: Callable[[], Any], false: Callable[[], Any]) -> Any:
+        return true() if test else false()
 
     @staticmethod
     def is_(a: object, c: object, negated: bool) -> bool:
@@ -186,6 +277,10 @@ class _Asker:
     def __getattr__(self, name: str) -> Any:
         return getattr(maybe_current() or _PLAIN, name)
 
+    def meant(self, value: Any) -> Any:
+        """What asks in the place of Python's own functions."""
+        return value if maybe_current() is None else meant(self, value)
+
     @staticmethod
     def py_print(*args: Any, **kwargs: Any) -> None:
         """``print``: in the kernel what it knows only at run time, all else now."""
@@ -203,9 +298,11 @@ class _Asker:
 
 
 _asker = _Asker()
-_asking = Rewriting(
-    frozenset({"IS_OP", "PUSH_EXC_INFO"}),
-    _BUILTINS | {"type", "__class__"},
-    _rewrite,
-    {_ASKER: _asker},
-)
+
+
+def _unread(fn: FunctionType) -> Callable[[Iterable[object]], None] | None:
+    concerned = compares(fn.__code__, _names(fn))
+    return functools.partial(check_given, fn.__qualname__) if concerned else None
+
+
+_asking = Rewriting(_rewrite, {_ASKER: _asker}, _unread)

@@ -29,17 +29,17 @@ def names_of(scope: Scope, local: set[str]) -> Names:
 
 def host_call(call: ast.Call, names: Names) -> str:
     """What to write instead of a call to the host; empty for all other calls."""
-    callee = _found(call.func, names)
+    callee = found(call.func, names)
     return "" if callee is MISSING or isinstance(callee, Compiled) else instead_of(callee)
 
 
-def _found(node: ast.expr, names: Names) -> Any:
+def found(node: ast.expr, names: Names) -> Any:
     """What names stand for, without running anything; for a method of a host object, its class."""
     if isinstance(node, ast.Name):
         return names(node.id)
     if not isinstance(node, ast.Attribute):
         return MISSING
-    held = _found(node.value, names)
+    held = found(node.value, names)
     if held is MISSING:
         return MISSING
     if isinstance(held, types.ModuleType):
@@ -50,5 +50,5 @@ def _found(node: ast.expr, names: Names) -> Any:
     cls = cast("type[Any]", held if isinstance(held, type) else type(held))
     if held is not cls and (host_object(held) or instead_of(cls)):
         return cls
-    found: Any = inspect.getattr_static(held, node.attr, MISSING)
-    return cast("Any", found).__func__ if isinstance(found, (staticmethod, classmethod)) else found
+    own: Any = inspect.getattr_static(held, node.attr, MISSING)
+    return cast("Any", own).__func__ if isinstance(own, (staticmethod, classmethod)) else own

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
+from weft.compiler.frontend.by_value import meant
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.state import FunctionState
 from weft.compiler.ir.core import Value
@@ -51,6 +52,8 @@ class Builtins(FunctionState):
     """Python's builtins as ``py_*``."""
 
     py_range = Range
+    is_late = staticmethod(late)
+    meant = meant
     py_print = staticmethod(kernel_print)
     text = staticmethod(text_of)
     marked = staticmethod(marked)

@@ -20,8 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple, cast
 
+from weft.compiler.frontend.by_value import ByValue
 from weft.compiler.frontend.closures import written
 from weft.compiler.frontend.desugar import desugar
+from weft.compiler.frontend.hostcalls import names_of
 from weft.compiler.frontend.liveness import stored_names
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.stage_expressions import BUILTINS
@@ -32,6 +34,7 @@ from weft.compiler.frontend.tree import (
     arguments_of,
     b_attribute,
     b_call,
+    bound_names,
     fill_places,
     has,
     place,
@@ -405,6 +408,9 @@ def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) ->
     if desugar(tree.body, nodes):
         nodes = walk(tree)
     note_named(nodes)
+    asks = ByValue(names_of(scope, bound_names(nodes).union(fn.names())))
+    if any(map(asks.is_concerned, nodes)):
+        tree = asks.visit(tree)
     stager = _Stager(tree, builtins.difference(scope.cells), kernel)
     inner = stager.whole(tree, INNER, fn.names())
     fill_places(inner, inner)

@@ -30,7 +30,7 @@ from weft.compiler.frontend.tree import (
     walk,
 )
 
-__all__ = ["BUILTINS", "Expressions"]
+__all__ = ["BUILTINS", "SYMBOLS", "Expressions"]
 
 BUILTINS = frozenset(
     {
@@ -75,7 +75,7 @@ _NESTED = 8
 _COMPARED: dict[type[ast.cmpop], str] = {ast.Is: "is_", ast.IsNot: "is_", ast.In: "in_", ast.NotIn: "in_"}
 """Comparisons that Python does not let a value overload."""
 
-_SYMBOLS: dict[type[ast.cmpop], str] = {
+SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",
@@ -83,6 +83,7 @@ _SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
 }
+"""Those that it does, by their operators."""
 
 _TEXTS = frozenset({"format", "join"})
 """Methods of a literal text that make a text of others."""
@@ -294,7 +295,7 @@ class Expressions(ast.NodeTransformer):
             if method is None and (isinstance(left, ast.Constant) or isinstance(right, ast.Constant)):
                 return place(ast.Compare(left, [op], [right]), node)
             if method is None:
-                return place(b_call("compared", ast.Constant(_SYMBOLS[type(op)]), left, right), node)
+                return place(b_call("compared", ast.Constant(SYMBOLS[type(op)]), left, right), node)
             if isinstance(right, ast.Set):  # what exists at run time has no hash
                 right = place(tuple_of(right.elts), right)
             negated = ast.Constant(isinstance(op, (ast.IsNot, ast.NotIn)))

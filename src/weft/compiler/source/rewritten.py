@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dis
 import threading
 import weakref
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from types import CodeType, FunctionType
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from weft.compiler.source.definition import Scope
 from weft.compiler.source.find import find_function
-from weft.compiler.source.python import is_definition
+from weft.compiler.source.python import is_definition, scope_of
 from weft.compiler.source.scopes import INNER, compiled
 from weft.diagnostics import CompileError
 from weft.record import field, record
@@ -33,16 +33,14 @@ class Rewriting:
     """A way to rewrite functions.
 
     Args:
-        operations: those of Python's machine of which one is in the code of each function concerned,
-        names: or of these names.
-        body: rewrites a definition, given the names that mean no builtin; says whether there was anything to.
+        body: rewrites a definition, given what its names mean; says whether there was anything to.
         constants: what the code has in place of a text that stands alone.
+        unread: of a function without a text, what is to be done with each call's arguments, if anything.
     """
 
-    operations: frozenset[str]
-    names: frozenset[str]
-    body: Callable[[ast.FunctionDef, set[str]], bool]
+    body: Callable[[ast.FunctionDef, Scope], bool]
     constants: dict[str, object]
+    unread: Callable[[FunctionType], Callable[[Iterable[object]], None] | None]
     made: weakref.WeakKeyDictionary[FunctionType, _Made] = field(
         default_factory=lambda: weakref.WeakKeyDictionary[FunctionType, _Made]()
     )
@@ -86,49 +84,61 @@ class Rewriting:
             hidden = frozenset(fn.__globals__.keys() & vars(builtins).keys())
             found = self.made.get(fn)
             if found is None or found.of is not code or (found.hidden != hidden and fn not in self.under_way):
-                operations = {dis.opmap[name] for name in self.operations}
-                made = self._rewritten(fn, code) if self._is_concerned(code, operations) else None
-                found = self.made[fn] = _Made(code, hidden, made)
+                found = self.made[fn] = _Made(code, hidden, self._rewritten(fn, code))
             return found.code
 
-    def _is_concerned(self, code: CodeType, operations: set[int]) -> bool:
-        if not self.names.isdisjoint(code.co_names) or not operations.isdisjoint(code.co_code[::2]):
-            return True
-        return any(self._is_concerned(c, operations) for c in code.co_consts if isinstance(c, CodeType))
-
     def _rewritten(self, fn: FunctionType, code: CodeType) -> CodeType | None:
-        constants = self.constants
+        constants, file = self.constants, code.co_filename
         try:
             node = find_function(fn)
-            if not self.body(node, {*code.co_freevars, *fn.__globals__}):
+            if not self.body(node, scope_of(fn)):
                 return None
         except CompileError as error:
-            if code.co_filename[:1] == "<":  # of exec: a dataclass's own methods, say
+            if file[:1] != "<":
+                node, constants = _standing_in(code, "refuse"), {_STAND_IN: _Lost(error)}
+            elif (check := self.unread(fn)) is not None:
+                node, constants = _standing_in(code, "call"), {_STAND_IN: _Unread(fn, check)}
+                file = "<weft>"
+            else:  # of exec: a dataclass's own methods, say
                 return None
-            node, constants = _raising(code), {_ERROR: _Unread(error)}
         node.name = INNER
-        made = compiled(node, code.co_filename, code.co_qualname, code.co_freevars)
+        made = compiled(node, file, code.co_qualname, code.co_freevars)
         if made.co_freevars != code.co_freevars:
             return None
         consts = tuple([constants.get(c, c) if type(c) is str else c for c in made.co_consts])
         return made.replace(co_consts=consts, co_name=code.co_name)
 
 
-_ERROR = "\0error\0"
+_STAND_IN = "\0stand-in\0"
 
 
-class _Unread:
+class _Lost:
+    """What a function does of which there is no text any more: it says so where it is called."""
+
     def __init__(self, error: CompileError) -> None:
         self.error = error
 
-    def refuse(self) -> NoReturn:
+    def refuse(self, *_: object) -> NoReturn:
         raise self.error.with_traceback(None)
 
 
-def _raising(code: CodeType) -> ast.FunctionDef:
-    """A function of which there is no text any more: it says so where it is called."""
+class _Unread:
+    """What a function does that never had a text: look at the arguments, and then what it always does."""
+
+    def __init__(self, fn: FunctionType, check: Callable[[Iterable[object]], None]) -> None:
+        self.own = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+        self.own.__kwdefaults__ = fn.__kwdefaults__
+        self.check = check
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.check((*args, *kwargs.values()))
+        return self.own(*args, **kwargs)
+
+
+def _standing_in(code: CodeType, method: str) -> ast.FunctionDef:
+    """A function that does what the constant in it does."""
     names = " ".join(f"{name};" for name in code.co_freevars)
-    text = f"def of(*_, **__): {_ERROR!r}.refuse(); {names}"
+    text = f"def of(*__weft_a, **__weft_k): return {_STAND_IN!r}.{method}(__weft_a, __weft_k); {names}"
     (node,) = ast.parse(text).body
     assert isinstance(node, ast.FunctionDef)
     return ast.increment_lineno(node, code.co_firstlineno - 1)

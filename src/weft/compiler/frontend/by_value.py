@@ -1,0 +1,112 @@
+"""Functions of Python's own that would answer for a run-time value without asking it, by whatever name.
+
+``operator.is_`` looks at the object that stands for a number, as ``is`` does; ``any`` and ``max`` want to
+know values. A name or an attribute that means one of them, or a partial, a list, a tuple or a dict that
+has one in it, becomes ``b.meant(...)``, which gives what asks the builder in its place.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from types import BuiltinFunctionType
+from typing import Any, cast
+
+from weft.compiler.frontend.hostcalls import Names, found
+from weft.compiler.frontend.tree import b_call, place
+from weft.diagnostics import VALUE, refuse
+
+_NAMES = ("isinstance", "issubclass", "print", "min", "max", "any", "all", "sum", "round")
+_MEANT: dict[Any, Callable[[Any], Any]] = {
+    operator.is_: lambda b: functools.partial(_is, b, False),
+    operator.is_not: lambda b: functools.partial(_is, b, True),
+    operator.contains: lambda b: functools.partial(_contains, b),
+    operator.not_: lambda b: b.not_,
+    operator.truth: lambda b: b.truth,
+    id: lambda b: functools.partial(_id, b),
+    **{getattr(builtins, name): operator.attrgetter(f"py_{name}") for name in _NAMES},
+}
+BY_IDENTITY = frozenset((operator.is_, operator.is_not, id))
+"""Those that answer; the others refuse, at least."""
+_MOST = 64
+"""Items of what is looked into."""
+
+
+def _is(b: Any, negated: bool, first: object, second: object) -> Any:
+    return b.is_(first, second, negated)
+
+
+def _contains(b: Any, items: object, value: object) -> Any:
+    return b.in_(value, items, False)
+
+
+def _id(b: Any, value: Any) -> int:
+    if b.is_late(value):
+        hint = "compare the values themselves"
+        refuse("host-only", f"`id` is of Python's objects, and `{VALUE}` exists only at run time", hint=hint)
+    return id(value)
+
+
+def is_meant(value: Any, of: Iterable[Any] = _MEANT) -> bool:
+    """Whether a value is such a function, or has one in it."""
+    kind = cast("type[Any]", type(value))
+    if kind is BuiltinFunctionType:
+        return value in of
+    return any(is_meant(part, of) for part in _parts(kind, value))
+
+
+def _parts(kind: type[Any], value: Any) -> Sequence[Any]:
+    if kind is functools.partial:
+        return (value.func, *value.args, *value.keywords.values())
+    if kind not in (list, tuple, dict) or len(value) > _MOST:
+        return ()
+    return [*value.values()] if kind is dict else value
+
+
+def meant(b: Any, value: Any) -> Any:
+    """The value with what asks the builder in the place of such functions."""
+    kind = cast("type[Any]", type(value))
+    if not is_meant(value):
+        return value
+    if kind is BuiltinFunctionType:
+        return _MEANT[value](b)
+    if kind is dict:
+        return {key: meant(b, item) for key, item in value.items()}
+    if kind is functools.partial:
+        given = {name: meant(b, item) for name, item in value.keywords.items()}
+        return functools.partial(meant(b, value.func), *[meant(b, item) for item in value.args], **given)
+    return kind([meant(b, item) for item in value])
+
+
+class ByValue(ast.NodeTransformer):
+    """Has all such functions ask the builder that a text names; ``names`` says what these mean."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.found = False
+
+    def is_concerned(self, node: ast.AST) -> bool:
+        """Whether a node is to become another."""
+        if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+            return False
+        return is_meant(found(node, self.names))
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A name."""
+        return self._meant(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """An attribute of what names stand for, or of anything."""
+        made = self._meant(node)
+        if made is node:
+            self.generic_visit(node)
+        return made
+
+    def _meant(self, node: ast.Name | ast.Attribute) -> ast.expr:
+        if not self.is_concerned(node):
+            return node
+        self.found = True
+        return place(b_call("meant", node), node)
