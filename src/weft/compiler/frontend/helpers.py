@@ -17,8 +17,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, cast
 
-from weft.compiler.frontend.by_identity import check_given, compares, of_packages
-from weft.compiler.frontend.by_value import ByValue, meant
+from weft.compiler.frontend.by_value import BY_IDENTITY, ByValue, is_meant, meant
 from weft.compiler.frontend.hostcalls import Names, names_of
 from weft.compiler.frontend.kept import check_kept
 from weft.compiler.frontend.pybuiltins import COMPARISONS, late
@@ -36,10 +35,11 @@ from weft.compiler.frontend.tree import (
     var,
     walk,
 )
+from weft.compiler.source.by_identity import Identity
 from weft.compiler.source.definition import MISSING, Definition, Scope
 from weft.compiler.source.python import scope_of
 from weft.compiler.source.rewritten import Rewriting
-from weft.diagnostics import WeftError, is_internal
+from weft.diagnostics import WeftError, is_internal, refuse
 from weft.lang.captured import reads_of
 from weft.lang.elaboration import maybe_current
 from weft.lang.host_closures import known
@@ -66,7 +66,7 @@ class Helpers:
             return
         values = [value for spec in specs for value in known(spec)]
         reads = reads_of([fn, *values])
-        found = ({of for of, _ in reads.functions} | of_packages(reads.foreign, _names)) - self.reached
+        found = ({of for of, _ in reads.functions} | _identity.of_packages(reads.foreign)) - self.reached
         self.reached |= found
         try:
             with _asking.of(found):
@@ -301,8 +301,19 @@ _asker = _Asker()
 
 
 def _unread(fn: FunctionType) -> Callable[[Iterable[object]], None] | None:
-    concerned = compares(fn.__code__, _names(fn))
-    return functools.partial(check_given, fn.__qualname__) if concerned else None
+    return functools.partial(_check_given, fn.__qualname__) if _identity.in_text_of(fn) else None
 
 
+def _check_given(name: str, given: Iterable[object]) -> None:
+    """Refuse to give what exists only at run time to a function that goes by what objects are."""
+    if any(map(late, given)):
+        refuse(
+            "operand",
+            f"{name} asks by `is` or `type` what an object is, and gets one that stands for a run-time value",
+            notes=("weft rewrites that in helpers whose text it finds",),
+            hint="define it in a file or a notebook cell, not through exec or eval; or compare by ==",
+        )
+
+
+_identity = Identity(_names, functools.partial(is_meant, of=BY_IDENTITY))
 _asking = Rewriting(_rewrite, {_ASKER: _asker}, _unread)
