@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from tests.fuzz.kinds import BOOL, KINDS, Kind
 from tests.fuzz.lanes import Vector as Lanes
+from tests.fuzz.mathematics import MATH
 from tests.fuzz.scalars import Number, as_kind
 
 __all__ = ["ALGEBRA"]
@@ -52,10 +53,22 @@ class Parts:
     def cast(self, to: Any) -> Any:
         return self.of([item.cast(to) for item in self.items])
 
+    @property
+    def names(self) -> list[str]:
+        """The fields."""
+        if len(self.shape) == 1:
+            return list("xyzw"[: self.shape[0]])
+        return [f"m{i}{j}" for i in range(self.shape[0]) for j in range(self.shape[1])]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.names:
+            raise AttributeError(name)
+        return self.items[self.names.index(name)]
+
     def replaced(self, **changed: Any) -> Any:
         made = list(self.items)
         for name, value in changed.items():
-            made["xyzw".index(name)] = as_kind(value, self.kind)
+            made[self.names.index(name)] = as_kind(value, self.kind)
         return type(self)(self.kind, self.shape, made)
 
 
@@ -79,7 +92,7 @@ class Point(Parts):
     """``Vector[T, n]``."""
 
     def __getattr__(self, name: str) -> Any:
-        if not name or not set(name) <= set("xyzw"):
+        if not name or not set(name) <= set(self.names):
             raise AttributeError(name)
         found = [self.items["xyzw".index(part)] for part in name]
         return found[0] if len(found) == 1 else Point(self.kind, (len(found),), found)
@@ -117,6 +130,9 @@ class Grid(Parts):
     def __getitem__(self, n: Any) -> Any:
         return self.row(n[0])[n[1]] if isinstance(n, tuple) else self.row(n)
 
+    def insert(self, n: tuple[int, int], value: Any) -> Any:
+        return self.replaced(**{f"m{n[0]}{n[1]}": value})
+
     def __matmul__(self, other: Any) -> Any:
         rows = [self.row(n) for n in range(self.shape[0])]
         if isinstance(other, Point):
@@ -134,9 +150,69 @@ def trace(m: Grid) -> Any:
     return _total([m[n, n] for n in range(m.shape[0])])
 
 
+def _minor(m: Grid, rows: Sequence[int], columns: Sequence[int]) -> Any:
+    """The determinant of some rows and columns, along the first of the rows."""
+    if not rows:
+        return 1
+    terms: list[Any] = []
+    for n, j in enumerate(columns):
+        rest = _minor(m, rows[1:], [k for k in columns if k != j])
+        term = m[rows[0], j] * rest if rows[1:] else m[rows[0], j]
+        terms.append((n % 2, term))
+    return functools.reduce(lambda a, c: a - c[1] if c[0] else a + c[1], terms[1:], terms[0][1])
+
+
 def determinant(m: Grid) -> Any:
-    a, b, c, d = m.items
-    return a * d - b * c
+    each = range(m.shape[0])
+    return _minor(m, each, each)
+
+
+def inverse(m: Grid) -> Grid:
+    each, whole, parts = range(m.shape[0]), determinant(m), list[Any]()
+    for i in each:
+        for j in each:
+            part = _minor(m, [k for k in each if k != j], [k for k in each if k != i])
+            parts.append((-part if (i + j) % 2 else part) / whole)
+    return m.of(parts)
+
+
+def norm(x: Parts) -> Any:
+    return MATH.sqrt(_total([item * item for item in x.items]))
+
+
+class Turn(Parts):
+    """``Quaternion[T]``."""
+
+    @property
+    def vector(self) -> Point:
+        return Point(self.kind, (3,), self.items[:3])
+
+    def conjugate(self) -> Any:
+        return self.of([-item for item in self.items[:3]] + self.items[3:])
+
+    def inverse(self) -> Any:
+        return self.conjugate() / dot(self, self)
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, Turn):
+            return self.each(operator.mul, other)
+        u, v = self.vector, other.vector
+        turned = (self.w * v + other.w * u) + cross(u, v)
+        return self.of([*turned.items, self.w * other.w - dot(u, v)])
+
+    def rotate(self, v: Point) -> Any:
+        u = self.vector
+        t = 2 * cross(u, v)
+        return (v + self.w * t) + cross(u, t)
+
+    def to_matrix(self) -> Grid:
+        x, y, z, w = self.items
+        rows = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+        return Grid(self.kind, (3, 3), [item for row in rows for item in row])
 
 
 class Complex:
@@ -206,13 +282,22 @@ class _Type:
     def from_rows(self, *rows: Any) -> Any:
         return self(*rows)
 
+    def from_columns(self, *columns: Any) -> Any:
+        return self(*(item for row in zip(*(c.items for c in columns), strict=True) for item in row))
+
+    def identity(self) -> Any:
+        if len(self.shape) == 1:
+            return self(0, 0, 0, 1)
+        return self(*(int(i == j) for i in range(self.shape[0]) for j in range(self.shape[1])))
+
 
 class _Family:
     def __init__(self, made: Any) -> None:
         self.made = made
 
     def __getitem__(self, item: Any) -> _Type:
-        return _Type(self.made, item[0].kind, item[1:])
+        kind, *shape = cast("Any", item) if isinstance(item, tuple) else (item, 4)
+        return _Type(self.made, kind.kind, tuple(shape))
 
 
 def _complex(kind: Kind) -> Callable[..., Complex]:
@@ -225,6 +310,9 @@ def _complex(kind: Kind) -> Callable[..., Complex]:
 ALGEBRA: dict[str, Any] = {
     "Vector": _Family(Point),
     "Matrix": _Family(Grid),
+    "Quaternion": _Family(Turn),
+    "inverse": inverse,
+    "norm": norm,
     "dot": dot,
     "cross": cross,
     "transpose": transpose,

@@ -22,9 +22,17 @@ def _nan(array: npt.NDArray[Any], kind: Kind) -> npt.NDArray[Any]:
     return np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, np.bool_)
 
 
-def _unequal(name: str, kind: Kind, w: npt.NDArray[Any], g: npt.NDArray[Any]) -> str:
+def _ordered(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The place of each in the order of all floats of its width; infinity is behind the largest."""
+    signed = array.view(f"int{8 * array.itemsize}").astype(object)
+    return np.where(signed < 0, -signed - (1 << (8 * array.itemsize - 1)), signed)
+
+
+def _unequal(name: str, kind: Kind, w: npt.NDArray[Any], g: npt.NDArray[Any], close: int) -> str:
     whole = f"uint{8 * w.itemsize}"
     bad = w.view(whole) != g.view(whole)
+    if close:
+        bad &= (abs(_ordered(w) - _ordered(g)) > close).astype(np.bool_)
     bad &= ~(_nan(w, kind) & _nan(g, kind))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
@@ -34,13 +42,14 @@ def _unequal(name: str, kind: Kind, w: npt.NDArray[Any], g: npt.NDArray[Any]) ->
     return ""
 
 
-def difference(program: Program, wanted: Outcome, got: Outcome) -> str:
-    """What differs first, or nothing."""
+def difference(program: Program, wanted: Outcome, got: Outcome, exact: bool = False) -> str:
+    """What differs first, or nothing; ``exact``: also of numbers that may be near the model's."""
     if wanted.failed != got.failed:
         return f"an assertion fails: {got.failed}, in the model {wanted.failed}"
     for argument in program.arguments:
         for name, _, kind, _ in argument.parts() if argument.memory else ():
-            found = _unequal(name, KINDS[kind], wanted.arrays[name], got.arrays[name])
+            close = 0 if exact else argument.close
+            found = _unequal(name, KINDS[kind], wanted.arrays[name], got.arrays[name], close)
             if found:
                 return found
     if wanted.printed != got.printed:

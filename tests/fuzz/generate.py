@@ -8,6 +8,7 @@ import numpy as np
 from tests.fuzz.definitions import constants, functions, structs
 from tests.fuzz.edges import edges, pictures
 from tests.fuzz.eighths import eighths, kept
+from tests.fuzz.elementary import elementary, nearly
 from tests.fuzz.expressions import condition, expression, index, upto
 from tests.fuzz.hosts import hosted
 from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind, bits_of, literal
@@ -52,19 +53,24 @@ def program_of(choice: Choice) -> Program:
     outputs = _outputs(s, made.count, arguments)
     more, rounded = eighths(s, arguments, made.count)
     reads += more
+    near = elementary(s, arguments, made.count)
+
+    def ends() -> list[str]:
+        return [*_stores(s, outputs), *kept(s, rounded), *nearly(s, near)]
+
     mark, kernels = s.mark(), list[str]()
     if made.form == "host":
-        work = [*_work(s, made), *_stores(s, outputs), *kept(s, rounded)]
+        work = [*_work(s, made), *ends()]
         s.back(mark)
         kernels = hosted(s, made, arguments, _guarded(s, made, outputs, reads, work, first))
         return Program("\n".join(lines + kernels), arguments, made.launch)
     for name in ["program", "again"] if s.chance(8) else ["program"]:
         kernels += ["@kernel", f"def {name}({', '.join(_parameters(arguments))}):", f"    row = {made.where}"]
         if made.form == "block":
-            kernels += [*reads, *together(s, made, steps), *_stores(s, outputs), *kept(s, rounded), ""]
+            kernels += [*reads, *together(s, made, steps), *ends(), ""]
         else:
             work = edges(s, made, given) if made.form == "edge" else _work(s, made)
-            work += [*_stores(s, outputs), *kept(s, rounded)]
+            work += ends()
             s.back(mark)
             kernels += [*_guarded(s, made, outputs, reads, work, first), ""]
         s.back(mark)

@@ -10,7 +10,10 @@ from tests.fuzz.kinds import BOOL, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import weak
 from tests.fuzz.scope import Scope
 
-__all__ = ["grouped", "parted"]
+__all__ = ["NOTES", "grouped", "parted"]
+
+NOTES = "ow"
+"""An array with an element for each thread, into which goes all that it was given."""
 
 ANY = """warp.shuffle_idx({x}, {i}, width={w})
 warp.shuffle_up({x}, {i}, width={w})
@@ -58,27 +61,35 @@ def _filled(s: Scope, form: str, value: str, threads: int) -> str:
     return re.sub(r"\{(\w)\}", lambda found: holes[found[1]](), form)
 
 
+def _noted(value: str, kind: Kind) -> str:
+    """A number added to what a thread notes."""
+    if kind.is_float:
+        value = f"({value} if {value} == {value} else {kind.name}(1.5)).bitcast(Int{kind.bits})"
+    return f"{NOTES}[row] = {NOTES}[row] * 31 + Int64({value})"
+
+
 def grouped(s: Scope, threads: int, indent: str) -> list[str]:
-    """A statement that all threads come to; what is new in it is known behind it if nothing is around."""
+    """A statement that all threads come to, and what they note of it; both are known behind it at the top."""
     how = s.pick("number number number told vector record histogram sort".split())
     name, outside = s.fresh("v"), indent == "    "
-    if how == "told":
-        kind = KINDS[s.pick([*TOLD])]
-        call = _filled(s, s.pick(TOLD[kind.name]), "", threads)
-    elif how == "vector" and s.vectors:
+    records = [r for _, r in s.records if r.form == "struct"]
+    if how == "vector" and s.vectors:
         _, kind, lanes = s.pick(s.vectors)
         call = _filled(s, s.pick([*ANY, *SUMS]), vector(s, kind, lanes, 1), threads)
         if outside:
             s.vectors.append((name, kind, lanes))
-        return [f"{indent}{name} = {call}"]
-    elif how == "record" and any(r.form == "struct" for _, r in s.records):
-        _, record = s.pick([(n, r) for n, r in s.records if r.form == "struct"])
+        return [f"{indent}{name} = {call}", indent + _noted(f"{name}[{s.number(0, lanes - 1)}]", kind)]
+    if how == "record" and records:
+        record = s.pick(records)
         call = _filled(s, s.pick(ANY), made(s, record, 1), threads)
         if outside:
             s.records.append((name, record))
-        return [f"{indent}{name} = {call}"]
-    elif how == "histogram":
+        return [f"{indent}{name} = {call}", indent + _noted(*s.pick(record.reads(name)))]
+    if how == "histogram":
         return _histogram(s, name, indent)
+    if how == "told":
+        kind = KINDS[s.pick([*TOLD])]
+        call = _filled(s, s.pick(TOLD[kind.name]), "", threads)
     elif how == "sort":
         kind = s.pick([k for k in INTEGERS if k.bits == 8])
         more = s.pick(["", ", descending=True"])
@@ -93,19 +104,19 @@ def grouped(s: Scope, threads: int, indent: str) -> list[str]:
 def _kept(s: Scope, kind: Kind, name: str, call: str, indent: str) -> list[str]:
     known = [n for n, k in s.names if k is kind]
     if known and s.chance(2):
-        return [f"{indent}{s.pick(known)} = {call}"]
-    if indent == "    ":
+        name = s.pick(known)
+    elif indent == "    ":
         s.names.append((name, kind))
-    return [f"{indent}{name} = {call}"]
+    return [f"{indent}{name} = {call}", indent + _noted(name, kind)]
 
 
 def _histogram(s: Scope, name: str, indent: str) -> list[str]:
     """Counts in shared memory, read at once."""
-    bins, kind = s.pick([4, 8, 32]), KINDS["UInt32"]
+    bins = s.pick([4, 8, 32])
     at = f"{s.number(-2, 2)} + ({expression(s, INT, 1)} & {2 * bins - 1})"
     lines = [f"{indent}{name} = block.histogram({at}, bins={bins})"]
     read = f"{name}[{expression(s, INT, 1)} & {bins - 1}]"
-    return [*lines, *_kept(s, kind, s.fresh("v"), read, indent)]
+    return [*lines, *_kept(s, KINDS["UInt32"], s.fresh("v"), read, indent)]
 
 
 def parted(s: Scope, indent: str) -> list[str]:
@@ -125,7 +136,8 @@ def parted(s: Scope, indent: str) -> list[str]:
         form = s.pick([f for f in [*ANY, *SUMS, *NUMBERS] if f.startswith("warp.")])
         call = _filled(s, form, f"{kind.name}({expression(s, kind, 1)})", 32)
         known = [n for n, k in s.names if k is kind]
-        lines.append(f"{inner}{s.pick(known) if known else s.fresh('v')} = {call}")
+        name = s.pick(known) if known else s.fresh("v")
+        lines += [f"{inner}{name} = {call}", inner + _noted(name, kind)]
     other = list[str]()
     if s.chance(2):
         kind = s.kind()

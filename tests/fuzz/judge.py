@@ -63,8 +63,8 @@ def _device(way: str) -> Any:
     return Device(way)
 
 
-def judge(program: Program, wanted: Callable[[], Any], way: str) -> Verdict:
-    """Run a program by weft in one way, beside what the model says of it."""
+def judge(program: Program, wanted: Callable[[], Any], way: str, before: dict[str, Any]) -> Verdict:
+    """Run a program by weft in one way, beside what the model says of it and the ways before have given."""
     from tests.fuzz.compare import difference
 
     from weft import DeviceError, WeftError
@@ -82,6 +82,10 @@ def judge(program: Program, wanted: Callable[[], Any], way: str) -> Verdict:
     except Exception:
         return Verdict("raised", _last())
     found = difference(program, outcome, got)
+    for other, given in before.items():
+        if not found and (found := difference(program, given, got, exact=True)):
+            found = found.replace("in the model", f"on {other}")
+    before[way] = got
     return Verdict("different", found) if found else Verdict(FINE)
 
 
@@ -95,16 +99,16 @@ def serve(out: IO[str]) -> None:
     from tests.fuzz.generate import generate
     from tests.fuzz.machine import run_model
 
-    last, program, wanted = "", None, None
+    last, program, wanted, before = "", None, None, dict[str, Any]()
     for line in sys.stdin:
         way, _, text = line.strip().partition(" ")
         if text != last or program is None or wanted is None:  # the model runs once for all ways
             last, program = text, generate(int(text)) if text.isdigit() else Program.from_json(text)
-            wanted = cache(partial(run_model, program))
+            wanted, before = cache(partial(run_model, program)), dict[str, Any]()
         if way.startswith("sm_"):
             verdict = assembles(_assembler(way), program)
         else:
-            verdict = judge(program, wanted, way)
+            verdict = judge(program, wanted, way, before)
         print(json.dumps([verdict.name, verdict.detail]), file=out, flush=True)
 
 

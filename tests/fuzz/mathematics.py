@@ -160,7 +160,44 @@ BIT = SimpleNamespace(
     is_power_of_two=_is_power,
     byte_permute=_bytes_picked,
 )
+
+
+def _near(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function as Float64 has it, rounded: near what it is."""
+
+    def apply(x: Any, *others: Any) -> Any:
+        return as_kind(
+            float(f(np.float64(x.value), *(np.float64(as_kind(o, x.kind).value) for o in others))), x.kind
+        )
+
+    return lifted(apply)
+
+
+def _exp10(x: Any) -> Any:
+    return np.power(10.0, x)
+
+
+def _rsqrt(x: Any) -> Any:
+    return 1 / np.sqrt(x)
+
+
+def _sincos(x: Any) -> Any:
+    return _near(np.sin)(x), _near(np.cos)(x)
+
+
+_NAMES = "cbrt cos cosh exp exp2 expm1 log log1p log2 log10 sin sinh tan tanh degrees radians hypot".split()
+_NEAR: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in _NAMES},
+    **{name: getattr(np, "arc" + name[1:]) for name in "acos acosh asin asinh atan atanh atan2".split()},
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "exp10": _exp10,
+    "pow": np.power,
+    "rsqrt": _rsqrt,
+}
 MATH = SimpleNamespace(
+    **{name: _near(f) for name, f in _NEAR.items()},
+    sincos=_sincos,
     min=_min,
     max=_max,
     clamp=_clamp,

@@ -36,6 +36,8 @@ class Argument:
     """What the elements are made of, where they are no numbers; see ``records``."""
     host: bool = False
     """Whether the kernel is given an array of NumPy's in place of a buffer."""
+    close: int = 0
+    """By how many units of the last place its numbers may differ from the model's, as no way from another."""
 
     @property
     def memory(self) -> bool:
@@ -88,7 +90,7 @@ from weft.complex import ComplexFloat16, ComplexFloat32, ComplexFloat64
 from weft.gpu import barrier, block, block_dim, block_idx, global_idx, grid_dim, thread_idx, warp
 from weft.lang import no_contraction
 from weft.layout import Layout, LayoutTensor
-from weft.linalg import Matrix, Vector, cross, determinant, dot, trace, transpose
+from weft.linalg import Matrix, Quaternion, Vector, cross, determinant, dot, inverse, norm, trace, transpose
 from weft.memory import AddressSpace, SoA, dynamic_shared_memory, stack_allocation
 
 """

@@ -56,7 +56,7 @@ def block(s: Scope, indent: str, depth: int, loop: Loop | None, literals: bool =
 
 def simple(s: Scope, indent: str) -> list[str]:
     """An assignment, a store, or a print."""
-    forms = [*_SIMPLE, "new", "old", "record", "store"]
+    forms = [*_SIMPLE, "new", "old", "record", "store", "algebra", "algebra"]
     return _SIMPLE[s.pick(forms)](s, indent) or _new(s, indent)
 
 
@@ -156,6 +156,19 @@ def _record(s: Scope, indent: str) -> list[str]:
     if part is not BOOL and s.chance(3):
         return [f"{indent}{place} += {expression(s, part, literals=True)}"]
     return [f"{indent}{place} = {expression(s, part, literals=True)}"]
+
+
+def _algebra(s: Scope, indent: str) -> list[str]:
+    """A vector, a matrix or their like, a number of which is stored."""
+    kinds = [r for r in s.types if r.algebra]
+    if not kinds:
+        return []
+    kind, name = s.pick(kinds), s.fresh("s")
+    lines = [f"{indent}{name} = {record(s, kind, 2)}"]
+    s.records.append((name, kind))
+    value, number = s.pick(kind.reads(name))
+    found = [m for m in s.memories if m.writable and m.kind is number]
+    return [*lines, f"{indent}{s.pick(found).form.format(0)} = {value}"] if found else lines
 
 
 def _vector(s: Scope, indent: str) -> list[str]:
@@ -305,6 +318,7 @@ _SIMPLE = {
     "flag": _flag,
     "record": _record,
     "vector": _vector,
+    "algebra": _algebra,
     "store": store,
     "local": local,
     "pointer": pointer,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tests.fuzz.expressions import condition, expression, index
 from tests.fuzz.expressions import record as made_of
-from tests.fuzz.groups import grouped, parted
+from tests.fuzz.groups import NOTES, grouped, parted
 from tests.fuzz.kinds import BOOL, INT, KINDS, Kind
 from tests.fuzz.launches import Launched
 from tests.fuzz.meetings import WARP
@@ -52,6 +52,8 @@ def areas(s: Scope, made: Launched, arguments: list[Argument]) -> list[tuple[str
     read, written = s.pick(s.favourites), s.pick(s.favourites)
     arguments.append(Argument("b", "pointer", read.name, numbers(s, read, size)))
     arguments.append(Argument("os", "pointer", written.name, numbers(s, written, size * blocks)))
+    if made.count // blocks % WARP == 0:
+        arguments.append(Argument(NOTES, "pointer", "Int64", numbers(s, INT, made.count)))
     return [("b[", read, size), (f"os[block_idx.x * {size} + ", written, size)]
 
 
