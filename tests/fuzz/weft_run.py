@@ -136,7 +136,9 @@ class Device:
                     ctx.enqueue_function(module.again, *given, **launch, **fixed)
                 ctx.synchronize()
             except DeviceError as error:
-                if "assertion failed" not in str(error) or {r.code for r in error.reports} - {"assertion"}:
+                if "assertion failed" not in str(error) or {r.code for r in error.reports} - {
+                    "device-assert"
+                }:
                     raise
                 failed = True
         arrays: dict[str, npt.NDArray[Any]] = {}
