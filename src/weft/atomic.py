@@ -45,8 +45,9 @@ class Atomic:
     """Operations that no other thread's come between; all take a pointer to an integer or a float.
 
     ``ordering`` is ``"relaxed"`` unless said otherwise: the access itself is atomic, and nothing is
-    said about others. ``scope`` says among which threads: of the ``"block"``, of the ``"device"``, or
-    of the whole ``"system"``, host included.
+    said about others. ``scope`` says among which threads: of the ``"block"``, the ``"cluster"``, the
+    ``"device"``, or the whole ``"system"``, host included. What a GPU has no instruction for, such as 8 bits
+    or the least of floats, is a loop of compare and exchange.
 
     Raises:
         CompileError: the element type has no such operation, or there is no such ordering or scope.

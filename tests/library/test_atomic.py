@@ -78,6 +78,29 @@ def test_floats(launch: Launch, ptx: Ptx, how: str, dtype: str) -> None:
 
 
 @kernel
+def of_the_system(x: LayoutTensor[Any], out: LayoutTensor[Any]):
+    """What no GPU has an instruction for."""
+    value = x[global_idx.x]
+    Atomic.fetch_add(out.address(0), value, scope="system")
+    Atomic.fetch_sub(out.address(1), value, scope="system", ordering="acq_rel")
+    Atomic.fetch_min(out.address(2), value, scope="system")
+    Atomic.fetch_max(out.address(3), value, scope="system")
+    if Atomic.exchange(out.address(4), value, scope="system") == value:
+        Atomic.fetch_add(out.address(5), 1, scope="cluster")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float16", "float32", "float64"])
+def test_all_widths_of_the_system(launch: Launch, ptx: Ptx, dtype: str) -> None:
+    x = (RNG.permutation(64) % 16 - (0 if dtype == "uint16" else 8)).astype(dtype)
+    _, out = launch(of_the_system, x, np.zeros(6, dtype), grid_dim=2, block_dim=32)
+    total = x.astype(np.int64).sum()
+    expected = np.array([total, -total, min(x.min(), 0), max(x.max(), 0)]).astype(dtype)
+    np.testing.assert_array_equal(out[:4], expected)
+    assert out[4] in x
+    ptx(of_the_system, x, x)
+
+
+@kernel
 def draw_tickets(counter: LayoutTensor[Int32], out: LayoutTensor[Int32]):
     """What was there before: every thread draws another number."""
     ticket = Atomic.fetch_add(counter.address(0), 1)

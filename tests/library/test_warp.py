@@ -318,7 +318,7 @@ def alike(out: LayoutTensor[Float32], x: Float32, by: Int):
 
 def test_what_all_lanes_have_alike(launch: Launch) -> None:
     (out, *_) = launch(alike, np.zeros((64, 4), np.float32), 0.5, 3, grid_dim=1, block_dim=64)
-    np.testing.assert_array_equal(out, np.tile(np.float32([1.5, 2.5, 3.5 * 32, 4.5 * 64]), (64, 1)))
+    np.testing.assert_array_equal(out, np.tile(np.array([1.5, 2.5, 3.5 * 32, 4.5 * 64], np.float32), (64, 1)))
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.types import I1, SLOT, of_dtype
@@ -16,12 +16,12 @@ from weft.lang.pointer import AddressSpace, Pointer
 
 Ordering = Literal["relaxed", "acquire", "release", "acq_rel", "seq_cst"]
 """What else other threads see once they see this access; ``relaxed``: nothing."""
-Scope = Literal["block", "device", "system"]
+Scope = Literal["block", "cluster", "device", "system"]
 """Among which threads an access is atomic."""
 
 _ORDERINGS = {"relaxed": "monotonic", "acquire": "acquire", "release": "release", "acq_rel": "acq_rel"}
 _ORDERINGS["seq_cst"] = "seq_cst"
-_SCOPES = ("block", "device", "system")
+_SCOPES = get_args(Scope)
 _SIGNED = {"min": "min", "max": "max"}
 _UNSIGNED = {"min": "umin", "max": "umax"}
 _FLOAT = {"add": "fadd", "sub": "fsub", "min": "fmin", "max": "fmax", "xchg": "xchg"}
@@ -89,10 +89,11 @@ def atomic_rmw(name: str, op: str, pointer: Any, value: Any, ordering: str, scop
         before = "acq_rel" if order == "release" else order
         b.emit("llvm.fence", (), (), {"ordering": before, "syncscope": sync})
     looped = f"{op}.{operand.type.llvm}" in b.target.looped_rmw
-    if looped and p.space in (AddressSpace.SHARED, AddressSpace.GENERIC):
+    looped = looped and p.space in (AddressSpace.SHARED, AddressSpace.GENERIC)
+    if looped or (scope == "system" and not _has_instruction(op, d)):
         made = cls.of(_looped_rmw(op, p, operand, d, sync))
     elif scope == "system":
-        made = _system_rmw(name, op, p, cls.of(operand))
+        made = _system_rmw(op, p, cls.of(operand))
     else:
         made = _rmw(op, p, operand, cls, "monotonic", sync)
     if order in ("acquire", "acq_rel", "seq_cst"):
@@ -105,7 +106,16 @@ def _rmw(op: str, pointer: Pointer[Any], operand: Value, cls: type[Number], orde
     return cls.of(current().value("llvm.atomicrmw", (pointer.value, operand), operand.type, attrs))
 
 
-_COMBINED = {"and": "arith.andi", "or": "arith.ori", "xor": "arith.xori", "fadd": "arith.addf"}
+_COMBINED = {
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+    "add": "arith.addi",
+    "sub": "arith.subi",
+    "fadd": "arith.addf",
+    "fmin": "arith.minnumf",
+    "fmax": "arith.maxnumf",
+}
 _BETTER = {"min": "lt", "umin": "lt", "max": "gt", "umax": "gt"}
 
 
@@ -123,8 +133,10 @@ def _looped_rmw(op: str, pointer: Pointer[Any], operand: Value, d: DType, sync: 
         value = found if kind is bits else b.value("arith.bitcast", (found,), kind)
         if op in _BETTER:
             made = arith.select(b, arith.compare(b, _BETTER[op], d, operand, value), operand, value)
+        elif op == "xchg":
+            made = operand
         else:
-            exact = {"fastmath": "none"} if d.is_float else {}
+            exact = {"fastmath": "none"} if op == "fadd" else {}
             made = b.value(_COMBINED[op], (value, operand), kind, exact)
         desired = made if kind is bits else b.value("arith.bitcast", (made,), bits)
         old, done = b.emit("llvm.cmpxchg", (pointer.value, found, desired), (bits, I1), relaxed).results
@@ -135,19 +147,21 @@ def _looped_rmw(op: str, pointer: Pointer[Any], operand: Value, d: DType, sync: 
     return last if kind is bits else b.value("arith.bitcast", (last,), kind)
 
 
-def _system_rmw(name: str, op: str, pointer: Pointer[Any], value: Number) -> Any:
+def _has_instruction(op: str, d: DType) -> bool:
+    """Whether the target has one for all devices and the host."""
+    target = current().target
+    return of_dtype(d).llvm in target.registers and (op == "sub" or op in target.system_rmw)
+
+
+def _system_rmw(op: str, pointer: Pointer[Any], value: Number) -> Any:
     """The target's instruction for all devices and the host, relaxed."""
     d, target = pointer.dtype, current().target
     if op == "sub":
         op, value = "add", -value
-    register = target.registers.get(of_dtype(d).llvm)
-    if register is None or op not in target.system_rmw:
-        kind = number_class(d).__name__
-        hint = "use scope='device', or compare_exchange in a loop"
-        refuse("atomic", f"Atomic.{name} of {kind} has no system scope on {target.name}", hint=hint)
     if d.is_float and op == "xchg":
         bits = as_dtype(f"uint{d.bits}")
-        return _system_rmw(name, op, pointer.bitcast(bits), value.bitcast(bits)).bitcast(d)
+        return _system_rmw(op, pointer.bitcast(bits), value.bitcast(bits)).bitcast(d)
+    register = target.registers[of_dtype(d).llvm]
     at = pointer.address_space_cast(AddressSpace.GENERIC)
     return inline_asm(
         target.system_rmw[op].format(bits=d.bits),

@@ -37,7 +37,7 @@ _ALIASES = {
     100: ("b200",),
 }
 
-_SYNC_SCOPES = {"block": "block", "device": "device", "system": ""}
+_SYNC_SCOPES = {"block": "block", "cluster": "block", "device": "device", "system": ""}
 _SYSTEM_RMW = {
     op: f"atom.relaxed.sys.{instruction}{{bits}} $0, [$1], $2;"
     for op, instruction in {
@@ -140,7 +140,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         static_shared_limit=48 * 1024,
         parameter_limit=4096,  # more from PTX 8.1 on
         cluster_limit=16 if capability >= 90 else 0,
-        sync_scopes=_SYNC_SCOPES,
+        sync_scopes=_SYNC_SCOPES if capability < 90 else {**_SYNC_SCOPES, "cluster": "cluster"},
         rmw_orders=False,
         system_rmw=_SYSTEM_RMW,
         looped_rmw=_LOOPED_RMW,
