@@ -33,14 +33,15 @@ demo: $(VENV)/.installed-demo
 
 test: check docs
 
+CORES := -n auto --maxprocesses 8
 INTERPRETED := $(addprefix tests/library/test_,barriers.py bit.py groups.py warp.py)
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
-	$(BIN)/python -m pytest
-	WEFT_TEST_HOST=interpreter $(BIN)/python -m pytest -q -k interpreter $(INTERPRETED)
+	$(BIN)/python -m pytest $(CORES)
+	WEFT_TEST_HOST=interpreter $(BIN)/python -m pytest -q $(CORES) -k interpreter $(INTERPRETED)
 
 test-gpu: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -m gpu
