@@ -14,7 +14,7 @@ import numpy as np
 from weft import SIMD, DType, Float32, Float64, InlineArray, Int, Int8, Int32, Pointer, UInt, UInt8, UInt32
 from weft import func, kernel, math, struct
 from weft.atomic import Atomic
-from weft.gpu import barrier, block_idx, global_idx, thread_idx
+from weft.gpu import barrier, block_idx, global_idx, grid_sync, thread_idx, warp
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation

@@ -49,7 +49,8 @@ class Parting:
         group, meeting, same = _GROUPS[self.group]
         known = f"all threads of {group} come to {meeting}, or none"
         hint = f"move the barrier out, or decide by something that all threads of {same} share"
-        return (f"{known}; those that have returned are not waited for",), (hint,)
+        waited = "" if self.group == "grid" else "not "
+        return (f"{known}; those that have returned are {waited}waited for",), (hint,)
 
     def certain(self) -> Diagnostic:
         """What is said at compile time."""

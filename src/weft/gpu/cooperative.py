@@ -46,7 +46,8 @@ _HIGHEST = 1 << 31
 def grid_sync() -> None:
     """Wait until every thread of the grid is here; their writes to memory are visible then.
 
-    All threads of the grid must reach it, or none. The launch says ``cooperative=True``, without which
+    All threads of the grid must reach it, or none; those that have returned are waited for, so none does
+    before it. A CPU tells of that, a GPU may hang. The launch says ``cooperative=True``, without which
     it is refused. CUDA calls it ``cooperative_groups::this_grid().sync()``.
 
     On a CPU the launch may have any number of blocks: all of them run up to here before any goes on, and what

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_region
@@ -36,8 +36,31 @@ def _returns(ops: list[Op]) -> bool:
 
 
 def inline_barriers(module: Module) -> None:
-    """Inline all helpers with barriers, innermost first, and drop them."""
+    """Inline all helpers with barriers, innermost first, and drop them.
+
+    A thread of a kernel that has returned is not waited for by its block, but it is by the grid.
+    """
     inline(module, lambda f: has_barrier(f.body))
+    for kernel in [f for f in module.functions if f.kernel and _returns_before_grid(f.body, meets=False)]:
+        leaving, ops = _Leaving((kernel.line, 0), (), kernel), kernel.body.ops
+        made = leaving.body([op for op in ops if op.name not in _HOISTED])
+        kernel.body.ops = [*(op for op in ops if op.name in _HOISTED), *leaving.slots, *made]
+        with leaving.b.into(kernel.body):
+            leaving.b.emit("weft.return")
+
+
+def _returns_before_grid(region: Region, *, meets: bool) -> bool:
+    """Whether a thread may return before the grid meets; ``meets``: it may do so behind the region."""
+    for op in reversed(region.ops):
+        own = any(
+            each.name == "gpu.meet" and each.attrs["group"] == "grid" for each in Region([], [op]).walk()
+        )
+        if op.name == "weft.return" and meets:
+            return True
+        if any(_returns_before_grid(r, meets=meets or (own and op.name in _LOOPS)) for r in op.regions):
+            return True
+        meets = meets or own
+    return False
 
 
 def inline(module: Module, chosen: Callable[[Function], bool]) -> None:
@@ -107,7 +130,7 @@ class _Inliner:
         ops = [op for op in made.ops if op.name not in _HOISTED]
         last = ops[-1]
         if _returns(ops[:-1]):
-            leaving = _Leaving(call, callee)
+            leaving = _Leaving(call.loc, call.results, callee)
             out = leaving.body(ops)
             self.head.extend(leaving.slots)
             self.results.update(zip(call.results, leaving.results, strict=True))
@@ -124,12 +147,12 @@ class _Leaving:
     threads is told from what is not. All threads skip a barrier or none does, as the language has it.
     """
 
-    def __init__(self, call: Op, callee: Function) -> None:
-        self.call, self.callee = call, callee
+    def __init__(self, loc: Loc, results: Sequence[Value], callee: Function) -> None:
+        self.callee = callee
         self.b = Builder()
-        self.b.loc = call.loc
+        self.b.loc = loc
         self.slots: list[Op] = []
-        self.kept = [self.slot(r) for r in call.results]
+        self.kept = [(self.slot(r), r.type) for r in results]
         self.flags: list[Value] = []
         """Of the operations around that ask for them."""
         self.results: list[Value] = []
@@ -143,7 +166,7 @@ class _Leaving:
         b = self.b
         with b.into(Region()) as made:
             self.sequence(ops, in_loop=False, waits=False)
-            self.results = [b.get(s, r.type) for s, r in zip(self.kept, self.call.results, strict=True)]
+            self.results = [b.get(*each) for each in self.kept]
         return made.ops
 
     def sequence(self, ops: list[Op], *, in_loop: bool, waits: bool) -> None:
@@ -155,7 +178,7 @@ class _Leaving:
         for n, op in enumerate(ops):
             b.loc = op.loc
             if op.name == "weft.return":
-                for slot, value in zip(self.kept, op.operands, strict=True):
+                for (slot, _), value in zip(self.kept, op.operands, strict=True):
                     b.set(slot, value)
                 for flag in self.flags:
                     b.set(flag, b.constant(True, I1))
@@ -188,25 +211,31 @@ class _Leaving:
                     b.emit("weft.break")
                 b.branch(b.get(flag, I1), leave)
             elif not in_loop:
-                self.unless_returned(flag, rest, waits)
+                self.unless_returned(flag, rest, waits, op.loc)
                 return
 
-    def unless_returned(self, flag: Value, rest: Region, waits: bool) -> None:
-        """Emit what follows an operation that may have returned."""
+    def unless_returned(self, flag: Value, rest: Region, waits: bool, loc: Loc) -> None:
+        """Emit what follows an operation, at that place, that may have returned."""
         b = self.b
         with b.into(Region()) as following:
             self.sequence(rest.ops, in_loop=False, waits=waits)
+        b.loc = loc
         if following.ops:
             gone = b.get(flag, I1)
             b.branch(gone, Region(), following)
 
     def refuse(self, branch: Op) -> None:
         """The threads that return would not come to the barrier that others wait at."""
+        kernel = self.callee.kernel
         name = self.callee.source_name
         raise CompileError.at(
             "barrier-return",
             f"{name} returns here for some threads, and others wait at its barrier",
             statement_place(self.callee.file, branch.loc[0], branch.loc[1]),
-            notes=("all threads of a block reach a barrier, or none",),
-            hints=("wait before you return, or return from the kernel itself",),
+            notes=(f"all threads of {'the grid' if kernel else 'a block'} reach a barrier, or none",),
+            hints=(
+                "wait before you return, or leave out what these threads are not to do: `if i < n:`"
+                if kernel
+                else "wait before you return, or return from the kernel itself",
+            ),
         )
