@@ -66,6 +66,8 @@ class Shadow(ctypes.Structure):
         ("block", ctypes.c_uint64),  # the first of the block
         ("launch", ctypes.c_uint64),  # the first of the launch
         ("last", ctypes.c_uint64),  # the last that there is
+        ("phase", ctypes.c_uint64),  # the first since the block's last barrier, where warps wait too
+        ("passed", ctypes.c_uint64),  # how many barriers that was
         ("whose", ctypes.c_uint64),  # the block's number, and 1
         ("shared", ctypes.c_uint64),  # the address of the cells of shared memory
         ("log", ctypes.c_uint64),  # the address of its entries

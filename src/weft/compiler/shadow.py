@@ -9,6 +9,9 @@ runs its blocks one after the other, so stretches are numbered as they come (``t
 - in order, if one thread makes them, or if they are in two stretches of one block;
 - not in order, though one ran first, if two threads make them in one stretch, or in two blocks.
 
+Where lanes of a warp wait for each other, these end stretches too, for the warp: two warps between two
+barriers of the block are in no order, whatever their stretches.
+
 Two accesses that are not in order, of which one writes and one is not atomic, are a data race. What is told
 is one on a GPU too; what is not told may be one:
 
@@ -65,12 +68,17 @@ _NOW, _BLOCK, _LAUNCH, _LAST, _WHOSE, _LOG, _LOGGED, _ROOM = (
 _ENTRY, _ACQUIRED, _FENCED, _THREADS = (
     getattr(Shadow, name).offset // WORD for name in ("entry", "acquired", "fenced", "threads")
 )
-_PIECES, _COUNT = (getattr(Shadow, name).offset // WORD for name in ("pieces", "count"))
+_PHASE, _PASSED, _PIECES, _COUNT = (
+    getattr(Shadow, name).offset // WORD for name in ("phase", "passed", "pieces", "count")
+)
 _LOW, _HIGH = (getattr(Piece, name).offset // WORD for name in ("low", "high"))
 _PIECE = ctypes.sizeof(Piece)
 _FIRST, _NUMBER, _RELEASED = (getattr(Entry, name).offset // WORD for name in ("first", "number", "released"))
 _ENTRY_BYTES = ctypes.sizeof(Entry)
 _NEXT = 1 << TICK
+_WARP = ((1 << SITE) - 1) & -(1 << (THREAD + 5))
+"""The bits in which records of one warp agree."""
+_NEVER = (1 << 64) - 1
 _FEW = 2
 """Cells of an access that is looked at where it is made: of more the code would grow too long."""
 
@@ -82,6 +90,8 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> None:
         first = shadow[_LAST] + _NEXT
         shadow[_WHOSE] = number + 1
         shadow[_BLOCK] = first
+        shadow[_PHASE] = first
+        shadow[_PASSED] = 0
         shadow[_LAST] = first
         shadow[_ACQUIRED] = 0
         shadow[_FENCED] = 0
@@ -106,9 +116,28 @@ def meet(shadow: Pointer[UInt64], passed: UInt64) -> None:
 
 
 @func
-def clash(other: UInt64, me: UInt64, floor: UInt64, block: UInt64) -> Bool:
+def phase(shadow: Pointer[UInt64], passed: UInt64) -> None:
+    """The same, where warps wait too."""
+    if shadow[_PASSED] != passed:
+        shadow[_PASSED] = passed
+        shadow[_LAST] = shadow[_LAST] + _NEXT
+        shadow[_PHASE] = shadow[_LAST]
+
+
+@func
+def stretch(shadow: Pointer[UInt64], waited: UInt64) -> None:
+    """A thread has waited so many times for its warp since the block's last barrier."""
+    now = shadow[_PHASE] + waited * _NEXT
+    shadow[_NOW] = now
+    if now > shadow[_LAST]:
+        shadow[_LAST] = now
+
+
+@func
+def clash(other: UInt64, me: UInt64, floor: UInt64, block: UInt64, phase: UInt64) -> Bool:
     """Whether a record from ``floor`` on is not in order with this one, and one of both not atomic."""
-    apart = ((other ^ me) >> TICK == 0).select((other ^ me) & SAME != 0, other < block)
+    warps = (other >= phase) & ((other ^ me) & _WARP != 0)
+    apart = ((other ^ me) >> TICK == 0).select((other ^ me) & SAME != 0, (other < block) | warps)
     return (other >= floor) & apart & (other & me & ATOMIC == 0)
 
 
@@ -204,9 +233,10 @@ def noted(
     reads: Comptime[bool],
     writes: Comptime[bool],
     atomic: Comptime[bool],
+    warps: Comptime[bool],
 ) -> UInt64:
     """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
-    block = shadow[_BLOCK]
+    block, phase = shadow[_BLOCK], shadow[_PHASE] if warps else UInt64(_NEVER)
     found = UInt64(0)
     if atomic:
         gets = (cell[0] >= floor) & (cell[0] & RELEASE != 0) if reads else Bool(False)
@@ -218,16 +248,16 @@ def noted(
         wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
         if reads and wrote < since:
             found = UInt64(UNSET)
-        elif clash(wrote, me, floor, block):
+        elif clash(wrote, me, floor, block, phase):
             found = wrote | BOTH_WRITE if writes and not reads else wrote
         if writes:
-            if clash(read, me, floor, block):
+            if clash(read, me, floor, block, phase):
                 found = read
-            elif clash(beside, me, floor, block):
+            elif clash(beside, me, floor, block, phase):
                 found = beside
             cell[CELL * n] = me
         elif read != me:
-            if clash(read & ~UInt64(ATOMIC), me, floor, block) and not (floor <= beside < block):
+            if clash(read & ~UInt64(ATOMIC), me, floor, block, phase) and not (floor <= beside < block):
                 cell[CELL * n + 2] = read
             cell[CELL * n + 1] = me
     if found > UNSET and handed(shadow, found, me):
@@ -254,6 +284,7 @@ def access(
     reads: Comptime[bool],
     writes: Comptime[bool],
     atomic: Comptime[bool],
+    warps: Comptime[bool],
 ) -> UInt64:
     """What ``noted`` does; most accesses are seen here to be in order, which is put where they are made."""
     now = shadow[_NOW]
@@ -263,8 +294,21 @@ def access(
         floor = since = shadow[_BLOCK]
     if atomic or count > _FEW:
         cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
-        return noted(shadow, cell, me, floor, since, count=count, reads=reads, writes=writes, atomic=atomic)
-    soon = now if shared else floor
+        return noted(
+            shadow,
+            cell,
+            me,
+            floor,
+            since,
+            count=count,
+            reads=reads,
+            writes=writes,
+            atomic=atomic,
+            warps=warps,
+        )
+    soon = floor
+    if shared:
+        soon = shadow[_PHASE] if warps else now
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
     fine = Bool(True)
     for n in unroll(range(count)):
@@ -277,7 +321,18 @@ def access(
         elif not shared:
             fine = fine & is_fine(read, me, soon)
     if not fine:
-        return noted(shadow, cell, me, floor, since, count=count, reads=reads, writes=writes, atomic=atomic)
+        return noted(
+            shadow,
+            cell,
+            me,
+            floor,
+            since,
+            count=count,
+            reads=reads,
+            writes=writes,
+            atomic=atomic,
+            warps=warps,
+        )
     for n in unroll(range(count)):
         if writes:
             cell[CELL * n] = me
@@ -293,14 +348,22 @@ _SHADOW = PointerSpec(DType.uint64, AddressSpace.GLOBAL)
 _WORD, _AT = NumberSpec(DType.uint64), NumberSpec(DType.int64)
 
 
-_EVENTS: dict[str, Func[..., Any]] = {"enter": enter, "meet": meet, "fence": fence, "find": find}
+_EVENTS: dict[str, Func[..., Any]] = {
+    "enter": enter,
+    "meet": meet,
+    "phase": phase,
+    "stretch": stretch,
+    "fence": fence,
+    "find": find,
+}
 
 
 @functools.cache
 def checks(name: str, target: Target) -> tuple[Function, ...]:
     """What a function calls, and itself: one of ``_EVENTS``, as ``weft.enter``, or an access.
 
-    ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes.
+    ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes;
+    ``.warps`` stands behind that where lanes of a warp wait for each other.
     """
     kind, *parts = name.removeprefix("weft.").split(".")
     found: tuple[Func[..., Any], tuple[Spec, ...]]
@@ -310,9 +373,9 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
     else:
         size, shift, atomic = int(parts[1]), int(parts[2]), kind.startswith("atomic")
         reads, writes = "writes" not in kind, "reads" not in kind
-        how = max(1, size >> shift), shift, parts[0] == "shared", reads, writes, atomic
+        how = max(1, size >> shift), shift, parts[0] == "shared", reads, writes, atomic, "warps" in parts
         found = access, (_SHADOW, _WORD, _AT, _WORD, *map(StaticSpec, how))
-        apart = f"weft.noted.{kind}.{how[0]}"
+        apart = ".".join(["weft.noted", kind, str(how[0]), *parts[3:]])
     module = Elaborator(target).function(found[0].definition, found[1])
     inline(module, lambda f: f.name not in ("noted", module.functions[-1].name))
     made: list[Function] = []

@@ -85,7 +85,7 @@ def reduce(value: T, function: Callable[[T, T], T] | Word) -> T:
 
 @func
 def _reduced(value: Any, function: Any) -> Any:
-    parts = stack_allocation(_type_of(value), _WARPS, address_space=AddressSpace.SHARED)
+    parts = stack_allocation(_type_of(value), _parts(), address_space=AddressSpace.SHARED)
     own = warp.reduce(value, function)
     if lane_id() == 0:
         parts[warp_id()] = own
@@ -94,9 +94,9 @@ def _reduced(value: Any, function: Any) -> Any:
         if warp_id() == 0:
             combined = _of_warps(parts, function)
             if lane_id() == 0:
-                parts[0] = combined
+                parts[_WARPS] = combined
         barrier()
-        total = parts[0]
+        total = parts[_WARPS]
     else:
         total = _of_warps(parts, function)
     barrier()
@@ -144,7 +144,7 @@ def prefix_sum(value: T, *, exclusive: bool = False) -> T:
 
 @func
 def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
-    parts = stack_allocation(_type_of(value), _WARPS, address_space=AddressSpace.SHARED)
+    parts = stack_allocation(_type_of(value), _parts(), address_space=AddressSpace.SHARED)
     through = warp.prefix_sum(value)
     if lane_id() == warp.WARP_SIZE - 1:
         parts[warp_id()] = through
@@ -152,9 +152,9 @@ def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
     if threads_are_loops():
         if warp_id() == 0:
             sums = _before_warps(parts)
-            parts[lane_id()] = sums
+            parts[_WARPS + lane_id()] = sums
         barrier()
-        before = parts[warp_id()]
+        before = parts[_WARPS + warp_id()]
     else:
         before = warp.shuffle_idx(_before_warps(parts), warp_id())
     barrier()
@@ -333,6 +333,11 @@ def radix_sort(key: Any, value: Any = None, *, descending: bool = False, most: i
         return unordered(sorted_keys(ordered(given, descending), most=most)[0], type(given), descending)
     bits, source = sorted_keys(ordered(given, descending), most=most, sources=True)
     return unordered(bits, type(given), descending), exchange(value, source, most=most)
+
+
+def _parts() -> int:
+    """Values in shared memory: one of each warp, and where one warp combines them for all, what it makes."""
+    return 2 * _WARPS if threads_are_loops() else _WARPS
 
 
 def _type_of(value: object) -> Any:

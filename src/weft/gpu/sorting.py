@@ -75,7 +75,9 @@ def sorted_keys(bits: Any, *, most: Comptime[int], sources: Comptime[bool] = Fal
             bits = keys[thread]
             if sources:
                 source = froms[thread]
-    found, source = keys[thread], froms[thread if sources else 0]
+    found = keys[thread]
+    if sources:
+        source = froms[thread]
     barrier()
     return found, source
 

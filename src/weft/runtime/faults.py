@@ -158,6 +158,8 @@ def _data_race(told: Told, site: FaultSite) -> Report:
         "and nothing orders the two"
     )
     hint = "let the threads of the block wait between the two: `barrier()`"
+    if _in_a_warp(told.thread, other.thread):
+        hint += "; or those of the warp alone: `syncwarp()`"
     if there != told.block:
         hint = (
             "blocks have no order: give each its own memory, use `Atomic`, hand over by a release, "
@@ -166,6 +168,11 @@ def _data_race(told: Told, site: FaultSite) -> Report:
     where = f"{verb} it in {'another block' if there is None else f'block {there}'}, thread {other.thread}"
     place = Other(location_of(other.site), where, there, other.thread)
     return replace(of_access(told, site, message, at, (hint,)), other=place)
+
+
+def _in_a_warp(one: Place, two: Place) -> bool:
+    """Whether two threads of a block are certain to be of one warp."""
+    return one[1:] == two[1:] == (0, 0) and one[0] // 32 == two[0] // 32
 
 
 def _arithmetic(message: str, hint: str) -> Callable[[Told, FaultSite], Report]:

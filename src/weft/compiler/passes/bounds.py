@@ -151,8 +151,8 @@ class _Checked:
                 else:
                     region.ops.append(op)
                     self.origins.follow(op)
-                if self.races is not None and op.name in ("gpu.barrier", "llvm.fence"):
-                    (self.races.meet if op.name == "gpu.barrier" else self.races.fence)()
+                if self.races is not None:
+                    self.races.order(op)
 
     def access(self, op: Op) -> None:
         """Have an access happen where it is within its memory."""

@@ -38,14 +38,15 @@ from weft.compiler.passes.origins import (
 
 Checks = Callable[[str], tuple[Function, ...]]
 """By its name, the function that notes an access, or that a thread is somewhere, behind what it calls."""
-_APART = frozenset({"gpu.meet", "gpu.shared_stride"})
 _SHARED_FROM = 16
 """Shared memory of each kind begins at a multiple of so many bytes, as far as cells are concerned."""
 
 
 def notes(module: Module, kernel: Function) -> bool:
     """Whether a kernel notes its accesses: not one whose blocks wait for each other, as they run in turns."""
-    return not any(op.name in _APART for f in module.reached(kernel) for op in f.body.walk())
+    ops = [op for f in module.reached(kernel) for op in f.body.walk()]
+    meets = any(op.name == "gpu.meet" and op.attrs["group"] != "warp" for op in ops)
+    return not meets and not any(op.name == "gpu.shared_stride" for op in ops)
 
 
 _KINDS = {
@@ -93,6 +94,8 @@ class Races:
         self.all_noted = notes_all(reached)
         self.shadow = self.shared = self.thread = kernel.args[0] if kernel.args else Value(I64)
         self.passed: Value | None = None
+        self.waited: Value | None = None
+        """Slots: the block's barriers, and how often since the last of them it waited for its warp."""
         self.places: dict[str, int] = {}
         """Behind how many bytes the cells of each shared memory begin; those of the launch are last."""
         taken = 0
@@ -120,6 +123,9 @@ class Races:
             if any(op.name == "gpu.barrier" for op in self.kernel.body.walk()):
                 self.passed = b.slot(I64, "passed", self.head)
                 b.set(self.passed, b.constant(0, I64))
+            if any(op.name == "gpu.meet" for op in self.kernel.body.walk()):
+                self.waited = b.slot(I64, "waited", self.head)
+                b.set(self.waited, b.constant(0, I64))
         return cells
 
     def linear(self, place: str, extent: str) -> Value:
@@ -141,12 +147,29 @@ class Races:
         results = self.b.emit("func.call", (self.shadow, *given), types, {"callee": name}).results
         return results[0] if results else None
 
+    def order(self, op: Op) -> None:
+        """Note what puts threads in order."""
+        if op.name == "gpu.barrier":
+            self.meet()
+        elif op.name == "gpu.meet":
+            self.wait()
+        elif op.name == "llvm.fence":
+            self.call("weft.fence", self.thread)
+
     def meet(self) -> None:
         """The thread has passed a barrier."""
         b = self.b
         assert self.passed is not None
         b.set(self.passed, b.arith("addi", b.get(self.passed, I64), b.constant(1, I64)))
-        self.call("weft.meet", b.get(self.passed, I64))
+        if self.waited is not None:
+            b.set(self.waited, b.constant(0, I64))
+        self.call("weft.phase" if self.waited else "weft.meet", b.get(self.passed, I64))
+
+    def wait(self) -> None:
+        """The thread has waited for its warp."""
+        b = self.b
+        assert self.waited is not None
+        b.set(self.waited, b.arith("addi", b.get(self.waited, I64), b.constant(1, I64)))
 
     def piece_around(self, address: Value) -> tuple[Value, Value, Value]:
         """What the launch knows of the memory around an address."""
@@ -159,10 +182,6 @@ class Races:
             b.value("llvm.load", (b.at(place, b.constant(n, I64), I64),), I64, attrs) for n in range(4)
         ]
         return b.arith("subi", address, low), size, cells
-
-    def fence(self) -> None:
-        """The thread has come to a fence."""
-        self.call("weft.fence", self.thread)
 
     def cells_of(self, op: Op) -> Number:
         """Where the cells of shared memory are, of the module or of the launch; 0 for other memory."""
@@ -186,6 +205,10 @@ class Races:
             what |= ATOMIC | (RELEASE if op.attrs.get("ordering") in _RELEASING else 0)
             how = f"atomic_{verb}"
         who = b.arith("ori", self.thread, b.constant(what, I64))
+        warps = ""
+        if self.waited is not None:
+            warps = ".warps"
+            self.call("weft.stretch", b.get(self.waited, I64))
         at, cells, *ends = map(origins.value, (origin.at, origin.cells, origin.low, origin.high))
 
         def told(kind: str, *first: Value) -> Region:
@@ -196,7 +219,7 @@ class Races:
 
         def noted(space: str) -> Region:
             with b.into(Region()) as made:
-                found = self.call(f"weft.{how}.{space}.{accessed(op)}.{self.shift}", cells, at, who)
+                found = self.call(f"weft.{how}.{space}.{accessed(op)}.{self.shift}{warps}", cells, at, who)
                 assert found is not None
                 wrong = told("data-race", found)
                 if verb == "writes" and not _is_atomic(op):

@@ -1,0 +1,71 @@
+"""Checked contexts on a CPU: what lanes of a warp do behind a syncwarp is in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from planted import found
+from weft import Float32, Int, Pointer, kernel
+from weft.gpu import barrier, thread_idx, warp
+from weft.gpu.host import DeviceContext
+from weft.memory import AddressSpace, stack_allocation
+
+SHARED = AddressSpace.SHARED
+
+
+@kernel
+def swaps(x: Pointer[Float32], n: Int):
+    s = stack_allocation(Float32, 64, address_space=SHARED)
+    t = thread_idx.x
+    s[t] = x[t]
+    for _ in range(n):
+        warp.syncwarp()
+        v = s[t ^ 1]
+        warp.syncwarp()
+        s[t] = v + 1.0
+    barrier()
+    x[t] = s[t ^ 32]
+
+
+@kernel
+def tree(x: Pointer[Float32], n: Int):
+    s = stack_allocation(Float32, 64, address_space=SHARED)
+    t = thread_idx.x
+    for _ in range(n):
+        barrier()
+        s[t] = x[t]
+        for power in range(5):
+            warp.syncwarp()
+            v = s[t ^ (16 >> power)]
+            warp.syncwarp()
+            s[t] += v
+        barrier()
+        x[t] = s[(t + 32) % 64] / 32.0
+
+
+@kernel
+def each_warp_its_own_rounds(x: Pointer[Float32], n: Int):
+    s = stack_allocation(Float32, 64, address_space=SHARED)
+    t = thread_idx.x
+    s[t] = 0.0
+    for i in range(n + t // 32):
+        warp.syncwarp()
+        if t % 32 == i:
+            for k in range(32):
+                s[t // 32 * 32 + k] += 1.0
+        warp.syncwarp()
+        x[t] = s[t // 32 * 32 + (t + 1) % 32]
+    barrier()
+    x[t] += s[63 - t]
+
+
+@pytest.mark.parametrize("program", [swaps, tree, each_warp_its_own_rounds], ids=lambda k: k.__name__)
+def test_what_waits_is_in_order(program: Any) -> None:
+    x = np.arange(64, dtype=np.float32)
+    plain = x.copy()
+    assert found(DeviceContext(api="cpu", checked=True), program, x, 3, grid=1) == []
+    assert found(DeviceContext(api="cpu"), program, plain, 3, grid=1) == []
+    assert x.tolist() == plain.tolist()
