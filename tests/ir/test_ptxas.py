@@ -28,6 +28,7 @@ from weft import (
     Float16,
     Float32,
     Float64,
+    InlineArray,
     Int,
     Int8,
     Int32,
@@ -58,6 +59,7 @@ from weft.gpu import (
 )
 from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_all, async_copy_wait_group
 from weft.gpu.mma import SHAPES, ld_matrix, mma, st_matrix
+from weft.gpu.sync import named_barrier, named_barrier_arrive
 from weft.lang.accept import spec_of_annotation
 from weft.lang.intrinsics import Feature, current_target
 from weft.lang.number import number_class
@@ -67,6 +69,7 @@ from weft.launch.ranges import describe_over
 from weft.layout import Layout, LayoutTensor
 from weft.linalg import inverse, length, mat44, quat, slerp, vec3, vec4
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
+from weft.sys import is_gpu
 
 ROOT = Path(__file__).parents[2]
 ARCHITECTURES = ["sm_75", "sm_80", "sm_90", "sm_120"]
@@ -372,6 +375,19 @@ def meeting_lanes(x: Pointer[T], out: Pointer[UInt32], a: T):
     if warp.any(x[i] > a) and not warp.all(x[i] > a):
         out[i] += UInt32(lane_id() + warp_id())
     warp.syncwarp()
+    words = warp.match_any((x[i], i)) + warp.reduce(out[i], "or") + warp.max(out[i])
+    if warp.elect_one_sync():
+        out[i] = words
+
+
+@kernel
+def some_warps(x: Pointer[Float32]):
+    if warp_id() == 2:
+        x[global_idx.x] = warp.sum(x[global_idx.x], width=4, stride=8)
+        if is_gpu():
+            named_barrier_arrive(3, 96)
+    elif is_gpu():
+        named_barrier(3, 96)
 
 
 @kernel
@@ -380,7 +396,11 @@ def meeting_blocks(x: Pointer[T], out: Pointer[Int32], a: T):
     total = block.sum(x[i]) + block.max(x[i]) + block.prefix_sum(x[i], exclusive=True)
     x[i] = block.exchange(total, (i + 1) % block_dim.x) + block.broadcast(x[i], 3)
     out[i] = block.count(x[i] > a) + Int32(block.histogram(Int(out[i]), bins=64)[5])
-    x[i] = block.radix_sort(x[i], most=256)
+    x[i], out[i] = block.radix_sort(x[i], out[i], most=256)
+    items = InlineArray[T, 4](x[i], total, a, x[i + 1])
+    x[i] = block.striped_to_blocked(block.blocked_to_striped(items, most=256), most=256)[3]
+    if block.any(x[i] > a) != block.all(x[i] > a):
+        out[i] = block.reduce(out[i], "xor")
 
 
 @kernel
@@ -428,6 +448,7 @@ def own_cases() -> Iterator[Case]:
         vector_arguments,
         turned,
         bytes_of_floats,
+        some_warps,
         tensor_cores,
     ):
         yield Case(plain.__name__, plain)

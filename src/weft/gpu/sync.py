@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from weft.lang.machine import block_barrier
+from weft.diagnostics import refuse
+from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
+from weft.lang.machine import block_barrier, uses_thread
+from weft.lang.number import Number
+from weft.lang.scalars import UInt32
+
+__all__ = ["barrier", "named_barrier", "named_barrier_arrive"]
 
 
 def barrier() -> None:
@@ -12,3 +18,48 @@ def barrier() -> None:
     share may be read after it. ``weft.memory`` has an example. CUDA calls it ``__syncthreads()``.
     """
     block_barrier()
+
+
+def named_barrier(number: int, threads: int) -> None:
+    """Wait at one of the block's 15 further barriers, where some of its warps meet while others go on.
+
+    Args:
+        number: which, from 1 to 15, known at compile time.
+        threads: how many come, those of ``named_barrier_arrive`` among them: whole warps.
+
+    Raises:
+        CompileError: the target has none; on a CPU all threads of a block meet.
+
+    PTX: ``barrier.cta.sync``. CUTLASS: ``NamedBarrier::sync``.
+    """
+    _named("named_barrier()", "sync", number, threads)
+
+
+def named_barrier_arrive(number: int, threads: int) -> None:
+    """Say at such a barrier that this thread is here, and go on; what it wrote before is visible behind it.
+
+    PTX: ``barrier.cta.arrive``.
+    """
+    _named("named_barrier_arrive()", "arrive", number, threads)
+
+
+def _named(name: str, word: str, number: object, threads: object) -> None:
+    uses_thread()
+    target = current_target()
+    if not target.supports(Feature.NVVM):
+        refuse(
+            "unsupported",
+            f"{name} is not known on {target.name}, where no threads of a block wait while others go on",
+            hint="let all of them meet at barrier(); is_gpu() of weft.sys tells at compile time",
+        )
+    found, count = (n.value if isinstance(n, Number) else n for n in (number, threads))
+    if type(found) is not int or not 1 <= found <= 15:
+        refuse(
+            "lanes",
+            f"{name} takes a number from 1 to 15, known at compile time",
+            hint="barrier() is number 0",
+        )
+    if type(count) is not int or count % 32 or not 32 <= count <= 1024:
+        hint = "write 64 for two warps, say"
+        refuse("lanes", f"{name} takes how many threads come, whole warps, known at compile time", hint=hint)
+    llvm_intrinsic(f"llvm.nvvm.barrier.cta.{word}.count", None, UInt32(found), UInt32(count), effects="block")
