@@ -28,6 +28,7 @@ from weft.runtime.buffers import DeviceBuffer
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+__tracebackhide__ = True  # pytest shows the line of the test
 __all__ = ["assert_almost_equal", "assert_equal", "assert_false", "assert_not_equal", "assert_true"]
 
 

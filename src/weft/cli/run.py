@@ -10,7 +10,7 @@ from typing import Literal
 
 from weft.cli.program import compiled, execute, guarded
 from weft.config import check_all, interpret_all
-from weft.diagnostics import Report, WeftError
+from weft.diagnostics import Report, WeftError, hook
 from weft.diagnostics.reports import keep_reports
 from weft.record import record
 
@@ -38,6 +38,7 @@ def run(file: str, args: Sequence[str], check: Check | None = None, *, interpret
         reports = keep_reports()
     with contextlib.suppress(ValueError, OSError, AttributeError, RuntimeError):  # stderr is no file
         faulthandler.enable()
+        hook.alone = True
     code = compiled(file)
 
     def act() -> int:

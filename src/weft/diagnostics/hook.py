@@ -15,6 +15,8 @@ from typing import cast
 from weft.diagnostics.location import is_internal
 
 _installed = False
+alone = False
+"""Whether the command line runs the program, so that what weft says of a crash is all that is to be said."""
 
 
 def install(errors: type[BaseException]) -> None:

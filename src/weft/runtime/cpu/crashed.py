@@ -7,6 +7,7 @@ this: what was launched where is looked for when there is something to tell.
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 import signal
 import struct
@@ -31,6 +32,7 @@ from weft.diagnostics import (
     calling_frame,
     code_location,
     frame_location,
+    hook,
     is_internal,
 )
 from weft.diagnostics.render import render
@@ -130,6 +132,8 @@ def _tell(_: int | None) -> int:
         for text in dict.fromkeys(_said(_words, *each) for each in _launches(low, high)):
             os.write(2, f"{text}\n".encode())
             told = CRASH_TOLD
+        if told == CRASH_TOLD and hook.alone:
+            faulthandler.disable()  # it would show weft's frames
     finally:
         _words.stage = told
     return 0
