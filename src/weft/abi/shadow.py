@@ -24,6 +24,8 @@ RELEASE = 1
 than one thread released something between these barriers."""
 HOST = 1
 """The record of what the host wrote: of no tick."""
+ROUND = 40
+"""From this bit on the number of a block has how often the grid has met."""
 SITES = 1 << (TICK - SITE)
 """How many sites a module may have."""
 SAME = ((1 << 32) - 1) << TICK | ((1 << (SITE - THREAD)) - 1) << THREAD
@@ -66,6 +68,7 @@ class Shadow(ctypes.Structure):
         ("block", ctypes.c_uint64),  # the first of the block
         ("launch", ctypes.c_uint64),  # the first of the launch
         ("last", ctypes.c_uint64),  # the last that there is
+        ("rounds", ctypes.c_uint64),  # how often the grid has met
         ("phase", ctypes.c_uint64),  # the first since the block's last barrier, where warps wait too
         ("passed", ctypes.c_uint64),  # how many barriers that was
         ("whose", ctypes.c_uint64),  # the block's number, and 1

@@ -9,8 +9,9 @@ runs its blocks one after the other, so stretches are numbered as they come (``t
 - in order, if one thread makes them, or if they are in two stretches of one block;
 - not in order, though one ran first, if two threads make them in one stretch, or in two blocks.
 
-Where lanes of a warp wait for each other, these end stretches too, for the warp: two warps between two
-barriers of the block are in no order, whatever their stretches.
+Where the grid meets, all that came before is in order. Where lanes of a warp wait for each other, these end
+stretches too, for the warp: two warps between two barriers of the block are in no order, whatever their
+stretches.
 
 Two accesses that are not in order, of which one writes and one is not atomic, are a data race. What is told
 is one on a GPU too; what is not told may be one:
@@ -39,6 +40,7 @@ from weft.abi.shadow import (
     CELL_BYTES,
     FRESH,
     RELEASE,
+    ROUND,
     SAME,
     SITE,
     THREAD,
@@ -68,8 +70,8 @@ _NOW, _BLOCK, _LAUNCH, _LAST, _WHOSE, _LOG, _LOGGED, _ROOM = (
 _ENTRY, _ACQUIRED, _FENCED, _THREADS = (
     getattr(Shadow, name).offset // WORD for name in ("entry", "acquired", "fenced", "threads")
 )
-_PHASE, _PASSED, _PIECES, _COUNT = (
-    getattr(Shadow, name).offset // WORD for name in ("phase", "passed", "pieces", "count")
+_ROUNDS, _PHASE, _PASSED, _PIECES, _COUNT = (
+    getattr(Shadow, name).offset // WORD for name in ("rounds", "phase", "passed", "pieces", "count")
 )
 _LOW, _HIGH = (getattr(Piece, name).offset // WORD for name in ("low", "high"))
 _PIECE = ctypes.sizeof(Piece)
@@ -85,8 +87,11 @@ _FEW = 2
 
 @func
 def enter(shadow: Pointer[UInt64], number: UInt64) -> None:
-    """A thread of the block of this number begins."""
+    """A thread of the block of this number begins, or goes on behind where the grid has met."""
     if shadow[_WHOSE] != number + 1:
+        if number >> ROUND != shadow[_ROUNDS]:
+            shadow[_ROUNDS] = number >> ROUND
+            shadow[_LAUNCH] = shadow[_LAST] + _NEXT
         first = shadow[_LAST] + _NEXT
         shadow[_WHOSE] = number + 1
         shadow[_BLOCK] = first
@@ -99,7 +104,7 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> None:
         shadow[_ENTRY] = shadow[_LOG] + logged * _ENTRY_BYTES
         entry = Pointer.from_address(shadow[_ENTRY], UInt64)
         entry[_FIRST] = first
-        entry[_NUMBER] = number
+        entry[_NUMBER] = number & ((1 << ROUND) - 1)
         entry[_RELEASED] = 0
         if logged < shadow[_ROOM]:
             shadow[_LOGGED] = logged + 1

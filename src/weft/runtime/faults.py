@@ -165,6 +165,8 @@ def _data_race(told: Told, site: FaultSite) -> Report:
             "blocks have no order: give each its own memory, use `Atomic`, hand over by a release, "
             "or launch twice"
         )
+        if "grid_sync" in told.kernel.uses:
+            hint = "let all blocks wait between the two: `grid_sync()`"
     where = f"{verb} it in {'another block' if there is None else f'block {there}'}, thread {other.thread}"
     place = Other(location_of(other.site), where, there, other.thread)
     return replace(of_access(told, site, message, at, (hint,)), other=place)

@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from weft.abi.artifact import FaultSite
-from weft.abi.shadow import ATOMIC, BOTH_WRITE, CELL_BYTES, RELEASE, SHARED, SITE, SITES, THREAD, UNSET, WORD
+from weft.abi.shadow import (
+    ATOMIC,
+    BOTH_WRITE,
+    CELL_BYTES,
+    RELEASE,
+    ROUND,
+    SHARED,
+    SITE,
+    SITES,
+    THREAD,
+    UNSET,
+    WORD,
+)
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.effects import finds_memory
@@ -43,10 +55,13 @@ _SHARED_FROM = 16
 
 
 def notes(module: Module, kernel: Function) -> bool:
-    """Whether a kernel notes its accesses: not one whose blocks wait for each other, as they run in turns."""
+    """Whether a kernel notes its accesses: not one of clusters, whose blocks run in turns."""
     ops = [op for f in module.reached(kernel) for op in f.body.walk()]
-    meets = any(op.name == "gpu.meet" and op.attrs["group"] != "warp" for op in ops)
-    return not meets and not any(op.name == "gpu.shared_stride" for op in ops)
+    return not any(_meets(op, "cluster") or op.name == "gpu.shared_stride" for op in ops)
+
+
+def _meets(op: Op, group: str) -> bool:
+    return op.name == "gpu.meet" and op.attrs["group"] == group
 
 
 _KINDS = {
@@ -95,7 +110,11 @@ class Races:
         self.shadow = self.shared = self.thread = kernel.args[0] if kernel.args else Value(I64)
         self.passed: Value | None = None
         self.waited: Value | None = None
-        """Slots: the block's barriers, and how often since the last of them it waited for its warp."""
+        self.rounds: Value | None = None
+        """Slots: the block's barriers, how often since the last of them it waited for its warp, and how often
+        for the grid."""
+        self.met = any(_meets(op, "grid") for f in reached for op in f.body.walk())
+        """Whether the grid meets: shared memory is not noted then, as that of all blocks is there at once."""
         self.places: dict[str, int] = {}
         """Behind how many bytes the cells of each shared memory begin; those of the launch are last."""
         taken = 0
@@ -120,10 +139,13 @@ class Races:
             linear = self.linear("thread_id", "block_dim")
             self.thread = b.arith("shli", linear, b.constant(THREAD, I64))
             self.call("weft.enter", self.linear("block_id", "grid_dim"))
+            if self.met:
+                self.rounds = b.slot(I64, "rounds", self.head)
+                b.set(self.rounds, b.constant(0, I64))
             if any(op.name == "gpu.barrier" for op in self.kernel.body.walk()):
                 self.passed = b.slot(I64, "passed", self.head)
                 b.set(self.passed, b.constant(0, I64))
-            if any(op.name == "gpu.meet" for op in self.kernel.body.walk()):
+            if any(_meets(op, "warp") for op in self.kernel.body.walk()):
                 self.waited = b.slot(I64, "waited", self.head)
                 b.set(self.waited, b.constant(0, I64))
         return cells
@@ -151,25 +173,36 @@ class Races:
         """Note what puts threads in order."""
         if op.name == "gpu.barrier":
             self.meet()
-        elif op.name == "gpu.meet":
-            self.wait()
+        elif _meets(op, "warp"):
+            self.count(self.waited)
+        elif _meets(op, "grid"):
+            self.meet_all()
         elif op.name == "llvm.fence":
             self.call("weft.fence", self.thread)
 
     def meet(self) -> None:
         """The thread has passed a barrier."""
-        b = self.b
-        assert self.passed is not None
-        b.set(self.passed, b.arith("addi", b.get(self.passed, I64), b.constant(1, I64)))
+        b, passed = self.b, self.count(self.passed)
         if self.waited is not None:
             b.set(self.waited, b.constant(0, I64))
-        self.call("weft.phase" if self.waited else "weft.meet", b.get(self.passed, I64))
+        self.call("weft.phase" if self.waited else "weft.meet", passed)
 
-    def wait(self) -> None:
-        """The thread has waited for its warp."""
+    def meet_all(self) -> None:
+        """The thread has waited for the grid: it goes on as if its block began."""
+        b, rounds = self.b, self.count(self.rounds)
+        for slot in (self.passed, self.waited):
+            if slot is not None:
+                b.set(slot, b.constant(0, I64))
+        number = self.linear("block_id", "grid_dim")
+        self.call("weft.enter", b.arith("ori", number, b.arith("shli", rounds, b.constant(ROUND, I64))))
+
+    def count(self, slot: Value | None) -> Value:
+        """One more in a slot."""
         b = self.b
-        assert self.waited is not None
-        b.set(self.waited, b.arith("addi", b.get(self.waited, I64), b.constant(1, I64)))
+        assert slot is not None
+        value = b.arith("addi", b.get(slot, I64), b.constant(1, I64))
+        b.set(slot, value)
+        return value
 
     def piece_around(self, address: Value) -> tuple[Value, Value, Value]:
         """What the launch knows of the memory around an address."""
@@ -186,7 +219,7 @@ class Races:
     def cells_of(self, op: Op) -> Number:
         """Where the cells of shared memory are, of the module or of the launch; 0 for other memory."""
         place = self.places.get(str(op.attrs.get("global_name", "")))
-        if place is None:
+        if place is None or self.met:
             return 0
         known = 1 << SHARED
         return self.b.arith(

@@ -1,4 +1,4 @@
-"""Checked contexts on a CPU: what lanes of a warp do behind a syncwarp is in order."""
+"""Checked contexts on a CPU: what warps and grids have waited for is in order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from planted import found
 from weft import Float32, Int, Pointer, kernel
-from weft.gpu import barrier, thread_idx, warp
+from weft.gpu import barrier, block_idx, global_idx, grid_sync, thread_idx, warp
 from weft.gpu.host import DeviceContext
 from weft.memory import AddressSpace, stack_allocation
 
@@ -68,4 +68,31 @@ def test_what_waits_is_in_order(program: Any) -> None:
     plain = x.copy()
     assert found(DeviceContext(api="cpu", checked=True), program, x, 3, grid=1) == []
     assert found(DeviceContext(api="cpu"), program, plain, 3, grid=1) == []
+    assert x.tolist() == plain.tolist()
+
+
+@kernel
+def rounds(x: Pointer[Float32], y: Pointer[Float32], n: Int):
+    s = stack_allocation(Float32, 32, address_space=SHARED)
+    i, t = global_idx.x, thread_idx.x
+    for k in range(n):
+        s[t] = x[63 - i]
+        barrier()
+        v = s[31 - t]
+        grid_sync()
+        x[i] = v + Float32(k)
+        barrier()
+        if t == 0 and block_idx.x == k % 2:
+            y[0] = x[i]
+        grid_sync()
+        x[i] += y[0]
+        grid_sync()
+
+
+def test_what_the_grid_waited_for_is_in_order() -> None:
+    x, y = np.arange(64, dtype=np.float32), np.zeros(1, np.float32)
+    plain, y2 = x.copy(), y.copy()
+    own = {"grid": 2, "block": 32, "cooperative": True}
+    assert found(DeviceContext(api="cpu", checked=True), rounds, x, y, 4, **own) == []
+    assert found(DeviceContext(api="cpu"), rounds, plain, y2, 4, **own) == []
     assert x.tolist() == plain.tolist()
