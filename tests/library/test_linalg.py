@@ -296,6 +296,11 @@ class _Ray:
     way: vec3
 
 
+@struct
+class _Frame:
+    axes: mat33
+
+
 @kernel
 def _along(out: Pointer[vec3], start: vec3, ray: _Ray, m: mat33, z: ComplexFloat32):
     out[0] = m @ (start + ray.origin + z.re * ray.way) * z.im
@@ -310,6 +315,8 @@ def test_arguments_and_fields_are_what_they_are_made_of() -> None:
         ctx.enqueue_function(_along, out, start, ray, matrix, 2 + 3j, over=1)
         ctx.synchronize()
         np.testing.assert_allclose(out[0], right, rtol=1e-5)
+    for axes in (mat33(m), cast("Any", m)):
+        assert [float(x) for x in _Frame(axes).axes] == m.ravel().tolist()
     for wrong in ((1, 2), 1.0, "abc", [1, 2, "c"]):
         with pytest.raises(LaunchError, match="argument `start` of _along takes a vec3, not"):
             ctx.enqueue_function(_along, out, wrong, ray, m, 1j, over=1)

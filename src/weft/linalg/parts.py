@@ -60,6 +60,8 @@ class Parts:
     @classmethod
     def __weft_given__(cls, value: Any) -> Any:
         """What is meant by an argument: by a sequence or an array of the numbers the value of these."""
+        if isinstance(value, Parts):  # a matrix has a shape as well
+            return value
         return cls(value) if isinstance(value, (list, tuple)) or getattr(value, "shape", ()) else value
 
     @classmethod
