@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pytest
 
-from weft import Float32, InlineArray, Int, Int32, LaunchError, kernel, struct
+from weft import Float32, Float64, InlineArray, Int, Int32, LaunchError, Pointer, kernel, struct
+from weft.algorithm import elementwise
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
+from weft.linalg import Vector, vec2
 from weft.memory import SoA
+
+K = TypeVar("K", Float32, Float64)
 
 
 @struct
@@ -99,3 +103,35 @@ def test_what_does_not_fit(changed: dict[str, Any], found: str) -> None:
     ctx = DeviceContext(api="cpu")
     with pytest.raises(LaunchError, match=found):
         ctx.enqueue_function(move, {**arrays(), **changed}, 4, grid_dim=1, block_dim=8)
+
+
+@kernel
+def weighted(p: SoA[Vector[K, Literal[2]]], by: Vector[K, Literal[2]], out: Pointer[K]):
+    i = global_idx.x
+    out[i] = p[i].x * by.x + p[i][1] * by[1]
+
+
+def test_what_is_over_types_says_itself_which(device: DeviceContext) -> None:
+    points = SoA(device, vec2, 3)
+    points.field("x").enqueue_fill(2.0)
+    points.field("y").enqueue_fill(0.5)
+    out = device.enqueue_create_buffer(Float32, 3)
+    device.enqueue_function(weighted, points, vec2(3.0, 8.0), out, grid_dim=1, block_dim=3)
+    with out.map_to_host() as host:
+        assert host[:].tolist() == [10.0] * 3
+    with pytest.raises(LaunchError, match=r"vec3, not a Vector\[K, 2\]|takes a Vector\[K, 2\], not a vec3"):
+        device.enqueue_function(weighted, points, Vector[Float32, 3](1.0), out, grid_dim=1, block_dim=3)
+    with pytest.raises(LaunchError, match="`K` is Float32 by `p`"):
+        device.enqueue_function(weighted, points, Vector[Float64, 2](1.0), out, grid_dim=1, block_dim=3)
+
+
+def test_a_function_captures_one(device: DeviceContext) -> None:
+    bodies = SoA(device, Vec2, 4)
+
+    def fill(i: Int) -> None:
+        bodies[i].x = Float32(i)
+        bodies[i].y += bodies[i].x * 2.0
+
+    bodies.field("y").enqueue_fill(1.0)
+    elementwise(fill, 4, device)
+    assert bodies.numpy()["y"].tolist() == [1.0, 3.0, 5.0, 7.0]

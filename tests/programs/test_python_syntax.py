@@ -342,10 +342,42 @@ def counters(a: Int, b: Int, c: Int) -> Int:
         add(one() * three())
         two()
     return one() * 10000 + two() * 100 + total
+
+
+@func
+def generated(a: Int, b: Int, c: Int) -> Int:
+    total = 0
+    for v in (i * i for i in range(b)):
+        total = total * 3 + v
+    for v in (i * a for i in range(c, -1, -1) if i != 2):
+        if v > 6:
+            break
+        total -= v
+    else:
+        total = -total
+    g = ((i, i + c) for i in range(a))
+    for u, v in g:
+        if u == 1:
+            continue
+        for w in (u * k for k in range(v)):
+            total += w + 1
+    for k in (2 * k for k in range(3)):
+        total += (5, 0, 3, 0, 7)[k]
+    return total
+
+
+@func
+def cut(a: Int, b: Int, c: Int) -> Int:
+    total = 0
+    for r in (range(c)[a:], range(1, c, 2)[:b], range(c)[b:a:2], range(c, a, -1)[::-1], range(9)[a:b]):
+        total = total * 11 + len(r)
+        for i in r:
+            total = (total * 7 + i) % 100003
+    return total + sum(range(b)[-2:]) + len(range(c)[1:][a:])
 """
 FUNCTIONS = """
 named named_aside inner matched guarded left looped compared unrolled_and_asked gathered asked
-reassigned counters exhausted
+reassigned counters exhausted generated cut
 """.split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 

@@ -240,6 +240,17 @@ def _accept_member(cls: type[Enum], value: Any) -> Accepted:
     return EnumSpec(cls), [place_of(value)]
 
 
+def _accept_open(annotation: Any, cls: Any, value: Any, adopt: Adopt) -> Accepted:
+    """A value of a class over types that are not known yet: it says itself what they are."""
+    kind = cast("type[Any]", type(value))
+    if any(
+        not has_variables(a) and a != of
+        for a, of in zip(get_args(annotation), cls.__weft_arguments__(kind), strict=True)
+    ):
+        raise Mismatch(a_(describe_annotation(kind)), a_(describe_annotation(annotation)))
+    return accept_as(kind, value, adopt)
+
+
 def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted:
     """The spec and machine values of ``value`` for what is annotated so.
 
@@ -274,6 +285,8 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
                 hint = "pass a function, a @func or a lambda"
                 raise Mismatch(_describe(value), "a function", hint)
             return _accept_any(value, adopt)
+        if isinstance(value, cls) and has_variables(annotation) and hasattr(cls, "__weft_arguments__"):
+            return _accept_open(annotation, cls, value, adopt)
         wanted = _parts_wanted(annotation, cls)
         if wanted is not None:
             parts = all_parts(value)

@@ -11,6 +11,7 @@ from weft.diagnostics import STORED, a_, refuse
 from weft.dtype import DType, as_dtype
 from weft.lang.accept import Accepted, Adopt, Mismatch, accept_as
 from weft.lang.elements import ElementType
+from weft.lang.generic import describe_annotation, has_variables, written
 from weft.lang.number import NumberLike, number_class
 from weft.lang.places import Place, known_index
 from weft.lang.pointer import Pointer
@@ -218,6 +219,8 @@ class SoA(Generic[T]):
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any, adopt: Adopt) -> Accepted:
+        if isinstance(value, SoA) and (not args or has_variables(args[0])):
+            args = (written(cast("SoA[Any]", value).dtype),)
         spec = cast("SoASpec", cls.__weft_spec_of_annotation__(args, None))
         if isinstance(value, SoA) and cast("SoA[Any]", value).dtype is spec.dtype:
             return spec, list(cast("SoA[Any]", value).arrays.values())
@@ -230,8 +233,9 @@ class SoA(Generic[T]):
 
     @classmethod
     def __weft_spec_of_annotation__(cls, args: tuple[Any, ...], given: Any) -> Spec:
-        if not args:
-            raise Mismatch("an SoA without element type", "SoA[T]", "write SoA[Particle], say")
+        if not args or has_variables(args[0]):
+            shown = "without element type" if not args else f"of {describe_annotation(args[0])}"
+            raise Mismatch(f"an SoA {shown}", "SoA[T]", "write SoA[Particle], say, or pass an SoA")
         return SoASpec(as_dtype(args[0]))
 
     def __weft_place__(self, index: NumberLike) -> Place:

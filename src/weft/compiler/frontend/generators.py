@@ -34,10 +34,14 @@ if TYPE_CHECKING:
 class Generated:
     """The items of a generator expression, each made when it is asked for."""
 
-    __slots__ = ("_b", "_decided", "_make", "_place", "_running", "asked")
+    __slots__ = ("_b", "_decided", "_make", "_place", "_running", "asked", "late", "statement")
 
-    def __init__(self, b: Staging, make: Callable[[Generated], Iterator[Any]]) -> None:
+    def __init__(self, b: Staging, items: Any, make: Callable[[Generated], Iterator[Any]]) -> None:
         self._b = b
+        self.late = _found(items, True)[1]
+        """Whether a ``for`` statement over it is a loop of the device, as over what it runs over first."""
+        self.statement = False
+        """Whether a ``for`` statement asks: its body, with what that does to the loop, is in a region."""
         self._make = make
         self._running: Iterator[Any] | None = None
         self.asked = False
@@ -69,13 +73,14 @@ class Generated:
     def loop(self, items: Any) -> Iterator[Any]:
         """``for x in items``: a loop of the device where only run time knows how many there are."""
         b = self._b
-        if isinstance(items, Range) or not on_device(items):
-            found, length = items, 0
-        else:
-            found = items_of(items)
-            length = 0 if found is None else found.length
-        ends = (items.start, items.stop, items.step) if isinstance(items, Range) else (length,)
-        if not self.asked or not any(map(_is_open, ends)):
+        found, of_device = _found(items, self.statement)
+        if self.statement and self.begun:
+            refuse(
+                "iteration",
+                "a `for` statement runs over a generator with one `for`, where only run time knows its items",
+                hint="write a `for` statement for each",
+            )
+        if not self.asked or not of_device:
             for item in known(found):
                 for reached in (True,) if self._decided is None else b.branches(b.not_(self._decided.load())):
                     if reached:
@@ -125,6 +130,17 @@ class Generated:
         return self._decided
 
 
+def _found(items: Any, statement: bool) -> tuple[Any, bool]:
+    """What a ``for`` in a generator runs over, and whether by a loop of the device.
+
+    It does where only run time knows how many there are, and for a ``for`` statement over any tensor.
+    """
+    if isinstance(items, Range):
+        return items, any(map(_is_open, (items.start, items.stop, items.step)))
+    found = items_of(items) if on_device(items) else None
+    return (items, False) if found is None else (found, statement or _is_open(found.length))
+
+
 def _blank(b: Staging, like: Any) -> Any:
     """A value of the same type, of which nobody asks."""
     like = python_number(like)
@@ -146,7 +162,7 @@ def _is_open(value: Any) -> bool:
 
 def generator(b: Staging, items: Any, make: Callable[[Generated, Any], Iterator[Any]]) -> Generated:
     """A generator expression; ``items`` are what its first ``for`` runs over."""
-    return Generated(b, lambda asked: make(asked, items))
+    return Generated(b, items, lambda asked: make(asked, items))
 
 
 def certain(condition: Any) -> Any:
@@ -163,7 +179,7 @@ def certain(condition: Any) -> Any:
 
 def _each(b: Staging, items: Any) -> Generated:
     """The items of whatever one may loop over."""
-    made = items if isinstance(items, Generated) else Generated(b, lambda asked: asked.loop(items))
+    made = items if isinstance(items, Generated) else Generated(b, items, lambda asked: asked.loop(items))
     made.asked = True
     return made
 

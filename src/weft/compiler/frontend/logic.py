@@ -7,7 +7,7 @@ from typing import Any, NoReturn, cast
 
 from weft.compiler.frontend.membership import contains, equal
 from weft.compiler.frontend.pybuiltins import Builtins, late
-from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried
+from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried, none_hint
 from weft.compiler.ir.core import Region, Value
 from weft.compiler.ir.effects import is_pure
 from weft.compiler.ir.types import I1
@@ -260,7 +260,10 @@ def _refuse_mixed(what: str, yes: str, no: str) -> NoReturn:
     """Two values, of which a run-time condition gives one, have types that do not meet."""
     if what == "if/else":
         message = f"this is {yes} if `{VALUE}` holds, and else {no}"
-        hint = "give both branches one type, or choose by a condition known at compile time"
+        hint = (
+            none_hint(yes, no)
+            or "give both branches one type, or choose by a condition known at compile time"
+        )
     else:
         left, right = (no, yes) if what == "and" else (yes, no)
         message = f"`{what}` gives one of its sides, and these are {left} and {right}"

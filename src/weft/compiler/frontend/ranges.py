@@ -146,15 +146,46 @@ class Range:
 
     def __getitem__(self, index: Any) -> Any:
         index = python_number(index)
-        if not any(_is_late(v) for v in (self.start, self.stop, self.step)) and not _is_late(index):
+        asked: tuple[Any, ...] = (index,)
+        if isinstance(index, slice):
+            part = cast("slice[Any, Any, Any]", index)
+            asked = (part.start, part.stop, part.step)
+        if not any(_is_late(v) for v in (self.start, self.stop, self.step, *asked)):
             return cast("Any", self.known())[index]
+        if isinstance(index, slice):
+            return self._part(cast("slice[Any, Any, Any]", index))
         if not isinstance(index, (Number, int)) or _is_float(index):
             kind = type(cast("object", index)).__name__
-            hint = "write its ends: range(r[1], n)" if kind == "slice" else "convert it: Int(...)"
+            hint = "convert it: Int(...)"
             refuse("index", f"a range of run time is indexed by an Int, not {a_(kind)}", hint)
         if isinstance(index, int) and index < 0:
             return self.at(self.length() + index)
         return self.at(index if isinstance(index, Number) else number_class(DType.int64)(index))
+
+    def _part(self, part: slice[Any, Any, Any]) -> Range:
+        """A slice, as ``slice.indices`` has it; its numbers are Ints."""
+        by, wide = python_number(1 if part.step is None else part.step), number_class(DType.int64)
+        if not isinstance(by, int) or by == 0 or self._class() is number_class(DType.uint64):
+            what = (
+                "UInt64 is not cut"
+                if isinstance(by, int) and by
+                else "run time is cut in known steps, other than 0"
+            )
+            refuse("index", f"a range of {what}", hint="write its ends: range(r[1], n)")
+        count: Any = wide(self.length())
+        least, most = (wide(0), count) if by > 0 else (wide(-1), count - 1)
+
+        def end(given: Any, otherwise: Any) -> Any:
+            if given is None:
+                return otherwise
+            at: Any = wide(given)
+            at = (at < 0).select(at + count, at)
+            at = (at < least).select(least, at)
+            return (at > most).select(most, at)
+
+        ends = (end(part.start, least if by > 0 else most), end(part.stop, most if by > 0 else least))
+        start, step = wide(self.start), wide(self.step)
+        return Range(*(start + at * step for at in ends), step * by if _is_late(step) else int(step) * by)
 
 
 def _is_late(value: Any) -> bool:

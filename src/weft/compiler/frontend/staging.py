@@ -11,7 +11,7 @@ from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check, stays
 from weft.compiler.frontend.contexts import Context
 from weft.compiler.frontend.dropped import Called, note_dropped
-from weft.compiler.frontend.generators import certain, extreme, first, generator, total
+from weft.compiler.frontend.generators import Generated, certain, extreme, first, generator, total
 from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
 from weft.compiler.frontend.logic import Logic, truth
 from weft.compiler.frontend.matching import are_all, fits
@@ -159,7 +159,8 @@ class Staging(Logic, Access):
 
     def carry_loop(self, items: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before a ``for``: likewise, unless it is unrolled."""
-        return self._carried(names, values) if on_device(items) else values
+        late = isinstance(items, Generated) and items.late
+        return self._carried(names, values) if late or on_device(items) else values
 
     def carry_while(self, _: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
         """Before a ``while``: always."""
@@ -309,6 +310,10 @@ class Staging(Logic, Access):
 
     def loop(self, items: Any) -> Iterator[Any]:
         """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
+        if isinstance(items, Generated) and items.late:
+            items.asked = items.statement = True
+            yield from items
+            return
         if on_device(items):
             containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
             if isinstance(items, Range):

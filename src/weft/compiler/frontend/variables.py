@@ -113,6 +113,13 @@ def _is_literal(value: object) -> TypeGuard[int | float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def none_hint(*kinds: str) -> str:
+    """What to write where a run-time condition would choose None; empty where none of these is."""
+    if not any(kind.startswith("None ") for kind in kinds):
+        return ""
+    return "let a number stand for None (-1, say), or a Bool beside it say whether there is one"
+
+
 class Var:
     """One carried variable: its slots, its spec, and whether it is set on every path to here."""
 
@@ -261,7 +268,10 @@ class Var:
                     f"`{self.name}` is {spec.describe()}, so {who} can change it",
                     (Label(self._place(b.loc), "changed here"), *self._since(spec.describe())),
                     (),
-                    ("let a number stand for it, or choose it by a condition known at compile time",),
+                    (
+                        none_hint(spec.describe())
+                        or "let a number stand for it, or choose it by a condition known at compile time",
+                    ),
                 )
             )
         now = self._place(b.loc)
@@ -270,6 +280,7 @@ class Var:
         if isinstance(spec, NumberSpec) and isinstance(spec_of(value), NumberSpec):
             kind = number_class(spec.dtype, spec.lanes).__name__
             hint = f"write {kind}({VALUE}) here, begin with {a_(found)}, or use another name"
+        hint = none_hint(found) or hint
         change = Diagnostic(
             "type-change",
             f"`{self.name}` is {was}, but becomes {found} here",
