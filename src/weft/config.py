@@ -52,7 +52,8 @@ class Settings:
     ``check`` what contexts are checked for that do not say it, by words. ``cpu_threads`` is how many threads
     run the blocks of a launch on a CPU, none for as many as this process has cores. ``interpret`` says
     whether Python runs the kernels of all contexts, whatever API they name. ``schedule`` is the seed of the
-    order in which a CPU runs blocks and threads, none for the usual one.
+    order in which a CPU runs blocks and threads, none for the usual one. ``debug`` says whether contexts of a
+    CPU compile for debuggers of native code.
     """
 
     device: str | None
@@ -64,6 +65,7 @@ class Settings:
     cpu_threads: int | None = None
     interpret: bool = False
     schedule: int | None = None
+    debug: bool = False
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -86,6 +88,7 @@ def scope(
     cpu_threads: int | None = None,
     interpret: bool | None = None,
     schedule: int | None = None,
+    debug: bool | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
@@ -101,6 +104,7 @@ def scope(
         cpu_threads: how many threads contexts of a CPU take that do not say it; none leaves it as it is.
         interpret: whether Python runs the kernels of all contexts; none leaves it as it is.
         schedule: the seed of the order of blocks and threads in contexts of a CPU; none leaves it as it is.
+        debug: whether contexts of a CPU compile for gdb and lldb; none leaves it as it is.
 
     Raises:
         CompileError: there is no such check.
@@ -117,6 +121,7 @@ def scope(
             cpu_threads=outer.cpu_threads if cpu_threads is None else cpu_threads,
             interpret=outer.interpret if interpret is None else interpret,
             schedule=outer.schedule if schedule is None else schedule,
+            debug=outer.debug if debug is None else debug,
         )
     )
     try:
@@ -136,6 +141,7 @@ def _from_environment() -> Settings:
         cpu_threads=_threads(os.environ.get("WEFT_CPU_THREADS")),
         interpret=_one_of("WEFT_INTERPRET", ("0", "1"), "contexts have the devices that they name") == "1",
         schedule=_seed(os.environ.get("WEFT_SCHEDULE")),
+        debug=_one_of("WEFT_DEBUG", ("0", "1"), "code is optimised, and debuggers know none of it") == "1",
     )
 
 

@@ -75,7 +75,12 @@ class Compilation:
 
         backward = any(options.backward for options in self.options)
         passed = run_passes(self.module, self.target, backward=backward)
-        return lower_module(passed, self.target, support, places=places)
+        return lower_module(passed, self.target, support, places=places, debug=self.debug)
+
+    @property
+    def debug(self) -> bool:
+        """Whether it is for debuggers of native code."""
+        return any(options.debug for options in self.options)
 
     def emit(self, kind: EmissionKind) -> str | bytes:
         """The kernels in the given form.
@@ -102,7 +107,8 @@ class Compilation:
         start = time.perf_counter()
         name = ", ".join([kernel.signature.name for kernel in self.kernels])
         try:
-            made = emit(text, self.target, kind, name=name, place=Location(*self.kernels[0].place))
+            place = Location(*self.kernels[0].place)
+            made = emit(text, self.target, kind, name=name, place=place, debug=self.debug)
         except LLVMError as error:
             from weft.compiler.llvm.blame import blamed
 
@@ -190,9 +196,9 @@ def _untraced() -> Generator[None]:
 
 def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
     start = time.perf_counter()
-    elaborator = Elaborator(
-        target, checked=frozenset(word for *_, wanted in instances for word in wanted.checked)
-    )
+    checked = frozenset(word for *_, wanted in instances for word in wanted.checked)
+    debug = any(wanted.debug for *_, wanted in instances)
+    elaborator = Elaborator(target, checked=checked, debug=debug)
     drafts: list[Draft] = []
     options: list[CompileOptions] = []
     for kernel, specs, wanted in instances:

@@ -15,6 +15,7 @@ from weft.abi.formats import bits_of
 from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.source.definition import Definition
+from weft.config import settings
 from weft.diagnostics import (
     CompileError,
     Diagnostic,
@@ -237,7 +238,9 @@ class DeviceContext(BaseContext):
             super().__init__(device_id, api=api, threads=threads)
         self.schedule = schedule_of(self.info, schedule, seed)
         """The seed of the order of blocks and threads, where there is one."""
-        self._backward = self.schedule is not None and self.schedule % 2 == 1
+        backward = self.schedule is not None and self.schedule % 2 == 1
+        debug = settings().debug and self.info.shares_host
+        self._always = CompileOptions(checked=self.checked, backward=backward, debug=debug)[2:]
         self.notes_writes = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
         self._loaded: Variants[_Loaded] = Variants()
@@ -313,9 +316,7 @@ class DeviceContext(BaseContext):
                     return CompiledKernel(self, bound)
                 note_mismatch(problems, kernel.definition, p, found, None)
         problems.check(CompileError, 0)
-        self._load(
-            bound, Specs(specs), CompileOptions(distinct=True, checked=self.checked, backward=self._backward)
-        )
+        self._load(bound, Specs(specs), CompileOptions(None, True, *self._always))
         self._go_native()
         return CompiledKernel(self, bound)
 
@@ -462,9 +463,7 @@ class DeviceContext(BaseContext):
             plan = place[2]
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
-            options = CompileOptions(
-                way, not early and _are_apart(taken.memory), self.checked, backward=self._backward
-            )
+            options = CompileOptions(way, not early and _are_apart(taken.memory), *self._always)
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):
                 return attributes, taken, place, options, found

@@ -65,7 +65,7 @@ def _staging() -> Staging:
 class Elaborator:
     """Elaborates kernels of one module, and what they call, for one target."""
 
-    def __init__(self, target: Target, *, checked: frozenset[str] = frozenset()) -> None:
+    def __init__(self, target: Target, *, checked: frozenset[str] = frozenset(), debug: bool = False) -> None:
         self.target = target
         self.checked = checked
         """What kernels are checked for, for which operations are to say which expression they come from."""
@@ -74,7 +74,7 @@ class Elaborator:
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
         self.helpers = Helpers()
-        self.stepped = target.format == "python"
+        self.stepped = "python" if target.format == "python" else "native" if debug else ""
 
     def _staging(self) -> Staging:
         if not (self.checked or self.stepped):
@@ -82,9 +82,11 @@ class Elaborator:
         from weft.compiler.frontend import exact, stepping  # here, since few programs ask for them
 
         kinds = {
-            (True, False): exact.Exact,
-            (False, True): stepping.Stepping,
-            (True, True): stepping.ExactStepping,
+            (True, ""): exact.Exact,
+            (False, "python"): stepping.Stepping,
+            (True, "python"): stepping.ExactStepping,
+            (False, "native"): stepping.Watching,
+            (True, "native"): stepping.ExactWatching,
         }
         return kinds[bool(self.checked), self.stepped](self.target, self)
 

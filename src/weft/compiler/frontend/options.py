@@ -37,6 +37,8 @@ class CompileOptions(NamedTuple):
     do not, and their code has a third of the loops."""
     backward: bool = False
     """Where threads are loops, these go from the last thread to the first."""
+    debug: bool = False
+    """Where threads are loops: for debuggers of native code, with all variables and without optimisation."""
 
 
 PLAIN = CompileOptions()

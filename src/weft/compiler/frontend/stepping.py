@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
@@ -55,7 +56,7 @@ class Stepping(Staging):
             if isinstance(value, Var) and (value.spec is None or value.scope not in self.scopes):
                 continue
             key = frame, name
-            if self._noted.get(key, self) is not value:
+            if self._noted.get(key, self) is not value or self.always:
                 self._noted[key] = value
                 self._name(name, value)
 
@@ -63,7 +64,7 @@ class Stepping(Staging):
         try:
             if isinstance(value, Var):
                 assert value.spec is not None
-                spec, leaves = value.spec, value.slots
+                spec, leaves = value.spec, self._held(value)
             else:
                 leaves = leaves_of(value)
                 if not all(map(self._is_here, leaves)):
@@ -79,6 +80,30 @@ class Stepping(Staging):
             return True
         around = [*self.regions, self.region]
         return leaf.owner in around or any(leaf.owner in region.ops for region in around)
+
+    always = False
+    """Whether variables are noted that have not changed."""
+
+    def _held(self, value: Var) -> Sequence[Value]:
+        """What says what a variable holds: its slots, as long as there are any."""
+        return value.slots
+
+
+class Watching(Stepping):
+    """For debuggers of native code: before each statement, what all variables hold."""
+
+    always = True
+
+    def _held(self, value: Var) -> Sequence[Value]:
+        """Numbers of now, since passes know slots by their uses."""
+        assert value.spec is not None
+        return [
+            self.get(slot, leaf.type) for slot, leaf in zip(value.slots, value.spec.leaves(), strict=True)
+        ]
+
+
+class ExactWatching(Watching, Exact):  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Both: of a checked kernel."""
 
 
 class ExactStepping(Stepping, Exact):  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -66,11 +66,12 @@ def emit(
     passes: bool = True,
     name: str = "code of weft's own",
     place: Location | None = None,
+    debug: bool = False,
 ) -> Emission:
     """Compile LLVM IR.
 
-    Without ``passes`` only the code generator optimises, which is enough for IR written by hand. ``name`` and
-    ``place`` are those of the kernel, for messages.
+    Without ``passes`` only the code generator optimises, which is enough for IR written by hand; with
+    ``debug`` not even that does. ``name`` and ``place`` are those of the kernel, for messages.
 
     Raises:
         LLVMError: LLVM refuses the text, or fails on it however little it is to optimise.
@@ -85,7 +86,7 @@ def emit(
     if passes:
         steps.append(_Step("most of its optimisation", 1))
     steps.append(_Step("optimisation", 0, passes=False))
-    for step in steps:
+    for step in steps[-1:] if debug else steps:
         try:
             made, told = _run(text, target, kind, step)
         except workers.Refused as error:

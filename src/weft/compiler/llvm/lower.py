@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.compiler.ir.core import Module
-from weft.compiler.llvm import lower_control, lower_host, lower_machine, lower_memory
+from weft.compiler.llvm import lower_control, lower_host, lower_machine, lower_memory, variables
 from weft.compiler.llvm.lowering import Lowering, LoweringTable, Support
 from weft.targets import Target
 
@@ -12,11 +12,17 @@ LOWER: LoweringTable = {
     **lower_memory.LOWER,
     **lower_machine.LOWER,
     **lower_host.LOWER,
+    **variables.LOWER,
 }
 
 
-def lower_module(module: Module, target: Target, support: Support, *, places: bool = True) -> str:
-    """The LLVM IR of a verified module, with line tables where ``places`` are asked for."""
-    lw = Lowering(LOWER, module, target, debug=places)
+def lower_module(
+    module: Module, target: Target, support: Support, *, places: bool = True, debug: bool = False
+) -> str:
+    """The LLVM IR of a verified module, with line tables where ``places`` are asked for.
+
+    With ``debug`` it has all that debuggers of native code need, and is not to be optimised.
+    """
+    lw = Lowering(LOWER, module, target, debug=places, variables=debug)
     lw.support = support
     return lw.run()

@@ -107,7 +107,14 @@ def _supported(lw: Lowering, op: Op) -> None:
     lw.calls(op, lw.supported(str(op.attrs["callee"])), lw.args(op))
 
 
+def _breakpoint(lw: Lowering, op: Op) -> None:
+    """``breakpoint()``: a debugger stops here; without one the process ends."""
+    lw.declare("llvm.debugtrap", "void", "")
+    lw.put("call void @llvm.debugtrap()")
+
+
 LOWER: LoweringTable = {
+    "weft.breakpoint": _breakpoint,
     "weft.rest": _rest,
     "weft.supported": _supported,
     "weft.print": _print,

@@ -57,6 +57,7 @@ class Lowering:
         target: Target,
         *,
         debug: bool,
+        variables: bool = False,
     ) -> None:
         self.table = table
         self.module = module
@@ -66,13 +67,15 @@ class Lowering:
         self.support: Support = no_support
         self.exports: Mapping[str, str] = {}
         """Functions that others call, each with its symbol."""
-        self.debug = DebugInfo(module) if debug else None
+        self.debug = DebugInfo(module, variables=variables) if debug or variables else None
         self.declared: dict[str, str] = {}
         self.strings: dict[bytes, str] = {}
         self.metadata: list[str] = []
         self.nodes: dict[str, str] = {}
         self.out: list[str] = []
         self.names: dict[Value, str] = {}
+        self.homes: dict[object, str] = {}
+        """Of the function at hand, where variables lie for debuggers."""
         self.count = 0
         self.faults = 0
         """Sites of the module whose faults are counted, or that have smaller numbers than these."""
@@ -193,6 +196,7 @@ class Lowering:
     def function(self, f: Function, define: str = "", symbol: str = "", attribute: str = "") -> str:
         """A function's text; ``define`` begins it where others than the module's code call it by a symbol."""
         self.out, self.names, self.count, self.loops, self.done = [], {}, 0, [], False
+        self.homes = {}
         args: list[str] = []
         for n, a in enumerate(f.args):
             self.names[a] = f"%a{n}"
@@ -211,11 +215,15 @@ class Lowering:
                 f"define internal {result} @{function_symbol(f.name)}",
                 " alwaysinline nounwind" if f.inline else " noinline nounwind",
             )
+        if self.debug is not None and self.debug.variables:
+            attributes = ' noinline optnone nounwind "frame-pointer"="all"'
         attributes += self.convergent
         if self.target.cpu != "native":
             attributes += f' "target-cpu"="{self.target.cpu}"'
-        if self.debug is not None:
-            attributes += f" !dbg {self.debug.enter(f)}"
+        debug = self.debug
+        if debug is not None:
+            attributes += f" !dbg {debug.enter(f)}"
+            self.dbg = debug.location((f.line, 0)) if debug.variables else ""
         self.label = "entry"
         self.out.append("entry:")
         self.region(f.body)
@@ -289,8 +297,11 @@ class Lowering:
 
     def region(self, region: Region) -> None:
         """The operations of a region, here."""
-        debug, contract, table = self.debug, self.target.contract, self.table
+        contract, table = self.target.contract, self.table
         widens = not self.target.converts_halves
+        before, debug = self.dbg, self.debug
+        if debug is not None and debug.variables:
+            debug = None  # there statements say where they are
         for op in region.ops:
             if debug is not None:
                 self.dbg = debug.location(op.loc)
@@ -317,6 +328,8 @@ class Lowering:
                 self.set(op, f"{cast} {self.typed(op.operands[0])} to {self.type(op.result.type)}")
                 continue
             table[name](self, op)
+        if debug is None:
+            self.dbg = before
 
     def fenced(self, product: str, type: Type) -> str:
         """A product kept apart: of ``z - x * y`` LLVM makes an fma where only the difference allows it."""

@@ -263,6 +263,8 @@ _linkers: list[_Linker] = []
 
 def link(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> tuple[tuple[int, ...], object]:
     """Put an object file into this process; gives the entries' addresses and what keeps it there."""
+    if b".debug_info" in code:
+        return _link_for_debuggers(code, entries, symbols)
     if not _linkers:
         _linkers.append(_Linker())
     linker = _linkers[0]
@@ -279,3 +281,16 @@ def link(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> tuple[
     tracker = builder.link(linker.jit, f"weft{number}")
     keep = linker.jit, tracker  # a tuple gives up its last first
     return tuple([tracker[entry] for entry in entries]), keep
+
+
+def _link_for_debuggers(
+    code: bytes, entries: Sequence[str], symbols: dict[str, int]
+) -> tuple[tuple[int, ...], object]:
+    """Likewise, by LLVM's older linker, which alone tells gdb and lldb of what it links."""
+    for name, address in symbols.items():
+        llvm.add_symbol(name, address)
+    machine = _machine.__wrapped__("", "native", "", 0)  # which the engine takes for its own
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return tuple([engine.get_function_address(entry) for entry in entries]), engine
