@@ -64,7 +64,6 @@ class Shadow(ctypes.Structure):
     """What the checks of one launch share. Ticks stand where records have them."""
 
     _fields_ = [
-        ("now", ctypes.c_uint64),  # the tick
         ("block", ctypes.c_uint64),  # the first of the block
         ("launch", ctypes.c_uint64),  # the first of the launch
         ("last", ctypes.c_uint64),  # the last that there is

@@ -288,12 +288,12 @@ def _described(
         arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
     granule, all_noted, finding = 0, False, False
     if "races" in options.checked and target.threads == "loops":
-        from weft.compiler.passes.origins import granule_of, shared_by_threads
+        from weft.compiler.passes.origins import granule_of, in_launches
         from weft.compiler.passes.races import finds, notes, notes_all
 
         if notes(module, function):
             reached = module.reached(function)
-            granule, all_noted = granule_of(reached, shared_by_threads), notes_all(reached)
+            granule, all_noted = granule_of(reached, in_launches), notes_all(reached)
             finding = finds(reached)
             more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
             arguments += [Argument(name, DType.uint64) for name in more]

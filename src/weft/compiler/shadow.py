@@ -63,9 +63,9 @@ from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.record import replace
 from weft.targets import Target
 
-_NOW, _BLOCK, _LAUNCH, _LAST, _WHOSE, _LOG, _LOGGED, _ROOM = (
+_BLOCK, _LAUNCH, _LAST, _WHOSE, _LOG, _LOGGED, _ROOM = (
     getattr(Shadow, name).offset // WORD
-    for name in ("now", "block", "launch", "last", "whose", "log", "logged", "room")
+    for name in ("block", "launch", "last", "whose", "log", "logged", "room")
 )
 _ENTRY, _ACQUIRED, _FENCED, _THREADS = (
     getattr(Shadow, name).offset // WORD for name in ("entry", "acquired", "fenced", "threads")
@@ -86,8 +86,11 @@ _FEW = 2
 
 
 @func
-def enter(shadow: Pointer[UInt64], number: UInt64) -> None:
-    """A thread of the block of this number begins, or goes on behind where the grid has met."""
+def enter(shadow: Pointer[UInt64], number: UInt64) -> UInt64:
+    """A thread of the block of this number begins, or goes on behind where the grid has met.
+
+    Gives the first tick since.
+    """
     if shadow[_WHOSE] != number + 1:
         if number >> ROUND != shadow[_ROUNDS]:
             shadow[_ROUNDS] = number >> ROUND
@@ -108,21 +111,19 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> None:
         entry[_RELEASED] = 0
         if logged < shadow[_ROOM]:
             shadow[_LOGGED] = logged + 1
-    shadow[_NOW] = shadow[_BLOCK]
+    return shadow[_BLOCK]
 
 
 @func
-def meet(shadow: Pointer[UInt64], passed: UInt64) -> None:
-    """A thread has passed so many barriers."""
-    now = shadow[_BLOCK] + passed * _NEXT
-    shadow[_NOW] = now
+def meet(shadow: Pointer[UInt64], now: UInt64) -> None:
+    """A thread has passed a barrier, behind which is this tick."""
     if now > shadow[_LAST]:
         shadow[_LAST] = now
 
 
 @func
 def phase(shadow: Pointer[UInt64], passed: UInt64) -> None:
-    """The same, where warps wait too."""
+    """A thread has passed so many barriers, where warps wait too."""
     if shadow[_PASSED] != passed:
         shadow[_PASSED] = passed
         shadow[_LAST] = shadow[_LAST] + _NEXT
@@ -130,12 +131,12 @@ def phase(shadow: Pointer[UInt64], passed: UInt64) -> None:
 
 
 @func
-def stretch(shadow: Pointer[UInt64], waited: UInt64) -> None:
-    """A thread has waited so many times for its warp since the block's last barrier."""
+def stretch(shadow: Pointer[UInt64], waited: UInt64) -> UInt64:
+    """The tick of a thread that has waited so many times for its warp since the block's last barrier."""
     now = shadow[_PHASE] + waited * _NEXT
-    shadow[_NOW] = now
     if now > shadow[_LAST]:
         shadow[_LAST] = now
+    return now
 
 
 @func
@@ -147,19 +148,19 @@ def clash(other: UInt64, me: UInt64, floor: UInt64, block: UInt64, phase: UInt64
 
 
 @func
-def fence(shadow: Pointer[UInt64], thread: UInt64) -> None:
+def fence(shadow: Pointer[UInt64], me: UInt64) -> None:
     """A thread has come to a fence: what it writes atomically from now on releases what was before."""
     if shadow[_FENCED] == 0:
-        shadow[_FENCED] = shadow[_NOW]
-    Pointer.from_address(shadow[_THREADS], UInt64)[2 * (thread >> THREAD) + 1] = shadow[_NOW]
+        shadow[_FENCED] = tick_of(me)
+    Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me) + 1] = tick_of(me)
 
 
 @func
 def acquire(shadow: Pointer[UInt64], me: UInt64) -> None:
     """A thread has seen what another released."""
     if shadow[_ACQUIRED] == 0:
-        shadow[_ACQUIRED] = shadow[_NOW]
-    Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] = shadow[_NOW]
+        shadow[_ACQUIRED] = tick_of(me)
+    Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] = tick_of(me)
 
 
 @func
@@ -184,6 +185,12 @@ def find(shadow: Pointer[UInt64], address: UInt64) -> UInt64:
 
 
 @func
+def tick_of(me: UInt64) -> UInt64:
+    """A record's tick, where records have it."""
+    return me >> TICK << TICK
+
+
+@func
 def thread_of(me: UInt64) -> UInt64:
     """The number of a record's thread."""
     return (me & ((1 << SITE) - 1)) >> THREAD
@@ -196,7 +203,7 @@ def releases(shadow: Pointer[UInt64], me: UInt64) -> Bool:
     It then does so for the block, of which one record is kept.
     """
     fenced = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me) + 1] >= shadow[_BLOCK]
-    if not (fenced or me & RELEASE != 0 or 0 < shadow[_FENCED] < shadow[_NOW]):
+    if not (fenced or me & RELEASE != 0 or 0 < shadow[_FENCED] < tick_of(me)):
         return Bool(False)
     entry = Pointer.from_address(shadow[_ENTRY], UInt64)
     before = entry[_RELEASED]
@@ -209,7 +216,7 @@ def releases(shadow: Pointer[UInt64], me: UInt64) -> Bool:
 def handed(shadow: Pointer[UInt64], other: UInt64, me: UInt64) -> Bool:
     """Whether an access was released, and this thread has acquired, or before a barrier its block."""
     own = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] >= shadow[_BLOCK]
-    if not (own or 0 < shadow[_ACQUIRED] < shadow[_NOW]):
+    if not (own or 0 < shadow[_ACQUIRED] < tick_of(me)):
         return Bool(False)
     low, high = UInt64(0), shadow[_LOGGED]
     log = Pointer.from_address(shadow[_LOG], UInt64)
@@ -235,12 +242,13 @@ def noted(
     since: UInt64,
     *,
     count: Comptime[int],
-    reads: Comptime[bool],
-    writes: Comptime[bool],
-    atomic: Comptime[bool],
-    warps: Comptime[bool],
+    how: Comptime[tuple[bool, bool, bool, bool]],
 ) -> UInt64:
-    """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
+    """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with.
+
+    ``how``: whether it reads, whether it writes, whether it is atomic, and whether lanes of warps wait too.
+    """
+    reads, writes, atomic, warps = how
     block, phase = shadow[_BLOCK], shadow[_PHASE] if warps else UInt64(_NEVER)
     found = UInt64(0)
     if atomic:
@@ -271,9 +279,20 @@ def noted(
 
 
 @func
-def is_fine(other: UInt64, me: UInt64, floor: UInt64) -> Bool:
-    """Whether a record is at once seen to be in order with this one."""
-    return (other < floor) | ((other ^ me) & SAME == 0)
+def is_fine(other: UInt64, me: UInt64, soon: UInt64, *, atomic: Comptime[bool]) -> Bool:
+    """Whether a record is at once seen to be in order with this one, or atomic as it is."""
+    fine = (other < soon) | ((other ^ me) & SAME == 0)
+    return fine | (other & ATOMIC != 0) if atomic else fine
+
+
+@func
+def note_read(cell: Pointer[UInt64], me: UInt64, now: UInt64) -> None:
+    """Note who reads memory of the block, which nobody reads atomically: of a stretch the first two."""
+    if cell[2] < now:
+        if cell[1] < now:
+            cell[1] = me
+        elif (cell[1] ^ me) & SAME != 0:
+            cell[2] = me
 
 
 @func
@@ -281,63 +300,54 @@ def access(
     shadow: Pointer[UInt64],
     cells: UInt64,
     at: Int64,
-    who: UInt64,
+    me: UInt64,
+    soon: UInt64,
+    floor: UInt64,
     *,
     count: Comptime[int],
     shift: Comptime[int],
     shared: Comptime[bool],
-    reads: Comptime[bool],
-    writes: Comptime[bool],
-    atomic: Comptime[bool],
-    warps: Comptime[bool],
+    how: Comptime[tuple[bool, bool, bool, bool]],
+    mixed: Comptime[bool],
 ) -> UInt64:
-    """What ``noted`` does; most accesses are seen here to be in order, which is put where they are made."""
-    now = shadow[_NOW]
-    me = now | who
-    floor, since = shadow[_LAUNCH], cells >> FRESH & 1
-    if shared:
-        floor = since = shadow[_BLOCK]
-    if atomic or count > _FEW:
-        cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
-        return noted(
-            shadow,
-            cell,
-            me,
-            floor,
-            since,
-            count=count,
-            reads=reads,
-            writes=writes,
-            atomic=atomic,
-            warps=warps,
-        )
-    soon = floor
-    if shared:
-        soon = shadow[_PHASE] if warps else now
+    """What ``noted`` does; most accesses are seen here to be in order, which is put where they are made.
+
+    What is noted from ``floor`` on counts; that before ``soon`` is in order with this. ``mixed``: some reads
+    of shared memory are atomic, and some are not.
+    """
+    reads, writes, atomic, warps = how
+    since = floor if shared else cells >> FRESH & 1
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
+    if (atomic and not writes) or count > _FEW:
+        return noted(shadow, cell, me, floor, since, count=count, how=how)
+    if shared and not (writes or warps or mixed):
+        for n in unroll(range(count)):
+            if cell[CELL * n] - floor >= soon - floor:
+                return noted(shadow, cell, me, floor, since, count=count, how=how)
+        for n in unroll(range(count)):
+            note_read(cell + CELL * n, me, soon)
+        return UInt64(0)
     fine = Bool(True)
+    if atomic:  # nothing is handed over
+        fine = (shadow[_FENCED] == 0) & (me & RELEASE == 0)
     for n in unroll(range(count)):
         wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
-        fine = fine & is_fine(wrote, me, soon)
+        here = max(wrote, read, beside) < soon if writes else max(wrote, read) < soon
+        if atomic or not here:
+            here = is_fine(wrote, me, soon, atomic=atomic)
+            if writes:
+                here = (
+                    here & is_fine(read, me, soon, atomic=atomic) & is_fine(beside, me, soon, atomic=atomic)
+                )
+            elif not shared:
+                here = here & is_fine(read, me, soon, atomic=atomic)
+            if atomic and reads:
+                here = here & ((wrote < floor) | (wrote & RELEASE == 0))
         if reads:
-            fine = fine & (wrote >= since)
-        if writes:
-            fine = fine & is_fine(read, me, soon) & is_fine(beside, me, soon)
-        elif not shared:
-            fine = fine & is_fine(read, me, soon)
+            here = here & (wrote >= since)
+        fine = fine & here
     if not fine:
-        return noted(
-            shadow,
-            cell,
-            me,
-            floor,
-            since,
-            count=count,
-            reads=reads,
-            writes=writes,
-            atomic=atomic,
-            warps=warps,
-        )
+        return noted(shadow, cell, me, floor, since, count=count, how=how)
     for n in unroll(range(count)):
         if writes:
             cell[CELL * n] = me
@@ -368,7 +378,8 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
     """What a function calls, and itself: one of ``_EVENTS``, as ``weft.enter``, or an access.
 
     ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes;
-    ``.warps`` stands behind that where lanes of a warp wait for each other.
+    ``.warps`` stands behind that where lanes of a warp wait for each other, ``.mixed`` where others read
+    memory of blocks atomically.
     """
     kind, *parts = name.removeprefix("weft.").split(".")
     found: tuple[Func[..., Any], tuple[Spec, ...]]
@@ -378,9 +389,10 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
     else:
         size, shift, atomic = int(parts[1]), int(parts[2]), kind.startswith("atomic")
         reads, writes = "writes" not in kind, "reads" not in kind
-        how = max(1, size >> shift), shift, parts[0] == "shared", reads, writes, atomic, "warps" in parts
-        found = access, (_SHADOW, _WORD, _AT, _WORD, *map(StaticSpec, how))
-        apart = ".".join(["weft.noted", kind, str(how[0]), *parts[3:]])
+        count, how = max(1, size >> shift), (reads, writes, atomic, "warps" in parts)
+        static = count, shift, parts[0] == "shared", how, "mixed" in parts
+        found = access, (_SHADOW, _WORD, _AT, *[_WORD] * 3, *map(StaticSpec, static))
+        apart = ".".join(["weft.noted", kind, str(count), *parts[3:]])
     module = Elaborator(target).function(found[0].definition, found[1])
     inline(module, lambda f: f.name not in ("noted", module.functions[-1].name))
     made: list[Function] = []

@@ -153,7 +153,9 @@ _declare("llvm.fence", "", "", _order, verify=rules.fence_orders, sync=rules.ato
 
 _foreign("llvm.call_intrinsic", "*args", "*", f"intrin:name effects:{_EFFECTS}")
 _foreign("llvm.inline_asm", "*args", "*", f"asm_string:str constraints:str effects:{_EFFECTS}")
-_declare("func.call", "*args", "*", "callee:symbol")
+_declare(
+    "func.call", "*args", "*", "callee:symbol alike?:bool"
+)  # all threads of a block ``alike``: one may do
 
 # Functions of C: one of the process by its name, or the one that the first operand points to; and one of the
 # module as C calls it.

@@ -16,6 +16,7 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
+from weft.compiler.passes.given_first import kept_before
 from weft.compiler.passes.guard_bounds import threads_within
 from weft.compiler.passes.inline_barriers import BARRIERS
 from weft.compiler.passes.lanes import MOST, Lanes, width
@@ -257,6 +258,8 @@ class BarrierBody:
                     self.b.set(self.cells[v], self.b.constant(0, v.type))
         shuffles = [op for op in self.kernel.body.walk() if op.name == "gpu.shuffle" and not is_exchange(op)]
         shuffled = {op.operands[0] for op in shuffles if not self.together.once(op.operands[0])}
+        loops = {user for users in self.used_in.values() for user in users if user.in_loop}
+        kept = {v for user in loops for v in kept_before(user.ops)}
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
@@ -267,12 +270,11 @@ class BarrierBody:
             elif isinstance(owner, Op) and owner.name == "weft.slot":
                 if v in self.together.variables:
                     self.uniform[v] = self.variable(owner.type_attr("elem_type"), str(owner.attrs["name"]))
-                elif len(users) > 1 or any(u.in_loop for u in users):
+                elif len(users) > 1 or v in kept:
                     kind = owner.type_attr("elem_type")
                     self.arrays[v] = (self.array(kind), kind, 1)
                 else:
-                    attrs = dict(owner.attrs)
-                    self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, attrs)
+                    self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, dict(owner.attrs))
             elif v in shuffled or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
                 self.arrays[v] = (self.array(v.type), v.type, 1)
 

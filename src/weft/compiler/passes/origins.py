@@ -197,9 +197,14 @@ def granule_of(functions: Sequence[Function], chosen: Callable[[AddressSpace], b
     return found
 
 
-def shared_by_threads(space: AddressSpace) -> bool:
-    """Whether other threads use what is there."""
-    return space != AddressSpace.LOCAL
+def in_launches(space: AddressSpace) -> bool:
+    """Whether all threads of a launch may use what is there."""
+    return space not in (AddressSpace.LOCAL, AddressSpace.SHARED)
+
+
+def in_blocks(space: AddressSpace) -> bool:
+    """Whether those of a block may."""
+    return space in (AddressSpace.SHARED, AddressSpace.SHARED_CLUSTER, AddressSpace.GENERIC)
 
 
 def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSite:

@@ -19,8 +19,10 @@ from weft.abi.shadow import (
     SITE,
     SITES,
     THREAD,
+    TICK,
     UNSET,
     WORD,
+    Shadow,
 )
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
@@ -45,7 +47,8 @@ from weft.compiler.passes.origins import (
     access_site,
     accessed,
     granule_of,
-    shared_by_threads,
+    in_blocks,
+    in_launches,
 )
 
 Checks = Callable[[str], tuple[Function, ...]]
@@ -90,6 +93,11 @@ def _is_atomic(op: Op) -> bool:
     return "ordering" in op.attrs or op.attrs.get("volatile") is True
 
 
+def _space(op: Op) -> AddressSpace:
+    kind = op.operands[0].type
+    return kind.space if isinstance(kind, PointerType) else AddressSpace.GENERIC
+
+
 class Races:
     """The checks of one kernel, which are emitted where ``b`` stands."""
 
@@ -105,14 +113,21 @@ class Races:
         self.b, self.module, self.kernel = b, module, kernel
         self.new_site, self.checks, self.head = new_site, checks, head
         reached = module.reached(kernel)
-        self.shift = granule_of(reached, shared_by_threads).bit_length() - 1
+        self.shifts = [granule_of(reached, of).bit_length() - 1 for of in (in_launches, in_blocks)]
+        """Of memory of launches and of blocks, what shifts a place in bytes to the number of its cell."""
         self.all_noted = notes_all(reached)
         self.shadow = self.shared = self.thread = kernel.args[0] if kernel.args else Value(I64)
+        self.first = self.launch = self.shadow
+        """The first ticks of the block and of the launch."""
+        ops = [op for f in reached for op in f.body.walk()]
+        self.mixed = any(op.name == "llvm.load" and _is_atomic(op) and in_blocks(_space(op)) for op in ops)
+        """Whether some read memory of blocks atomically."""
         self.passed: Value | None = None
         self.waited: Value | None = None
         self.rounds: Value | None = None
-        """Slots: the block's barriers, how often since the last of them it waited for its warp, and how often
-        for the grid."""
+        self.begun: Value | None = None
+        """Slots: the block's barriers, how often since the last of them it waited for its warp, how often for
+        the grid, and the first tick since."""
         self.met = any(_meets(op, "grid") for f in reached for op in f.body.walk())
         """Whether the grid meets: shared memory is not noted then, as that of all blocks is there at once."""
         self.places: dict[str, int] = {}
@@ -138,7 +153,10 @@ class Races:
             self.shadow = b.value("llvm.inttoptr", (address,), pointer(AddressSpace.GLOBAL))
             linear = self.linear("thread_id", "block_dim")
             self.thread = b.arith("shli", linear, b.constant(THREAD, I64))
-            self.call("weft.enter", self.linear("block_id", "grid_dim"))
+            if self.met:
+                self.begun = b.slot(I64, "begun", self.head)
+            self.enter(self.linear("block_id", "grid_dim"))
+            self.launch = self.tick("launch", invariant=True)
             if self.met:
                 self.rounds = b.slot(I64, "rounds", self.head)
                 b.set(self.rounds, b.constant(0, I64))
@@ -160,13 +178,21 @@ class Races:
         upper = b.arith("addi", y, b.arith("muli", dy, z))
         return b.arith("addi", x, b.arith("muli", dx, upper))
 
-    def call(self, name: str, *given: Value) -> Value | None:
-        """Call one of the functions, which the module is given."""
+    def tick(self, name: str, *, invariant: bool) -> Value:
+        """One of the ticks of the launch's ``Shadow``."""
+        b = self.b
+        place = b.at(self.shadow, b.constant(getattr(Shadow, name).offset, I64), I8)
+        attrs = {"alignment": WORD, "invariant": invariant, "volatile": False}
+        return b.value("llvm.load", (place,), I64, attrs)
+
+    def call(self, name: str, *given: Value, alike: bool = False) -> Value | None:
+        """Call one of the functions, which the module is given; ``alike``: one thread may for its block."""
         there = {f.name for f in self.module.functions}
         if name not in there:
             self.module.functions[:0] = [f for f in self.checks(name) if f.name not in there]
         types = self.module.function(name).results
-        results = self.b.emit("func.call", (self.shadow, *given), types, {"callee": name}).results
+        attrs = {"callee": name, "alike": True} if alike else {"callee": name}
+        results = self.b.emit("func.call", (self.shadow, *given), types, attrs).results
         return results[0] if results else None
 
     def order(self, op: Op) -> None:
@@ -178,14 +204,36 @@ class Races:
         elif _meets(op, "grid"):
             self.meet_all()
         elif op.name == "llvm.fence":
-            self.call("weft.fence", self.thread)
+            self.call("weft.fence", self.b.arith("ori", self.now(), self.thread))
 
     def meet(self) -> None:
         """The thread has passed a barrier."""
         b, passed = self.b, self.count(self.passed)
+        if self.waited is None:
+            self.call("weft.meet", self.now(), alike=not self.met)
+            return
+        b.set(self.waited, b.constant(0, I64))
+        self.call("weft.phase", passed)
+
+    def enter(self, number: Value) -> None:
+        """The thread begins, in the block of that number."""
+        first = self.call("weft.enter", number, alike=not self.met)
+        assert first is not None
+        if self.begun is not None:
+            self.b.set(self.begun, first)
+        self.first = first
+
+    def now(self) -> Value:
+        """The tick at hand."""
+        b = self.b
         if self.waited is not None:
-            b.set(self.waited, b.constant(0, I64))
-        self.call("weft.phase" if self.waited else "weft.meet", passed)
+            now = self.call("weft.stretch", b.get(self.waited, I64))
+            assert now is not None
+            return now
+        first = self.first if self.begun is None else b.get(self.begun, I64)
+        if self.passed is None:
+            return first
+        return b.arith("addi", first, b.arith("shli", b.get(self.passed, I64), b.constant(TICK, I64)))
 
     def meet_all(self) -> None:
         """The thread has waited for the grid: it goes on as if its block began."""
@@ -194,7 +242,7 @@ class Races:
             if slot is not None:
                 b.set(slot, b.constant(0, I64))
         number = self.linear("block_id", "grid_dim")
-        self.call("weft.enter", b.arith("ori", number, b.arith("shli", rounds, b.constant(ROUND, I64))))
+        self.enter(b.arith("ori", number, b.arith("shli", rounds, b.constant(ROUND, I64))))
 
     def count(self, slot: Value | None) -> Value:
         """One more in a slot."""
@@ -223,7 +271,7 @@ class Races:
             return 0
         known = 1 << SHARED
         return self.b.arith(
-            "addi", self.shared, self.b.constant(known + (place >> self.shift) * CELL_BYTES, I64)
+            "addi", self.shared, self.b.constant(known + (place >> self.shifts[True]) * CELL_BYTES, I64)
         )
 
     def check(self, op: Op, origin: Origin, origins: Origins) -> None:
@@ -237,11 +285,10 @@ class Races:
         if _is_atomic(op):
             what |= ATOMIC | (RELEASE if op.attrs.get("ordering") in _RELEASING else 0)
             how = f"atomic_{verb}"
-        who = b.arith("ori", self.thread, b.constant(what, I64))
-        warps = ""
-        if self.waited is not None:
-            warps = ".warps"
-            self.call("weft.stretch", b.get(self.waited, I64))
+        now, warps = self.now(), "" if self.waited is None else ".warps"
+        me = b.arith("ori", now, b.arith("ori", self.thread, b.constant(what, I64)))
+        launch = self.tick("launch", invariant=False) if self.met else self.launch
+        soon = now if self.waited is None else self.tick("phase", invariant=False)
         at, cells, *ends = map(origins.value, (origin.at, origin.cells, origin.low, origin.high))
 
         def told(kind: str, *first: Value) -> Region:
@@ -251,8 +298,11 @@ class Races:
             return made
 
         def noted(space: str) -> Region:
+            of_block = space == "shared"
+            shift, ticks = self.shifts[of_block], (soon, self.first) if of_block else (launch, launch)
+            more = warps + (".mixed" if of_block and verb == "reads" and self.mixed else "")
             with b.into(Region()) as made:
-                found = self.call(f"weft.{how}.{space}.{accessed(op)}.{self.shift}{warps}", cells, at, who)
+                found = self.call(f"weft.{how}.{space}.{accessed(op)}.{shift}{more}", cells, at, me, *ticks)
                 assert found is not None
                 wrong = told("data-race", found)
                 if verb == "writes" and not _is_atomic(op):
@@ -266,7 +316,7 @@ class Races:
             return made
 
         zero = b.constant(0, I64)
-        space = place.type.space if isinstance(place.type, PointerType) else AddressSpace.GENERIC
+        space = _space(op)
         if space == AddressSpace.SHARED:
             b.region.ops += noted("shared").ops
             return

@@ -18,7 +18,7 @@ from weft.compiler.ir.types import VectorType
 from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import BARRIERS, has_barrier, meets_in_warp
 from weft.compiler.passes.lanes import takes
-from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, leaves
+from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, is_alike, leaves
 
 _APART = frozenset(
     {"weft.return", "weft.exit_thread", "weft.print", "weft.failed", "llvm.inline_asm", "llvm.call"}
@@ -67,13 +67,15 @@ class Together:
             return False
         if owner.name == "weft.get":
             return owner.operands[0] in self.variables
-        kept = owner.spec.pure or owner in self._uniformity.settled
+        kept = owner.spec.pure or owner in self._uniformity.settled or is_alike(owner)
         return kept and all(map(self.once, owner.operands))
 
     def runs_once(self, op: Op) -> bool:
         """Whether an operation of a piece runs once for all threads, before what each of them does."""
         if op.name == "weft.set":
             return op.operands[0] in self.variables
+        if is_alike(op):
+            return op in self._level and all(map(self.once, op.operands))
         return bool(op.results) and all(map(self.once, op.results))
 
     def _find_variables(self, kernel: Function) -> None:
@@ -173,10 +175,10 @@ class Together:
     def _pays(self, loop: Op, strided: bool) -> bool:
         """Whether rounds of threads are faster than threads with rounds."""
         ops = [op for region in loop.regions for op in region.walk()]
-        if any(op.name in _APART or any(map(_is_local, op.operands)) for op in ops):
+        if any(_is_apart(op) or any(map(_is_local, op.operands)) for op in ops):
             return False
         called = list(self._called(ops))
-        if any(op.name in _APART for op in called):
+        if any(map(_is_apart, called)):
             return False
         if strided:
             return True  # neighbours touch neighbouring memory
@@ -255,6 +257,11 @@ def _is_short(loop: Op) -> bool:
         return False
     lower, upper, step = (n or 0 for n in bounds)
     return step == 0 or len(range(lower, upper, step)) <= _FEW
+
+
+def _is_apart(op: Op) -> bool:
+    """Whether an operation keeps its place among what its thread does; who tells of faults need not."""
+    return op.name in _APART and "every" not in op.attrs
 
 
 def _is_local(v: Value) -> bool:

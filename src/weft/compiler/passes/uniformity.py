@@ -100,6 +100,8 @@ class Uniformity:
             return _is_slot(op.operands[0]) and op.operands[0] not in self._varying
         if op.name in self._alike:
             return True
+        if is_alike(op):
+            return all(map(self.same, op.operands))
         if op.name == "func.call":
             return self._is_pure(str(op.attrs["callee"])) and all(map(self.same, op.operands))
         return self._depends_on_operands(op) and all(map(self.same, op.operands))
@@ -124,6 +126,11 @@ class Uniformity:
         if op.name == "llvm.load":
             return op.attrs["invariant"] is True or op in self.settled
         return op.spec.pure and op.name not in self._own
+
+
+def is_alike(op: Op) -> bool:
+    """Whether one thread of a block may do it for all that come by."""
+    return op.attrs.get("alike") is True
 
 
 def _is_slot(v: Value) -> bool:

@@ -80,7 +80,7 @@ class Noted:
         """Give a launch what its kernel takes behind the ends of memory: in its arguments, words."""
         first = self._last + (1 << TICK)
         shared, log = self._shared.address, self._log.address
-        made = Shadow(first, first, first, first, shared=shared, log=log, room=_LOGGED)
+        made = Shadow(first, first, first, shared=shared, log=log, room=_LOGGED)
         made.threads = self._threads.address
         memory = memory_of(kernel, arguments)
         count, end = len(memory), len(kernel.signature.parameters)
