@@ -7,7 +7,7 @@ from typing import Literal
 
 from weft.diagnostics import nearest
 
-Check = Literal["bounds", "races", "overflow", "wrap", "division", "shift", "nan", "conversion"]
+Check = Literal["bounds", "races", "overflow", "wrap", "division", "shift", "nan", "conversion", "leaks"]
 Checks = bool | Check | Collection[Check]
 """What users write: True for what is always checked, False for nothing, or words."""
 CHECKS: dict[str, str] = {
@@ -18,6 +18,7 @@ CHECKS: dict[str, str] = {
     "division": "no divisor is zero",
     "shift": "integers are shifted by less than their width, and not by a negative number",
     "nan": "of finite numbers no NaN and no infinity is made",
+    "leaks": "buffers are closed once, and before their context",
     "conversion": "numbers fit the type that they are converted to; rounding and truncation are no matter",
 }
 """What each word asks for."""

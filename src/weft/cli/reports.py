@@ -53,10 +53,10 @@ def _report(report: Report) -> dict[str, Any]:
     found: dict[str, Any] = {
         "code": report.code,
         "message": report.message,
-        "kernel": report.kernel,
+        "kernel": report.kernel or None,
         **_place(report.location),
-        "block": report.block,
-        "thread": report.thread,
+        "block": report.block if report.kernel else None,
+        "thread": report.thread if report.kernel else None,
         "count": report.count,
         "access": report.verb or None,
         "buffer": report.buffer or None,

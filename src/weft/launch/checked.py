@@ -10,22 +10,23 @@ from weft.abi.artifact import Signature
 from weft.abi.checks import Checks, checks_of
 from weft.config import scope, settings
 from weft.diagnostics import LaunchError
+from weft.runtime import unwaited
 from weft.runtime.driver import DeviceInfo
+from weft.runtime.leaks import Leaks
 
 
-def checked_for(asked: Checks | None) -> frozenset[str]:
-    """What kernels of a context are checked for, by words; None is as the settings have it.
+def checked_for(asked: Checks | None) -> tuple[frozenset[str], Leaks | None]:
+    """What kernels of a context are checked for, by words, and its buffers; None is as the settings have it.
 
     Raises:
         LaunchError: there is no such check.
     """
-    if asked is None:
-        return settings().check
     try:
-        return checks_of(asked)
+        words = settings().check if asked is None else checks_of(asked)
     except (TypeError, ValueError) as error:
         hint = "write checked=True for what is always checked"
         raise LaunchError.here("unknown-check", f"checked: {error}", hint, at=("checked", 9)) from None
+    return words - {"leaks"}, Leaks() if "leaks" in words else None
 
 
 @contextmanager
@@ -62,11 +63,13 @@ def schedule_of(info: DeviceInfo, asked: int | None, seed: int | None) -> int | 
 def ends_of(signature: Signature, memory: Sequence[Any], values: Sequence[Any]) -> list[int]:
     """What a checked kernel takes behind its parameters and the size of what it shares: the ends of memory.
 
-    They are in bytes from where a pointer points.
+    They are in bytes from where a pointer points. What is written is not to be looked at before a wait.
     """
     ends: list[int] = []
-    addresses = [v for v, p in zip(values, signature.parameters, strict=False) if p.pointer]
-    for held, address in zip(memory, addresses, strict=True):
+    pointers = [(v, p) for v, p in zip(values, signature.parameters, strict=False) if p.pointer]
+    for held, (address, parameter) in zip(memory, pointers, strict=True):
         low = held.address - address
         ends += [low, low + held.nbytes]
+        if parameter.written:
+            unwaited.arrays.append((held.address, held.address + held.nbytes))
     return ends

@@ -232,7 +232,7 @@ class DeviceContext(BaseContext):
         threads: int | None = None,
         schedule: int | None = None,
     ) -> None:
-        self.checked = checked_for(checked)
+        self.checked, self.leaks = checked_for(checked)
         """What kernels are checked for, by words."""
         with scheduled(schedule) as seed:
             super().__init__(device_id, api=api, threads=threads)

@@ -58,6 +58,8 @@ class Buffer(Here, Generic[T]):
         self._address = address
         self._size = size
         self._key: object = context.keys[dtype]
+        if context.leaks is not None and self.nbytes == allocation.nbytes:
+            context.leaks.made(self)
 
     def __len__(self) -> int:
         return self._size
@@ -127,7 +129,13 @@ class Buffer(Here, Generic[T]):
         return self.address
 
     def close(self) -> None:
-        """Give this handle up. The memory goes once no other handle, view or queued work uses it."""
+        """Give this handle up. The memory goes once no other handle, view or queued work uses it.
+
+        Raises:
+            LaunchError: it was closed before, in a context that is checked for ``leaks``.
+        """
+        if self.context.leaks is not None:
+            self.context.leaks.closes(self)
         self._allocation = None
         self._key = None
 

@@ -20,6 +20,7 @@ from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
 from weft.runtime.here import Here
 from weft.runtime.host_buffer import HostBuffer
+from weft.runtime.leaks import Leaks
 from weft.runtime.peers import PeerAccess
 from weft.runtime.streams import DeviceEvent, DeviceStream
 
@@ -80,6 +81,8 @@ class BaseContext(Here, PeerAccess):
     instead = "make one in each process: `DeviceContext()`"
     load_object: ClassVar[LoadObject] = staticmethod(drivers.no_loader)
     """How object files become code in memory; the class that can launch provides it."""
+    leaks: Leaks | None = None
+    """Its buffers, where they are to be closed."""
     notes_writes = False
     """Whether host memory that copies write is not to be looked at before somebody has waited."""
 
@@ -288,6 +291,8 @@ class BaseContext(Here, PeerAccess):
         queue = self.queue_of(stream)
         ends = dst_buf if dst is None else dst, src_buf if src is None else src
         dst, src, order = self._ends(queue, *ends)
+        if self.notes_writes:
+            unwaited.check_array(src)
         with order:
             enqueue_copy(self, queue, dst, src)
         if self.notes_writes and isinstance(dst, HostBuffer):
@@ -511,7 +516,7 @@ class BaseContext(Here, PeerAccess):
             DeviceError: work failed since the last time, by an assertion in a kernel for example.
         """
         self.refuse_waiting()
-        unwaited.written.clear()
+        unwaited.waited()
         self.stream.synchronize()
 
     def keep(self, owner: object) -> None:
@@ -552,6 +557,8 @@ class BaseContext(Here, PeerAccess):
                 raise
         finally:
             self._device.close()
+        if self.leaks is not None:
+            self.leaks.check(self.name)
 
     @property
     def closed(self) -> bool:

@@ -33,7 +33,7 @@ class DeviceEvent(Spelt):
         """Whether the place has been reached."""
         done = self._outside().done
         if done:
-            unwaited.written.clear()
+            unwaited.waited()
         return done
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class DeviceEvent(Spelt):
 
     def synchronize(self) -> None:
         """Wait until the place has been reached."""
-        unwaited.written.clear()
+        unwaited.waited()
         self._outside().synchronize()
 
     def seconds_since(self, earlier: DeviceEvent) -> float:
@@ -69,7 +69,7 @@ class DeviceEvent(Spelt):
             )
         earlier.synchronize()
         self.synchronize()
-        unwaited.written.clear()
+        unwaited.waited()
         return self.native.seconds_since(earlier.native)
 
     def _outside(self) -> Event:
@@ -138,7 +138,7 @@ class DeviceStream(Spelt):
             DeviceError: work failed since the last time.
         """
         self.context.refuse_waiting()
-        unwaited.written.clear()
+        unwaited.waited()
         self.native.synchronize()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Host memory that queued copies write: who looks at it before the program has waited may be too early.
+"""Host memory that queued work writes: who looks at it before the program has waited may be too early.
 
 Contexts that are checked for races note it. Any wait of the program ends that for all of it: what it was for
 is not asked, so that nobody is blamed who has waited by other means.
@@ -16,6 +16,34 @@ if TYPE_CHECKING:
 
 written: weakref.WeakSet[Allocation] = weakref.WeakSet()
 """What is written by copies that nobody has waited for."""
+
+
+arrays: list[tuple[int, int]] = []
+"""Memory of the host, from and to, that is written by launches which nobody has waited for."""
+
+
+def waited() -> None:
+    """The program has waited."""
+    written.clear()
+    arrays.clear()
+
+
+def check_array(source: object) -> None:
+    """Whether an array may be copied from: its elements are taken at once.
+
+    Raises:
+        LaunchError: a launch that writes it was queued, and the program has not waited since.
+    """
+    interface = getattr(source, "__array_interface__", None) if arrays else None
+    if interface is None:
+        return
+    low = interface["data"][0]
+    if any(begin < low + getattr(source, "nbytes", 1) and low < end for begin, end in arrays):
+        raise LaunchError.here(
+            "host-read",
+            "this array is copied from before the program has waited for the kernel that writes it",
+            "wait between the two: `ctx.synchronize()`",
+        )
 
 
 def check(memory: Allocation | None) -> None:
