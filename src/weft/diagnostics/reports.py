@@ -32,7 +32,7 @@ class Report:
     ``column``. ``count`` is how often it happened there, in all threads of the launches that were waited for.
     Of an access of memory, ``verb`` is ``"reads"``, ``"writes"`` or ``"updates"``; ``buffer`` the name of the
     parameter or the variable of the kernel, where it has one; ``index`` the element and ``size`` its bytes;
-    ``address`` where that would be. What the host does wrong has ``""`` for a kernel, and no block and thread.
+    ``address`` where that would be. What the host does wrong has no kernel (``""``), block and thread.
     """
 
     code: str
