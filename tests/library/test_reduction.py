@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from weft import BFloat16, Float16, Float32, Float64, Int, Int32, Int64, UInt32, struct
+from weft import BFloat16, Float16, Float32, Float64, Int, Int32, Int64, UInt16, UInt32, struct
 from weft.algorithm import (
     cumsum,
     elementwise,
@@ -235,6 +235,39 @@ def test_sort(ctx: DeviceContext, n: int, seed: int, dtype: str) -> None:
     x = on(ctx, array)
     sort(x)
     np.testing.assert_array_equal(elements(x), np.sort(array))
+
+
+NUMBERS = {"float32": Float32, "uint16": UInt16, "int64": Int64}
+
+
+def _always(place: Place, kind: Any, n: int) -> bool:
+    return True
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.uint16, np.int64])
+def test_many_numbers_are_sorted_by_digits(
+    device: DeviceContext, monkeypatch: pytest.MonkeyPatch, kind: Any
+) -> None:
+    """As a GPU does from some millions on; what is equal keeps its order, as the two zeros show."""
+    monkeypatch.setattr(Place, "has_digits", _always)
+    rng = np.random.default_rng(8)
+    x: Any = rng.integers(0, 1 << 15, 9001).astype(kind)
+    if kind is np.float32:
+        x = (x - 1000) * np.float32(1e-3)
+        x[::500], x[1::500], x[2::700] = 0.0, -0.0, np.nan
+        x[5:8] = np.inf, -np.inf, -np.nan
+    elif kind is not np.uint16:
+        x = (x - (1 << 14)) * np.array(99999, kind)
+    buffer = device.enqueue_create_buffer(NUMBERS[x.dtype.name], x.size)
+    device.enqueue_copy(dst=buffer, src=x)
+    sort(buffer)
+    found = np.empty_like(x)
+    device.enqueue_copy(dst=found, src=buffer)
+    device.synchronize()
+    expected = np.sort(x, kind="stable")
+    np.testing.assert_array_equal(found, expected)
+    if kind is np.float32:
+        np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(expected[expected == 0]))
 
 
 @random_arrays

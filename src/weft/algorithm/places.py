@@ -11,6 +11,7 @@ from weft.lang import Kernel
 from weft.lang.above import above
 from weft.lang.elements import element_type
 from weft.lang.host_closures import memory_of
+from weft.lang.number import Number
 from weft.targets import find_target
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _CPU_TILE = 1 << 14
 _THREADS, _LEAST, _EACH, _SORTING = 256, 32, 8, 128
 MANY, ROUNDS = 1 << 22, 16
 """Elements that keep all of a GPU busy when blocks take some often, and how often that is."""
+MANY_DIGITS = 1 << 22
+"""Elements from which on passes by digits take less time than merging."""
 _SHARED = 1 << 15
 """Bytes of shared memory that a block takes."""
 
@@ -79,6 +82,11 @@ class Place:
         while each > 1 and 2 * _SORTING * each * element_type(kind).itemsize > _SHARED:
             each //= 2
         return _SORTING, each, each, _EACH
+
+    def has_digits(self, kind: Any, n: int) -> bool:
+        """Whether so many elements are sorted by their digits: many numbers, by a GPU."""
+        known = issubclass(kind, Number) and kind.dtype.bits > 8
+        return known and not self.threads_are_loops and MANY_DIGITS <= n < 1 << 32
 
     def __enter__(self) -> Place:
         return self

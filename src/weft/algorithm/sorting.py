@@ -37,6 +37,8 @@ def sort(
 ) -> None:
     """Sort elements in place; what is equal keeps its order, as for Python's ``list.sort``.
 
+    They are merged; from four millions on a GPU sorts numbers by their digits, without ``less`` and ``key``.
+
     Args:
         src: a buffer, or a tensor or array of one dimension, of numbers or structs.
         less: whether its first argument has to stand before its second. Without it, whether that is less, by
@@ -66,6 +68,11 @@ def sort(
     n, kind = size_of(src), kind_of(src)
     less, key = steady(less), steady(key)
     with Place(context, src, less, key) as place:
+        if less is None and key is None and place.has_digits(kind, n):
+            from weft.algorithm.digits import sort_by_digits
+
+            sort_by_digits(place, flat(src), kind, n)
+            return
         threads, each, run, piece = place.sorting_tile(kind)
         tile, here = threads * each, flat(src)
         widths = [tile << k for k in range(((n - 1) // tile).bit_length())] if n else []
