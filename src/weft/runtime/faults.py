@@ -158,7 +158,7 @@ def _data_race(told: Told, site: FaultSite) -> Report:
         "and nothing orders the two"
     )
     hint = "let the threads of the block wait between the two: `barrier()`"
-    if _in_a_warp(told.thread, other.thread):
+    if "warps" in told.kernel.uses and _in_a_warp(told.thread, other.thread):
         hint += "; or those of the warp alone: `syncwarp()`"
     if there != told.block:
         hint = (
