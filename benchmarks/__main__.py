@@ -15,6 +15,7 @@ BENCHMARKS = {
     "startup": "startup",
     "cpu": "cpu",
     "fourteen": "fourteen",
+    "product": "product",
     "gpu": "gpu",
     "algorithms": "algorithms",
     "devices": "devices",

@@ -1,4 +1,4 @@
-"""Fourteen kernels on the CPU, beside Numba and C: the same arrays, in turns, each result compared.
+"""Fourteen kernels on the CPU, beside Numba, C and ISPC: the same arrays, in turns, each result compared.
 
 Under ``taskset -c 0`` it is one thread, and times are of the processor: weft, Numba and OpenMP take the
 cores that the process may use.
@@ -31,6 +31,10 @@ from weft.gpu.host import DeviceContext
 Array = npt.NDArray[Any]
 Case = Callable[[], None]
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-fopenmp", "-shared", "-fPIC")
+EXACT = "-ffp-contract=off"
+"""Products and sums are rounded each, as in weft; without it gcc fuses them."""
+ISPC = ("-O3", "--opt=disable-fma", "--pic")
+PEERS_IN_TURN = ("Numba", "C", "C, fused", "ISPC")
 WARM_UP = 12
 """Rounds that do not count: the first launches go through Python."""
 PAUSE = 0.01
@@ -63,11 +67,10 @@ def run(options: argparse.Namespace) -> None:
     alone = hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) == 1
     ctx = DeviceContext(api="cpu")
     numba = None if module("numba") is None else module("benchmarks.peers.fourteen_numba")
-    c = _library()
+    c, fused, ispc = _library(EXACT), _library(), _ispc()
     print(f"## Fourteen kernels on the CPU: {ctx.name}")
-    print(
-        f"Numba: {'no' if numba is None else 'yes'}; C: {'no compiler' if c is None else ' '.join(FLAGS)}\n"
-    )
+    print(f"Numba: {'no' if numba is None else 'yes'}; C: {'no compiler' if c is None else ' '.join(FLAGS)}")
+    print(f"and {EXACT}, but for `C, fused`; ISPC: {'no' if ispc is None else ' '.join(ISPC)}\n")
     rows: list[list[str]] = []
     for made in WORKS:
         if options.kernels and made.__name__.lstrip("_") not in options.kernels.split(","):
@@ -77,8 +80,10 @@ def run(options: argparse.Namespace) -> None:
         cases = {"weft": _weft(ctx, work)}
         if numba is not None:
             cases["Numba"] = _call(getattr(numba, work.name), work, work.numba or work.args)
-        if c is not None:
-            cases["C"] = _call(getattr(c, work.name), work, _as_c(work.c or work.args))
+        for peer, library in (("C", c), ("C, fused", fused), ("ISPC", ispc)):
+            function = getattr(library, work.name, None)
+            if function is not None:
+                cases[peer] = _call(function, work, _as_c(work.c or work.args))
         for name, case in cases.items():
             for array in work.out:
                 array.fill(0)
@@ -93,13 +98,13 @@ def run(options: argparse.Namespace) -> None:
         row = [work.name]
         row += [
             f"{1e3 * spread(times[n])[0]:.2f} / {1e3 * spread(times[n])[1]:.2f}" if n in times else ""
-            for n in ("weft", "Numba", "C")
+            for n in ("weft", *PEERS_IN_TURN)
         ]
-        row += [f"{least[n] / least['weft']:.2f}" if n in least else "" for n in ("Numba", "C")]
+        row += [f"{least[n] / least['weft']:.2f}" if n in least else "" for n in PEERS_IN_TURN]
         rows.append([*row, f"{compiled:.0f}"])
         print(f"{row[0]:14}" + "".join(f"{cell:>17}" for cell in rows[-1][1:]), flush=True)
     print()
-    head = ("ms, least / median", "weft", "Numba", "C", "× Numba", "× C", "compile ms")
+    head = ("ms, least / median", "weft", *PEERS_IN_TURN, *(f"× {n}" for n in PEERS_IN_TURN), "compile ms")
     table(head, rows)
 
 
@@ -114,14 +119,29 @@ def _processor_time(case: Case) -> Callable[[], float]:
     return timed
 
 
-def _library() -> Any:
+def _ispc() -> Any:
+    """ISPC's loops, or None without its compiler (``ISPC``, or ``ispc`` on the path)."""
+    compiler = os.environ.get("ISPC") or shutil.which("ispc")
+    if compiler is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "fourteen.o"
+        command = [compiler, *ISPC, str(PEERS / "fourteen.ispc"), "-o", str(made)]
+        linked = ["gcc", "-shared", str(made), "-o", str(made.with_suffix(".so"))]
+        for step in (command, linked):
+            if subprocess.run(step, check=False).returncode:
+                return None
+        return ctypes.CDLL(str(made.with_suffix(".so")))
+
+
+def _library(*more: str) -> Any:
     """C's loops, or None without a compiler."""
     compiler = os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "fourteen.so"
-        command = [compiler, *FLAGS, str(PEERS / "fourteen.c"), "-o", str(made), "-lm"]
+        command = [compiler, *FLAGS, *more, str(PEERS / "fourteen.c"), "-o", str(made), "-lm"]
         if subprocess.run(command, check=False).returncode:
             return None
         return ctypes.CDLL(str(made))

@@ -98,7 +98,8 @@ def compile_info(
     specs = _specs(kernel, types, named)
     if kind not in ("ir", "llvm"):
         warm()
-    options = CompileOptions(describe_over(over) if over else None, distinct=True)
+    even = not over and found.threads == "loops"
+    options = CompileOptions(describe_over(over) if over else None, distinct=True, even=even)
     made = elaborate_kernel(kernel, specs, found, options)
     code = made.emit(kind)
     return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts)

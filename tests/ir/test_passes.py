@@ -27,6 +27,7 @@ from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.inline_barriers import inline_barriers
 from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.meeting import Decisions
+from weft.compiler.passes.registers import registers
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.uniformity import LOOPS, Uniformity
@@ -126,6 +127,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     first_threads,
     thread_context,
     together,
+    registers,
     barrier_split,
     thread_loops,
     heap_arrays,

@@ -105,7 +105,8 @@ class KernelInfo:
     elements each thread of a launch over a range does along x and y. ``uses`` names what the library does in
     it that a launch must know of, such as ``grid_sync``. ``shared`` is how many bytes of shared memory of
     fixed size a block has, ``dynamic_shared`` how many it takes at least of those that the launch gives.
-    ``block_rank`` is how many axes its blocks may have threads along, 0 where they may along all.
+    ``block_rank`` is how many axes its blocks may have threads along, 0 where they may along all; along x
+    they have a multiple of ``strip``, where that is not 0.
     ``sites`` are its prints and assertions, by the numbers that they have in the module. Behind its
     parameters a ``checked`` one takes how many bytes of shared memory the launch gives, then the ends of each
     pointer's memory, in bytes from where that points.
@@ -123,6 +124,7 @@ class KernelInfo:
     dynamic_shared: int = 0
     checked: bool = False
     block_rank: int = 0
+    strip: int = 0
     granule: int = 0
     notes_all: bool = False
     finds: bool = False
@@ -135,7 +137,8 @@ class KernelInfo:
 
     def takes(self, block: Sequence[int]) -> bool:
         """Whether it is compiled for blocks of that extent."""
-        return not self.block_rank or max(block[self.block_rank :], default=1) == 1
+        flat = not self.block_rank or max(block[self.block_rank :], default=1) == 1
+        return flat and not (self.strip and block[0] % self.strip)
 
 
 @record

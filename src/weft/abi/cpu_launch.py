@@ -14,6 +14,10 @@ MOST_THREADS = 1024
 """Of a block: what a thread keeps over a barrier is there as many times."""
 
 
+STRIP = 16
+"""Kernels for blocks of a multiple of so many threads along x have no loops for single ones."""
+
+
 class LaunchBlock(ctypes.Structure):
     """What an entry reads, and takes its blocks from.
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Literal, NamedTuple
 
 from weft.abi.artifact import Argument, Artifact, FaultSite, KernelInfo, Signature, Site
+from weft.abi.cpu_launch import STRIP
 from weft.compiler.frontend.draft import Draft, assemble, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
@@ -74,7 +75,8 @@ class Compilation:
         from weft.compiler.support import support
 
         backward = any(options.backward for options in self.options)
-        passed = run_passes(self.module, self.target, backward=backward)
+        even = all(options.even for options in self.options)
+        passed = run_passes(self.module, self.target, backward=backward, even=even, debug=self.debug)
         return lower_module(passed, self.target, support, places=places, debug=self.debug)
 
     @property
@@ -308,6 +310,7 @@ def _described(
         dynamic_shared=draft.dynamic_shared,
         checked=bool(options.checked),
         block_rank=function.block_rank,
+        strip=STRIP if target.threads == "loops" and options.even else 0,
         granule=granule,
         notes_all=all_noted,
         finds=finding,

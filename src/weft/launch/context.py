@@ -48,7 +48,7 @@ from weft.launch.arguments import (
 )
 from weft.launch.checked import checked_for, ends_of, schedule_of, scheduled
 from weft.launch.extents import Placement, Placements
-from weft.launch.ranges import describe_over
+from weft.launch.ranges import describe_over, is_even
 from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
 from weft.record import record
@@ -240,7 +240,7 @@ class DeviceContext(BaseContext):
         """The seed of the order of blocks and threads, where there is one."""
         backward = self.schedule is not None and self.schedule % 2 == 1
         debug = settings().debug and self.info.shares_host
-        self._always = CompileOptions(checked=self.checked, backward=backward, debug=debug)[2:]
+        self._always = CompileOptions(checked=self.checked, backward=backward, debug=debug)[2:6]
         self.notes_writes = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
         self._loaded: Variants[_Loaded] = Variants()
@@ -316,7 +316,7 @@ class DeviceContext(BaseContext):
                     return CompiledKernel(self, bound)
                 note_mismatch(problems, kernel.definition, p, found, None)
         problems.check(CompileError, 0)
-        self._load(bound, Specs(specs), CompileOptions(None, True, *self._always))
+        self._load(bound, Specs(specs), CompileOptions(None, True, *self._always, is_even(self.info)))
         self._go_native()
         return CompiledKernel(self, bound)
 
@@ -463,7 +463,8 @@ class DeviceContext(BaseContext):
             plan = place[2]
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
-            options = CompileOptions(way, not early and _are_apart(taken.memory), *self._always)
+            even = plan is None and is_even(self.info, place[1])
+            options = CompileOptions(way, not early and _are_apart(taken.memory), *self._always, even)
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):
                 return attributes, taken, place, options, found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
+from weft.abi.cpu_launch import STRIP
 from weft.compiler.frontend.options import Over
 from weft.compiler.source.python import definition_of
 from weft.gpu.over import run_over
@@ -51,6 +53,11 @@ def describe_over(rank: int, per_thread: tuple[int, int] = (1, 1)) -> Over:
 
 def _threads_are_loops(info: DeviceInfo) -> bool:
     return find_target(info.target).threads == "loops"
+
+
+def is_even(info: DeviceInfo, block: Sequence[int] = (STRIP,)) -> bool:
+    """Whether kernels are compiled for blocks of whole strips of threads, and this is one."""
+    return block[0] % STRIP == 0 and _threads_are_loops(info)
 
 
 def most_blocks(info: DeviceInfo) -> tuple[int, int, int]:

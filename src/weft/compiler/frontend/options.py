@@ -39,6 +39,9 @@ class CompileOptions(NamedTuple):
     """Where threads are loops, these go from the last thread to the first."""
     debug: bool = False
     """Where threads are loops: for debuggers of native code, with all variables and without optimisation."""
+    even: bool = False
+    """Where threads are loops: blocks have a multiple of ``STRIP`` (``abi.cpu_launch``) threads along x, as
+    most do. Their loops are whole vectors, without one for what is left."""
 
 
 PLAIN = CompileOptions()

@@ -258,8 +258,8 @@ class BarrierBody:
                     self.b.set(self.cells[v], self.b.constant(0, v.type))
         shuffles = [op for op in self.kernel.body.walk() if op.name == "gpu.shuffle" and not is_exchange(op)]
         shuffled = {op.operands[0] for op in shuffles if not self.together.once(op.operands[0])}
-        loops = {user for users in self.used_in.values() for user in users if user.in_loop}
-        kept = {v for user in loops for v in kept_before(user.ops)}
+        every = set[_Node]().union(*self.used_in.values())
+        kept = {v for user in every for v in kept_before(user.ops)}
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
@@ -268,13 +268,13 @@ class BarrierBody:
                 count = _padded(owner.int_attr("count"), max(1, kind.bits // 8), alignment)
                 self.arrays[v] = (self.array(kind, count, alignment), kind, count)
             elif isinstance(owner, Op) and owner.name == "weft.slot":
+                kind = owner.type_attr("elem_type")
                 if v in self.together.variables:
-                    self.uniform[v] = self.variable(owner.type_attr("elem_type"), str(owner.attrs["name"]))
-                elif len(users) > 1 or v in kept:
-                    kind = owner.type_attr("elem_type")
+                    self.uniform[v] = self.variable(kind, str(owner.attrs["name"]))
+                elif v in kept and (len(users) > 1 or any(u.in_loop for u in users)):
                     self.arrays[v] = (self.array(kind), kind, 1)
                 else:
-                    self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, dict(owner.attrs))
+                    self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, owner.attrs)
             elif v in shuffled or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
                 self.arrays[v] = (self.array(v.type), v.type, 1)
 

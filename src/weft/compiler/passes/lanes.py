@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.compiler.ir.core import Op, Region, Value
-from weft.compiler.ir.types import I1, vector
+from weft.compiler.ir.types import I1, I32, I64, vector
 from weft.compiler.passes.thread_context import Context
 from weft.compiler.passes.uniformity import JUMPS
 from weft.compiler.passes.vectors import Vectors, computes, in_lane
@@ -17,8 +17,9 @@ from weft.compiler.passes.vectors import Vectors, computes, in_lane
 if TYPE_CHECKING:
     from weft.compiler.passes.barrier_split import BarrierBody
 
-MOST = 32
-"""Lanes of a strip, where what they compute has 32 bits: more than a vector, as each waits for itself."""
+MOST = 16
+"""Lanes of a strip, where what they compute has 32 bits: two vectors of AVX2, as each waits for itself; the
+variables of more are no longer all in registers."""
 _CONTROL = frozenset({"weft.if", "weft.get", "weft.set", "weft.condition"}) | JUMPS
 
 
@@ -46,12 +47,33 @@ class Lanes(Vectors):
         super().__init__(body, width(loop), context)
         self.loop = loop
         self.slots: dict[Value, Value] = {}
-        left = self.b.arith("subi", end, self.place[0])
-        self.begun = self.compare("slt", self.numbered(), self.splat(left))
-        if body.alive is not None:
-            self.begun = self.b.arith("andi", self.begun, self.load(body.alive, I1))
-        self.live: Value | None = None
-        """The lanes that have not left the loop by ``break``, where it has one."""
+        self.sign = I32 if self.lanes == MOST else I64
+        self.kept = vector(self.lanes, self.sign)
+        """A mask from block to block of code, as wide as what it is for: of flags LLVM makes bytes there."""
+        self.live = body.variable(self.kept, "live")
+        """The lanes that have not left the loop."""
+        self.begin(self.b.arith("subi", end, self.place[0]))
+
+    def begin(self, left: Value) -> None:
+        """The lanes that have one of so many threads are in the loop: their signs say so."""
+        b, every, element = self.b, self.b.constant(self.lanes, I64), self.sign
+        left = b.select(b.compare("slt", left, every), left, every)
+        if element is not I64:
+            left = b.value("arith.trunci", (left,), element)
+        ahead = b.arith("subi", self.numbered(element), self.splat(left))
+        b.set(self.live, b.arith("shrsi", ahead, b.constant(element.bits - 1, self.kept)))
+        if self.body.alive is not None:
+            self.keep(self.load(self.body.alive, I1))
+
+    def keep(self, mask: Value) -> None:
+        """From here on these lanes alone are in the loop, of those that are."""
+        b = self.b
+        flags = b.value("arith.extsi", (mask,), self.kept)
+        b.set(self.live, b.arith("andi", b.get(self.live, self.kept), flags))
+
+    def here(self) -> Value:
+        """The mask of the lanes that are in it."""
+        return self.compare("slt", self.b.get(self.live, self.kept), self.b.constant(0, self.kept))
 
     def needs(self) -> None:
         """Take what comes from without, before the loop."""
@@ -83,26 +105,18 @@ class Lanes(Vectors):
     # -- the loop -----------------------------------------------------------------------------
     def emit(self) -> None:
         """The loop, and what its variables are afterwards."""
-        b, mask = self.b, vector(self.lanes, I1)
+        b = self.b
         condition, inner = self.loop.regions
         self.needs()
-        changes = any(op.name == "weft.set" for op in condition.walk())  # who has left must not ask again
-        if changes or any(op.name == "weft.break" for op in inner.walk()):
-            self.live = self.body.variable(mask, "live")
-            b.set(self.live, self.begun)
-        here = self.body.variable(mask, "here")
         asked, done = Region(), Region()
         with b.into(asked):
-            begun = self.begun if self.live is None else b.get(self.live, mask)
-            self.sequence(condition.ops[:-1], begun)
-            b.set(here, b.arith("andi", begun, self.lookup(condition.ops[-1].operands[0])))
-            if changes and self.live is not None:
-                b.set(self.live, b.get(here, mask))
+            self.sequence(condition.ops[:-1], self.here())
+            self.keep(self.lookup(condition.ops[-1].operands[0]))
             attrs = {"intrin": f"llvm.vector.reduce.or.v{self.lanes}i1", "effects": "none"}
-            b.emit("weft.condition", (b.value("llvm.call_intrinsic", (b.get(here, mask),), I1, attrs),))
+            b.emit("weft.condition", (b.value("llvm.call_intrinsic", (self.here(),), I1, attrs),))
         with b.into(done):
             b.live = True
-            self.sequence(inner.ops, b.get(here, mask))
+            self.sequence(inner.ops, self.here())
         b.live = True
         b.emit("weft.while", (), (), {}, (asked, done))
         changed = {
@@ -131,9 +145,8 @@ class Lanes(Vectors):
                 then, other = (self.sequence(r.ops, side) for r, side in zip(op.regions, sides, strict=True))
                 here = b.arith("ori", then, other)
             elif op.name in JUMPS:
-                if op.name == "weft.break" and self.live is not None:
-                    gone = b.arith("xori", here, b.constant(True, mask))
-                    b.set(self.live, b.arith("andi", b.get(self.live, mask), gone))
+                if op.name == "weft.break":
+                    self.keep(b.arith("xori", here, b.constant(True, mask)))
                 return b.constant(False, mask)
             else:
                 self.known[op.result] = self.made(op.result)

@@ -9,17 +9,21 @@ from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.lockstep import lockstep
+from weft.compiler.passes.registers import registers
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.targets import Target
 
 _ENDS = frozenset(("weft.assert", "weft.exit_thread"))
 
 
-def run_passes(module: Module, target: Target, *, backward: bool = False) -> Module:
+def run_passes(
+    module: Module, target: Target, *, backward: bool = False, even: bool = False, debug: bool = False
+) -> Module:
     """What ``target`` lowers of an elaborated module, which stays as it is.
 
     Where threads are the machine's, most modules are that themselves: nothing ends threads early in them,
-    and no thread does several elements. ``backward``: threads that are loops go from the last to the first.
+    and no thread does several elements. ``backward``: threads that are loops go from the last to the first;
+    ``even``: their blocks have a multiple of ``STRIP`` of them along x; ``debug``: arrays stay.
     """
     if target.threads != "loops" and not _changes(module):
         return module
@@ -27,7 +31,9 @@ def run_passes(module: Module, target: Target, *, backward: bool = False) -> Mod
     lockstep(made)
     branch_at_assertions(made)
     if target.threads == "loops":
-        thread_loops(made)
+        if not debug:
+            registers(made)
+        thread_loops(made, even=even)
         if backward:
             turn_round(made)
         heap_arrays(made)

@@ -88,6 +88,8 @@ class Frame:
     """Whether it knows of clusters."""
     meets: bool = False
     """Whether blocks of a cluster meet, or use each other's shared memory."""
+    even: bool = False
+    """Whether blocks have a multiple of ``STRIP`` threads along x."""
 
     @staticmethod
     def of(module: Module, kernel: Function, users: set[str]) -> Frame:

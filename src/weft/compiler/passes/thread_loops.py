@@ -8,6 +8,7 @@ body with barriers is split at them (``weft.compiler.passes.barrier_split``).
 
 from __future__ import annotations
 
+from weft.abi.cpu_launch import STRIP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, I8, I64, AddressSpace, pointer
@@ -38,14 +39,15 @@ from weft.record import replace
 _P = pointer(AddressSpace.GENERIC)
 
 
-def thread_loops(module: Module) -> None:
-    """Rewrite every kernel of the module, in place."""
+def thread_loops(module: Module, *, even: bool = False) -> None:
+    """Rewrite every kernel of the module, in place; ``even`` blocks have whole strips of threads along x."""
     inline_barriers(module)
     return_ends(module)
     users = needs_context(module)
     made = [f for f in module.functions if not f.kernel and f.name not in users]
     for kernel in [f for f in module.functions if f.kernel]:
         frame = Frame.of(module, kernel, users)
+        frame.even = even and not kernel.over_rank
         made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
         versions = versions_of(kernel)
         for each in (kernel,) if versions is None else (versions.usual, versions.other):
@@ -231,6 +233,9 @@ class _Loops:
     def bound(self, axis: int, context: Context, count: Value | None = None) -> Value:
         """How many threads run along an axis, of so many blocks: all, or those inside an over= range."""
         b, size = self.b, context.block_dim[axis]
+        if self.frame.even and axis == 0:  # here, where LLVM sees it beside the loop that it makes vectors of
+            strip = b.constant(STRIP, I64)
+            size = b.arith("muli", b.arith("divui", size, strip), strip)
         every = size if count is None else b.arith("muli", size, count)
         if axis < self.kernel.over_rank:
             begin = b.arith("muli", context.block_id[axis], size)

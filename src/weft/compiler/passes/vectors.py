@@ -51,12 +51,12 @@ class Vectors:
         """The same in all lanes."""
         return self.b.value("vector.splat", (v,), vector(self.lanes, v.type))
 
-    def numbered(self) -> Value:
+    def numbered(self, element: Type = I64) -> Value:
         """0, 1, 2, ..."""
-        b, kind = self.b, vector(self.lanes, I64)
+        b, kind = self.b, vector(self.lanes, element)
         made = b.constant(0, kind)
         for n in range(1, self.lanes):
-            made = b.value("vector.insertelement", (b.constant(n, I64), made, b.constant(n, I32)), kind)
+            made = b.value("vector.insertelement", (b.constant(n, element), made, b.constant(n, I32)), kind)
         return made
 
     def counted(self, first: Value) -> Value:

@@ -10,6 +10,7 @@ from enum import Enum
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
+from weft.abi.artifact import KernelInfo
 from weft.dtype import DType
 from weft.foreign.dlpack import code_of
 from weft.foreign.exchange import Exchange, exchange_of, has_buffer, has_interface
@@ -222,7 +223,7 @@ def ask_all(
                 return None
             else:
                 asks.end()
-        elif name == "block_dim" and "warps" in made.launch.function.kernel.uses:
+        elif name == "block_dim" and _by_extent(made.launch.function.kernel):
             if not _ask_the_same(asks, value):
                 return None
         elif name in ("grid_dim", "block_dim") and made.launch.attributes is None and _is_int(value):
@@ -236,6 +237,11 @@ def ask_all(
         elif not _ask_the_same(asks, value):
             return None
     return (asks, exchange) if asks.known else None
+
+
+def _by_extent(kernel: KernelInfo) -> bool:
+    """Whether a kernel's code is for some of the blocks alone, by their extent along x."""
+    return kernel.strip > 0 or "warps" in kernel.uses
 
 
 def _deciding(params: Sequence[Parameter]) -> set[str]:
