@@ -142,6 +142,23 @@ def test_slices(launch: Launch, ptx: Ptx, dynamic: bool) -> None:
     ptx(slices, x, out, 1, 3, dynamic=dynamic)
 
 
+@kernel
+def by_steps(x: LayoutTensor[Int32], out: LayoutTensor[Int32], i: Int):
+    out[0][i] = x[i][0] + x[i + 1][i] * 10  # pyright: ignore[reportIndexIssue]
+    out[i][0] += 5  # pyright: ignore[reportIndexIssue]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_index_by_index(launch: Launch, ptx: Ptx, dynamic: bool) -> None:
+    x, out = numbers(5, 4), numbers(4, 4)
+    found = launch(by_steps, x, out, 1, dynamic=dynamic, grid_dim=1, block_dim=1)[1]
+    expected = out.copy()
+    expected[0][1] = x[1][0] + x[2][1] * 10
+    expected[1][0] += 5
+    assert found.tolist() == expected.tolist()
+    ptx(by_steps, x, out, 1, dynamic=dynamic)
+
+
 @func
 def row_sum(row: LayoutTensor[Int32]) -> Int32:
     total = Int32(0)

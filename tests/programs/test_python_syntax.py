@@ -344,6 +344,47 @@ def counters(a: Int, b: Int, c: Int) -> Int:
     return one() * 10000 + two() * 100 + total
 
 
+class Phase(enum.Enum):
+    LOW = 1
+    MIDDLE = 2
+    HIGH = 3
+
+
+@func
+def chosen(a: Int, b: Int, c: Int) -> Int:
+    phase = Phase.LOW
+    if a > 2:
+        phase = Phase.MIDDLE
+    elif b > 2:
+        phase = Phase.HIGH
+    total = 0
+    while phase is not Phase.LOW and total < 50:
+        total = total * 3 + (1 if phase is Phase.MIDDLE else 2)
+        if phase is Phase.MIDDLE:
+            phase = Phase.HIGH
+        elif c > total:
+            phase = Phase.MIDDLE
+        else:
+            phase = Phase.LOW
+        total += 1 if phase is Phase.LOW else 0
+    for _ in range(c):
+        if phase is Phase.LOW:
+            phase = Phase.MIDDLE
+        elif phase is Phase.MIDDLE:
+            phase = Phase.HIGH
+            total += 1 if phase is Phase.HIGH else 100
+        else:
+            phase = Phase.LOW
+    if phase is Phase.LOW:
+        return total
+    elif phase is Phase.MIDDLE:
+        return total + 1000
+    elif phase is Phase.HIGH:
+        return total + 2000
+    else:
+        assert_never(phase)
+
+
 @func
 def generated(a: Int, b: Int, c: Int) -> Int:
     total = 0
@@ -377,7 +418,7 @@ def cut(a: Int, b: Int, c: Int) -> Int:
 """
 FUNCTIONS = """
 named named_aside inner matched guarded left looped compared unrolled_and_asked gathered asked
-reassigned counters exhausted generated cut
+reassigned counters exhausted chosen generated cut
 """.split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 

@@ -368,10 +368,11 @@ class Staging(Logic, Access):
         loop = _Loop(False, 0)
         loop.ends.append(self._set())
         self.loops.append(loop)
-        before = self._enter(body)
+        before = self._enter_round(body)
         loop.scope = self.scopes[-1]
         yield index_of(index) if at is None else at(index_of(index))
         self._leave(before)
+        self.round = object()
         self.loops.pop()
         self._after(loop)
         self.loc = place
@@ -382,7 +383,7 @@ class Staging(Logic, Access):
         containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         place = self.loc
         condition, body = Region(), Region()
-        before = self._enter(condition)
+        before = self._enter_round(condition)
         known = truth(test(), self)
         value = self.constant(known, I1) if isinstance(known, bool) else known
         self.emit("weft.condition", (value,))
@@ -391,16 +392,22 @@ class Staging(Logic, Access):
         if known is not True:
             loop.ends.append(self._set())
         self.loops.append(loop)
-        before = self._enter(body)
+        before = self._enter_round(body)
         loop.scope = self.scopes[-1]
         yield
         check(containers, "loop")
         self._leave(before)
+        self.round = object()
         self.loops.pop()
         self.loc = place
         self.emit("weft.while", (), (), {}, (condition, body))
         self._after(loop)
         self.live = self.live and bool(loop.ends or loop.breaks)
+
+    def _enter_round(self, region: Region) -> tuple[Region, bool, Any]:
+        """What was read of variables before it may be another each time."""
+        self.round = object()
+        return self._enter(region)
 
     def _set(self) -> dict[Var, bool]:
         """Which variables are set here."""

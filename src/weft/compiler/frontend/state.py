@@ -28,6 +28,8 @@ class FunctionState(Elaboration):
         """Those around the one at hand."""
         self.scope_count = 0
         self.loops: list[Any] = []
+        self.round: object = None
+        """Which round of which loop of the device this is, as far as is known."""
         self.breaks: list[dict[Var, bool]] | None = None
         """Which variables are set at each ``break`` of the loop that has just ended; None if unrolled."""
         self.containers = Containers()

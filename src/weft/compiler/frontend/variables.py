@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
-from weft.compiler.ir.core import Loc, Value
+from weft.compiler.ir.core import Loc, Region, Value
 from weft.compiler.ir.types import SLOT
 from weft.diagnostics import VALUE, CompileError, Diagnostic, Label, Location, a_, refuse
 from weft.dtype import DType
@@ -123,7 +123,20 @@ def none_hint(*kinds: str) -> str:
 class Var:
     """One carried variable: its slots, its spec, and whether it is set on every path to here."""
 
-    __slots__ = ("b", "changed", "defined", "loc", "name", "parts", "root", "scope", "slots", "spec", "weak")
+    __slots__ = (
+        "b",
+        "changed",
+        "defined",
+        "loc",
+        "name",
+        "parts",
+        "read",
+        "root",
+        "scope",
+        "slots",
+        "spec",
+        "weak",
+    )
 
     def __init__(self, b: Builtins, name: str, value: Any) -> None:
         self.b = b
@@ -137,6 +150,8 @@ class Var:
         self.loc: Loc = b.loc
         self.defined = False
         self.changed = False
+        self.read: tuple[object, Region, Any] | None = None
+        """Of a member of an Enum: in which round of which loop and where it was read, and the value."""
         self.root: Var | None = None
         """Of one that functions in the function assign: which it is in the function that it belongs to."""
         if value is UNDEFINED:
@@ -200,7 +215,7 @@ class Var:
         """Assign what is of the variable's type."""
         for slot, leaf in zip(() if self.parts else self.slots, leaves, strict=True):
             self.b.set(slot, leaf)
-        self.changed = True
+        self.changed, self.read = True, None
         if self.b.live:
             self.defined = True
 
@@ -324,10 +339,19 @@ class Var:
         assert spec is not None
         if isinstance(spec, PartsSpec) and self.parts:
             return remade(spec.cls, [part.now() for part in self.parts])
+        if isinstance(spec, EnumSpec):
+            return self._member(spec)
         value = spec.build(self.held())
         if self.is_weak:
             value.weak = self.weak
         return value
+
+    def _member(self, spec: EnumSpec) -> Any:
+        """The member, as it was read before where it is the same: of that the tests behind it tell."""
+        b, read = self.b, self.read
+        if read is None or read[0] is not b.round or read[1] not in (*b.regions, b.region):
+            read = self.read = b.round, b.region, spec.build(self.held())
+        return read[2]
 
     def held(self) -> list[Value]:
         """What its slots hold."""

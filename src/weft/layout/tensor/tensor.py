@@ -407,7 +407,15 @@ class LayoutTensor(Generic[T]):
         parts = _parts(index)
         if self._pointer is None or self.element is not None or self.masked or is_slice(parts):
             return None
+        if len(parts) < self.rank:
+            return None
         return self.ptr.__weft_place__(self.place_in(self.layout, parts)[0])
+
+    def __weft_part__(self, index: Any) -> Any:
+        """``t[i]`` in ``t[i][j]``, as of NumPy's arrays."""
+        parts = _parts(index)
+        whole: Any = index if is_slice(parts) or len(parts) >= self.rank else (*parts, ...)
+        return cast("Any", self)[whole]
 
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
         kept, start, origin, edges, element = sliced(
