@@ -136,6 +136,71 @@ def test_checks_and_prints_are_those_of_the_cpu(capsys: pytest.CaptureFixture[st
 
 
 @kernel
+def counted(lock: Pointer[Int32], count: Pointer[Int32]):
+    done = False
+    while not done:
+        if Atomic.compare_exchange(lock, Int32(0), Int32(1))[1]:
+            before = count[0]
+            barrier_of_nobody(count)
+            count[0] = before + 1
+            Atomic.store(lock, Int32(0))
+            done = True
+
+
+@func
+def barrier_of_nobody(count: Pointer[Int32]) -> None:
+    """While the lock is held, others run."""
+    while Atomic.fetch_add(count + 1, 1) % 3 != 0:
+        pass
+
+
+@kernel
+def handed_on(words: Pointer[Int32], out: Pointer[Int32]):
+    b = block_idx.x
+    if thread_idx.x == 1:
+        while words.load(b + 1, volatile=True) == 0:
+            pass
+    barrier()
+    if thread_idx.x == 0:
+        out[b] = words[b + 1] + 1
+        Atomic.store(words + b, out[b])
+
+
+def test_threads_and_blocks_that_go_round_a_loop_let_others_run() -> None:
+    context = DeviceContext(api="interpreter")
+    lock, count = np.zeros(1, np.int32), np.zeros(2, np.int32)
+    context.enqueue_function(counted, lock, count, grid_dim=3, block_dim=8)
+    words, out = np.array([0] * 5 + [100], np.int32), np.zeros(5, np.int32)
+    context.enqueue_function(handed_on, words, out, grid_dim=5, block_dim=4)
+    context.synchronize()
+    assert (lock[0], count[0], count[1] > 24) == (0, 24, True)
+    assert out.tolist() == [105, 104, 103, 102, 101]
+
+
+@kernel
+def for_ever(word: Pointer[Int32]):
+    if thread_idx.x > 1:
+        while word.load(volatile=True) == 0:
+            pass
+    elif thread_idx.x == 0:
+        while Atomic.load(word) == 0:
+            pass
+    barrier()
+
+
+def test_a_wait_without_end_is_told() -> None:
+    context, word = DeviceContext(api="interpreter"), np.zeros(1, np.int32)
+    context.enqueue_function(for_ever, word, grid_dim=2, block_dim=4)
+    with pytest.raises(DeviceError, match="'for_ever' never ends: 6 threads go round a loop") as error:
+        context.synchronize()
+    first = for_ever.definition.line
+    assert f"{__file__}:{first + 6}:15" in str(error.value)
+    assert f"others do so at line {first + 3}" in str(error.value)
+    context.enqueue_function(for_ever, np.ones(1, np.int32), grid_dim=2, block_dim=4)
+    context.synchronize()
+
+
+@kernel
 def wild(x: Pointer[Int32]):
     if thread_idx.x == 2:
         x[1 << 60] = 1

@@ -58,8 +58,8 @@ class Parting:
             "barrier-diverged",
             f"not all threads of {_GROUPS[self.group][0]} come to this barrier",
             (
-                Label(_place(self.barrier)),
-                Label(_place(self.decision), f"threads of {_GROUPS[self.group][0]} part here"),
+                Label(decision_place(self.barrier)),
+                Label(decision_place(self.decision), f"threads of {_GROUPS[self.group][0]} part here"),
             ),
             *self._advice(),
         )
@@ -70,18 +70,18 @@ class Parting:
         return Report(
             "barrier-diverged",
             f"threads of {_GROUPS[self.group][0]} part before a barrier of kernel {kernel!r}",
-            _place(self.decision),
+            decision_place(self.decision),
             kernel,
             block,
             thread,
-            other=Other(_place(self.barrier), "the barrier"),
+            other=Other(decision_place(self.barrier), "the barrier"),
             said=where,
             notes=notes,
             hints=hints,
         )
 
 
-def _place(at: Place) -> Location:
+def decision_place(at: Place) -> Location:
     """The condition or the range of a statement, or what else stands there."""
     from weft.diagnostics.wrote import statement_place
 

@@ -24,6 +24,7 @@ from weft.targets import Target
 _EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot"})
 _WAITS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
 """Operations at which a thread lets others run."""
+_READS = frozenset({"llvm.load", "llvm.atomicrmw", "llvm.cmpxchg", "llvm.inline_asm", "llvm.call_intrinsic"})
 _AHEAD = frozenset({"weft.slot", "llvm.alloca"})
 """What the function has from its beginning, wherever it was asked for."""
 
@@ -77,19 +78,32 @@ class _Module:
         self.functions = {f.name: f for f in module.functions}
         self.names = {name: f"__f{n}" for n, name in enumerate(self.functions)}
         self.floats: dict[str, tuple[str, float, int]] = {}
-        self.waiting = module.reaching(
-            {f.name for f in module.functions if any(op.name in _WAITS for op in f.body.walk())}
+        walked = {f.name: [*f.body.walk()] for f in module.functions}
+        self.meeting = module.reaching(
+            {name for name, ops in walked.items() if any(op.name in _WAITS for op in ops)}
         )
-        """The functions in which a thread may wait."""
+        """The functions in which threads may wait for each other."""
+        self.looking = module.reaching({name for name, ops in walked.items() if _looks(ops)})
+        spins = {name for name, ops in walked.items() if any(map(self.spins, ops))}
+        self.waiting = self.meeting | module.reaching(spins)
+        """Those in which a thread may let others run."""
         self.natives = Natives()
         self.meets: set[str] = set()
+
+    def spins(self, op: Op) -> bool:
+        """Whether a loop may go on until another thread writes something."""
+        if op.name != "weft.while":
+            return False
+        inner = [inner for region in op.regions for inner in region.walk()]
+        calls = {inner.attrs["callee"] for inner in inner if inner.name == "func.call"}
+        return _looks(inner) or not self.looking.isdisjoint(calls)
 
     def barrier(self, f: Function, op: Op) -> tuple[str, str, int, int] | None:
         """The first barrier within an operation of a function: who meets there, and its place."""
         for inner in [inner for region in op.regions for inner in region.walk()]:
             if inner.name in _WAITS:
                 return _group(inner), f.file, inner.loc[0], inner.loc[1]
-            if inner.name == "func.call" and inner.attrs["callee"] in self.waiting:
+            if inner.name == "func.call" and inner.attrs["callee"] in self.meeting:
                 callee = self.functions[str(inner.attrs["callee"])]
                 return self.barrier(callee, Op(inner.spec, (), {}, (callee.body,), (), inner.loc))
         return None
@@ -291,8 +305,14 @@ class _Writer:
 
     def repeat(self, op: Op) -> None:
         condition, body = op.regions
+        spins, again = self.module.spins(op), f"__r{len(self.lines)}"
+        if spins:
+            self.put(f"{again} = False")
         self.put("while True:")
         self.depth += 1
+        if spins:
+            self.put(f"if {again}: yield __at('turn', {self.place(op)})")
+            self.put(f"{again} = True")
         self.region(Region(condition.args, condition.ops[:-1]))
         self.loc = self.here(condition.ops[-1].loc)
         self.asks(op, condition.ops[-1].operands)
@@ -392,6 +412,16 @@ def _places(code: CodeType, first: int) -> bytes:
                 number >>= 6
             made.append(number)
     return bytes(made)
+
+
+def _looks(ops: Sequence[Op]) -> bool:
+    """Whether operations read what other threads write meanwhile, and do something with it."""
+    used = {v for op in ops for v in op.operands}
+    return any(
+        op.spec.sync is not None and op.spec.sync(op) and not used.isdisjoint(op.results)
+        for op in ops
+        if op.name in _READS
+    )
 
 
 def _group(op: Op) -> str:

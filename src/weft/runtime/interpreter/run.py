@@ -18,7 +18,7 @@ from weft.abi.artifact import KernelInfo, PrintSite
 from weft.abi.cpu_launch import MOST_THREADS
 from weft.abi.program import Program
 from weft.diagnostics import Diagnostic, Location, Report
-from weft.diagnostics.parted import Parting
+from weft.diagnostics.parted import Parting, decision_place
 from weft.record import replace
 from weft.runtime.cpu.queue import Failed
 from weft.runtime.driver import Extents, Launch
@@ -31,6 +31,8 @@ from weft.runtime.printing import Console, format_print
 _MASK = (1 << 64) - 1
 _ALIGNED = 128
 _LANES = 32
+_PATIENCE = 64
+"""So often the threads of a block go round a loop before those of the next begin."""
 _words = cache(words)
 
 
@@ -173,6 +175,16 @@ class _Live:
         self.at: At | None = None
         self.answer: Any = None
 
+    def state(self) -> list[object]:
+        """Where a thread is that waits, and what it computes with: what it does next depends on no more."""
+        found: list[object] = []
+        waits: Any = self.waits
+        while waits is not None and (frame := getattr(waits, "gi_frame", None)) is not None:
+            held = {n: v for n, v in frame.f_locals.items() if n[:2] == "__" and n[2:3].isdigit()}
+            found += [frame.f_lasti, held]
+            waits = waits.gi_yieldfrom
+        return found
+
     def step(self) -> None:
         """Run until the thread waits, or ends."""
         if self.at is None and debugging.session is not None:
@@ -207,6 +219,8 @@ class _Running:
         """Where the first thread that failed stands, for who looks after it has: the user's frames."""
         self.reports: dict[int | str, Report] = {}
         self.counts: dict[int, int] = {}
+        self.rounds = self.passed = 0
+        """How often blocks that wait for others went on; how often a thread came to no loop's end."""
         self.parted = False
         """Whether threads have parted before a barrier: then the launch ends."""
         size, self.offsets = 0, dict[str, int]()
@@ -228,18 +242,22 @@ class _Running:
         """Run all blocks, x fastest; what has failed."""
         packed, kinds = self.queued.arguments, self.function.arguments
         arguments = [argument(kind, packed[8 * n : 8 * n + 8]) for n, kind in enumerate(kinds)]
+        spinning: list[Generator[list[_Live]]] = []
         with np.errstate(all="ignore"):
             for group in self.groups():
                 held, start = take(self.stride * len(group), _ALIGNED)
                 blocks = [_Block(self, at, arguments, start + n * self.stride) for n, at in enumerate(group)]
                 if self.function.waits:
-                    self.together(blocks)
+                    under_way = self.together(blocks, held)
+                    if any(n == _PATIENCE for n, _ in enumerate(under_way)):
+                        spinning.append(under_way)
                 else:
                     for thread in (thread for block in blocks for thread in block.threads):
                         self.alone(thread, arguments)
                 del held
                 if self.parted:
                     break
+            self.turns(spinning)
         if self.failure is None and not self.reports:
             return None
         counted = [
@@ -296,20 +314,65 @@ class _Running:
         found = Report("out-of-bounds", message, place, name, thread.block, thread.thread, hints=(hint,))
         self.tell(f"{place.file}:{place.line}", found)
 
-    def together(self, blocks: list[_Block]) -> None:
-        """Run blocks whose threads wait for each other."""
+    def turns(self, spinning: list[Generator[list[_Live]]]) -> None:
+        """Blocks whose threads wait for what those of others write: each goes on, in turn.
+
+        All have gone round their loops, and nothing that they compute with has changed: so it stays.
+        """
+        before: object = None
+        while spinning and not self.parted:
+            found = [(each, next(each, None)) for each in spinning]
+            spinning = [each for each, turning in found if turning is not None]
+            turning = [live for _, each in found if each is not None for live in each]
+            self.rounds += 1
+            if self.rounds % _PATIENCE < 2:
+                now = [(live, live.state()) for live in turning], self.passed
+                if turning and now == before:
+                    self.stuck(turning)
+                before = now
+        for each in spinning:
+            each.close()
+
+    def stuck(self, turning: list[_Live]) -> None:
+        """Threads wait for what nobody writes."""
+        self.parted = True
+        places = [live.at.place for live in turning if live.at]
+        first, name = turning[0].thread, self.kernel.signature.name
+        count = "a thread goes" if len(turning) == 1 else f"{len(turning)} threads go"
+        message = f"kernel {name!r} never ends: {count} round a loop, and nothing changes any more"
+        others = sorted({line for _, line, _ in places} - {places[0][1]})
+        hints = (
+            *(f"others do so at line {line}" for line in others),
+            "what is waited for is written by no thread that runs: by one that waits for these, perhaps",
+        )
+        found = Report(
+            "endless-wait", message, decision_place(places[0]), name, first.block, first.thread, hints=hints
+        )
+        self.tell("endless-wait", found)
+
+    def together(self, blocks: list[_Block], memory: object) -> Generator[list[_Live]]:
+        """Run blocks whose threads wait for each other; gives those that go round a loop until others write.
+
+        ``memory`` is what they share, which lives as long.
+        """
         for block in blocks:
             block.live = [_Live(t, self.function.run(t, *block.arguments)) for t in block.threads]
         self.step([each for block in blocks for each in block.live], blocks)
         while not self.parted and any(block.live for block in blocks):
+            turning = [each for block in blocks for each in block.live if _turns(each)]
+            if turning:
+                yield turning
+                self.step(turning, blocks)
             self.meet(blocks)
         for each in (each for block in blocks for each in block.live):
             each.waits.close()
+        del memory
 
     def step(self, part: Sequence[_Live], blocks: Sequence[_Block]) -> None:
         """Let threads go on; those that end are no more waited for."""
         for each in part:
             each.step()
+            self.passed += not _turns(each)
         for block in blocks:
             block.live = [each for each in block.live if each.at is not None]
 
@@ -325,7 +388,9 @@ class _Running:
         warps = [([*lanes], [block]) for block in blocks for _, lanes in itertools.groupby(block.live, _warp)]
         for group, each in {"warp": warps, **parts}.items():
             found = [
-                (part, some) for part, some in each if any(live.at.group == group for live in part if live.at)
+                (part, some)
+                for part, some in each
+                if any(live.at.group == group for live in part if live.at) and not any(map(_turns, part))
             ]
             for part, some in found:
                 if not self.agreed([(live.thread, live.at) for live in part if live.at]):
@@ -378,6 +443,11 @@ def _decided(first: Thread, one: At, thread: Thread, other: At) -> str:
 def _places(first: Thread, thread: Thread) -> str:
     one, other = (f"thread {t.thread} of block {t.block}" for t in (first, thread))
     return f"{one} waits here, and {other} elsewhere"
+
+
+def _turns(live: _Live) -> bool:
+    """Whether a thread is at the end of a loop that may go on until another writes."""
+    return live.at is not None and live.at.group == "turn"
 
 
 def _warp(live: _Live) -> int:
