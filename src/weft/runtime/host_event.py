@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable
 
 from weft.diagnostics import LaunchError
+from weft.runtime.clocks import Clock, host_knows
 from weft.runtime.driver import Event
 
 
 class HostEvent:
     """An event that a thread of the host reaches; streams of the CPU record such."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock: Clock = clock or {}
+        """What comes before it."""
         self._reached = threading.Event()
         self._lock = threading.Lock()
         self._pid = os.getpid()
@@ -24,7 +27,10 @@ class HostEvent:
     @property
     def done(self) -> bool:
         """Whether the place has been reached."""
-        return self._reached.is_set()
+        done = self._reached.is_set()
+        if done:
+            host_knows(self.clock)
+        return done
 
     def reach(self) -> None:
         """Note the time, and let those go on that wait."""
@@ -44,11 +50,16 @@ class HostEvent:
         function()
 
     def synchronize(self) -> None:
-        """Wait until the place has been reached.
+        """Wait until the place has been reached; the host knows then what came before it.
 
         Raises:
             LaunchError: the process has forked since, and the work before the place is its parent's.
         """
+        host_knows(self.clock)
+        self.pause()
+
+    def pause(self) -> None:
+        """The same for a thread that serves a stream."""
         if not self._reached.is_set() and self._pid != os.getpid():
             raise LaunchError.here(
                 "forked",

@@ -19,6 +19,7 @@ from weft.abi.artifact import FAULTS, Artifact, LoadedCode
 from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
 from weft.config import settings
 from weft.diagnostics import calling_frame
+from weft.runtime.clocks import Clock, StreamClock, host_knows
 from weft.runtime.cpu import crashed, pieces
 from weft.runtime.cpu.memory import PAGES_FROM, Block
 from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
@@ -239,6 +240,8 @@ class CpuStream:
 
     def __init__(self, lane: Lane) -> None:
         self._lane = lane
+        self._clock = StreamClock()
+        _streams.add(self)
         self._launchers: weakref.WeakSet[NativeLauncher] = weakref.WeakSet()
         weakref.finalize(self, lane.abandon).atexit = False
 
@@ -270,8 +273,13 @@ class CpuStream:
         console, place = lane.console, frame and (frame.f_code, frame.f_lasti)
         del frame  # which would keep the caller's variables
 
+        order: tuple[int, Clock] | None = None
+        assert isinstance(launch.function, CpuFunction)
+        if launch.function.kernel.granule and len(_streams) > 1:
+            order = self._clock.number, self._clock.launched()
+
         def task() -> None:
-            failed = run_launch(launch, console, lane, place)
+            failed = run_launch(launch, console, lane, place, order)
             if failed is not None:
                 raise failed
 
@@ -316,17 +324,25 @@ class CpuStream:
 
     def call(self, function: Callable[[], object]) -> None:
         """Queue a call of a host function."""
-        self._lane.submit(function)
+        clock = self._clock.reached()
+
+        def task() -> None:
+            function()
+            host_knows(clock)
+
+        self._lane.submit(task)
 
     def record(self) -> HostEvent:
         """An event at the present end of the queue."""
-        event = HostEvent()
+        event = HostEvent(self._clock.reached())
         self._lane.submit(event.reach)
         return event
 
     def wait(self, event: Event) -> None:
         """Hold later work until the event has been reached."""
-        self._lane.submit(event.synchronize)
+        if isinstance(event, HostEvent):
+            self._clock.waits(event.clock)
+        self._lane.submit(event.pause if isinstance(event, HostEvent) else event.synchronize)
 
     def follow(self, other: Stream) -> None:
         """Hold later work until all that another stream holds now has ended."""
@@ -334,6 +350,7 @@ class CpuStream:
 
     def synchronize(self) -> None:
         """Wait until all queued work has ended; print what it printed; raise what failed."""
+        host_knows(self._clock.reached())
         self._lane.synchronize()
 
     def close(self) -> None:
@@ -344,6 +361,7 @@ class CpuStream:
 
 
 _devices: weakref.WeakSet[CpuDevice] = weakref.WeakSet()
+_streams: weakref.WeakSet[CpuStream] = weakref.WeakSet()
 
 
 def _after_fork() -> None:

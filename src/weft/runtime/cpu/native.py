@@ -21,6 +21,7 @@ from weft.diagnostics import Diagnostic, Report
 from weft.diagnostics.parted import Parting
 from weft.diagnostics.reports import Place, merged
 from weft.record import replace
+from weft.runtime.clocks import Clock
 from weft.runtime.cpu.pieces import explained
 from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
@@ -135,6 +136,8 @@ class _Running:
         self.block, self.grid, self.cluster = block, grid, cluster
         self.shadow: Shadow | None = None
         """What is noted of memory, where it is."""
+        self.order: tuple[int, Clock] | None = None
+        """Its stream, and what it comes behind, where there are several streams."""
         self.place: CodePlace | None = None
         """Where it was launched, if that is not where the main thread is."""
         self.console = console
@@ -302,7 +305,11 @@ def externals() -> dict[str, int]:
 
 
 def run_launch(
-    queued: Launch, console: Console, lane: Lane | None = None, place: CodePlace | None = None
+    queued: Launch,
+    console: Console,
+    lane: Lane | None = None,
+    place: CodePlace | None = None,
+    order: tuple[int, Clock] | None = None,
 ) -> Failed | None:
     """Run all blocks, for a lane whose task this is, launched there; what has failed, or None."""
     function, grid, block, arguments, shared_bytes, over, attributes = queued
@@ -329,7 +336,7 @@ def run_launch(
     packed = ctypes.create_string_buffer(arguments, max(8, len(arguments)))
     first, second = ctypes.addressof(packed), ctypes.addressof(launch)
     running = _running[state] = _Running(function, console, block, grid, cluster)
-    running.place = place
+    running.place, running.order = place, order
     start = time.perf_counter()
     try:
         shared = None if small or lane is None else lane.shared(function.workers)
@@ -380,11 +387,25 @@ def _run_noting(
     function, memory = running.function, noted()
     words = (ctypes.c_uint64 * (len(packed) // 8)).from_buffer(packed)
     with memory.lock:
-        running.shadow = memory.begin(function.kernel, words)
+        running.shadow = memory.begin(function.kernel, words, several=running.order is not None)
+        begins = running.shadow.launch
         try:
             entry(first, second)
+            if running.order is not None:
+                _beside(running, memory.wholes, begins)
         finally:
             memory.end(running.shadow)
+
+
+def _beside(running: _Running, wholes: Sequence[tuple[tuple[int, int], int]], begins: int) -> None:
+    """Compare what a launch has done with launches of other streams."""
+    from weft.runtime.cpu.beside import Done, placed, races, touched
+
+    assert running.order is not None
+    kernel = running.function.kernel
+    seen = tuple(touched(wholes, kernel.granule, begins))
+    for where, found in races(Done(kernel, *running.order, placed(running.place), running.block, seen)):
+        running.tell(where, found)
 
 
 def direct_launch(launch: Launch, lane: Lane) -> DirectLaunch:

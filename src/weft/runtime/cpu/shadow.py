@@ -73,18 +73,23 @@ class Noted:
         self._threads = Block(2 * WORD * MOST_THREADS)
         self._last = 0
         self._pieces: Any = None
+        self.wholes: list[tuple[tuple[int, int], int]] = []
+        """The memory that the launch notes, by its ends, and where its cells are."""
         self._held: list[New] = []
         """New memory that the launch uses."""
 
-    def begin(self, kernel: KernelInfo, arguments: Any) -> Shadow:
-        """Give a launch what its kernel takes behind the ends of memory: in its arguments, words."""
+    def begin(self, kernel: KernelInfo, arguments: Any, *, several: bool) -> Shadow:
+        """Give a launch what its kernel takes behind the ends of memory: in its arguments, words.
+
+        ``several``: there are launches beside it, so what only is read is noted too.
+        """
         first = self._last + (1 << TICK)
         shared, log = self._shared.address, self._log.address
         made = Shadow(first, first, first, shared=shared, log=log, room=_LOGGED)
         made.threads = self._threads.address
         memory = memory_of(kernel, arguments)
         count, end = len(memory), len(kernel.signature.parameters)
-        wholes = self._wholes(kernel, memory)
+        wholes = self.wholes = self._wholes(kernel, memory, several=several)
         for n, known in enumerate(memory, end - 2 - count):
             (low, _), cells = wholes[bisect_right(wholes, known.low, key=lambda whole: whole[0][0]) - 1]
             arguments[n] = cells and cells + (known.address - low) // kernel.granule * CELL_BYTES
@@ -94,7 +99,9 @@ class Noted:
         arguments[end - 2 : end] = shared, ctypes.addressof(made)
         return made
 
-    def _wholes(self, kernel: KernelInfo, memory: Sequence[Memory]) -> list[tuple[tuple[int, int], int]]:
+    def _wholes(
+        self, kernel: KernelInfo, memory: Sequence[Memory], *, several: bool
+    ) -> list[tuple[tuple[int, int], int]]:
         """The memory that a launch notes, by its ends, and where its cells are.
 
         What nobody writes has none, if somebody has written it before.
@@ -110,7 +117,7 @@ class Noted:
                 wholes.append((low, high))
         new = [around(low, high) for low, high in wholes]
         needed = [
-            kernel.finds or any(m.written and low < m.high and m.low < high for m in memory)
+            kernel.finds or several or any(m.written and low < m.high and m.low < high for m in memory)
             for low, high in wholes
         ]
         sizes = [
