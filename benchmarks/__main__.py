@@ -18,6 +18,7 @@ BENCHMARKS = {
     "product": "product",
     "gpu": "gpu",
     "algorithms": "algorithms",
+    "products": "products",
     "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""

@@ -32,16 +32,21 @@ from __future__ import annotations
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics import a_, refuse
-from weft.gpu.lanes import Shuffle, exchanged, lane_id
+from weft.gpu.lanes import Shuffle, exchanged, lane_id, warp_barrier, warp_id
+from weft.lang.comptime import Comptime
+from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.machine import note_use, threads_are_loops, uses_thread
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Float32, Int, UInt32
+from weft.memory import stack_allocation
 from weft.record import record
 
 __all__ = ["ld_matrix", "mma", "st_matrix"]
 
+_WARPS = 32
+"""Most warps of a block."""
 _MATRIX = 8
 """Rows of the matrices that ``ldmatrix`` loads; each has 16 bytes."""
 
@@ -198,37 +203,57 @@ def _unpacked(kind: Any, registers: tuple[Any, ...]) -> Any:
 
 
 def _computed(shape: MatrixShape, a: Any, b: Any, c: Any) -> Any:
-    """The same where threads are loops: each lane is handed the rows and columns that its sums are of."""
-    lane, kind = lane_id(), number_class(_sums(c))
-    quad, column = lane & ~3, (lane & 3) << 3  # the lanes with this one's rows, and with its two columns
-    ours = [exchanged(Shuffle.IDX, a, quad | j, 32) for j in range(4)]
-    theirs = [[exchanged(Shuffle.IDX, b, column + 4 * n + j, 32) for j in range(4)] for n in range(2)]
-    sums: list[Any] = []
-    for half in range(shape.m // 8):
-        rows = [_widened(_half(x, half, shape.m // 8), kind) for x in ours]
-        for column_ in theirs:
-            products = [row * _widened(x, kind) for row, x in zip(rows, column_, strict=True)]
-            whole = products[0] + products[1] + (products[2] + products[3])
-            sums.append(whole.reduce_add() if whole.lanes > 1 else whole)
-    return type(c)(*[(c[n].cast(kind) + x).cast(c.dtype) for n, x in enumerate(sums)])
+    """The same where threads are loops: lanes lay their fragments side by side, each reads what it needs."""
+    kind = number_class(_sums(c))
+    here = [_laid(x, kind, which) for which, x in enumerate((a, b))]
+    warp_barrier()
+    quad, column, halves = lane_id() & ~3, (lane_id() & 3) << 3, shape.m // 8
+    known: dict[str, Any] = {"halves": halves, "each": max(1, 32 // a.dtype.bits), "count": b.lanes}
+    places = [(half, column + 4 * n) for half in range(halves) for n in range(2)]
+    made = [_product(*here, quad, there, half=half, **known) for half, there in places]
+    warp_barrier()  # before the next product lays its own there
+    return type(c)(*[(c[n].cast(kind) + x).cast(c.dtype) for n, x in enumerate(made)])
 
 
 def _sums(c: Any) -> Any:
     return Float32.dtype if c.dtype.bits == 16 else c.dtype
 
 
-def _half(x: Any, half: int, halves: int) -> Any:
-    """Of a fragment of ``a`` what is of rows g, or of rows g + 8: registers take turns."""
-    each = max(1, 32 // x.dtype.bits)
-    places = [n for n in range(x.lanes) if n // each % halves == half]
-    return x.shuffle(*places) if len(places) > 1 else x[places[0]] if x.lanes > 1 else x
+@func
+def _side_by_side(*, kind: Comptime[Any], lanes: Comptime[int], which: Comptime[int]) -> Pointer[Any]:
+    """Memory for the fragments of a block's lanes, the same for all products of a kernel."""
+    return stack_allocation(kind, _WARPS * 32 * lanes, address_space=AddressSpace.SHARED)
 
 
-def _widened(x: Any, kind: Any) -> Any:
+def _laid(x: Any, kind: Any, which: int) -> Any:
+    """All lanes' fragments in shared memory, as numbers of the sums' type; where those of this warp begin."""
     if x.dtype.name == "float32":  # as tf32, whose fraction has 10 bits
         words = number_class(_WORD, x.lanes) if x.lanes > 1 else UInt32
-        return (x.bitcast(words) & 0xFFFFE000).bitcast(type(x))
-    return x.cast(kind)
+        x = (x.bitcast(words) & 0xFFFFE000).bitcast(type(x))
+    place = _side_by_side(kind=kind, lanes=x.lanes, which=which) + warp_id() * (32 * x.lanes)
+    place.store(lane_id() * x.lanes, x.cast(kind))
+    return place
+
+
+@func
+def _product(
+    a: Any,
+    b: Any,
+    row: Int,
+    column: Int,
+    *,
+    half: Comptime[int],
+    halves: Comptime[int],
+    each: Comptime[int],
+    count: Comptime[int],
+) -> Any:
+    """A row of ``a``, of four lanes from ``row`` on, by a column of ``b``, of those from ``column`` on."""
+    total = number_class(a.dtype)(0)
+    for j in range(4):
+        for r in range(count):  # of a's registers every second one has rows g + 8
+            left = a[(row + j) * (count * halves) + (r // each * halves + half) * each + r % each]
+            total += left * b[(column + j) * count + r]
+    return total
 
 
 def ld_matrix(row: Pointer[Any], width: int, *, transpose: bool = False) -> Any:

@@ -32,7 +32,7 @@ class Feature(Enum):
     MMA = "products of matrices of Float16, BFloat16, tf32, Float64 and integers of 8 bits by warps"
     MMA_FP8 = "products of matrices of 8-bit floats by warps"
     STORE_MATRIX = "stores of matrices that lie over the lanes of a warp"
-    WGMMA = "warpgroup matrix products"
+    WGMMA = "products of matrices in shared memory by four warps"
     C_FUNCTIONS = "calls of the process's functions, and functions that these call"
 
 
