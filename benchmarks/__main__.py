@@ -16,6 +16,7 @@ BENCHMARKS = {
     "cpu": "cpu",
     "fourteen": "fourteen",
     "product": "product",
+    "checked": "checked",
     "gpu": "gpu",
     "algorithms": "algorithms",
     "products": "products",

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
             continue
         work = made(scale, np.random.default_rng(1))
         compiled = _compile_time(ctx, work)
-        cases = {"weft": _weft(ctx, work)}
+        cases = {"weft": launches(ctx, work)}
         if numba is not None:
             cases["Numba"] = _call(getattr(numba, work.name), work, work.numba or work.args)
         for peer, library in (("C", c), ("C, fused", fused), ("ISPC", ispc)):
@@ -85,14 +85,8 @@ def run(options: argparse.Namespace) -> None:
             if function is not None:
                 cases[peer] = _call(function, work, _as_c(work.c or work.args))
         for name, case in cases.items():
-            for array in work.out:
-                array.fill(0)
-            case()
-            for got, wanted in zip(work.out, work.expected, strict=True):
-                found = got.sum(dtype=np.float64) if work.summed else got.astype(np.float64)
-                off = np.abs(found - wanted) > 1e-3 * np.abs(wanted).max()
-                assert np.mean(off) < 0.02, f"{work.name}: {name} is wrong"
-        timed = {name: _processor_time(case) for name, case in cases.items()} if alone else cases
+            prepared(work, name, case)
+        timed = {name: processor_time(case) for name, case in cases.items()} if alone else cases
         times = in_turns(timed, options.rounds or 15, pause=PAUSE, warm_up=WARM_UP)
         least = {name: min(got) for name, got in times.items()}
         row = [work.name]
@@ -108,7 +102,18 @@ def run(options: argparse.Namespace) -> None:
     table(head, rows)
 
 
-def _processor_time(case: Case) -> Callable[[], float]:
+def prepared(work: Work, name: str, case: Callable[[], Any]) -> None:
+    """Run a case once, and see that what it makes is right."""
+    for array in work.out:
+        array.fill(0)
+    case()
+    for got, wanted in zip(work.out, work.expected, strict=True):
+        found = got.sum(dtype=np.float64) if work.summed else got.astype(np.float64)
+        off = np.abs(found - wanted) > 1e-3 * np.abs(wanted).max()
+        assert np.mean(off) < 0.02, f"{work.name}: {name} is wrong"
+
+
+def processor_time(case: Case) -> Callable[[], float]:
     """On one core nothing is gained by several threads, and what others do there does not count."""
 
     def timed() -> float:
@@ -161,7 +166,8 @@ def _call(function: Any, work: Work, args: Sequence[Any]) -> Case:
     return case
 
 
-def _weft(ctx: DeviceContext, work: Work) -> Case:
+def launches(ctx: DeviceContext, work: Work) -> Case:
+    """A case that launches weft's kernel and waits for it."""
     kernel = getattr(kernels, work.name)
 
     def case() -> None:

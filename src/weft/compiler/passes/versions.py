@@ -13,12 +13,12 @@ from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.terms import Terms
 from weft.compiler.ir.types import F64, I1
-from weft.compiler.passes.proofs import All, Atom, Condition, Leaf, Some
+from weft.compiler.passes.proofs import All, Atom, Condition, Leaf
 from weft.record import replace
 
 _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
-_EXACT = float(1 << 52)
-"""Sums of integers whose magnitudes make no more than this are exact in 64 bits of a float."""
+_MOST = 1 << 51
+"""Sums of integers are exact in floats where products with their factors make no more; constants are less."""
 
 
 def in_versions(kernel: Function, condition: Condition, usual: Region, other: Region) -> None:
@@ -64,67 +64,75 @@ def versions_of(kernel: Function) -> Versions | None:
 
 
 class _Asked:
-    """Emits conditions: polynomials are computed in floats, and do not hold where these are not exact."""
+    """Emits conditions: polynomials are computed in floats, and do not hold where these are not exact.
+
+    They are exact where no product is large.
+    """
 
     def __init__(self, b: Builder) -> None:
         self.b = b
         self.copies: dict[Value, Value] = {}
-        self.numbers: dict[Atom, tuple[Value, Value]] = {}
-        self.exact: list[Condition] = []
-        """Of quotients, what their numbers are."""
+        self.known: dict[Condition, Value] = {}
+        self.products: dict[tuple[object, ...], Value] = {(): self.float(1)}
+        self.sizes: list[Value] = []
+        """The magnitudes of products, and the greatest sum of factors that they have."""
+        self.factors = 1
 
     def holds(self, condition: Condition) -> Value:
         """Whether a condition holds."""
-        found = self.asked(condition)
-        while self.exact:
-            found = self.b.arith("andi", found, self.asked(self.exact.pop()))
+        b, found = self.b, self.asked(condition)
+        near = self.float(_MOST // self.factors)
+        for size in self.sizes:
+            fits = b.value("arith.cmpf", (size, near), I1, {"predicate": "ole"})
+            found = b.arith("andi", found, fits)
         return found
 
     def asked(self, condition: Condition) -> Value:
+        if condition not in self.known:
+            self.known[condition] = self.made(condition)
+        return self.known[condition]
+
+    def made(self, condition: Condition) -> Value:
         b = self.b
         if isinstance(condition, bool):
             return b.constant(condition, I1)
         if isinstance(condition, Leaf):
-            return self.leaf(dict(condition.terms))
+            value = self.sum(dict(condition.terms))
+            return b.value("arith.cmpf", (value, self.float(0)), I1, {"predicate": "oge"})
         first, *others = map(self.asked, condition.parts)
         for other in others:
             first = b.arith("andi" if isinstance(condition, All) else "ori", first, other)
         return first
 
-    def leaf(self, terms: Terms) -> Value:
-        """Whether terms are not negative."""
-        b = self.b
-        value, size = self.sum(terms)
-        positive = b.value("arith.cmpf", (value, self.float(0)), I1, {"predicate": "oge"})
-        near = b.value("arith.cmpf", (size, self.float(_EXACT)), I1, {"predicate": "ole"})
-        return b.arith("andi", positive, near)
-
-    def sum(self, terms: Terms) -> tuple[Value, Value]:
-        """Terms, and the sum of the magnitudes of what is summed."""
-        value = size = self.float(0)
+    def sum(self, terms: Terms) -> Value:
+        """The value of terms."""
+        factors = sum(abs(count) for product, count in terms.items() if product)
+        self.factors = max(self.factors, factors)
+        value = self.float(terms.get((), 0))
         for product, count in sorted(terms.items(), key=_order):
-            one, other = self.float(count), self.float(abs(count))
-            for atom in sorted(product, key=_number):
-                assert isinstance(atom, Atom)
-                number = self.number(atom)
-                one, other = self.of("mul", one, number[0]), self.of("mul", other, number[1])
-            value, size = self.of("add", value, one), self.of("add", size, other)
-        return value, size
+            if product:
+                atoms = tuple(sorted(product, key=_number))
+                value = self.of("add", value, self.of("mul", self.product(atoms), self.float(count)))
+        return value
 
-    def number(self, atom: Atom) -> tuple[Value, Value]:
-        """An atom and its magnitude."""
-        if atom not in self.numbers:
-            b = self.b
-            if atom.quotient is not None:
-                of, by = atom.quotient
-                self.exact.append(Some((Leaf(frozenset(of.items())), Leaf(frozenset(_negated(of).items())))))
-                whole = self.of("div", self.sum(of)[0], self.float(by))
-                value = b.value("math.floor", (whole,), F64)
-            else:
-                assert atom.value is not None
-                value = b.value("arith.sitofp", (self.copy(atom.value),), F64)
-            self.numbers[atom] = value, b.value("math.absf", (value,), F64)
-        return self.numbers[atom]
+    def product(self, atoms: tuple[object, ...]) -> Value:
+        """The product of atoms."""
+        if atoms not in self.products:
+            *others, last = atoms
+            assert isinstance(last, Atom)
+            number = self.number(last)
+            value = self.of("mul", self.product(tuple(others)), number) if others else number
+            self.sizes.append(self.b.value("math.absf", (value,), F64))
+            self.products[atoms] = value
+        return self.products[atoms]
+
+    def number(self, atom: Atom) -> Value:
+        b = self.b
+        if atom.quotient is not None:
+            of, by = atom.quotient
+            return b.value("math.floor", (self.of("div", self.sum(of), self.float(by)),), F64)
+        assert atom.value is not None
+        return b.value("arith.sitofp", (self.copy(atom.value),), F64)
 
     def copy(self, v: Value) -> Value:
         """A value of the launch, where the condition is computed."""
@@ -142,10 +150,6 @@ class _Asked:
 
     def float(self, n: float) -> Value:
         return self.b.constant(float(n), F64)
-
-
-def _negated(terms: Terms) -> Terms:
-    return {product: -count for product, count in terms.items()}
 
 
 def _number(atom: object) -> int:
