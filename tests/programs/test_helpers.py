@@ -87,6 +87,7 @@ return (lambda v: v is True)(b)
 return operator.is_(b, True) + 2 * operator.is_not(b, True) + 4 * is_true(b) + 8 * KINDS["is"](b, False)
 return sum(map(operator.is_, [b, b, x > 2], [True, False, True]))
 return operator.not_(b) + 2 * operator.truth(x) + 4 * operator.contains((1, 3), x) + 8 * greatest(x, 2)
+return getattr(operator, "is_")(b, True) + 2 * vars(operator)["is_not"](b, True)
 return (b and x > 2) or not (f > 0)
 return (x if x > 2 else -x) if b else (x if x not in (1, 2) else n)
 return sum([v or 7 for v in (x, n, 0)])
@@ -502,6 +503,7 @@ type(x) is int
 operator.is_(b, True)
 (lambda v: v is True)(b)
 [v for v in (b, x) if v is True]
+getattr(operator, "is_")(b, True)
 type(x) in {int, float}
 id(x)
 """
@@ -512,7 +514,7 @@ def test_what_exec_made_is_refused_where_it_goes_by_objects(load: Any) -> None:
         module = load(
             HEAD
             + "made = {'operator': operator}\n"
-            + f"exec('def h(x, b): return 1 if {body} else 0', made)\nh = made['h']\n"
+            + f"exec({f'def h(x, b): return 1 if {body} else 0'!r}, made)\nh = made['h']\n"
             + "fine = eval('lambda x, b=None: x if b is None or b is not MISSING else 0', globals())\n"
             + "@func\ndef k(x: Int32, b: Bool) -> Int32:\n    return fine(x, b) * fine(x) + h(x, b)\n"
         )

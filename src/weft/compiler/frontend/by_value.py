@@ -31,6 +31,7 @@ _MEANT: dict[Any, Callable[[Any], Any]] = {
 }
 BY_IDENTITY = frozenset((operator.is_, operator.is_not, id))
 """Those that answer; the others refuse, at least."""
+BY_TEXT = frozenset(fn.__name__ for fn in BY_IDENTITY)
 _MOST = 64
 """Items of what is looked into."""
 
@@ -90,6 +91,8 @@ class ByValue(ast.NodeTransformer):
 
     def is_concerned(self, node: ast.AST) -> bool:
         """Whether a node is to become another."""
+        if isinstance(node, ast.Call):
+            return _is_by_text(node.func)
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
             return False
         return is_meant(found(node, self.names))
@@ -105,8 +108,24 @@ class ByValue(ast.NodeTransformer):
             self.generic_visit(node)
         return made
 
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """A call: of what ``getattr`` finds, say."""
+        self.generic_visit(node)
+        if self.is_concerned(node):
+            node.func, self.found = place(b_call("meant", node.func), node.func), True
+        return node
+
     def _meant(self, node: ast.Name | ast.Attribute) -> ast.expr:
         if not self.is_concerned(node):
             return node
         self.found = True
         return place(b_call("meant", node), node)
+
+
+def _is_by_text(node: ast.expr) -> bool:
+    """Whether a text names a function: ``getattr(m, "f")``, ``vars(m)["f"]``, ``m.__dict__["f"]``."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("getattr", "vars")
+    return isinstance(node, ast.Attribute) and node.attr == "__dict__"

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, cast
 
-from weft.compiler.frontend.by_value import BY_IDENTITY, ByValue, is_meant, meant
+from weft.compiler.frontend.by_value import BY_IDENTITY, BY_TEXT, ByValue, is_meant, meant
 from weft.compiler.frontend.hostcalls import Names, names_of
 from weft.compiler.frontend.kept import check_kept
 from weft.compiler.frontend.pybuiltins import COMPARISONS, late
@@ -315,5 +315,5 @@ def _check_given(name: str, given: Iterable[object]) -> None:
         )
 
 
-_identity = Identity(_names, functools.partial(is_meant, of=BY_IDENTITY))
+_identity = Identity(_names, functools.partial(is_meant, of=BY_IDENTITY), BY_TEXT)
 _asking = Rewriting(_rewrite, {_ASKER: _asker}, _unread)

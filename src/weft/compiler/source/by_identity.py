@@ -36,10 +36,12 @@ class Identity:
     Args:
         names_of: what the names in a function mean.
         is_one: whether a value is a function of Python's own that does.
+        texts: the names of such functions, as ``getattr`` finds them.
     """
 
     names_of: Callable[[FunctionType], Names]
     is_one: Callable[[Any], bool]
+    texts: frozenset[str]
 
     def in_text_of(self, fn: FunctionType, *, numbers: bool = False) -> bool:
         """Whether a function goes by ``type``, or by ``is`` but with a marker; or with classes of numbers."""
@@ -72,6 +74,8 @@ class Identity:
                     [_meaning(s, names) for s in steps[n - 2 : n]], numbers
                 ):
                     return True
+        if not numbers and named(code).strings & self.texts:
+            return True
         if any(self.is_one(v) or (v is type and not numbers) for v in _reached(code, names)):
             return True
         return any(self._compares(c, names, numbers) for c in code.co_consts if isinstance(c, CodeType))
