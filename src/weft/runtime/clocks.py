@@ -14,6 +14,8 @@ Clock = Mapping[int, int]
 _numbers = itertools.count()
 _NOTHING: Clock = {}
 _host: dict[int, int] = {}
+pending: set[tuple[int, int]] = set()
+"""Launches that have not run, by their stream and their number there."""
 
 
 def _join(clock: dict[int, int], other: Clock) -> None:
@@ -44,6 +46,7 @@ class StreamClock:
         """One more launch; what it comes behind, and itself."""
         _join(self._now, _host)
         self._now[self.number] = self._now.get(self.number, 0) + 1
+        pending.add((self.number, self._now[self.number]))
         return self.reached()
 
     def reached(self) -> Clock:

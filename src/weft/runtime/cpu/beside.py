@@ -13,7 +13,7 @@ from weft.abi.artifact import FaultSite, KernelInfo
 from weft.abi.shadow import ADDRESS, ATOMIC, CELL, SITE, SITES, THREAD, WORD
 from weft.diagnostics import Report, code_location
 from weft.diagnostics.reports import Other, Place
-from weft.runtime.clocks import Clock, host_clock
+from weft.runtime.clocks import Clock, host_clock, pending
 from weft.runtime.faults import location_of, named
 
 _MOST = 8
@@ -80,7 +80,10 @@ def _words(address: int, count: int) -> Any:
 def races(done: Done) -> list[tuple[str, Report]]:
     """What a launch that has run does beside others; it is held from now on."""
     known = host_clock()
-    _done[:] = [old for old in _done if old.clock[old.stream] > known.get(old.stream, 0)][-_MOST:]
+    pending.discard((done.stream, done.clock[done.stream]))
+    if not pending:  # who comes now comes behind all that the host knows
+        _done[:] = [old for old in _done if old.clock[old.stream] > known.get(old.stream, 0)]
+    del _done[:-_MOST]
     found: list[tuple[str, Report]] = []
     for old in _done:
         if old.stream != done.stream and not old.before(done) and not done.before(old):

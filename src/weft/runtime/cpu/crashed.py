@@ -70,7 +70,7 @@ _kept: list[object] = []
 def watch(code: bytes, entry: str, address: int) -> None:
     """Have accesses told of that end the process, in an object file of which a function is at an address."""
     global _ranges
-    if _words is None:
+    if _words is None or not code.startswith(b"\x7fELF"):
         return
     offset, size = _around(code, entry)
     low, count = address - offset, _words.count
@@ -103,6 +103,8 @@ def begin(load_object: LoadObject) -> None:
     if _words is not None or places is None:
         return
     loaded = load_object(b"", ["weft_crash", "weft_crash_words"], {})
+    if len(loaded.addresses) != 2 or not all(loaded.addresses):  # a loader that has none
+        return
     handler, where = loaded.addresses
     words = CrashWords.from_address(ctypes.CFUNCTYPE(ctypes.c_int64)(where)())
     ctypes.memset(ctypes.addressof(words), 0, ctypes.sizeof(words))
