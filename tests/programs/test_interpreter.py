@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from weft import (
+    BFloat16,
     Comptime,
     DeviceError,
     Float32,
@@ -34,7 +35,7 @@ from weft.compiler.pipeline import elaborate_kernels
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.interop import as_tensor
-from weft.layout import LayoutTensor
+from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, stack_allocation
 
 BLOCK = 8
@@ -350,6 +351,35 @@ def test_what_a_debugger_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found["p"][0:3].tolist() == [3, -4, 5]
     found["p"][1] = 9
     assert p.tolist() == [3, 9, 5]
+
+
+@kernel
+def odd_tensors(a: LayoutTensor[Float32], short: LayoutTensor[BFloat16]):
+    pairs = a.vectorize[2, 2]()
+    edge = a.tile[3, 4](1, 1)
+    nested = LayoutTensor[Float32](a.ptr, Layout(((2, 2), (3, 2)), ((1, 12), (2, 6))))
+    breakpoint()
+    a[0, 0] = pairs[0, 0][0] + edge[0, 0] + nested[0, 0] + Float32(short[0, 0])
+
+
+def test_a_debugger_shows_tensors_that_are_no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+    monkeypatch.setattr(sys, "breakpointhook", lambda: seen.append({**sys._getframe(1).f_locals}))  # pyright: ignore[reportPrivateUsage]
+    context = DeviceContext(api="interpreter")
+    a, short = np.arange(24, dtype=np.float32).reshape(4, 6), context.enqueue_create_buffer(BFloat16, 6)
+    with short.map_to_host() as host:
+        host[:] = [1, 2, 3, -1.5, 0.25, 100]
+    tensor = LayoutTensor[BFloat16](short, Layout.row_major(2, 3))
+    context.enqueue_function(odd_tensors, as_tensor(a, dynamic=True), tensor, grid_dim=1, block_dim=1)
+    [found] = seen
+    assert found["short"].tolist() == [[1, 2, 3], [-1.5, 0.25, 100]]
+    assert found["edge"].tolist() == [[22, 23, None, None], [None] * 4, [None] * 4]
+    lanes = [[a[2 * i : 2 * i + 2, 2 * j : 2 * j + 2].T.ravel().tolist() for j in range(3)] for i in range(2)]
+    assert found["pairs"].tolist() == lanes
+    flat = a.ravel()
+    assert found["nested"].tolist() == [
+        [flat[i % 2 + i // 2 * 12 + j % 3 * 2 + j // 3 * 6] for j in range(6)] for i in range(4)
+    ]
 
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guide" / "debugger.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from weft.compiler.interpreted.expressions import unsigned
@@ -35,10 +35,20 @@ def shown(form: Any, leaves: Iterator[str]) -> str:
             return f"({each},)" if parts else "()"
         return f"__parts({name!r}, {tuple(names)!r}, {each})"
     if kind == "array":
-        name, *sides = rest
-        address = next(leaves)
-        shape, stride = [[next(leaves) if n is None else str(n) for n in side] for side in sides]
-        return f"__array({address}, {name!r}, ({', '.join(shape)},), ({', '.join(stride)},))"
+        name, shape, stride, *odd = rest
+        given = [next(leaves), repr(name), _known(shape, leaves), _known(stride, leaves)]
+        if not odd:
+            return f"__array({', '.join(given)})"
+        modes, lanes, edges = odd
+        sides = [_known(side, leaves) for side in lanes or ()]
+        ends = ["None" if edge is None else _known(edge, leaves) for edge in edges or ()]
+        given += [repr(tuple(modes)), _known(sides, leaves), _known(ends, leaves)]
+        return f"__values({', '.join(given)})"
     text, count = rest
     each = ", ".join([next(leaves) for _ in range(count)])
     return f"__opaque({text!r}, {each})"
+
+
+def _known(numbers: Iterable[int | str | None], leaves: Iterator[str]) -> str:
+    """A tuple of numbers; those that are not known are leaves."""
+    return f"({''.join([f'{next(leaves) if n is None else n}, ' for n in numbers])})"

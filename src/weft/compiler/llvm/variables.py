@@ -10,7 +10,7 @@ import ast
 import json
 import struct
 from collections.abc import Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
 from weft.compiler.ir.core import Op, Value
@@ -59,15 +59,17 @@ class _Home:
         """The type of a number in memory; of what is none, bytes."""
         name, bits = dtype.rstrip("0123456789"), int("".join(filter(str.isdigit, dtype)) or 8)
         known = name in ("bool", "int", "uint", "float", "bfloat")
-        encoding = "float" if name == "bfloat" else _ENCODINGS[name[0]] if known else "unsigned_char"
-        bits = 32 if name == "bfloat" else bits if known else 8
+        name = "uint" if name == "bfloat" else name  # debuggers know its bits alone
+        encoding = _ENCODINGS[name[0]] if known else "unsigned_char"
+        bits = bits if known else 8
         return self.debug.once(
             f"!DIBasicType(name: {json.dumps(dtype)}, size: {bits}, encoding: DW_ATE_{encoding})"
         )
 
     def number(self, dtype: str, lanes: int) -> str:
         """A number, or a vector of numbers."""
-        leaf, kind = next(self.leaves), self.element(dtype)
+        leaf = next(self.leaves)
+        kind = self.element("float32" if leaf.type.scalar is BF16 else dtype)
         if lanes == 1:
             self.put(leaf, 1 if leaf.type is I1 else 4 if leaf.type is BF16 else leaf.type.bits // 8)
             return kind
@@ -90,16 +92,17 @@ class _Home:
         self.put(next(self.leaves), 8)
         return self.debug.once(f"!DIDerivedType(tag: DW_TAG_pointer_type, baseType: {to}, size: 64)")
 
-    def tensor(self, dtype: str, shape: list[Any], stride: list[Any]) -> str:
+    def tensor(self, dtype: str, shape: list[Any], stride: list[Any], *odd: Any) -> str:
         """A tensor: the address of an array where its rows lie one behind the other, else of its elements."""
         kind = self.element(dtype)
+        _, lanes, edges = odd or ((), (), ())
+        sides = [*shape, *stride, *chain(*(lanes or ())), *[edge[0] for edge in edges or () if edge]]
         rows = [*accumulate(reversed([*map(_known, shape[1:])]), int.__mul__, initial=1)][::-1]
-        if None not in (*shape, *stride) and stride == rows:
+        if None not in sides and not odd and stride == rows:
             kind = self.several(kind, shape, 0)
         found = self.pointer(kind)
-        for n in (*shape, *stride):
-            if n is None:
-                next(self.leaves)
+        for _ in range(sides.count(None)):
+            next(self.leaves)
         return found
 
     def parts(self, name: str, names: list[str], parts: list[Any]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from weft.dtype import DType
 from weft.lang.number import type_name
@@ -49,14 +49,23 @@ class TensorSpec:
             *_missing(".limit", [edge[0] if edge else 0 for edge in self.edges or ()]),
         ]
 
-    def view(self) -> tuple[str, IntTuple, IntTuple] | None:
-        """The elements' type, extents and strides, None for those that are leaves; none of odd tensors."""
+    def view(self) -> tuple[Any, ...] | None:
+        """The elements' type, extents and strides, None for those that are leaves; none of odd elements.
+
+        Of a tensor that is no array of NumPy's also how many extents each mode has, extents and strides of a
+        vector's lanes, and of each mode the limit and the step of its ``Edge`` and the ``spread`` of lanes.
+        """
         profile: Any
         profile, shape, stride = self.key
-        plain = self.dtype.is_number and self.dtype.in_numpy and self.element is None and self.edges is None
-        if not plain or not isinstance(profile, tuple) or len(shape) != len(cast("tuple[Any, ...]", profile)):
+        if not self.dtype.is_number:
             return None
-        return self.dtype.name, shape, stride
+        modes = [len(flatten(mode)) for mode in ((profile,) if is_static(profile) else profile)]
+        found = self.dtype.name, shape, stride
+        if self.dtype.in_numpy and self.element is None and self.edges is None and {*modes} <= {1}:
+            return found
+        spread = self.spread or ((1, 1),) * len(modes)
+        edges = [edge and (*edge, *lanes) for edge, lanes in zip(self.edges or (), spread, strict=False)]
+        return *found, modes, self.element and self.element[1:], edges
 
     def build(self, leaves: Sequence[Any]) -> Any:
         """The tensor, from its leaves."""

@@ -356,6 +356,7 @@ def words() -> dict[str, Any]:
         "pointer": views.Elements,
         "parts": views.Parts,
         "array": views.array,
+        "values": views.Values,
         "opaque": views.Opaque,
     }
     for kind, made in _CLASSES.items():

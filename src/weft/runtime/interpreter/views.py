@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import islice
 from types import FrameType
 from typing import Any, cast
 
@@ -118,6 +120,74 @@ class _Memory:
 def array(address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """A tensor: NumPy's array over its memory."""
     return np.asarray(_Memory(address, getattr(DType, dtype), shape, strides))
+
+
+Pairs = Iterable[tuple[int, int]]
+"""Extents and strides."""
+
+
+def _offsets(pairs: Pairs) -> Any:
+    """Where the elements of a mode lie, whose first part runs fastest."""
+    found = np.zeros(1, np.int64)
+    for extent, stride in pairs:
+        found = np.add.outer(np.arange(extent) * stride, found).ravel()
+    return found
+
+
+class Values:
+    """A tensor of which NumPy has no view: nested, of vectors, masked, of short floats.
+
+    Its values are read when somebody looks; those of a masked tensor that are not there are masked.
+    """
+
+    def __init__(
+        self,
+        address: int,
+        dtype: str,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        modes: Sequence[int],
+        lanes: Sequence[Sequence[int]],
+        edges: Sequence[Sequence[int] | None],
+    ) -> None:
+        self._address = address
+        self._dtype: DType = getattr(DType, dtype)
+        self._leaves = shape, strides
+        self._modes, self._lanes, self._edges = modes, lanes, edges
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        leaves = zip(*self._leaves, strict=True)
+        sides = [_offsets(islice(leaves, n)) for n in self._modes]
+        sides += [_offsets(zip(*self._lanes, strict=True))] if self._lanes else []
+        offsets: Any = reduce(np.add.outer, sides)
+        index: tuple[Any, ...] = np.ix_(*[np.arange(n) for n in offsets.shape])
+        there: Any = np.full(offsets.shape, True)
+        for at, edge in zip(index, self._edges, strict=False):
+            if edge is not None:
+                limit, step, lanes, every = edge
+                there &= at * step + (index[-1] // every % lanes if self._lanes else 0) < limit
+        found = offsets[there]
+        low, high = (int(found.min()), int(found.max())) if found.size else (0, -1)
+        size = self._dtype.itemsize
+        memory = ctypes.string_at(self._address + low * size, (high - low + 1) * size) or bytes(size)
+        bits = np.frombuffer(memory, self._dtype.numpy)[np.where(there, offsets - low, 0)]
+        made: Any = bits if self._dtype.in_numpy else from_short_bits(self._dtype, bits)
+        return made if there.all() else np.ma.MaskedArray(made, ~there)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.__array__()[index]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many elements it has along each mode, then of a vector."""
+        return self.__array__().shape
+
+    def tolist(self) -> Any:
+        """Its values as lists."""
+        return self.__array__().tolist()
+
+    def __repr__(self) -> str:
+        return repr(self.__array__())
 
 
 class Parts:
