@@ -165,6 +165,11 @@ def _modules() -> Iterator[tuple[str, Module]]:
     spec = {"x": spec_of_annotation(Pointer[Float32])}
     checked = elaborate_kernel(alone, spec, "x86-64", CompileOptions(checked=frozenset(CHECKS))).module
     yield "checked", checked
+    for target in ("x86-64", "sm_80"):  # which has two versions
+        options = CompileOptions(checked=frozenset({"bounds"}))
+        module = elaborate_kernel(alone, spec, target, options).module
+        yield f"bounds-{target}", module
+        yield f"bounds-{target}-passed", run_passes(module, find_target(target))
 
 
 MODULES = dict(_modules())

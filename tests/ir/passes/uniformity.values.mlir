@@ -5,6 +5,11 @@
     %sum = "arith.addi"(%x, %x) : (i64, i64) -> i64
     "weft.return"(%sum) : (i64) -> ()
   }) {} : () -> ()
+  "func.func"() <{"sym_name" = "count", "function_type" = (!llvm.ptr<1>) -> (i64)}> ({
+  ^bb0(%place: !llvm.ptr<1>):
+    %now = "llvm.load"(%place) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr<1>) -> i64
+    "weft.return"(%now) : (i64) -> ()
+  }) {} : () -> ()
   "func.func"() <{"sym_name" = "k", "function_type" = (!llvm.ptr<1>, i64) -> ()}> ({
   ^bb0(%data: !llvm.ptr<1>, %n: i64):
     %tx = "gpu.thread_id"() {"dimension" = "x"} : () -> i64
@@ -15,6 +20,8 @@
     %own_sum = "arith.addi"(%tx, %n) : (i64, i64) -> i64
     %shared_call = "func.call"(%n) <{"callee" = @twice}> : (i64) -> i64
     %own_call = "func.call"(%tx) <{"callee" = @twice}> : (i64) -> i64
+    %next_ticket = "func.call"(%data) <{"callee" = @count}> : (!llvm.ptr<1>) -> i64
+    %alike_ticket = "func.call"(%data) <{"callee" = @count}> {"alike" = true} : (!llvm.ptr<1>) -> i64
     %constant_data = "llvm.load"(%data) {"alignment" = 8 : i64, "invariant" = true, "volatile" = false} : (!llvm.ptr<1>) -> i64
     %changing_data = "llvm.load"(%data) {"alignment" = 8 : i64, "invariant" = false, "volatile" = false} : (!llvm.ptr<1>) -> i64
     %counter = "weft.slot"() {"elem_type" = i64, "name" = "counter"} : () -> !llvm.ptr<5>
@@ -49,6 +56,8 @@
 // own    %own_sum
 // shared %shared_call
 // own    %own_call
+// own    %next_ticket
+// shared %alike_ticket
 // shared %constant_data
 // own    %changing_data
 // own    %counter
