@@ -12,8 +12,10 @@ from typing import cast
 from markdown import Extension, Markdown
 from markdown.preprocessors import Preprocessor
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.pages import Page
 
-__all__ = ["Fences", "fenced", "on_config"]
+__all__ = ["Fences", "fenced", "on_config", "on_page_content"]
 
 
 def fenced(lines: Sequence[str]) -> list[str]:
@@ -44,6 +46,13 @@ class Fences(Extension):
 
     def extendMarkdown(self, md: Markdown) -> None:
         md.preprocessors.register(_Examples(md), "doctests", 100)
+
+
+def on_page_content(html: str, page: Page, **_: object) -> str:
+    """mkdocs calls this for each page: a fence that is shown as text is a mistake."""
+    if "```" in html:
+        raise PluginError(f"{page.file.src_uri}: a fence is part of the text, in an indented example, say")
+    return html
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:

@@ -113,13 +113,28 @@ class _Rooms:
         return pow(x, y)
 
     def exporter(self, name: str) -> str:
-        from weft import atomic, benchmark, complex, gpu, lang, layout, linalg, math, memory
-        from weft.gpu import host
+        from weft import (
+            atomic,
+            benchmark,
+            bit,
+            complex,
+            gpu,
+            lang,
+            layout,
+            linalg,
+            math,
+            memory,
+            numerics,
+            random,
+        )
+        from weft.gpu import block, host, warp
 
         if name in __all__:
             return "weft"
         rooms = (gpu, memory, layout, atomic, math, linalg, complex, lang, host, benchmark)
-        return next((room.__name__ for room in rooms if name in room.__all__), "")
+        rooms += (bit, random, numerics, warp, block)
+        inner = {room.__name__.rpartition(".")[2]: room.__name__.rpartition(".")[0] for room in rooms}
+        return next((room.__name__ for room in rooms if name in room.__all__), inner.get(name, ""))
 
     def on_host(self, module: str) -> bool:
         from weft.runtime import dim

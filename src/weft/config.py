@@ -8,12 +8,12 @@ kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these wo
 (``DeviceContext``). ``WEFT_INTERPRET=1`` makes every context the interpreter's. ``WEFT_CPU_THREADS`` says how
 many threads run the blocks of a launch on a
 CPU. A launch on a GPU copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``.
-A program changes a setting for a while with ``scope``::
+A program changes a setting for a while with ``scope``:
 
-    >>> from weft import config
-    >>> with config.scope(device="cpu"):
-    ...     config.settings().device
-    'cpu'
+>>> from weft import config
+>>> with config.scope(device="cpu"):
+...     config.settings().device
+'cpu'
 """
 
 from __future__ import annotations

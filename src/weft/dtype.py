@@ -1,13 +1,13 @@
 """Element types: the machine numbers that weft computes with.
 
 A ``DType`` names a number format. The value classes of the language (``Float32``, ``Int`` ...)
-carry theirs as ``.dtype``, so every host function that takes an element type takes either::
+carry theirs as ``.dtype``, so every host function that takes an element type takes either:
 
-    >>> from weft.dtype import DType, as_dtype
-    >>> DType.float32.itemsize, DType.float32.kind
-    (4, 'float')
-    >>> as_dtype("int32") is DType.int32
-    True
+>>> from weft.dtype import DType, as_dtype
+>>> DType.float32.itemsize, DType.float32.kind
+(4, 'float')
+>>> as_dtype("int32") is DType.int32
+True
 
 So do the element types of NumPy and PyTorch: ``np.float32``, ``array.dtype``, ``torch.bfloat16``.
 """

@@ -117,7 +117,7 @@ class Random:
     """A sequence of random numbers, a value: each step gives the generator that goes on, and four numbers.
 
     ``random, u = random.step_uniform()``. Equal seeds, subsequences and counters give equal numbers;
-    each seed has 2**64 subsequences of 2**64 steps.
+    each seed has ``2**64`` subsequences of ``2**64`` steps.
     """
 
     seed: Int

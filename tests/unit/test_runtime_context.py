@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import pydoc
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,9 +13,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from weft import config
+from weft import Float32, Pointer, config, kernel
 from weft.diagnostics import DeviceError, LaunchError
 from weft.dtype import DType
+from weft.gpu.host import DeviceContext
 from weft.runtime import drivers
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
@@ -328,3 +330,17 @@ def test_import_loads_neither_numpy_nor_llvm() -> None:
     subprocess.run(
         [sys.executable, "-c", text], check=True, timeout=30, env={"PYTHONPATH": ":".join(sys.path)}
     )
+
+
+def test_what_completion_and_help_show() -> None:
+    shown = {name for name in dir(DeviceContext(api="cpu")) if not name.startswith("_")}
+    assert {"enqueue_function", "enqueue_copy", "synchronize", "capture"} < shown
+    assert shown.isdisjoint(["note_use", "queue_of", "load_object", "native"])
+
+    @kernel
+    def noted(x: Pointer[Float32]):
+        x[0] = 1.0
+
+    text = pydoc.plain(pydoc.render_doc(noted))
+    assert "noted(x: " in text
+    assert "class Kernel" not in text

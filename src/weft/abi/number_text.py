@@ -1,10 +1,10 @@
 """Numbers as text, the same wherever they are printed.
 
-A float prints with the fewest digits that give it back in its own width, in Python's notation::
+A float prints with the fewest digits that give it back in its own width, in Python's notation:
 
-    >>> from weft.dtype import DType
-    >>> format_value(DType.float32, 0.10000000149011612), format_value(DType.float32, 10.0)
-    ('0.1', '10.0')
+>>> from weft.dtype import DType
+>>> format_value(DType.float32, 0.10000000149011612), format_value(DType.float32, 10.0)
+('0.1', '10.0')
 """
 
 from __future__ import annotations

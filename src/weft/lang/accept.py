@@ -297,6 +297,8 @@ def accept_as(annotation: Any, value: Any, adopt: Adopt = _as_given) -> Accepted
     wrong = {int: "Int", float: "Float32", bool: "Bool"}.get(origin) if isinstance(origin, type) else None
     if wrong is not None:
         hint = f"annotate it with {wrong}, or with Comptime[{shown}] to fix its value at compile time"
+    elif isinstance(annotation, tuple):
+        hint = "one parameter has one type: give each a name of its own"
     elif origin is str:
         hint = "annotate it with Comptime[str], and give it by name"
     elif getattr(origin, "__name__", "") in ("list", "tuple", "ndarray", "Tensor"):

@@ -166,6 +166,9 @@ class Kernel(Compiled, Generic[P]):
             else f"make {name} a @func, which kernels call, or launch it on the host",
         )
 
+    def __get__(self, instance: object, owner: Any = None) -> Kernel[P]:
+        return self  # with it, help() shows what the function says
+
     def __getitem__(self, item: Any) -> Kernel[P]:
         """The kernel with type variables and compile-time parameters given, in their order."""
         values = self._bracketed(item)

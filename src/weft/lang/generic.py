@@ -101,6 +101,8 @@ def describe_annotation(annotation: Any) -> str:
     """An annotation as its author would write it."""
     if isinstance(annotation, TypeVar):
         return annotation.__name__
+    if isinstance(annotation, tuple):
+        return ", ".join(map(describe_annotation, cast("tuple[Any, ...]", annotation)))
     origin, args = get_origin(annotation), get_args(annotation)
     if isinstance(origin, type) and args and not any(isinstance(arg, list) for arg in args):
         return f"{origin.__name__}[{', '.join(map(describe_annotation, args))}]"

@@ -1,13 +1,13 @@
 """Layouts: where the elements of a tensor lie in memory.
 
-Names are those of Mojo's ``layout`` package, semantics those of CuTe's layout algebra::
+Names are those of Mojo's ``layout`` package, semantics those of CuTe's layout algebra:
 
-    >>> from weft.layout import Layout, zipped_divide
-    >>> image = Layout.row_major(480, 640, 3)
-    >>> image(1, 2, 0)
-    1926
-    >>> zipped_divide(Layout.row_major(16, 32), (4, 8))
-    (((4, 8), (4, 4)):((32, 1), (128, 8)))
+>>> from weft.layout import Layout, zipped_divide
+>>> image = Layout.row_major(480, 640, 3)
+>>> image(1, 2, 0)
+1926
+>>> zipped_divide(Layout.row_major(16, 32), (4, 8))
+(((4, 8), (4, 4)):((32, 1), (128, 8)))
 """
 
 from __future__ import annotations

@@ -20,6 +20,11 @@ _ELSEWHERE = {
     "__syncthreads": "barrier(), from weft.gpu",
     "__threadfence": 'fence("seq_cst"), from weft.atomic',
     "__ldg": "p[i]",
+    **dict.fromkeys(("__popc", "__popcll", "popc", "popcount"), "pop_count(x), from weft.bit"),
+    **dict.fromkeys(("__clz", "__clzll", "clz"), "count_leading_zeros(x), from weft.bit"),
+    **dict.fromkeys(("__ffs", "__ffsll", "ffs"), "count_trailing_zeros(x) + 1, from weft.bit"),
+    **dict.fromkeys(("__brev", "__brevll", "brev"), "bit_reverse(x), from weft.bit"),
+    "__byte_perm": "byte_permute(a, b, selector), from weft.bit",
     "printf": "print(...)",
     "float4": _LANES,
     "make_float4": _LANES,
@@ -135,7 +140,9 @@ TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
 """The same of tensors."""
 
 OF_TENSORS = {
-    **dict.fromkeys(("sum", "mean", "max", "min", "prod", "dot", "norm"), "write a loop over the elements"),
+    **dict.fromkeys(
+        ("sum", "mean", "max", "min", "prod", "dot", "norm"), "loop over its elements, as `for x in t`"
+    ),
     **dict.fromkeys(("T", "transpose", "permute", "mT"), "write the indices the other way round: t[j, i]"),
     **dict.fromkeys(("astype", "to", "float"), "convert its elements: Float32(t[i])"),
     **dict.fromkeys(("copy", "clone"), "copy it into memory of the thread or block: its copy_from(t)"),
@@ -143,6 +150,9 @@ OF_TENSORS = {
 """What to write for methods that arrays of other libraries have."""
 
 OF_POINTERS = {
+    **dict.fromkeys(
+        ("sum", "mean", "max", "min", "prod", "dot", "norm", "any", "all"), "loop over range(n): x[i]"
+    ),
     "alloc": "take memory of the thread: stack_allocation(Float32, n), from weft.memory",
     "free": "leave it out: memory of the thread ends with it",
     "offset": "write p + n",
