@@ -30,6 +30,8 @@ FLOATS = ["acos", "asin", "asinh", "atan", "atanh", "cbrt", "cos", "cosh", "degr
     "exp",
     "exp2",
     "expm1",
+    "gamma",
+    "lgamma",
     "log",
     "log10",
     "log1p",

@@ -161,6 +161,47 @@ def test_float64_against_mpmath(run: Run, name: str) -> None:
     check(run(one64, getattr(wm, name), x), reference, bound + 0.01, x)
 
 
+FACTORIALS = np.concatenate(
+    [
+        np.random.default_rng(5).uniform(-60, 171, 150),
+        np.random.default_rng(6).uniform(0, 10, 150),
+        np.exp2(np.random.default_rng(7).uniform(-300, 300, 60)),
+        *(at + np.exp2(-np.arange(1.0, 45, 4)) for at in (1.0, 2.0)),
+        *(at - np.exp2(-np.arange(2.0, 45, 4)) for at in (1.0, 2.0)),
+        np.arange(1.0, 19),
+    ]
+)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64], ids=lambda kind: kind.__name__)
+def test_gamma_and_its_logarithm(run: Run, kind: Any) -> None:
+    with np.errstate(over="ignore"):
+        x = FACTORIALS.astype(kind)
+    x = x[np.isfinite(x) & ~((x <= 0) & (x == np.floor(x)))]
+    single = kind is np.float32
+    of = one32 if single else one64
+    found = {name: run(of, getattr(wm, name), x) for name in ("gamma", "lgamma")}
+    with mpmath.workdps(60):
+        right = [mpmath.gamma(mpmath.mpf(float(v))) for v in x]
+        logarithms = np.array([float(mpmath.log(abs(v))) for v in right])
+        exact = np.array([exactly("gamma", float(v)) for v in x])
+    check(found["gamma"], exact, 0.51 if single else 7.0, x)
+    check(found["lgamma"][x > 0], logarithms[x > 0], 0.51 if single else 5.5, x[x > 0])
+    np.testing.assert_allclose(found["lgamma"], logarithms, 1e-6 if single else 4e-15, 2e-15)
+
+
+def test_gamma_at_its_ends(run: Run) -> None:
+    x = np.array([0.0, -0.0, -3.0, math.inf, -math.inf, math.nan, 172.0, 5e-324, -200.5, -201.5, -1e300])
+    inf, nan = math.inf, math.nan
+    gammas, logarithms = run(one64, wm.gamma, x), run(one64, wm.lgamma, x)
+    np.testing.assert_array_equal(gammas, [inf, -inf, nan, inf, nan, nan, inf, inf, -0.0, 0.0, nan])
+    assert np.signbit(gammas[[8, 9]]).tolist() == [True, False]
+    assert np.isinf(logarithms).tolist() == [True] * 5 + [False] * 5 + [True]
+    assert np.isnan(logarithms).tolist() == [False] * 5 + [True] + [False] * 5
+    whole = np.arange(1.0, 16)
+    assert run(one64, wm.gamma, whole).tolist() == [math.factorial(n) for n in range(15)]
+
+
 @pytest.mark.parametrize("name", ["asinh", "cbrt", "cos", "erf", "exp", "log", "sin", "sqrt", "tanh"])
 def test_every_float16(run: Run, name: str) -> None:
     x = np.arange(2**16, dtype=np.uint16).view(np.float16)

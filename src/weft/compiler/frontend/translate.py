@@ -109,7 +109,7 @@ def _attribute(error: AttributeError) -> _Found | None:
     if not isinstance(name, str) or not name or held is None:
         return None
     if isinstance(held, ModuleType):
-        what, known = f"the module `{held.__name__}`", _public(dir(held))
+        what, known = f"the module `{held.__name__}`", _public(getattr(held, "__all__", dir(held)))
     elif isinstance(held, type):
         what, known = f"the class {held.__name__}", _public(dir(held))
     else:
