@@ -55,12 +55,6 @@ class _Keeping(threading.local):
         self.owners: list[object] = []
 
 
-_INSIDE = frozenset(  # what contexts have for weft itself, and nobody is to complete
-    "begin_capture capturing device end_capture enqueue_by_python handle instead keep keys load_object native"
-    " note_use notes_writes queue_of queued reaches recording refuse_waiting stream".split()
-)
-
-
 class BaseContext(Here, PeerAccess):
     """One device, opened, with a stream on which work runs in order and beside the host.
 
@@ -577,9 +571,6 @@ class BaseContext(Here, PeerAccess):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in _INSIDE]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._api}:{self._id}, {self.name}>"

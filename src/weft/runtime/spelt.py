@@ -25,10 +25,21 @@ class UnknownAttribute(LaunchError, AttributeError):
     """An attribute that is not there; ``hasattr`` and ``getattr`` take it for any other."""
 
 
+_INSIDE = {
+    "BaseContext": "begin_capture capturing device end_capture enqueue_by_python handle instead keep keys"
+    " load_object native note_use notes_writes queue_of queued reaches recording refuse_waiting stream",
+}
+"""By class, what it has for weft itself, and nobody is to complete."""
+
+
 class Spelt:
     """What says, of a program's own line, what an attribute is called that it has not."""
 
     __slots__ = ()
+
+    def __dir__(self) -> list[str]:
+        inside = {name for kind in type(self).__mro__ for name in _INSIDE.get(kind.__name__, "").split()}
+        return [name for name in super().__dir__() if name not in inside]
 
     if not TYPE_CHECKING:  # else every name would be one that it has
 
