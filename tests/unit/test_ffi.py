@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from weft import (
     SIMD,
     Bool,
     CompileError,
+    Comptime,
     Float16,
     Float32,
     Float64,
@@ -492,3 +493,28 @@ def test_effects_that_say_nothing() -> None:
 
     with pytest.raises(CompileError, match="effects='pure' says nothing"):
         wrong(1.0)
+
+
+T = TypeVar("T", Float32, Float64)
+
+
+@func
+def in_order(a: Pointer[T], b: Pointer[T], *, down: Comptime[bool]) -> Int32:
+    order = Int32(a[0] > b[0]) - Int32(a[0] < b[0])
+    return -order if down else order
+
+
+@func
+def sort_each(narrow: Pointer[Float32], wide: Pointer[Float64], back: Pointer[Float64], n: UInt64):
+    external_call["qsort", None](narrow, n, UInt64(4), function_pointer(in_order[Float32].bind(down=False)))
+    external_call["qsort", None](wide, n, UInt64(8), function_pointer(in_order[Float64].bind(down=False)))
+    external_call["qsort", None](back, n, UInt64(8), function_pointer(in_order[Float64].bind(down=True)))
+
+
+def test_functions_over_types_are_given_theirs() -> None:
+    values = [3.0, 1e-300, 2.5, -7.25]
+    narrow, wide, back = np.array(values, np.float32), np.array(values), np.array(values)
+    sort_each(narrow, wide, back, 4)
+    assert narrow.tolist() == sorted(np.array(values, np.float32).tolist())
+    assert wide.tolist() == sorted(values)
+    assert back.tolist() == sorted(values, reverse=True)

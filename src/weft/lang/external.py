@@ -15,6 +15,7 @@ from weft.lang import arith
 from weft.lang.decorators import Func
 from weft.lang.elaboration import Elaboration, current
 from weft.lang.elements import element_type, same_elements
+from weft.lang.generic import substitute
 from weft.lang.intrinsics import Effects, Feature, checked_effects, current_target
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.pointer import AddressSpace
@@ -358,7 +359,14 @@ def callback_order(function: Func[..., Any]) -> list[tuple[str, Spec]]:
     """
     name = function.__name__
     order: list[tuple[str, Spec]] = []
-    for p in parameters(function.definition):
+    given = parameters(function.definition)
+    for p in given:
+        if p.variable and p.name not in function.bound:
+            message = f"nothing says what `{p.name}` of {name} is where C calls it"
+            refuse("c-function", message, hint=f"give it: {name}[Float32], say")
+    for p in given:
+        if p.name in function.bound and (p.variable or p.comptime):
+            continue
         if p.name in function.bound or p.comptime or p.annotation is MISSING:
             refuse(
                 "c-function",
@@ -366,7 +374,8 @@ def callback_order(function: Func[..., Any]) -> list[tuple[str, Spec]]:
                 "so C cannot give it",
                 hint="annotate it with a number type or Pointer[...]",
             )
-        order.append((p.name, _result_spec(p.annotation, f"C for `{p.name}` of {name}")))
+        annotation = substitute(p.annotation, function.bound)
+        order.append((p.name, _result_spec(annotation, f"C for `{p.name}` of {name}")))
     return order
 
 

@@ -315,7 +315,7 @@ class Elaborator:
 
         Integers of fewer than 32 bits are returned as C's functions do, in a register that they fill.
         """
-        fn, key = func.definition, (func.definition, "callback", tuple(order))
+        fn, key = func.definition, (func, "callback", tuple(order))
 
         def entry(b: Staging, *values: Any) -> None:
             b.return_(filled(func(*values)))
