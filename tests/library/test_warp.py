@@ -23,6 +23,7 @@ from weft import (
     func,
     kernel,
     struct,
+    unroll,
 )
 from weft.diagnostics import LaunchError
 from weft.gpu import barrier, block, block_dim, global_idx, lane_id, thread_idx, warp, warp_id
@@ -319,6 +320,21 @@ def alike(out: LayoutTensor[Float32], x: Float32, by: Int):
 def test_what_all_lanes_have_alike(launch: Launch) -> None:
     (out, *_) = launch(alike, np.zeros((64, 4), np.float32), 0.5, 3, grid_dim=1, block_dim=64)
     np.testing.assert_array_equal(out, np.tile(np.array([1.5, 2.5, 3.5 * 32, 4.5 * 64], np.float32), (64, 1)))
+
+
+@kernel
+def squares(x: LayoutTensor[Int32], n: Int32):
+    """A product that is made of one before it twice, which is followed once."""
+    power = n
+    for _ in unroll(range(40)):
+        power = power * power
+    x[global_idx.x] = warp.sum(x[global_idx.x]) * power
+
+
+def test_squares_of_squares_are_followed_once(launch: Launch) -> None:
+    (x, *_) = launch(squares, np.arange(32, dtype=np.int32), 3, grid_dim=1, block_dim=32)
+    power = np.array(496 * pow(3, 1 << 40, 1 << 32) % (1 << 32), np.uint32).astype(np.int32)
+    assert x.tolist() == [power] * 32
 
 
 @kernel

@@ -85,27 +85,35 @@ def reduce(value: T, function: Callable[[T, T], T] | Word) -> T:
 
 @func
 def _reduced(value: Any, function: Any) -> Any:
-    parts = stack_allocation(_type_of(value), _parts(), address_space=AddressSpace.SHARED)
+    parts = stack_allocation(_type_of(value), _WARPS, address_space=AddressSpace.SHARED)
     own = warp.reduce(value, function)
     if lane_id() == 0:
         parts[warp_id()] = own
     barrier()
-    if threads_are_loops():  # one warp does it for all of them
-        if warp_id() == 0:
-            combined = _of_warps(parts, function)
-            if lane_id() == 0:
-                parts[_WARPS] = combined
+    if threads_are_loops():
+        if block_thread() == 0:
+            _combine_in_turn(parts, function)
         barrier()
-        total = parts[_WARPS]
+        total = parts[0]
     else:
         total = _of_warps(parts, function)
     barrier()
     return total
 
 
+@func
+def _combine_in_turn(parts: Any, function: Any) -> None:
+    """What lanes do in ``_of_warps``, by one thread; the first part is the result."""
+    warps, step = _warps(), Int(1)
+    while step < warps:
+        for n in range(0, warps - step, 2 * step):
+            parts[n] = combined(function, parts[n], parts[n + step])
+        step *= 2
+
+
 def _of_warps(parts: Any, function: Any) -> Any:
-    """What the warps have made, combined, in the first lane where threads are loops, else in all."""
-    warps, lane = _warps(), lane_id()
+    """What the warps have made, combined, in all lanes."""
+    warps, lane = _warps().cast(Int32), lane_id().cast(Int32)
     total = parts[(lane < warps).select(lane, 0)]
     if isinstance(function, str) and has_reduction(total):
         if function in ("add", "xor"):
@@ -115,7 +123,7 @@ def _of_warps(parts: Any, function: Any) -> Any:
     while step < _WARPS:
         total = chosen(lane + step < warps, combined(function, total, warp.shuffle_down(total, step)), total)
         step *= 2
-    return total if threads_are_loops() else warp.broadcast(total)
+    return warp.broadcast(total)
 
 
 def sum(value: T) -> T:
@@ -144,17 +152,16 @@ def prefix_sum(value: T, *, exclusive: bool = False) -> T:
 
 @func
 def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
-    parts = stack_allocation(_type_of(value), _parts(), address_space=AddressSpace.SHARED)
+    parts = stack_allocation(_type_of(value), _WARPS, address_space=AddressSpace.SHARED)
     through = warp.prefix_sum(value)
     if lane_id() == warp.WARP_SIZE - 1:
         parts[warp_id()] = through
     barrier()
     if threads_are_loops():
-        if warp_id() == 0:
-            sums = _before_warps(parts)
-            parts[_WARPS + lane_id()] = sums
+        if block_thread() == 0:
+            _scan_in_turn(parts)
         barrier()
-        before = parts[_WARPS + warp_id()]
+        before = parts[warp_id()]
     else:
         before = warp.shuffle_idx(_before_warps(parts), warp_id())
     barrier()
@@ -164,10 +171,24 @@ def _scanned(value: Any, *, exclusive: Comptime[bool]) -> Any:
     return combined("add", before, through)
 
 
+@func
+def _scan_in_turn(parts: Any) -> None:
+    """What lanes do in ``_before_warps``, by one thread: the parts become the sums of those before."""
+    warps, step = _warps(), Int(1)
+    while step < warps:
+        for n in range(warps - 1, step - 1, -1):
+            parts[n] = combined("add", parts[n - step], parts[n])
+        step *= 2
+    for n in range(warps - 1, 0, -1):
+        parts[n] = parts[n - 1]
+    parts[0] = parts.element_type(0)
+
+
 def _before_warps(parts: Any) -> Any:
     """In each lane, the sum of the parts of the warps before that of its number."""
-    lane, zero = lane_id(), parts.element_type(0)
-    part = chosen(lane < _warps(), parts[(lane < _warps()).select(lane, 0)], zero)
+    lane = lane_id().cast(Int32)
+    has_part = lane < _warps().cast(Int32)
+    part = chosen(has_part, parts[has_part.select(lane, 0)], parts.element_type(0))
     return warp.prefix_sum(part, exclusive=True)
 
 
@@ -333,11 +354,6 @@ def radix_sort(key: Any, value: Any = None, *, descending: bool = False, most: i
         return unordered(sorted_keys(ordered(given, descending), most=most)[0], type(given), descending)
     bits, source = sorted_keys(ordered(given, descending), most=most, sources=True)
     return unordered(bits, type(given), descending), exchange(value, source, most=most)
-
-
-def _parts() -> int:
-    """Values in shared memory: one of each warp, and where one warp combines them for all, what it makes."""
-    return 2 * _WARPS if threads_are_loops() else _WARPS
 
 
 def _type_of(value: object) -> Any:

@@ -36,7 +36,7 @@ from weft.diagnostics import refuse
 from weft.gpu.lanes import Shuffle, chosen, exchanged, lane_id, numbers_of, warp_barrier, warp_id
 from weft.gpu.votes import Word, combined, elected, has_reduction, matched, reduced, told
 from weft.lang.number import NumberLike
-from weft.lang.scalars import Bool, UInt32
+from weft.lang.scalars import Bool, Int32, UInt32
 
 __all__ = [
     "WARP_SIZE",
@@ -171,7 +171,7 @@ def prefix_sum(value: T, *, exclusive: bool = False, width: int = WARP_SIZE) -> 
 
     The first lane's is then 0. In log2(``width``) steps, after Hillis and Steele (1986).
     """
-    lane = lane_id() % _width(width)
+    lane = lane_id().cast(Int32) % _width(width)
     total: Any = value
     step = 1
     while step < width:

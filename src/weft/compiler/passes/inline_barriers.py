@@ -12,6 +12,8 @@ from weft.compiler.passes.first_threads import differs
 from weft.diagnostics import CompileError
 from weft.diagnostics.wrote import statement_place
 
+_BRIEF = 32
+"""Operations of a function that is put into those that call it."""
 _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
 
@@ -38,15 +40,26 @@ def _returns(ops: list[Op]) -> bool:
 def inline_barriers(module: Module) -> None:
     """Inline all helpers with barriers, innermost first, and drop them.
 
-    A thread of a kernel that has returned is not waited for by its block, but it is by the grid.
+    So are those that compute a few numbers where lanes of warps meet, who then are lanes of vectors. A thread
+    of a kernel that has returned is not waited for by its block, but it is by the grid.
     """
     inline(module, lambda f: has_barrier(f.body))
+    ops = [op for f in module.functions for op in f.body.walk()]
+    if any(map(meets_in_warp, ops)):
+        named = {op.attrs["callee"] for op in ops if op.name != "func.call" and "callee" in op.attrs}
+        inline(module, lambda f: f.name not in named and _is_brief(f.body.ops))
     for kernel in [f for f in module.functions if f.kernel and _returns_before_grid(f.body, meets=False)]:
         leaving, ops = _Leaving((kernel.line, 0), (), kernel), kernel.body.ops
         made = leaving.body([op for op in ops if op.name not in _HOISTED])
         kernel.body.ops = [*(op for op in ops if op.name in _HOISTED), *leaving.slots, *made]
         with leaving.b.into(kernel.body):
             leaving.b.emit("weft.return")
+
+
+def _is_brief(ops: list[Op]) -> bool:
+    """Whether a function computes numbers, in one line of not many operations."""
+    known = [op.spec.pure and op.name.startswith(("arith.", "math.")) for op in ops[:-1]]
+    return all(known) and len(known) <= _BRIEF and ops[-1].name == "weft.return"
 
 
 def _returns_before_grid(region: Region, *, meets: bool) -> bool:

@@ -46,6 +46,7 @@ class Together:
         """Loops that each thread leaves when it is done, as a lane of vectors."""
         self._whole: set[Op] = set()
         """Those whose body is one piece, in which a thread may go on to its next round."""
+        self._known: dict[Value, bool] = {}
         self._level: set[Op] = set()
         """The operations of pieces, without those within others."""
         self.warps = any(map(meets_in_warp, kernel.body.walk()))
@@ -60,6 +61,12 @@ class Together:
     # -- what is computed once ----------------------------------------------------------------
     def once(self, v: Value) -> bool:
         """Whether ``v`` is computed once for all threads."""
+        found = self._known.get(v)
+        if found is None:
+            found = self._known[v] = self._once(v)
+        return found
+
+    def _once(self, v: Value) -> bool:
         owner = v.owner
         if not isinstance(owner, Op):
             return self._uniformity.same(v)
@@ -88,8 +95,10 @@ class Together:
                 self.variables.add(slot)
         wrong = self.variables
         while wrong:
+            self._known.clear()
             wrong = {s for s in self.variables if not all(self.once(op.operands[1]) for op in given[s])}
             self.variables -= wrong
+        self._known.clear()
 
     # -- what runs once -----------------------------------------------------------------------
     def _visit(self, ops: list[Op], apart: bool = False) -> None:
