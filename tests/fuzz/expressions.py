@@ -429,5 +429,5 @@ def record(s: Scope, kind: Record, depth: int) -> str:
         return f"({s.pick(names)} if {condition(s, 0)} else {s.pick(names)})"
     if kind.algebra and depth > 0:
         return _with_points(s, depth, lambda number, value: point(s, kind, number, value))
-    literals = kind.form == "struct"  # the others hold what they are given
+    literals = kind.form == "struct" and kind.name.isidentifier()  # the others hold what they are given
     return kind.made([argument(s, k, depth - 1, literals) for _, k in kind.fields])

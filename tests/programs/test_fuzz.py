@@ -16,20 +16,20 @@ from tests.fuzz.program import Argument, Program, model_text, weft_text
 from tests.fuzz.scalars import Number
 from tests.fuzz.shrink import shrunk
 
-PROGRAMS = {"cpu": 190, "interpreter": 40, "cuda": 190}
+PROGRAMS = {"cpu": 170, "threads": 10, "checked": 15, "interpreter": 30, "cuda": 190}
 JOBS = 2
 
 
-@pytest.mark.parametrize("api", ["cpu", "interpreter", pytest.param("cuda", marks=pytest.mark.gpu)])
-def test_first_programs(api: str) -> None:
+@pytest.mark.parametrize("way", [*list(PROGRAMS)[:-1], pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_first_programs(way: str) -> None:
     def judged(first: int) -> dict[int, str]:
-        with Judge([api], 60.0) as judge:
-            found = {seed: judge.ask(seed) for seed in range(first, PROGRAMS[api], JOBS)}
+        with Judge([way], 60.0) as judge:
+            found = {seed: judge.ask(seed) for seed in range(first, PROGRAMS[way], JOBS)}
         return {seed: f"{v.name}: {v.detail}" for seed, v in found.items() if not v.fine}
 
     with ThreadPoolExecutor(JOBS) as pool:
         failed = {seed: said for part in pool.map(judged, range(JOBS)) for seed, said in part.items()}
-    how = f"python -m tests.fuzz --device {api} --programs 1 --seed N shows and shrinks one"
+    how = f"python -m tests.fuzz --device {way} --programs 1 --seed N shows and shrinks one"
     assert not failed, how + "".join(
         f"\n--- seed {seed} ---\n{said}" for seed, said in sorted(failed.items())
     )
@@ -80,6 +80,16 @@ def test_marks_are_for_the_model() -> None:
     assert "return x * 3 + x ** 2" in weft_text(text)
     assert "return _times(x, 3) + _power(x, 2)" in weft_text(text, apart=True)
     assert "p = p.replaced(q=p.q.replaced(x=1))" in model_text("p.q.x = 1")
+
+
+def test_the_model_meets_in_warps_and_blocks() -> None:
+    body = "own = thread_idx.x\nv = warp.shuffle_up(own, 3, width=16)\n"
+    body += "w = warp.prefix_sum(own) if own < 32 else 0\n"
+    body += "t = block.sum(own)\nif own == 17:\n    out[0] = v\n    out[1] = t\n"
+    body += "if own == 20:\n    out[2] = w\n    out[3] = v"
+    with pytest.raises(AssertionError, match="threads"):  # a part of the block does not come to it
+        written(body.replace("if own < 32", "if own < 16"), {"grid_dim": [1], "block_dim": [64]})
+    assert written(body, {"grid_dim": [1], "block_dim": [64]}) == [17, 2016, 210, 17]
 
 
 def test_a_program_is_its_seed() -> None:
