@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import DeviceError, Float32, Int, Int32, Pointer, UInt8, UInt32, kernel
+from weft import DeviceError, Float32, Int, Int32, Pointer, UInt8, UInt32, kernel, unroll
 from weft.atomic import Atomic
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.ir.terms import Terms, added, multiplied, number
@@ -215,6 +215,35 @@ def scaled(x: Pointer[Float32], n: Int, m: Int32):
     if i == 0 or i == 16:
         x[i * n] = 2.0
         x[Int32(i) * m] = 3.0
+
+
+@kernel
+def powers(x: Pointer[Float32], n: Int):
+    i = global_idx.x + n
+    for _ in unroll(range(40)):
+        i = i * i + n
+    x[i] = 1.0
+
+
+@kernel
+def nested(x: Pointer[Float32], n: Int):
+    total, i = Int(0), global_idx.x
+    for a in range(n):
+        for b in range(a, n):
+            for c in range(b, n):
+                for d in range(c, n):
+                    total += a * b + c * d
+                    x[i] += x[total - total]
+    x[i] = Float32(total)
+
+
+@pytest.mark.parametrize("program", [powers, nested], ids=lambda k: k.__name__)
+def test_what_cannot_be_shown_takes_no_time(program: Any) -> None:
+    """40 squares of squares would have 2 ** 40 factors."""
+    specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(program.definition)}
+    options = CompileOptions(checked=frozenset({"bounds"}))
+    (made,) = elaborate_kernel(program, specs, "native", options).module.functions
+    assert any(op.name == "weft.count_fault" for op in made.body.walk())
 
 
 @pytest.mark.parametrize("program", [p[0] for p in PROGRAMS] + [bins])

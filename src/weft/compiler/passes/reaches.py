@@ -28,6 +28,10 @@ from weft.compiler.passes.proofs import (
     within,
 )
 
+_TERMS, _DEGREE = 16, 5
+"""Polynomials of more terms, or of products of more atoms, are not followed."""
+_ACCESSES = 400
+"""So many accesses are looked at, those in loops more than once."""
 _EXTENT = 1, (1 << 31) - 1
 _INDEX = 0, (1 << 31) - 2
 _MACHINE = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
@@ -98,6 +102,7 @@ class Reaches:
         self.accesses: dict[Op, Condition] = {}
         """Under which conditions each is within its memory, or a branch tells nothing; False for none."""
         self._dynamic = self._launch(dynamic)
+        self._left = _ACCESSES
         self._facts: tuple[Terms, ...] = ()
         self._known: dict[Value, Terms] = {}
         self._exact: dict[Value, Terms] = {}
@@ -148,7 +153,9 @@ class Reaches:
     def terms(self, v: Value) -> Terms:
         """An integer, but for multiples of 2 to the power of its width."""
         if v not in self._known:
-            self._known[v] = self._terms(v)
+            found = self._terms(v)
+            long = len(found) > _TERMS or any(len(product) > _DEGREE for product in found)
+            self._known[v] = _any(v) if long else found
         return self._known[v]
 
     def _terms(self, v: Value) -> Terms:
@@ -335,6 +342,9 @@ class Reaches:
                 self._flags[op.result] = held
 
     def _within(self, place: Place, size: int) -> Condition:
+        self._left -= 1
+        if self._left < 0:
+            return False
         behind = difference(difference(place.high, place.at), number(size))
         begins = proved(difference(place.at, place.low), self._facts)
         return begins is not False and all_of((begins, proved(behind, self._facts)))
