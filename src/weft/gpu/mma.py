@@ -23,7 +23,7 @@ Example:
     >>> out = ctx.enqueue_create_buffer(Float32, 128)
     >>> ctx.enqueue_function(ones, out, grid_dim=1, block_dim=32)
     >>> with out.map_to_host() as host:
-    ...     print(set(host))
+    ...     print({float(x) for x in host})
     {108.0}
 """
 

@@ -31,7 +31,7 @@ Example:
     >>> out = ctx.enqueue_create_buffer(Float32, 512)
     >>> ctx.enqueue_function(product, out, grid_dim=1, block_dim=128)
     >>> with out.map_to_host() as host:
-    ...     print(set(host))
+    ...     print({float(x) for x in host})
     {32.0}
 """
 

@@ -17,7 +17,7 @@ Example:
     >>> tiles = a.tensor(Layout.row_major(16, 16)), b.tensor(Layout.row_major(16, 8))
     >>> ctx.enqueue_function(product, *tiles, out.tensor(Layout.row_major(16, 8)), grid_dim=1, block_dim=32)
     >>> with out.map_to_host() as host:
-    ...     print(set(host))
+    ...     print({float(x) for x in host})
     {24.0}
 """
 
