@@ -4,9 +4,9 @@ The lanes of a warp are threads that follow each other in their block, x countin
 for all 32 at once: a launch has blocks of whole warps, and lanes that take part in one come to it together,
 or the whole warp does not. A value may be a number of any type, a SIMD vector, a struct, or a tuple.
 
-On an NVIDIA GPU they are its instructions (``shfl.sync``, ``vote.sync``, ``match.sync``). On a CPU lanes are
-rounds of a loop, and what they hand each other lies in memory of the block; threads of a warp that part
-before an operation are told of, where a GPU would go wrong.
+On an NVIDIA GPU they are its instructions (``shfl.sync``, ``vote.sync``, ``match.sync``, ``redux.sync``).
+On a CPU a warp is one vector where lanes read from others that are known at compile time, else 32 rounds of
+a loop; threads of a warp that part before an operation are told of, where a GPU would go wrong.
 
 Example:
     >>> from weft import Float32, Pointer, kernel
