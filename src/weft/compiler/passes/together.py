@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from weft.compiler.ir.core import Function, Op, Region, Value
-from weft.compiler.ir.types import VectorType
+from weft.compiler.ir.types import FloatType, VectorType
 from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
 from weft.compiler.passes.inline_barriers import BARRIERS, has_barrier, meets_in_warp
 from weft.compiler.passes.lanes import takes
@@ -26,6 +26,8 @@ _APART = frozenset(
 """A loop with one of these is left to each thread: it must keep its place among what the thread does."""
 _FEW = 32
 """LLVM unrolls a loop of so many rounds, known when it is compiled; then the threads' loop is innermost."""
+_WRITTEN_OUT = 300
+"""Accesses and computations that it writes out at most for that."""
 _NEAR = 4
 """Elements so many places apart are loaded together and told apart."""
 
@@ -265,7 +267,14 @@ def _is_short(loop: Op) -> bool:
     if None in bounds:
         return False
     lower, upper, step = (n or 0 for n in bounds)
-    return step == 0 or len(range(lower, upper, step)) <= _FEW
+    rounds = len(range(lower, upper, step)) if step else 0
+    return rounds <= _FEW and rounds * sum(map(_weighs, loop.regions[0].walk())) <= _WRITTEN_OUT
+
+
+def _weighs(op: Op) -> bool:
+    """Whether it is more than an address or a move between registers."""
+    computes = bool(op.results) and isinstance(op.results[0].type, FloatType) and op.spec.pure
+    return computes or op.name in ("llvm.load", "llvm.store")
 
 
 def _is_apart(op: Op) -> bool:
