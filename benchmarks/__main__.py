@@ -17,6 +17,7 @@ BENCHMARKS = {
     "fourteen": "fourteen",
     "product": "product",
     "checked": "checked",
+    "short": "short_launches",
     "gpu": "gpu",
     "algorithms": "algorithms",
     "products": "products",
