@@ -1,4 +1,4 @@
-"""The fourteen kernels under the checks of a CPU's contexts, beside themselves: the same arrays, in turns.
+"""The fourteen kernels under the checks of a CPU's contexts, and without: the same arrays.
 
 Checked launches for races run their blocks one after the other, so one core (``taskset -c 0``) is fair.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -15,9 +16,9 @@ import numpy as np
 
 from benchmarks.fourteen import WORKS, Work, launches, prepared, processor_time
 from benchmarks.kernels import fourteen as kernels
-from benchmarks.measure import Target, in_turns, table
+from benchmarks.measure import Target, in_turns, table, worker
 from weft import config
-from weft.abi.checks import Checks
+from weft.abi.checks import Checks, checks_of
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu.host import DeviceContext
@@ -33,20 +34,18 @@ LIMITS = {"bounds": 10.0, "races": 50.0}
 def run(options: argparse.Namespace) -> None:
     """Print how many times as long the checked kernels take to run and to compile."""
     scale = options.size or 1024
-    contexts = {name: DeviceContext(api="cpu", checked=asked) for name, asked in ASKED.items()}
-    print(f"## Checked kernels on the CPU: {contexts['unchecked'].name}, {scale}² elements\n")
+    print(f"## Checked kernels on the CPU, {scale}² elements\n")
     rows: list[list[str]] = []
     found: dict[str, list[float]] = {name: [] for name in LIMITS}
     for made in WORKS:
         if options.kernels and made.__name__.lstrip("_") not in options.kernels.split(","):
             continue
-        work = made(scale, np.random.default_rng(1))
-        cases = {name: processor_time(launches(ctx, work)) for name, ctx in contexts.items()}
-        for name, case in cases.items():
-            prepared(work, name, case)
-        times = in_turns(cases, options.rounds or 15, warm_up=3)
-        least = {name: min(got) for name, got in times.items()}
-        compiled = {name: compile_time(work, ctx.checked) for name, ctx in contexts.items()}
+        least: dict[str, float] = {}
+        for name in ASKED:  # each alone: beside streams of other contexts more is noted
+            given = made.__name__, name, str(scale), str(options.rounds or 15)
+            least[name] = worker([sys.executable, "-m", "benchmarks.checked", *given]).data
+        work = made(64, np.random.default_rng(1))
+        compiled = {name: compile_time(work, checks_of(asked)) for name, asked in ASKED.items()}
         row = [work.name, f"{1e3 * least['unchecked']:.2f}"]
         for name, ratios in found.items():
             ratios.append(least[name] / least["unchecked"])
@@ -65,6 +64,14 @@ def run(options: argparse.Namespace) -> None:
         print(Target(f"the slowest, checked for {name}", max(found[name]), limit, "×"))
 
 
+def measured(made: str, name: str, scale: str, rounds: str) -> float:
+    """Seconds of the processor that one kernel takes, in a context that is checked so; the least."""
+    work = next(work for work in WORKS if work.__name__ == made)(int(scale), np.random.default_rng(1))
+    case = processor_time(launches(DeviceContext(api="cpu", checked=ASKED[name]), work))
+    prepared(work, name, case)
+    return min(in_turns({name: case}, int(rounds), warm_up=3)[name])
+
+
 def compile_time(work: Work, checks: frozenset[str]) -> float:
     """Milliseconds of the processor from Python to code, without the cache; the least of three."""
     kernel = getattr(kernels, work.name)
@@ -76,3 +83,7 @@ def compile_time(work: Work, checks: frozenset[str]) -> float:
             elaborate_kernel(kernel, specs, "native", CompileOptions(checked=checks, distinct=True)).code()
             took.append(time.process_time() - start)
     return 1e3 * min(took)
+
+
+if __name__ == "__main__":
+    print(measured(*sys.argv[1:]))
