@@ -20,7 +20,7 @@ BENCHMARKS = {
     "short": "short_launches",
     "gpu": "gpu",
     "algorithms": "algorithms",
-    "products": "products",
+    "tensor-cores": "tensor_cores",
     "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""
