@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from weft import Int, Pointer, kernel
+from weft import Float16, Int, Int16, Pointer, UInt16, kernel
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
@@ -39,3 +39,27 @@ def test_a_condition_that_assigns(device: DeviceContext) -> None:
     device.enqueue_function(rows, len(grid), x, y, z, out, grid_dim=8, block_dim=64)
     device.synchronize()
     assert out.tolist() == [halved(*map(int, row)) for row in grid]
+
+
+@kernel
+def second_loop(x: Pointer[Int16], out: Pointer[Int16], c: UInt16):
+    i = global_idx.x
+    v = x[i]
+    held = Int16(4)
+    count = Int(0)
+    while v < 1 and count < 10:
+        held = Int16(4) - v
+        count += 1
+    while count < (count & 15) and c < 2:  # never
+        held = Int16(4)
+        if Float16(held) != 1.0:
+            continue
+    out[i] = held
+
+
+def test_what_a_loop_gives_that_runs_no_time(device: DeviceContext) -> None:
+    x = np.random.default_rng(0).integers(-9000, 9000, 32).astype(np.int16)
+    out = np.zeros(32, np.int16)
+    device.enqueue_function(second_loop, x, out, 1, grid_dim=1, block_dim=32)
+    device.synchronize()
+    np.testing.assert_array_equal(out, np.where(x < 1, 4 - x, 4))

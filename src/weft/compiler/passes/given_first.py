@@ -28,7 +28,8 @@ def _walk(ops: Sequence[Op], given: set[Value], found: set[Value]) -> set[Value]
             ways = [end for end, last in zip(ends, lasts, strict=True) if not last]
             given = ways[0].intersection(*ways[1:]) if ways else ends[0]
         elif op.name == "weft.while":
-            _walk(op.regions[1].ops, _walk(op.regions[0].ops, given, found), found)
+            given = _walk(op.regions[0].ops, given, found)
+            _walk(op.regions[1].ops, set(given), found)  # which may run no time
         else:
             for region in op.regions:
                 _walk(region.ops, set(given), found)
