@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> None:
     cases: dict[str, Callable[[], Any]] = {
         "weft, mma.sync": lambda: launch_by_warps(ctx, a, b, out, bm=128, bn=256, warp=(64, 64), stages=3)
     }
-    if ctx.info.target == "sm_90a":
+    if ctx.info.target == "sm_90":
         cases["weft, wgmma"] = lambda: launch_by_warpgroups(ctx, a, b, out, bm=256, bn=128, stages=4)
     for name, case in cases.items():
         out.zero_()

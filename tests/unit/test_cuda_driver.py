@@ -83,7 +83,7 @@ def test_no_usable_driver() -> None:
 
 def test_device() -> None:
     ctx = context(Binding())
-    assert (ctx.api, ctx.name, ctx.info.target) == ("cuda", "NVIDIA H200", "sm_90a")
+    assert (ctx.api, ctx.name, ctx.info.target) == ("cuda", "NVIDIA H200", "sm_90")
     assert ctx.memory_info() == (7 << 30, 150 << 30)
     with pytest.raises(DeviceError, match="no device 2 of api 'cuda'; this machine has 2 devices"):
         BaseContext(2, driver=CudaDriver(Binding()))

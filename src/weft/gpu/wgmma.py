@@ -148,7 +148,7 @@ def wgmma_async(
 
     Raises:
         CompileError: the tiles are no shared memory, of other types than Float16, BFloat16, Float8_e4m3fn or
-            Float8_e5m2, or the target is a GPU other than ``sm_90a``.
+            Float8_e5m2, or the target is a GPU other than ``sm_90``; code for that is ``sm_90a`` then.
     """
     uses_thread()
     note_use("warps")
@@ -218,7 +218,7 @@ def _has(name: str) -> None:
         refuse(
             "unsupported",
             f"{target.name} has no {name}()",
-            hint="it is for sm_90a, and for CPUs; weft.gpu.mma has products by warps for the others",
+            hint="it is for sm_90, and for CPUs; weft.gpu.mma has products by warps for the others",
         )
 
 

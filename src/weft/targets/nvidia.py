@@ -113,7 +113,7 @@ def _target(capability: int, suffix: str = "") -> Target:
     if capability >= 90:
         supported |= {Feature.BF16_ARITHMETIC, Feature.TENSOR_MEMORY_ACCESS, Feature.STORE_MATRIX}
         supported |= {Feature.CLUSTERS, Feature.DEPENDENT_LAUNCH}
-    if capability == 90 and suffix == "a":
+    if capability == 90:
         supported.add(Feature.WGMMA)
     name = f"sm_{capability}{suffix}"
     return Target(
@@ -134,6 +134,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         warp_size=32,
         family="nvvm",
         words=frozenset({"_", "WARP_SZ"}),
+        own_words=() if suffix else ("wgmma.", "setmaxnreg."),
         contract=True,
         exact_remainder=False,
         shared_limit=shared * 1024,

@@ -87,6 +87,8 @@ class Target:
     which Python's ``min`` and ``max`` do not.
     ``isa`` is the version of the target's language that its code is made of, by LLVM's ``isa_feature``; where
     it uses a word of ``isa_of``, the version that this one came with.
+    ``own_words`` are what later machines will not have: code with one of them is for this machine alone,
+    ``sm_90a`` say.
     ``words`` are names that the target's assembler gives a meaning of its own.
     ``family`` is the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
@@ -123,6 +125,7 @@ class Target:
     registers_bits: Mapping[str, int] = field(default_factory=dict[str, int])
     family: str = ""
     words: frozenset[str] = frozenset()
+    own_words: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
 
     def features_for(self, text: str) -> str:
@@ -131,6 +134,10 @@ class Target:
             return self.features
         isa = max([self.isa, *(isa for word, isa in self.isa_of.items() if word in text)])
         return f"{self.features}{self.isa_feature}{isa}"
+
+    def cpu_for(self, text: str) -> str:
+        """LLVM's name of the machine for a module of that text."""
+        return f"{self.cpu}a" if any(word in text for word in self.own_words) else self.cpu
 
     def has_intrinsic(self, name: str) -> bool:
         """Whether LLVM can make code of an intrinsic here: it is nobody's, or of this family."""

@@ -132,11 +132,12 @@ def warm() -> None:
 
 def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
     """What LLVM makes of a module, and what it prints."""
+    cpu = target.cpu_for(text)
     job = (
-        text,
+        text.replace(f'"target-cpu"="{target.cpu}"', f'"target-cpu"="{cpu}"') if cpu != target.cpu else text,
         kind,
         target.triple,
-        target.cpu,
+        cpu,
         target.features_for(text),
         step.level,
         step.vectors,

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
 _OLDEST = 70
-_OWN = 12000
-"""The first driver that takes code for one GPU alone, ``sm_90a``, with its ``wgmma``."""
 _HELD = 64
 """After so many objects held, those of ended work are let go."""
 
@@ -45,7 +43,7 @@ def device_info(cuda: Cuda, ordinal: int) -> DeviceInfo:
         return DeviceInfo(
             name=name,
             api="cuda",
-            target=_target(name, capability, cuda.version),
+            target=_target(name, capability),
             max_threads_per_block=attribute("MAX_THREADS_PER_BLOCK"),
             max_block_dim=(bx, by, bz),
             max_grid_dim=(gx, gy, gz),
@@ -59,16 +57,14 @@ def device_info(cuda: Cuda, ordinal: int) -> DeviceInfo:
         raise DriverMissing(f"the NVIDIA driver says nothing of GPU {ordinal}: {failure}") from failure
 
 
-def _target(name: str, capability: int, driver: int) -> str:
-    """The newest target whose code a GPU runs: its own, with what it alone has, or one before it."""
+def _target(name: str, capability: int) -> str:
+    """The newest target whose code a GPU runs: its own, or one before it."""
     known = [int(target[3:]) for target in TARGETS if target.startswith("sm_") and target[3:].isdigit()]
     if capability < _OLDEST:
         raise DriverMissing(
             f"{name} has compute capability {capability / 10:.1f}, and weft compiles for 7.0 and newer"
         )
-    found = f"sm_{max(number for number in known if number <= capability)}"
-    own = f"sm_{capability}a"
-    return own if own in TARGETS and driver >= _OWN else found
+    return f"sm_{max(number for number in known if number <= capability)}"
 
 
 class CudaDevice:
