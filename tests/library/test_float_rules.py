@@ -6,8 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 
-from weft import Float32, Int, Pointer, func, kernel
+from weft import Float32, Float64, Int, Int32, Pointer, func, kernel, unroll
 from weft.compile import compile_info
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -106,3 +107,24 @@ def test_a_sum_becomes_vectors() -> None:
     ptx = str(compile_info(sums, target="sm_90", emission_kind="llvm"))
     assert ptx.count("fadd reassoc nsz arcp contract") == 2
     assert ptx.count("fdiv reassoc nsz arcp contract") == 1
+
+
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
+@pytest.mark.parametrize("kind", [Float32, Float64], ids=["Float32", "Float64"])
+def test_nan_is_not_above_a_negative_number(device: DeviceContext, kind: Any) -> None:
+    """Also where what is compared could not be negative."""
+
+    @kernel
+    def compare(x: Pointer[Any], out: Pointer[Int32]):
+        v = x[global_idx.x]
+        size = abs(v)
+        found = [size > -9.0, size >= -9.0, not (size > -9.0), v * v > -1.0, size + 1.0 > -1.0, -size < 9.0]
+        bits = Int32(0)
+        for n in unroll(range(6)):
+            bits += Int32(found[n]) << n
+        out[global_idx.x] = bits
+
+    x, out = np.array([np.nan, 1.0, 0.0, -9.0], kind.dtype.name), np.zeros(4, np.int32)
+    device.enqueue_function(compare, x, out, grid_dim=1, block_dim=4)
+    device.synchronize()
+    assert out.tolist() == [0b100, 0b111011, 0b111011, 0b111011]

@@ -185,9 +185,9 @@ WRONG: dict[str, tuple[str, Form, str]] = {
         "sm_80 has no",
     ),
     "wgmma": (
-        "sm_90",
+        "sm_89",
         lambda x, i, f: llvm_intrinsic("llvm.nvvm.wgmma.fence.sync.aligned", None),
-        "sm_90 has no",
+        "sm_89 has no",
     ),
     "aes": ("x86-64", lambda x, i, f: llvm_intrinsic(AES, V2, V2(Int64(i))), "x86-64 has no"),
     # odd ones

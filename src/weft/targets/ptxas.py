@@ -11,6 +11,7 @@ Each rule was found by random programs whose results were compared with NumPy's,
 - A store of the low bits of what a float's instruction made converts the float to an integer first.
 - A loop that counts down while an unsigned number is below a limit, and so ends by passing zero, is unrolled
   as if it went on while the difference of both, taken for signed, is above 0: rounds too many, or no end.
+- That a Float32 that cannot be negative is above a negative constant is taken for certain, also of nan.
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ _BELOW = re.compile(
     r"^\s*setp\.(?:l[te]\.u(?:32|64)\s+%p\d+, (%r\w+),|g[te]\.u(?:32|64)\s+%p\d+, [^,;]+, (%r\w+);)",
     re.MULTILINE,
 )
+_ABOVE = re.compile(
+    r"^(\s*)setp\.(g[te]|l[te]u|equ)\.f32\s+(%p\d+), (%r\d+), (0f[89A-Fa-f][0-9A-Fa-f]{7});", re.MULTILINE
+)
+"""Whether a number is above a negative constant, or not."""
 _HEAD = ".address_size 64\n"
 
 
@@ -58,6 +63,16 @@ def _passes_zero(text: str) -> bool:
     falling = [(made, of) for made, of in _FALLS.findall(text) if made in tested]
     moves = set(_MOVE.findall(text)) if falling else set[tuple[str, str]]()
     return any(made == of or (of, made) in moves for made, of in falling)
+
+
+def _ordered(found: re.Match[str]) -> str:
+    """A test with one for nan beside it."""
+    space, test, answer, number, constant = found.groups()
+    nan, joined = ("nan", "or") if test.endswith("u") else ("num", "and")
+    return (
+        f"{space}{{ .reg .pred %weft; setp.{nan}.f32 %weft, {number}, {number}; "
+        f"setp.{test}.{joined}.f32 {answer}, {number}, {constant}, %weft; }}"
+    )
 
 
 def _operation(found: re.Match[str]) -> str:
@@ -88,7 +103,9 @@ def mended(text: str) -> str:
     { .reg .b32 %weft; add.s32 %weft, %r2, -1; not.b32 %r1, %weft; }
     >>> print(mended("st.global.b16 [%rd1], %r2;"))
     { .reg .b32 %weft0; mov.b32 %weft0, %r2; st.global.b16 [%rd1], %weft0; }
+    >>> print(mended("setp.gt.f32 %p1, %r1, 0fC1100000;"))
+    { .reg .pred %weft; setp.num.f32 %weft, %r1, %r1; setp.gt.and.f32 %p1, %r1, 0fC1100000, %weft; }
     """
     if _passes_zero(text):
         text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
-    return _STORE.sub(_store, _OPERATION.sub(_operation, text))
+    return _STORE.sub(_store, _OPERATION.sub(_operation, _ABOVE.sub(_ordered, text)))
