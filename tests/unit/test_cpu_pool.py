@@ -388,6 +388,9 @@ def run_python(text: str, timeout: float = 60) -> subprocess.CompletedProcess[st
         )
 
 
+@pytest.mark.xfail(
+    strict=False, reason="Ctrl-C may not reach a wait for a long native launch: docs/design/next.md"
+)
 def test_a_wait_can_be_interrupted() -> None:
     ended = run_python(
         "launch(300_000_000)\n"
