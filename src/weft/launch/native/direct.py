@@ -32,7 +32,8 @@ def launch_direct(table: Pointer[Table], at: Pointer[Site], slots: Pointer[Int],
         threads *= Float64(slots[n])
     for n in range(at[0].total):
         entry = entries[n]
-        if entry.kind & (tables.STAYS - 1) == Ask.INTEGER and entry.slot >= tables.ARGUMENTS and entry.c == 0:
+        packed = tables.ARGUMENTS <= entry.slot < at[0].slots  # what is only compared has no value here
+        if packed and entry.kind & (tables.STAYS - 1) == Ask.INTEGER and entry.c == 0:
             largest = max(largest, max(slots[entry.slot], ~slots[entry.slot]))
     queue, most = direct[0].lane[0].queue, direct[0].most
     if Int(queue) == 0 or queue[queues.QUEUED] == queue[queues.ENDED]:
