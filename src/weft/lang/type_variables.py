@@ -125,15 +125,8 @@ def settle(
                     "pass one type for all, or name another TypeVar where they may differ",
                     p.name,
                 )
-    for p in [p for p in waiting if isinstance(p.annotation, TypeVar)]:
-        name = p.annotation.__name__
-        if met.setdefault(name, p.name) in {one.name for one in waiting}:  # it is where all of these meet
-            kind = cast("DType", literal(given[p.name]))
-            now: DType = types[name].dtype if name in types else kind
-            types[name] = number_class(promote(now, kind) or kind)
+    _settle_numbers(waiting, given, literal, types, met)
     for p in waiting:
-        for variable, meant in unify(p.annotation, number_class(cast("DType", literal(given[p.name])))):
-            types.setdefault(variable.__name__, meant)  # of one lane, where nothing says how many
         take(replace(p, annotation=substitute(p.annotation, types)), given[p.name])
     for p in params:  # of Python 3.13
         if p.variable and p.name not in types and getattr(p.annotation, "has_default", bool)():
@@ -144,6 +137,25 @@ def settle(
         for p in others:
             take(replace(p, annotation=substitute(p.annotation, types)), given[p.name])
     return types
+
+
+def _settle_numbers(
+    waiting: Sequence[Parameter],
+    given: Mapping[str, Any],
+    literal: Callable[[Any], DType | None],
+    types: dict[str, Any],
+    met: dict[str, str],
+) -> None:
+    """What numbers that take the type that they meet say of the variables in ``types``."""
+    for p in [p for p in waiting if isinstance(p.annotation, TypeVar)]:
+        name = p.annotation.__name__
+        if met.setdefault(name, p.name) in {one.name for one in waiting}:  # it is where all of these meet
+            kind = cast("DType", literal(given[p.name]))
+            now: DType = types[name].dtype if name in types else kind
+            types[name] = number_class(promote(now, kind) or kind)
+    for p in waiting:
+        for variable, meant in unify(p.annotation, number_class(cast("DType", literal(given[p.name])))):
+            types.setdefault(variable.__name__, meant)  # of one lane, where nothing says how many
 
 
 def check_types(
