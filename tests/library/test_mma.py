@@ -222,3 +222,13 @@ def test_what_there_is_not_is_refused(fragments: tuple[Any, Any, Any], target: s
 def test_the_table_is_of_fragments() -> None:
     for (a, _, count, _), shape in SHAPES.items():
         assert count * 32 == shape.m * shape.k, (a, shape)
+
+
+def test_tiles_have_the_shape_of_the_product() -> None:
+    @kernel
+    def wrong(out: LayoutTensor[Float32]):
+        core = TensorCore(Float32, Float16, (16, 8, 16))
+        core.store_d(out, core.zero())
+
+    with pytest.raises(CompileError, match="d is 16 x 8 of float32 here, not 8 x 16 of float32"):
+        compile_info(wrong, target="sm_80", out=Layout.row_major(8, 16))

@@ -178,10 +178,10 @@ class TensorCore:
             refuse("mma", f"{name} is no tensor of numbers: {tile!r}", hint="give a tile of a LayoutTensor")
         found = cast("LayoutTensor[Any]", tile)
         if found.layout.shape != shape or found.dtype != dtype:
+            extents = " x ".join(str(extent) for extent, _ in modes(found.layout))
             refuse(
                 "mma",
-                f"{name} is {shape[0]} x {shape[1]} of {dtype.name} here, not {found.layout.shape} of "
-                f"{found.dtype}",
+                f"{name} is {shape[0]} x {shape[1]} of {dtype.name} here, not {extents} of {found.dtype}",
                 hint=f"give tile[{shape[0]}, {shape[1]}](i, j) of a tensor of {dtype.name}",
             )
 
