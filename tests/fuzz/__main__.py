@@ -25,7 +25,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--device",
         default="cpu",
-        help="cpu (default), threads, checked, shuffled, interpreter, cuda, checked-cuda, or some of them; "
+        help="cpu (default), threads, checked, shuffled, interpreter, cuda, newer-cuda, checked-cuda, or "
+        "some of them; "
         "sm_90: only assemble",
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at a time")

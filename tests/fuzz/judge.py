@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import select
@@ -99,6 +100,7 @@ def serve(out: IO[str]) -> None:
     from tests.fuzz.generate import generate
     from tests.fuzz.machine import run_model
 
+    faulthandler.enable()
     last, program, wanted, before = "", None, None, dict[str, Any]()
     for line in sys.stdin:
         way, _, text = line.strip().partition(" ")
@@ -177,7 +179,7 @@ class Judge:
             return Verdict("hang", f"no end in {self.timeout:g} seconds")
         status = worker.wait()
         self.errors.seek(0)
-        said = "\n".join(self.errors.read().strip().splitlines()[-6:])
+        said = "\n".join(self.errors.read().strip().splitlines()[-60:])
         self._end()
         return Verdict("crash", f"the process ended with status {status}\n{said}")
 

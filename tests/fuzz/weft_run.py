@@ -29,6 +29,7 @@ from weft.memory import SoA
 from weft.record import replace
 from weft.runtime.cpu import native
 from weft.runtime.driver import DeviceInfo
+from weft.targets import TARGETS
 
 __all__ = ["WAYS", "Device", "load"]
 
@@ -38,12 +39,16 @@ WAYS: dict[str, dict[str, Any]] = {
     "checked": {"api": "cpu", "checked": True},
     "shuffled": {"api": "cpu", "schedule": 7},
     "checked-cuda": {"api": "cuda", "checked": True},
+    "newer-cuda": {"api": "cuda"},
 }
-"""Ways to run a program, by the contexts' arguments; any other is an API.
+"""Ways to run a program, by the contexts' arguments; any other is an API. ``newer-cuda`` has PTX of a
+version that some words ask for, of which LLVM makes other instructions.
 
 What takes as little time as these programs runs on one thread where it is not forced to take several.
 """
 _SMALL: dict[str, float] = {name: vars(native)[name] for name in ("_SMALL", "_SMALL_SECONDS")}
+_TARGETS = dict(TARGETS)
+_NEWER = {n: replace(t, isa=max([t.isa, *t.isa_of.values()])) for n, t in TARGETS.items()}
 _numbers = itertools.count()
 
 
@@ -91,6 +96,7 @@ class Device:
         self.arguments = WAYS.get(way, {"api": way})
         self.apart = self.arguments["api"] != "cpu"
         self.small: dict[str, float] = dict.fromkeys(_SMALL, 0) if "threads" in self.arguments else _SMALL
+        self.newer = way.startswith("newer")
         self.folder = tempfile.TemporaryDirectory(prefix="weft-fuzz-")
         self.context = DeviceContext(**self.arguments)
         self.count = 0
@@ -107,6 +113,7 @@ class Device:
             self.context = DeviceContext(**self.arguments)
         for name, value in self.small.items():
             setattr(native, name, value)
+        TARGETS.update(_NEWER if self.newer else _TARGETS)
         module = load(program, Path(self.folder.name), self.apart)
         ctx, buffers, given, fixed = self.context, dict[str, Any](), list[Any](), dict[str, Any]()
         for argument in program.arguments:

@@ -31,6 +31,7 @@ from weft import (
     InlineArray,
     Int,
     Int8,
+    Int16,
     Int32,
     Kernel,
     Number,
@@ -429,6 +430,13 @@ def tensor_cores(out: Pointer[Float32]):
     async_copy_wait_all()
 
 
+@kernel
+def halves_of_words(x: Pointer[Int16], out: Pointer[Int16]):
+    i = thread_idx.x
+    first, second = x.load(2 * i, width=2), x.load(2 * i + 64, width=2)
+    out.store(2 * i, max(first, second) + iota(Int16, 2))
+
+
 def own_cases() -> Iterator[Case]:
     square = Layout.row_major(256, 256)
     three = {"a": square, "b": square, "out": square}
@@ -450,6 +458,7 @@ def own_cases() -> Iterator[Case]:
         bytes_of_floats,
         some_warps,
         tensor_cores,
+        halves_of_words,
     ):
         yield Case(plain.__name__, plain)
     for t in (Float32, Float64, Float16, Int8):
@@ -486,6 +495,14 @@ def test_ptxas_takes_it(case: Case, arch: str, assemble: Callable[[str, str], st
     ptx = case.ptx(arch)
     assert f"\n.target {arch}" in ptx
     assert ptx_version(ptx) <= NEWEST_PTX
+    assert assemble(ptx, arch) == ""
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100", "sm_120"])
+def test_what_llvm_packs_is_taken_apart(arch: str, assemble: Callable[[str, str], str]) -> None:
+    ptx = Case("halves", halves_of_words).ptx(arch)
+    assert "s16x2" not in ptx
+    assert ptx.count("%half<4>") == 2  # LLVM would have packed these
     assert assemble(ptx, arch) == ""
 
 

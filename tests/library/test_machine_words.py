@@ -204,6 +204,11 @@ def test_an_accumulating_product_is_one_fma_where_it_may(ptx: Ptx) -> None:
         ("\tst.param.b32 \t[out], %rd5;", "st.param.b32 \t[out], %weft0;"),
         ("\tst.v2.b8 \t[%rd1], {%rs1, %r2};", "st.v2.b8 \t[%rd1], {%weft0, %weft1};"),
         ("\tmax.u16 \t%rs1, %rs2, 3;", "max.u32 %weft1, %weft1, %weft2;"),
+        (
+            "\tadd.s16x2 \t%r3, %r1, %r2;",
+            "\tadd.s16 %half1, %half1, %half3;\n\tmov.b32 %r3, {%half0, %half1}; }",
+        ),
+        ("\tmin.s16x2 \t%r3, %r1, %r2;", "cvt.s32.s16 %weft1, %half1; cvt.s32.s16 %weft2, %half3; min.s32"),
     ],
 )
 def test_what_is_written_instead(line: str, made: str | None) -> None:

@@ -9,6 +9,8 @@ Each rule was found by random programs whose results were compared with NumPy's,
   (``LEA.HI``). It folds whatever else is minus one times a number.
 - ``abs.s32`` and ``abs.s64`` of the least number, itself, is taken to be at least 0.
 - A store of the low bits of what a float's instruction made converts the float to an integer first.
+- ``add.s16x2`` of a constant, where one half of the answer is asked, adds nothing. Packed 16-bit integers,
+  all of which LLVM makes from PTX 8.0 on, are written for each half.
 - A loop that counts down while an unsigned number is below a limit, and so ends by passing zero, is unrolled
   as if it went on while the difference of both, taken for signed, is above 0: rounds too many, or no end.
 - That a Float32 that cannot be negative is above a negative constant is taken for certain, also of nan.
@@ -40,6 +42,15 @@ _INSTEAD = {
 _OPERATION = re.compile(
     rf"^(\s*)({'|'.join(map(re.escape, _INSTEAD))})\s+([^,;]+),\s*([^,;]+)(?:,\s*([^,;]+))?;", re.MULTILINE
 )
+_PACKED = re.compile(
+    r"^(\s*)((?:add|min|max)\.[su]16)x2\s+(%\w+),\s*(%\w+),\s*(%\w+);",
+    re.MULTILINE,
+)
+_HALVES = r"""\1{ .reg .b16 %half<4>; mov.b32 {%half0, %half1}, \4; mov.b32 {%half2, %half3}, \5;
+\1\2 %half0, %half0, %half2;
+\1\2 %half1, %half1, %half3;
+\1mov.b32 \3, {%half0, %half1}; }"""
+"""Two 16-bit integers as one; each is then an operation that may be one to mend."""
 _STORE = re.compile(r"^(\s*)(st\.\S*b(8|16|32)\s+\[[^]]*\],\s*)(%r[sd]?\d+|\{[^}]*\});", re.MULTILINE)
 _REGISTER = re.compile(r"%r([sd]?)\d+")
 _BITS = {"s": 16, "": 32, "d": 64}
@@ -108,4 +119,5 @@ def mended(text: str) -> str:
     """
     if _passes_zero(text):
         text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
-    return _STORE.sub(_store, _OPERATION.sub(_operation, _ABOVE.sub(_ordered, text)))
+    text = _ABOVE.sub(_ordered, _PACKED.sub(_HALVES, text))
+    return _STORE.sub(_store, _OPERATION.sub(_operation, text))
