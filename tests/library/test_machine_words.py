@@ -152,6 +152,34 @@ def test_products_stay_apart_behind_a_sign(launch: Launch) -> None:
     assert found.tolist() == np.stack([w.astype(np.float64) for w in wanted], axis=1).tolist()
 
 
+def halved(dtype: str) -> Any:
+    element: Any = number_class(as_dtype(dtype))
+
+    def quotients(x: Any, out: Any) -> None:
+        i = global_idx.x
+        out[0, i] = x[i] / 2 + x[i]
+        out[1, i] = x[i] - x[i] / 2
+        out[2, i] = x[i] / 0.5 - x[i]
+
+    quotients.__annotations__ = {"x": LayoutTensor[element], "out": LayoutTensor[element]}
+    return kernel(quotients)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_division_by_two_is_rounded(launch: Launch, ptx: Ptx, dtype: str) -> None:
+    """LLVM makes a product of it, which is none that may become an fma."""
+    numbers = np.finfo(dtype)
+    tiny = float(numbers.smallest_subnormal) * np.arange(9)
+    x = np.array([*tiny, float(numbers.max), -float(numbers.max), 3.0], dtype)
+    two = x.dtype.type(2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        wanted = np.stack([x / two + x, x - x / two, x * two - x])
+    out = np.zeros((3, x.size), dtype)
+    found = launch(halved(dtype), x, out, grid_dim=1, block_dim=x.size)[1]
+    np.testing.assert_array_equal(found, wanted)
+    assert "fma" not in ptx(halved(dtype), x, out)
+
+
 @kernel
 def falls_past_zero(x: LayoutTensor[UInt32], out: LayoutTensor[UInt32], n: Int) -> None:
     i = global_idx.x

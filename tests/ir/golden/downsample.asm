@@ -56,7 +56,7 @@ $L__tmp0:
 	add.f32 	%r13, %r11, %r12;
 	ld.global.b32 	%r14, [%rd16+4];
 	add.f32 	%r15, %r13, %r14;
-	mul.f32 	%r16, %r15, 0f3E800000;
+	mul.rn.f32 	%r16, %r15, 0f3E800000;
 	shl.b64 	%rd17, %rd9, 2;
 	add.s64 	%rd18, %rd5, %rd17;
 	shl.b64 	%rd19, %rd2, 2;

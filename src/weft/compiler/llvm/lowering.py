@@ -313,9 +313,11 @@ class Lowering:
             if binary is not None:
                 a, c = op.operands
                 allowed = op.attrs.get("fastmath", "none")
+                if name == "arith.divf" and allowed == "contract":
+                    allowed = "none"  # of a division by 2 LLVM makes a product, but nobody asked for one
                 flags = "" if allowed == "none" else f" {allowed}".replace(",", " ")
                 text = f"{binary}{flags} {a.type.llvm} {self.names[a]}, {self.names[c]}"
-                if contract and name == "arith.mulf" and not flags:
+                if contract and name in ("arith.mulf", "arith.divf") and not flags:
                     text = self.fenced(text, a.type)
                 self.set(op, text)
                 continue
