@@ -192,7 +192,7 @@ _NEAR: dict[str, Callable[..., Any]] = {
     "erf": math.erf,
     "erfc": math.erfc,
     "exp10": _exp10,
-    "pow": np.power,
+    "pow": np.float_power,  # np.power takes a root where the exponent is 0.5, of which -inf has none
     "rsqrt": _rsqrt,
 }
 MATH = SimpleNamespace(

@@ -11,6 +11,7 @@ import pytest
 from weft import (
     SIMD,
     CompileError,
+    Float16,
     Float32,
     Float64,
     InlineArray,
@@ -20,6 +21,7 @@ from weft import (
     Pointer,
     UInt8,
     kernel,
+    math,
     struct,
 )
 from weft.compile import compile_info
@@ -83,6 +85,33 @@ def test_a_literal_takes_the_type_that_it_meets() -> None:
     # TAPS as Float32 and Float64, GRID, its first row, SCALED, its second row, RULES, TYPED; FLAGS is code
     assert text.count(".const .align 16 .b8") == 8
     assert "ld.const" in text
+
+
+HALVES = [0.5, 100.75, -7.3, 1.5]
+
+
+@struct
+class Half:
+    x: Float16
+
+
+@kernel
+def functions_of_literals(out: Pointer[Float16], i: Int):
+    made = Half(0.0)
+    made.x = math.round(HALVES[i])
+    out[0] = made.x
+    out[1] = math.sqrt(HALVES[i + 1]) + made.x
+    out[2] = math.fma(HALVES[i], 2.0, HALVES[i])
+    out[3] = math.modf(HALVES[i + 1])[0]
+
+
+def test_functions_of_literals(device: DeviceContext) -> None:
+    """They are of the type that their result meets."""
+    out = device.enqueue_create_buffer(Float16, 4)
+    device.enqueue_function(functions_of_literals, out, 0, grid_dim=1, block_dim=1)
+    a, c = np.float16(0.5), np.float16(100.75)
+    with out.map_to_host() as host:
+        assert host[:].tolist() == [float(v) for v in (np.rint(a), np.sqrt(c), np.float16(1.5), c - 100)]
 
 
 LARGE = list(range(5000))

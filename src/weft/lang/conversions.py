@@ -68,7 +68,7 @@ class Conversions(Lanes):
         """
         target, x = _format(to), cast("Number", self)
         if x.dtype.is_float and x.dtype.bits < 32:
-            x = x.cast(DType.float32)
+            x = type(x).of(x.value).cast(DType.float32)
         source = x.dtype
         if target.kind == "bool" or source.kind == "bool" or (source.is_float and target.is_integer):
             return x.cast(target)

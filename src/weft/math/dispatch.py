@@ -52,6 +52,7 @@ def floating(
         )
     weak = first.weak
     narrow = wide and cls.dtype.bits < 32
+    numbers = tuple(cls.of(n.value) for n in numbers)  # what computes it must not type literals
     if narrow:
         numbers = tuple(n.cast(DType.float32) for n in numbers)
     with no_contraction():
