@@ -52,7 +52,7 @@ def _report(program: Program, verdict: Verdict) -> str:
             f"# seed {program.seed} on {verdict.way}: {verdict.name}",
             f"# {detail}",
             f"# launch: {program.launch}",
-            weft_text(program.text),
+            weft_text(program.text, brackets=program.brackets),
         ]
     )
 
@@ -132,7 +132,7 @@ def main() -> int:
     if options.show:
         program = generate(options.seed)
         print(
-            weft_text(program.text),
+            weft_text(program.text, brackets=program.brackets),
             f"\n# launch: {program.launch}\n\n# the model's:\n",
             model_text(program.text),
         )

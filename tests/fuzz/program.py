@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+import sys
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
@@ -67,6 +69,11 @@ class Program:
     arguments: list[Argument]
     launch: dict[str, Any]
     seed: int = 0
+
+    @property
+    def brackets(self) -> bool:
+        """Whether type variables are written as Python 3.12 lets one."""
+        return sys.version_info >= (3, 12) and self.seed % 2 == 1
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -141,10 +148,29 @@ class _ForWeft(ast.NodeTransformer):
         return node
 
 
-def weft_text(text: str, apart: bool = False) -> str:
-    """What weft is given; ``apart`` where the device fuses products and sums."""
+def weft_text(text: str, apart: bool = False, brackets: bool = False) -> str:
+    """What weft is given; ``apart`` where the device fuses products and sums.
+
+    With ``brackets``, type variables are written as from Python 3.12 on: ``def f[T: Integer](x: T)``.
+    """
     body = ast.unparse(ast.fix_missing_locations(_ForWeft(apart).visit(ast.parse(text))))
-    return HEAD + (APART if apart else "") + body + "\n"
+    return HEAD + (APART if apart else "") + (_bracketed(body) if brackets else body) + "\n"
+
+
+_VARIABLE = re.compile(r"^(\w+) = TypeVar\('\w+', bound=(\w+)\)\n", re.MULTILINE)
+
+
+def _bracketed(text: str) -> str:
+    bounds = dict(_VARIABLE.findall(text))
+
+    def head(found: re.Match[str]) -> str:
+        used = [f"{name}: {bound}" for name, bound in bounds.items() if re.search(rf"\b{name}\b", found[2])]
+        rest = "" if found[1].startswith("class") else found[2]
+        return f"{found[1]}[{', '.join(used)}]{rest}:" if used else found[0]
+
+    return re.sub(
+        r"^((?:def|class) \w+)(\(.*\)(?: -> .*)?):$", head, _VARIABLE.sub("", text), flags=re.MULTILINE
+    )
 
 
 def _waits(tree: ast.AST, waiting: set[str]) -> bool:

@@ -71,7 +71,7 @@ def _stored(kind: Kind, bits: list[int]) -> npt.NDArray[Any]:
 def load(program: Program, folder: Path, apart: bool) -> ModuleType:
     """The module of a program, imported from a file."""
     path = folder / f"program_{next(_numbers)}.py"
-    path.write_text(weft_text(program.text, apart), encoding="utf-8")
+    path.write_text(weft_text(program.text, apart, program.brackets), encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

@@ -82,6 +82,17 @@ def test_marks_are_for_the_model() -> None:
     assert "p = p.replaced(q=p.q.replaced(x=1))" in model_text("p.q.x = 1")
 
 
+def test_type_variables_are_written_in_two_ways() -> None:
+    text = "TI = TypeVar('TI', bound=Integer)\nK = _variable('K', Int8, Floating)\n"
+    text += "@func\ndef f(x: TI, y: K) -> TI:\n    return x\n@struct\nclass R(Generic[TI]):\n    x: TI\n"
+    text += "def g(x: Int8):\n    pass\n"
+    found = weft_text(text, brackets=True)
+    assert "TypeVar(" not in found
+    assert "def f[TI: Integer, K: Floating](x: TI, y: K) -> TI:\n" in found
+    assert "class R[TI: Integer]:\n" in found
+    assert "def g(x: Int8):\n" in found
+
+
 def test_the_model_meets_in_warps_and_blocks() -> None:
     body = "own = thread_idx.x\nv = warp.shuffle_up(own, 3, width=16)\n"
     body += "w = warp.prefix_sum(own) if own < 32 else 0\n"
