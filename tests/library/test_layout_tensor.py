@@ -173,7 +173,7 @@ def sums_of_parts(x: LayoutTensor[Int32], out: LayoutTensor[Int32], n: Int):
     part = x[0, :]
     for i in range(n):
         if i % 2 == 0:
-            part = x[i, :]
+            part = x[i]
         out[i] = row_sum(part)
     out[n] = row_sum(x[:, 1])
 

@@ -48,7 +48,9 @@ FLAGS = [True, False, True]
 def look_up(x: Pointer[Float32], y: Pointer[Float64], n: Pointer[Int32], i: Int):
     x[0] = TAPS[i]
     y[0] = TAPS[i]
-    n[0] = GRID[i][2] + GRID[0][i] * GRID[-1][0]
+    first, *_, last = GRID[i]  # a tuple, in which each literal takes the type of what it meets
+    n[0] = last + GRID[0][i] * GRID[-1][0]
+    y[0] += 0.5 * first
     x[1] = SCALED[i, 2] + SCALED[1][i] + SCALED[i][i + 1]
     row = SCALED[i]
     x[2] = row[3] - row[i]
@@ -74,7 +76,7 @@ def test_elements_of_tables(device: DeviceContext, i: int) -> None:
     with x.map_to_host() as host:
         assert host[:].tolist() == [float(f32(v)) for v in expected]
     with y.map_to_host() as host:
-        assert host[:].tolist() == [TAPS[i], [0.1 * i, 0.5][i] + 0.5]
+        assert host[:].tolist() == [TAPS[i] + 0.5 * GRID[i][0], [0.1 * i, 0.5][i] + 0.5]
     with n.map_to_host() as host:
         assert host[:].tolist() == [GRID[i][2] + GRID[0][i] * 4, i - 1, 4 if i else 3]
 
@@ -144,7 +146,8 @@ POINTS = np.rec.array([(1, 2.5), (3, 4.5), (5, 6.5)], dtype=[("n", "i4"), ("y", 
 def look_up_records(x: Pointer[Float32], n: Pointer[Int32], i: Int):
     x[0] = RECORDS[i, 2]["x"]
     x[1] = RECORDS[1, i]["w"][i].cast(Float32)
-    x[2] = POINTS[i].y + POINTS[i + 1]["y"]
+    here, after = POINTS[i], POINTS[i + 1]
+    x[2] = here.y + after["y"]
     n[0] = RECORDS[i, i]["at"]["row"] * 10 + RECORDS[0, i]["at"]["column"]
     n[1] = POINTS[i]["n"] * POINTS.n[i]
 
@@ -175,7 +178,7 @@ def no_field(x: Pointer[Float32], i: Int):
 @pytest.mark.parametrize(
     ("wrong", "text"),
     [
-        (whole_record, "of a record of a table one field is read"),
+        (whole_record, "a Float32 is needed here, not a Record"),
         (no_field, "the records of this table have the fields n, y"),
     ],
 )

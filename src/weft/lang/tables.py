@@ -80,13 +80,10 @@ class Rows(Entry):
         return getattr(self.load(), name)
 
     def load(self) -> Any:
-        """All of it, as an array of arrays."""
+        """All of it, as an array of arrays; of literals as tuples, since each takes the type of what it meets."""
         if self.mark is not None:
-            refuse(
-                "constant-table",
-                "a row of a table of literals has no type",
-                hint="index all dimensions: table[i][j]; or make the table of np.array(..., np.float32)",
-            )
+            parts = map(self.item, range(self.shape[0]))
+            return tuple([part.load() if isinstance(part, Rows) else part for part in parts])
         of: Any = self.dtype.annotation if isinstance(self.dtype, ElementType) else number_class(self.dtype)
         for extent in reversed(self.shape):
             of = InlineArray[of, extent]
@@ -117,10 +114,19 @@ class Record(Entry):
         return self.item(name)
 
     def load(self) -> Any:
-        """Refused."""
-        first = self.held.dtype.names[0]
-        hint = f'name it, as in table[i]["{first}"]; or make a list of a @struct'
-        refuse("constant-table", "of a record of a table one field is read", hint=hint)
+        """Itself: its fields are read where they are named."""
+        return self
+
+    def __getitem__(self, name: str) -> Any:
+        return self.item(name).load()
+
+    def __dir__(self) -> list[str]:
+        return list(self.held.dtype.names)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.held.dtype.names:
+            return self[name]
+        raise AttributeError(f"the records of this table have no field {name!r}")
 
 
 def is_late(index: object) -> bool:

@@ -18,12 +18,6 @@ from weft.lang.tables import is_late, table_at
 from weft.lang.told_apart import is_array
 
 
-def _within(held: Any, index: Any) -> Any:
-    """What an index that others follow leads to: of a matrix a row."""
-    part_of = getattr(cast("type[Any]", type(held)), "__weft_part__", None)
-    return held[index] if part_of is None else part_of(held, index)
-
-
 class Access:
     """A builder with places."""
 
@@ -37,7 +31,7 @@ class Access:
             place = table_at(held, index)
         if place is None and isinstance(index, EnumValue) and isinstance(held, dict):
             place = table_at(index.along(cast("dict[Any, Any]", held)), index.place)
-        return _within(held, index) if place is None else place
+        return held[index] if place is None else place
 
     def index(self, held: Any, index: Any) -> Any:
         """``held[index]``, by an index that may be known only at run time."""
@@ -71,7 +65,7 @@ class Access:
         if place is not None:
             place.store(value)
             return
-        held = _within(items, index)
+        held = items[index]
         changed = self._changed(held, steps, value)
         if changed is not held:
             items[index] = changed

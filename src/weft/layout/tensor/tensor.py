@@ -328,11 +328,7 @@ class LayoutTensor(Generic[T]):
         return True if self.edges is None else inside(self.edges, self.layout, index, element)
 
     def __weft_loop__(self) -> tuple[Any, Callable[[Any], Any]]:
-        def at(number: Any) -> Any:
-            index: Any = number if self.rank == 1 else (number, ...)
-            return cast("Any", self)[index]
-
-        return self.dim(0), at
+        return self.dim(0), self.__getitem__
 
     def __array_function__(self, *_: object) -> object:
         return NotImplemented  # NumPy computes with arrays, not with memory of a device
@@ -372,10 +368,12 @@ class LayoutTensor(Generic[T]):
     @overload
     def __getitem__(self, index: Part | tuple[Part, ...]) -> LayoutTensor[T]: ...
     def __getitem__(self, index: Any) -> Any:
-        """An element, or for slices the part of the tensor that they name (no copy)."""
+        """An element, or the part (no copy) that slices or fewer indices than modes name: ``m[i]`` is a row."""
         parts = _parts(index)
         if is_slice(parts):
             return self._part(parts)
+        if len(parts) < self.rank:
+            return self._part((*parts, ...))
         offset, alignment = self.place_in(self.layout, parts)
         if self._pointer is not None or not is_static(offset):
             there = self._there(parts, self.element)
@@ -410,12 +408,6 @@ class LayoutTensor(Generic[T]):
         if len(parts) < self.rank:
             return None
         return self.ptr.__weft_place__(self.place_in(self.layout, parts)[0])
-
-    def __weft_part__(self, index: Any) -> Any:
-        """``t[i]`` in ``t[i][j]``, as of NumPy's arrays."""
-        parts = _parts(index)
-        whole: Any = index if is_slice(parts) or len(parts) >= self.rank else (*parts, ...)
-        return cast("Any", self)[whole]
 
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
         kept, start, origin, edges, element = sliced(
