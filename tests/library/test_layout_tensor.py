@@ -162,7 +162,7 @@ def test_index_by_index(launch: Launch, ptx: Ptx, dynamic: bool) -> None:
 @func
 def row_sum(row: LayoutTensor[Int32]) -> Int32:
     total = Int32(0)
-    for i in range(row.dim(0)):
+    for i in range(len(row)):
         total += row[i]
     return total
 

@@ -80,7 +80,7 @@ class Rows(Entry):
         return getattr(self.load(), name)
 
     def load(self) -> Any:
-        """All of it, as an array of arrays; of literals as tuples, since each takes the type of what it meets."""
+        """All of it, as an array of arrays; of literals as tuples, where each has its own type."""
         if self.mark is not None:
             parts = map(self.item, range(self.shape[0]))
             return tuple([part.load() if isinstance(part, Rows) else part for part in parts])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from weft.compiler.frontend.by_value import meant
+from weft.compiler.frontend.iteration import items_of
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.state import FunctionState
 from weft.compiler.ir.core import Value
@@ -108,18 +109,13 @@ class Builtins(FunctionState):
         return issubclass(cls, kinds) or (stands_for(cls) is not None and issubclass(stands_for(cls), kinds))
 
     def py_len(self, value: Any) -> Any:
-        """``len``: compile-time, of a SIMD value its lanes, and of a range how many numbers it has."""
-        if isinstance(value, Range):
-            return value.length()
+        """``len``: of a SIMD value its lanes; of a range, a tensor and its tiles what ``for`` runs over."""
+        items = items_of(value)
+        if items is not None:
+            return items.length
         if not isinstance(value, Number) and not _has_length(value):
-            refuse(
-                "builtin",
-                f"{a_(type(value).__name__)} has no length",
-                hint=f"write {VALUE}.shape[0], or another of its extents"
-                if hasattr(value, "shape")
-                else "pass the number of elements to the kernel beside it",
-                part=VALUE,
-            )
+            message = f"{a_(type(value).__name__)} has no length"
+            refuse("builtin", message, hint="pass the number of elements to the kernel beside it", part=VALUE)
         return value.lanes if isinstance(value, Number) else len(value)
 
     def py_int(self, value: Any = 0, *args: Any) -> Any:

@@ -358,6 +358,15 @@ class LayoutTensor(Generic[T]):
         length, at = self.__weft_loop__()
         return map(at, range(length))
 
+    def __len__(self) -> int:
+        """The extent of the first mode, as NumPy has it; in a kernel an Int, where it comes at run time."""
+        return self.dim(0)
+
+    def __bool__(self) -> bool:
+        if self._pointer is not None:
+            refuse("condition", "a LayoutTensor is not a condition", "compare something of it with a number")
+        return True
+
     def __reversed__(self) -> Iterator[Any]:
         """The same from the last to the first."""
         length, at = self.__weft_loop__()
@@ -368,7 +377,7 @@ class LayoutTensor(Generic[T]):
     @overload
     def __getitem__(self, index: Part | tuple[Part, ...]) -> LayoutTensor[T]: ...
     def __getitem__(self, index: Any) -> Any:
-        """An element, or the part (no copy) that slices or fewer indices than modes name: ``m[i]`` is a row."""
+        """An element, or the part (no copy) that slices or fewer indices name: ``m[i]`` is a row."""
         parts = _parts(index)
         if is_slice(parts):
             return self._part(parts)
