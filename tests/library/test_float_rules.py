@@ -111,20 +111,22 @@ def test_a_sum_becomes_vectors() -> None:
 
 @pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")
 @pytest.mark.parametrize("kind", [Float32, Float64], ids=["Float32", "Float64"])
-def test_nan_is_not_above_a_negative_number(device: DeviceContext, kind: Any) -> None:
-    """Also where what is compared could not be negative."""
+def test_nan_is_beyond_no_bound(device: DeviceContext, kind: Any) -> None:
+    """Also where all other numbers are, as what is compared is not negative, or not positive."""
 
     @kernel
     def compare(x: Pointer[Any], out: Pointer[Int32]):
         v = x[global_idx.x]
         size = abs(v)
-        found = [size > -9.0, size >= -9.0, not (size > -9.0), v * v > -1.0, size + 1.0 > -1.0, -size < 9.0]
+        found = [size > -9.0, size >= 0.0, not (size > -9.0), v * v > -1.0, size + 1.0 > 0.5, -size < 9.0]
+        found += [v * v + 1.0 > 0.5, size + size >= 0.0, max(size, v * v) >= 0.0, -size - 1.0 < 0.0]
+        found += [-2.0 < size if v > -1e9 else size >= 0.0, not (-size <= 0.0)]
         bits = Int32(0)
-        for n in unroll(range(6)):
+        for n in unroll(range(12)):
             bits += Int32(found[n]) << n
         out[global_idx.x] = bits
 
     x, out = np.array([np.nan, 1.0, 0.0, -9.0], kind.dtype.name), np.zeros(4, np.int32)
     device.enqueue_function(compare, x, out, grid_dim=1, block_dim=4)
     device.synchronize()
-    assert out.tolist() == [0b100, 0b111011, 0b111011, 0b111011]
+    assert out.tolist() == [0b1000_0000_0100, *[0b0111_1111_1011] * 3]

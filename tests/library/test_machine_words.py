@@ -247,6 +247,27 @@ def test_what_is_written_instead(line: str, made: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "asked"),
+    [
+        ("abs.f32 %r1, %r2;\nsetp.ge.f32 %p1, %r1, 0f00000000;", True),
+        ("abs.f32 %r1, %r2;\nneg.f32 %r3, %r1;\nsetp.lt.f32 %p1, %r3, 0f3F800000;", True),
+        (
+            "mul.f32 %r1, %r2, %r2;\nmov.b32 %r9, 0f3F800000;\nadd.f32 %r3, %r1, %r9;\n"
+            "setp.geu.f32 %p1, %r3, %r7;",
+            True,
+        ),
+        ("abs.f32 %r1, %r2;\nadd.f32 %r3, %r1, %r2;\nsetp.gt.f32 %p1, %r3, 0fBF800000;", False),
+        ("mul.f32 %r1, %r2, %r3;\nsetp.gt.f32 %p1, %r1, 0fBF800000;", False),
+        ("abs.f32 %r1, %r2;\nsetp.neu.f32 %p1, %r1, 0f00000000;", False),
+        ("abs.f64 %rd1, %rd2;\nsetp.ge.f64 %p1, %rd1, 0d0000000000000000;", False),
+    ],
+)
+def test_which_comparisons_ask_for_nan(lines: str, asked: bool) -> None:
+    assert (mended(lines) == lines) is not asked
+    assert ("setp.nan.f32 %weft" if "geu" in lines else "setp.num.f32 %weft") in mended(lines) or not asked
+
+
+@pytest.mark.parametrize(
     ("loop", "rolled"),
     [
         ("add.s32 %r1, %r1, -1;\nsetp.lt.u32 %p1, %r1, -2147483647;", True),

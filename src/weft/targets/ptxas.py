@@ -13,12 +13,14 @@ Each rule was found by random programs whose results were compared with NumPy's,
   all of which LLVM makes from PTX 8.0 on, are written for each half.
 - A loop that counts down while an unsigned number is below a limit, and so ends by passing zero, is unrolled
   as if it went on while the difference of both, taken for signed, is above 0: rounds too many, or no end.
-- That a Float32 that cannot be negative is above a negative constant is taken for certain, also of nan.
+- Of a Float32 that is a size, a square, an exponential, a sine or the like, or made of such, bounds are
+  known, and a comparison with what lies beyond them is taken for certain, also of nan.
 """
 
 from __future__ import annotations
 
 import re
+from functools import partial
 
 _WIDENED = "{{ .reg .b32 %weft<3>; cvt.{0}32.{0}16 %weft1, {{2}}; {1} cvt.u16.u32 {{1}}, %weft1; }}"
 _SIZE = (
@@ -61,10 +63,16 @@ _BELOW = re.compile(
     r"^\s*setp\.(?:l[te]\.u(?:32|64)\s+%p\d+, (%r\w+),|g[te]\.u(?:32|64)\s+%p\d+, [^,;]+, (%r\w+);)",
     re.MULTILINE,
 )
-_ABOVE = re.compile(
-    r"^(\s*)setp\.(g[te]|l[te]u|equ)\.f32\s+(%p\d+), (%r\d+), (0f[89A-Fa-f][0-9A-Fa-f]{7});", re.MULTILINE
+_FLOAT = re.compile(
+    r"^\s*(abs|ex2\.approx|sin\.approx|cos\.approx|tanh\.approx|neg|mov|selp|min|max|add|sub|mul)"
+    r"(?:\.ftz)?\.[fb]32\s+(%\w+), ([^;]+);",
+    re.MULTILINE,
 )
-"""Whether a number is above a negative constant, or not."""
+_BOUNDED = ("abs", "ex2.approx", "sin.approx", "cos.approx", "tanh.approx")
+"""What is rounded to nearest by its name, as ``mul.rn``, is not looked into."""
+_TEST = re.compile(
+    r"^(\s*)setp\.([lg][te]u?|ne|equ)((?:\.ftz)?\.f32)\s+(%\w+), ([^,;]+), ([^,;]+);", re.MULTILINE
+)
 _HEAD = ".address_size 64\n"
 
 
@@ -76,13 +84,31 @@ def _passes_zero(text: str) -> bool:
     return any(made == of or (of, made) in moves for made, of in falling)
 
 
-def _ordered(found: re.Match[str]) -> str:
-    """A test with one for nan beside it."""
-    space, test, answer, number, constant = found.groups()
+def _bounded(text: str) -> set[str]:
+    """The registers of Float32 whose numbers the assembler knows bounds of."""
+    made = [(op, to, set(given.split(", "))) for op, to, given in _FLOAT.findall(text)]
+    bounded = {to for op, to, given in made if op in _BOUNDED or (op == "mul" and len(given) == 1)}
+    constants = {to for op, to, given in made if op == "mov" and not any(g.startswith("%") for g in given)}
+    before = 0
+    while before < len(bounded):
+        before = len(bounded)
+        for op, to, given in made:
+            numbers = {g for g in given if g.startswith("%")} - constants
+            if numbers & bounded and (op not in ("add", "sub", "mul") or numbers <= bounded):
+                bounded.add(to)
+    return bounded
+
+
+def _ordered(bounded: set[str], found: re.Match[str]) -> str:
+    """A test with one for nan beside it, where the assembler may know the answer of all other numbers."""
+    space, test, kind, answer, *numbers = found.groups()
+    if not bounded.intersection(numbers):
+        return found[0]
     nan, joined = ("nan", "or") if test.endswith("u") else ("num", "and")
+    asked = [n for n in numbers if not n.startswith("0f")]
     return (
-        f"{space}{{ .reg .pred %weft; setp.{nan}.f32 %weft, {number}, {number}; "
-        f"setp.{test}.{joined}.f32 {answer}, {number}, {constant}, %weft; }}"
+        f"{space}{{ .reg .pred %weft; setp.{nan}{kind} %weft, {asked[0]}, {asked[-1]}; "
+        f"setp.{test}.{joined}{kind} {answer}, {numbers[0]}, {numbers[1]}, %weft; }}"
     )
 
 
@@ -108,16 +134,19 @@ def _store(found: re.Match[str]) -> str:
 
 
 def mended(text: str) -> str:
-    """PTX that means the same and that the assembler makes right code of.
+    r"""PTX that means the same and that the assembler makes right code of.
 
     >>> print(mended("neg.s32 %r1, %r2;"))
     { .reg .b32 %weft; add.s32 %weft, %r2, -1; not.b32 %r1, %weft; }
     >>> print(mended("st.global.b16 [%rd1], %r2;"))
     { .reg .b32 %weft0; mov.b32 %weft0, %r2; st.global.b16 [%rd1], %weft0; }
-    >>> print(mended("setp.gt.f32 %p1, %r1, 0fC1100000;"))
-    { .reg .pred %weft; setp.num.f32 %weft, %r1, %r1; setp.gt.and.f32 %p1, %r1, 0fC1100000, %weft; }
+    >>> print(mended("abs.f32 %r1, %r2;\nsetp.ge.f32 %p1, %r1, 0f00000000;"))
+    abs.f32 %r1, %r2;
+    { .reg .pred %weft; setp.num.f32 %weft, %r1, %r1; setp.ge.and.f32 %p1, %r1, 0f00000000, %weft; }
     """
     if _passes_zero(text):
         text = text.replace(_HEAD, _HEAD + '.pragma "nounroll";\n', 1)
-    text = _ABOVE.sub(_ordered, _PACKED.sub(_HALVES, text))
+    if bounded := _bounded(text):
+        text = _TEST.sub(partial(_ordered, bounded), text)
+    text = _PACKED.sub(_HALVES, text)
     return _STORE.sub(_store, _OPERATION.sub(_operation, text))
