@@ -9,6 +9,7 @@ from tests.fuzz.kinds import BOOL, FLOATS, INT, INTEGERS, KINDS, Kind
 from tests.fuzz.leaves import COMPARISONS, leaf, narrower, operators, real, weak
 from tests.fuzz.points import point, scalar
 from tests.fuzz.scope import Many, Part, Record, Scope
+from tests.fuzz.sequences import asked, folded
 
 __all__ = ["condition", "expression", "index", "operand", "record", "upto", "vector"]
 
@@ -38,7 +39,7 @@ def expression(s: Scope, kind: Kind, depth: int = 2, literals: bool = False) -> 
     if kind is BOOL:
         return condition(s, depth)
     forms = "binary binary binary binary mixed unary cast cast choose extreme memory call logic".split()
-    forms += ["lanes", "named", "filled", "filled", "point"]
+    forms += ["lanes", "named", "filled", "filled", "point", "folded"]
     if kind.is_float and kind.bits >= 32:
         forms += ["integer", "integer"]
     how = s.pick([*forms, *(["function", "power"] if kind.is_float else ["power", "shift", "round"])])
@@ -257,7 +258,12 @@ def _point(s: Scope, kind: Kind, depth: int) -> str:
     return found or _binary(s, kind, depth)
 
 
+def _folded(s: Scope, kind: Kind, depth: int) -> str:
+    return folded(s, kind, lambda k, deep: expression(s, k, min(deep, depth)))
+
+
 _FORMS = {
+    "folded": _folded,
     "binary": _binary,
     "mixed": _mixed,
     "unary": _unary,
@@ -285,7 +291,7 @@ def condition(s: Scope, depth: int = 1) -> str:
     if flags and s.chance(4):
         return s.pick(flags)
     forms = "compare compare compare compare logic logic chain in mixed known record exact"
-    how = s.pick(f"{forms} tuples every pointers filled".split())
+    how = s.pick(f"{forms} tuples every pointers filled generator".split())
     if depth > 0 and how == "logic":
         a, c = condition(s, depth - 1), condition(s, depth - 1)
         return s.pick(
@@ -296,6 +302,8 @@ def condition(s: Scope, depth: int = 1) -> str:
         return f"({s.pick(s.constants)} {s.pick(COMPARISONS)} {s.number(0, 3)})"
     if how == "filled":
         return form(s, CONDITIONS, kind, operand(s, depth - 1))
+    if how == "generator":
+        return asked(s, lambda k, deep: expression(s, k, min(deep, depth - 1)))
     if how == "tuples":
         return _tuples(s, depth)
     if how == "every":

@@ -9,6 +9,7 @@ from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
 from tests.fuzz.leaves import literal, narrower, weak
 from tests.fuzz.mapped import mapped
 from tests.fuzz.scope import Function, Memory, Scope
+from tests.fuzz.sequences import generator
 from tests.fuzz.stores import atomic, local, pointer, store
 
 __all__ = ["Loop", "assigned", "block", "own_way", "simple"]
@@ -483,7 +484,19 @@ def _through(s: Scope, indent: str, depth: int) -> list[str]:
     return out
 
 
+def _generated(s: Scope, indent: str, depth: int) -> list[str]:
+    """A loop over a generator."""
+    kind, mark = s.kind(), s.mark()
+    items = generator(s, lambda k, deep: expression(s, k, deep), kind)
+    s.fixed.append((name := s.fresh("x"), kind))
+    out = [f"{indent}for {name} in ({items}):", *block(s, indent + "    ", depth - 1, Loop(), True)]
+    s.back(mark)
+    return out
+
+
 def _for(s: Scope, indent: str, depth: int) -> list[str]:
+    if s.chance(8):
+        return _generated(s, indent, depth)
     if s.tensors and s.chance(4):
         return _through(s, indent, depth)
     kind = s.pick([INT, INT, INT, *[k for k in INTEGERS if k.signed]])
