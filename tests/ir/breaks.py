@@ -47,7 +47,7 @@ Break = Callable[[Place], bool]
 
 MANY = frozenset(
     """llvm.call llvm.call_intrinsic llvm.inline_asm weft.print weft.host_tell weft.assert
-    weft.failed weft.host_parted weft.named""".split()
+    weft.failed weft.host_parted weft.named gpu.warp_call""".split()
 )
 """They take any number of values of any types, behind those that are named."""
 NAMED = {"weft.assert": 1, "weft.host_tell": 1, "weft.host_parted": 1}
@@ -58,7 +58,7 @@ ANY_VALUE = {("llvm.store", 1), ("arith.select", 1), ("arith.select", 2)}
 _OPTIONAL = {"fastmath", "every", "span", "blocks", "alike", "versions"}
 OPTIONAL = {*_OPTIONAL, ("llvm.call", "callee"), ("gpu.shuffle", "mask")}
 WORDS = {"predicate", "dimension", "bin_op", "ordering", "effects", "fastmath"}
-GIVES_ANY = frozenset({"llvm.load", "llvm.call", "llvm.call_intrinsic", "llvm.inline_asm"})
+GIVES_ANY = frozenset({"llvm.load", "llvm.call", "llvm.call_intrinsic", "llvm.inline_asm", "gpu.warp_call"})
 
 
 def _fresh(p: Place, kind: Type) -> Value:

@@ -18,6 +18,7 @@ from weft import (
     Float16,
     Float32,
     Float64,
+    InlineArray,
     Int,
     Int8,
     Int32,
@@ -25,6 +26,7 @@ from weft import (
     Pointer,
     UInt8,
     kernel,
+    unroll,
 )
 from weft.compile import compile_info
 from weft.gpu import barrier, lane_id, thread_idx
@@ -116,6 +118,98 @@ def test_tf32_leaves_out_thirteen_bits(device: DeviceContext) -> None:
     device.enqueue_function(once, out, 1.0 + 2.0**-10 + 2.0**-11 + 2.0**-20, grid_dim=1, block_dim=32)
     with out.map_to_host() as host:
         assert set(host) == {8 * (1.0 + 2.0**-10)}
+
+
+@kernel
+def in_turns(
+    a: Pointer[Float32], b: Pointer[Float32], out: Pointer[Float32], n: Int, *, width: Comptime[int]
+):
+    """Some by a branch; sums in variables and in an array, and what is the same in all lanes."""
+    lane = lane_id()
+    sums, others = SIMD[Float32, 4](1.5), InlineArray[SIMD[Float32, 4], 2](fill=SIMD[Float32, 4](0.0))
+    for i in range(n):
+        left = a.load((32 * i + lane) * 4, width=4)
+        if i % width != 1:
+            sums = mma(left, b.load((32 * i + lane) * 2, width=2), sums)
+            others[0] = sums
+        else:
+            others[1] = mma(left, SIMD[Float32, 2](2.0), others[1])
+            sums = mma(left, SIMD[Float32, 2](0.5), sums) - others[1]
+        others[0] = mma(left + 1.0, b.load(lane * 2, width=2), others[0])
+    out.store(lane * 4, sums)
+    out.store((32 + lane) * 4, others[0])
+    out.store((64 + lane) * 4, others[1])
+
+
+def tf32(x: Array) -> Array:
+    return (x.view(np.uint32) & 0xFFFFE000).view(np.float32)
+
+
+def by_lanes(a: Array, b: Array, c: Array) -> Array:
+    """The product of fragments of Float32, 16 x 8 x 8, whose sums are added in the order of the lanes."""
+    made = np.zeros((32, 4), np.float32)
+    for lane, place in np.ndindex(32, 4):
+        g, column = lane // 4, 2 * (lane % 4) + place % 2
+        total = np.float32(0)
+        for t, r in np.ndindex(4, 2):
+            total += tf32(a)[4 * g + t, 2 * r + place // 2] * tf32(b)[4 * column + t, r]
+        made[lane, place] = c[lane, place] + total
+    return made
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_products_among_branches_and_variables(device: DeviceContext, n: int) -> None:
+    rng = np.random.default_rng(n)
+    small = device.api == "cuda"  # how a tensor core rounds sums is its own matter: these are exact
+    a, b = (
+        (rng.integers(-3, 4, (n + 1, 32, k)) if small else rng.normal(size=(n + 1, 32, k))).astype(np.float32)
+        for k in (4, 2)
+    )
+    x, y, out = (device.enqueue_create_buffer(Float32, size) for size in (a.size, b.size, 3 * 128))
+    device.enqueue_copy(dst=x, src=a.reshape(-1))
+    device.enqueue_copy(dst=y, src=b.reshape(-1))
+    device.enqueue_function(in_turns, x, y, out, n, grid_dim=1, block_dim=32, width=3)
+    sums, others = np.full((32, 4), 1.5, np.float32), np.zeros((2, 32, 4), np.float32)
+    for i in range(n):
+        if i % 3 != 1:
+            sums = by_lanes(a[i], b[i], sums)
+            others[0] = sums
+        else:
+            others[1] = by_lanes(a[i], np.full((32, 2), 2, np.float32), others[1])
+            sums = by_lanes(a[i], np.full((32, 2), 0.5, np.float32), sums) - others[1]
+        others[0] = by_lanes(a[i] + np.float32(1), b[0], others[0])
+    found = np.empty(3 * 128, np.float32)
+    device.enqueue_copy(dst=found, src=out)
+    device.synchronize()
+    np.testing.assert_array_equal(found.reshape(3, 32, 4), [sums, *others])
+
+
+@kernel
+def many(a: Pointer[BFloat16], b: Pointer[BFloat16], out: Pointer[Float32], *, count: Comptime[int]):
+    """As many products as a tile of a warp has, and more."""
+    lane = lane_id()
+    sums = (SIMD[Float32, 4](0.0),) * count
+    for _ in range(2):
+        left, right = a.load(8 * lane, width=8), b.load(4 * lane, width=4)
+        sums = tuple([mma(left, right, sums[i] + i) for i in unroll(range(count))])
+    for i in unroll(range(count)):
+        out.store((32 * i + lane) * 4, sums[i])
+
+
+def test_many_products_are_as_many_calls(device: DeviceContext) -> None:
+    a, b, out = (
+        device.enqueue_create_buffer(kind, n)
+        for kind, n in ((BFloat16, 256), (BFloat16, 128), (Float32, 100 * 128))
+    )
+    a.enqueue_fill(2.0)
+    b.enqueue_fill(3.0)
+    device.enqueue_function(many, a, b, out, grid_dim=1, block_dim=32, count=100)
+    with out.map_to_host() as host:
+        found = np.array(list(host)).reshape(100, 128)
+    np.testing.assert_array_equal(found, np.broadcast_to(2 * (96 + np.arange(100)[:, None]), (100, 128)))
+    text = str(compile_info(many, target="cpu", emission_kind="llvm", count=100))
+    assert text.count("call void @func$multiplied_apart(") == 100  # and the product itself stands there once
+    assert text.count("define internal void @func$multiplied_apart(") == 1
 
 
 @kernel

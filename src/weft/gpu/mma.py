@@ -5,8 +5,8 @@ vector. Lane ``4 * g + t`` of a product of 16 rows has of ``a`` rows g and g + 8
 the sums rows g and g + 8 of columns 2 t and 2 t + 1: "Matrix Fragments for mma" in the PTX ISA has pictures.
 ``weft.layout.tensor_core.TensorCore`` loads and stores fragments of tiles.
 
-On an NVIDIA GPU these are ``mma.sync``, ``ldmatrix`` and ``stmatrix``. On a CPU lanes hand each other their
-fragments, and the same product is computed in the type of the sums. Elements of 16 and 8 bits have exact
+On an NVIDIA GPU these are ``mma.sync``, ``ldmatrix`` and ``stmatrix``. On a CPU the warp computes the same
+product at once, in the type of the sums. Elements of 16 and 8 bits have exact
 products; of how a tensor core rounds sums NVIDIA says nothing, so their last bits may differ.
 
 Example:
@@ -32,23 +32,23 @@ from __future__ import annotations
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics import a_, refuse
-from weft.gpu.lanes import Shuffle, exchanged, lane_id, warp_barrier, warp_id
+from weft.gpu.by_warp import gathered, multiplied, spread
+from weft.gpu.lanes import lane_id
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
-from weft.lang.machine import note_use, threads_are_loops, uses_thread
+from weft.lang.machine import by_warp, note_use, threads_are_loops, uses_thread
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Float32, Int, UInt32
-from weft.memory import stack_allocation
 from weft.record import record
 
 __all__ = ["ld_matrix", "mma", "st_matrix"]
 
-_WARPS = 32
-"""Most warps of a block."""
 _MATRIX = 8
-"""Rows of the matrices that ``ldmatrix`` loads; each has 16 bytes."""
+"""Rows of the matrices that ``ldmatrix`` loads."""
+_ROW = 16
+"""Bytes of such a row."""
 
 D = TypeVar("D", bound="Number")
 _WORD = UInt32.dtype
@@ -159,7 +159,8 @@ def mma(a: Number, b: Number, c: D) -> D:
     _for_warps()
     shape = shape_of(a, b, c)
     if threads_are_loops():
-        return cast("D", _computed(shape, a, b, c))
+        known = {"m": shape.m, "k": shape.k}
+        return by_warp(multiplied, (a, b, c), type(c), **known)
     target = current_target()
     if not target.supports(shape.since):
         others = sorted({s.words[0] for s in SHAPES.values() if target.supports(s.since)})
@@ -202,60 +203,6 @@ def _unpacked(kind: Any, registers: tuple[Any, ...]) -> Any:
     return number_class(_WORD, len(registers))(*registers).bitcast(kind)
 
 
-def _computed(shape: MatrixShape, a: Any, b: Any, c: Any) -> Any:
-    """The same where threads are loops: lanes lay their fragments side by side, each reads what it needs."""
-    kind = number_class(_sums(c))
-    here = [_laid(x, kind, which) for which, x in enumerate((a, b))]
-    warp_barrier()
-    quad, column, halves = lane_id() & ~3, (lane_id() & 3) << 3, shape.m // 8
-    known: dict[str, Any] = {"halves": halves, "each": max(1, 32 // a.dtype.bits), "count": b.lanes}
-    places = [(half, column + 4 * n) for half in range(halves) for n in range(2)]
-    made = [_product(*here, quad, there, half=half, **known) for half, there in places]
-    warp_barrier()  # before the next product lays its own there
-    return type(c)(*[(c[n].cast(kind) + x).cast(c.dtype) for n, x in enumerate(made)])
-
-
-def _sums(c: Any) -> Any:
-    return Float32.dtype if c.dtype.bits == 16 else c.dtype
-
-
-@func
-def _side_by_side(*, kind: Comptime[Any], lanes: Comptime[int], which: Comptime[int]) -> Pointer[Any]:
-    """Memory for the fragments of a block's lanes, the same for all products of a kernel."""
-    return stack_allocation(kind, _WARPS * 32 * lanes, address_space=AddressSpace.SHARED)
-
-
-def _laid(x: Any, kind: Any, which: int) -> Any:
-    """All lanes' fragments in shared memory, as numbers of the sums' type; where those of this warp begin."""
-    if x.dtype.name == "float32":  # as tf32, whose fraction has 10 bits
-        words = number_class(_WORD, x.lanes) if x.lanes > 1 else UInt32
-        x = (x.bitcast(words) & 0xFFFFE000).bitcast(type(x))
-    place = _side_by_side(kind=kind, lanes=x.lanes, which=which) + warp_id() * (32 * x.lanes)
-    place.store(lane_id() * x.lanes, x.cast(kind))
-    return place
-
-
-@func
-def _product(
-    a: Any,
-    b: Any,
-    row: Int,
-    column: Int,
-    *,
-    half: Comptime[int],
-    halves: Comptime[int],
-    each: Comptime[int],
-    count: Comptime[int],
-) -> Any:
-    """A row of ``a``, of four lanes from ``row`` on, by a column of ``b``, of those from ``column`` on."""
-    total = number_class(a.dtype)(0)
-    for j in range(4):
-        for r in range(count):  # of a's registers every second one has rows g + 8
-            left = a[(row + j) * (count * halves) + (r // each * halves + half) * each + r % each]
-            total += left * b[(column + j) * count + r]
-    return total
-
-
 def ld_matrix(row: Pointer[Any], width: int, *, transpose: bool = False) -> Any:
     """Load one, two or four matrices of 8 rows of 16 bytes from shared memory, spread over the lanes.
 
@@ -290,13 +237,8 @@ def st_matrix(row: Pointer[Any], value: Any, *, transpose: bool = False) -> None
     if getattr(value, "dtype", None) != row.dtype:
         refuse("mma", f"st_matrix() stores {value!r} where elements are {row.dtype}", hint="convert it")
     if threads_are_loops():
-        lane = lane_id()
-        g, t = lane >> 2, lane & 3
-        for n in range(count):
-            for half in range(2):
-                at, along = (2 * t + half, g) if transpose else (g, 2 * t + half)
-                there = exchanged(Shuffle.IDX, row, at + _MATRIX * n, 32)
-                there[along] = value[2 * n + half] if value.lanes > 1 else value
+        rows = by_warp(gathered, (value,), _row_of(row), count=count, transpose=transpose)
+        _store_row(row, rows, lanes=_MATRIX * count)
         return
     registers = _registers(value)
     names = ", ".join(f"${n + 1}" for n in range(count))
@@ -342,14 +284,28 @@ def _loaded(row: Any, count: int, transpose: bool) -> Any:
         )
         registers = made if count > 1 else (made,)
         return number_class(_WORD, count)(*registers).bitcast(kind) if count > 1 else made.bitcast(kind)
-    lane = lane_id()
-    g, t = lane >> 2, lane & 3
-    found: list[Any] = []
-    for n in range(count):
-        for part in range(each):
-            at, along = (each * t + part, g) if transpose else (g, each * t + part)
-            found.append(exchanged(Shuffle.IDX, row, at + _MATRIX * n, 32)[along])
-    return kind(*found)
+    rows = _load_row(row, lanes=_MATRIX * count)
+    return by_warp(spread, (rows,), kind, count=count, transpose=transpose)
+
+
+def _row_of(row: Pointer[Any]) -> Any:
+    return number_class(row.dtype, _ROW * 8 // row.dtype.bits)
+
+
+@func
+def _load_row(row: Pointer[Any], *, lanes: Comptime[int]) -> Any:
+    """The 16 bytes of a lane's row, where it has one."""
+    kind = _row_of(row)
+    held = kind(0)
+    if lane_id() < lanes:
+        held = row.load(width=kind.lanes)
+    return held
+
+
+@func
+def _store_row(row: Pointer[Any], value: Any, *, lanes: Comptime[int]) -> None:
+    if lane_id() < lanes:
+        row.store(value)
 
 
 def _shared_address(row: Pointer[Any]) -> UInt32:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from weft.diagnostics import refuse
-from weft.gpu.lanes import ALL, LANES, Shuffle, check, exchanged, lane_id, numbers_of
+from weft.gpu.by_warp import matching
+from weft.gpu.lanes import ALL, check, lane_id, numbers_of
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
-from weft.lang.machine import balloted, threads_are_loops
+from weft.lang.machine import balloted, by_warp, threads_are_loops
 from weft.lang.number import Number
-from weft.lang.scalars import Bool, Float32, Int32, Int64, UInt32
+from weft.lang.scalars import Bool, Float32, Int32, Int64, UInt8, UInt32
 from weft.lang.spec import leaves_of
 
 Word = Literal["add", "and", "or", "xor", "min", "max"]
@@ -71,11 +72,7 @@ def matched(value: Any) -> Any:
 
 def _matched(number: Any) -> Any:
     if threads_are_loops():
-        found = UInt32(0)
-        for lane in range(LANES):
-            same = exchanged(Shuffle.IDX, number, lane, LANES) == number
-            found |= same.select(UInt32(1 << lane), UInt32(0))
-        return found
+        return by_warp(matching, (number.cast(UInt8) if type(number) is Bool else number,), UInt32)
     kind = number.dtype
     if kind.is_float:  # both zeros are one, and no nan is like another
         if kind.bits < 32:

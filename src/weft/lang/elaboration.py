@@ -46,6 +46,12 @@ class Elaborator(Protocol):
         """The address of a function as C calls it, and what it returns."""
         ...
 
+    def apart(
+        self, func: Func[..., Any], order: list[tuple[str, Spec]], known: Mapping[str, Any], /
+    ) -> Value:
+        """The address of a function that is compiled once, and put into none of those that call it."""
+        ...
+
     def refer(self, op: Op, what: Global | PrintSite | AssertSite, /) -> Op:
         """Note what an operation names."""
         ...

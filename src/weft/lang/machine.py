@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
 from weft.compiler.ir.core import Value
-from weft.compiler.ir.types import I32, I64, pointer
+from weft.compiler.ir.types import I32, I64, of_dtype, pointer
 from weft.diagnostics import refuse
 from weft.lang.elaboration import Elaboration, current, maybe_current
-from weft.lang.number import value_of
+from weft.lang.number import Number, value_of
 from weft.lang.pointer import AddressSpace, Pointer, pointer_at
 from weft.lang.scalars import Int, UInt8
+from weft.lang.spec import PointerSpec, Spec
+
+if TYPE_CHECKING:
+    from weft.lang.decorators import Func
+
+N = TypeVar("N", bound=Number)
 
 
 def in_kernel() -> bool:
@@ -102,6 +111,25 @@ def shuffled(value: Value, lane: Int, mask: tuple[int, ...] = ()) -> Value:
     b = current()
     attrs: dict[str, tuple[int, ...]] = {"mask": mask} if mask else {}
     return b.value("gpu.shuffle", (value, value_of(lane, b)), value.type, attrs)
+
+
+def by_warp(function: Func[..., Any], given: Sequence[Number], kind: type[N], **known: Any) -> N:
+    """What each lane gets of something that the lanes of a warp do as one, where threads are loops.
+
+    Args:
+        function: a @func that takes pointers: to what the 32 lanes have of each of ``given``, one lane's
+            behind the other's, and to where they get what it makes. It asks nothing about threads.
+        given: each lane's own numbers or vectors, no Bool.
+        kind: the type of what a lane gets.
+        known: ``Comptime`` parameters of ``function``.
+    """
+    b, dtypes = current(), [*[value.dtype for value in given], kind.dtype]
+    order: list[tuple[str, Spec]] = [
+        (f"of{n}", PointerSpec(dtype, AddressSpace.GENERIC)) for n, dtype in enumerate(dtypes)
+    ]
+    callee = b.elaborator.apart(function, order, known)
+    operands = callee, *[value_of(value, b) for value in given]
+    return kind.of(b.value("gpu.warp_call", operands, of_dtype(kind.dtype, kind.lanes)))
 
 
 def dynamic_shared() -> Pointer[UInt8]:

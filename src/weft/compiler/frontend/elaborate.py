@@ -310,6 +310,21 @@ class Elaborator:
         op = self.refer(b.emit("func.constant", (), (pointer(AddressSpace.GENERIC),)), made)
         return b.value("llvm.ptrtoint", (op.result,), I64), result
 
+    def apart(self, func: Func[..., Any], order: list[tuple[str, Spec]], known: Mapping[str, Any]) -> Value:
+        """The address of a function that is compiled once, and put into none of those that call it.
+
+        It returns nothing; ``known`` are its ``Comptime`` parameters.
+        """
+        fn, key = func.definition, (func, tuple(order), tuple(known.items()))
+        made = self.done.get(key)
+        if made is None:
+
+            def entry(b: Staging, *values: Any) -> None:
+                func(*values, **known)
+
+            made = self.done[key] = self._run(fn, order, Function(f"{fn.name}_apart", []), entry)
+        return self.refer(current().emit("func.constant", (), (pointer(AddressSpace.GENERIC),)), made).result
+
     def called_by_c(self, func: Func[..., Any], order: list[tuple[str, Spec]]) -> tuple[Draft, Spec]:
         """A function as C calls it, and what it returns.
 

@@ -150,8 +150,8 @@ class Var:
         self.loc: Loc = b.loc
         self.defined = False
         self.changed = False
-        self.read: tuple[object, Region, Any] | None = None
-        """Of a member of an Enum: in which round of which loop and where it was read, and the value."""
+        self.read: tuple[object, Region, list[Value]] | None = None
+        """In which round of which loop and where it was read last, and what was there."""
         self.root: Var | None = None
         """Of one that functions in the function assign: which it is in the function that it belongs to."""
         if value is UNDEFINED:
@@ -339,24 +339,19 @@ class Var:
         assert spec is not None
         if isinstance(spec, PartsSpec) and self.parts:
             return remade(spec.cls, [part.now() for part in self.parts])
-        if isinstance(spec, EnumSpec):
-            return self._member(spec)
         value = spec.build(self.held())
         if self.is_weak:
             value.weak = self.weak
         return value
 
-    def _member(self, spec: EnumSpec) -> Any:
-        """The member, as it was read before where it is the same: of that the tests behind it tell."""
+    def held(self) -> list[Value]:
+        """What its slots hold, as read before where it is the same: tests behind a member tell of it."""
         b, read = self.b, self.read
         if read is None or read[0] is not b.round or read[1] not in (*b.regions, b.region):
-            read = self.read = b.round, b.region, spec.build(self.held())
+            leaves = () if self.spec is None else self.spec.leaves()
+            held = [b.get(slot, leaf.type) for slot, leaf in zip(self.slots, leaves, strict=True)]
+            read = self.read = b.round, b.region, held
         return read[2]
-
-    def held(self) -> list[Value]:
-        """What its slots hold."""
-        leaves = () if self.spec is None else self.spec.leaves()
-        return [self.b.get(slot, leaf.type) for slot, leaf in zip(self.slots, leaves, strict=True)]
 
     @property
     def is_weak(self) -> bool:

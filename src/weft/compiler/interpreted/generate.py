@@ -21,7 +21,7 @@ from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.compiler.ir.types import I1, AddressSpace, FloatType, IntType, PointerType, Type
 from weft.targets import Target
 
-_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot"})
+_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
 _WAITS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
 """Operations at which a thread lets others run."""
 _READS = frozenset({"llvm.load", "llvm.atomicrmw", "llvm.cmpxchg", "llvm.inline_asm", "llvm.call_intrinsic"})
@@ -354,6 +354,13 @@ class _Writer:
         given = f"({', '.join(self.given(op))},)"
         self.put(f"{self.name(op.result)} = yield __at('warp', {self.place(op)}, share={given})")
 
+    def warp_call(self, op: Op) -> None:
+        """Wait for the lanes of the warp, and take what is made of what all of them have."""
+        callee, *values = self.given(op)
+        call = f"({self.module.natives.of_warp(op)}, {callee})"
+        share = f"({', '.join(values)},)"
+        self.put(f"{self.name(op.result)} = yield __at('warp', {self.place(op)}, share={share}, call={call})")
+
     def asks(self, op: Op, values: Sequence[Value]) -> None:
         """Before a decision about a barrier: all threads must take it alike."""
         found = self.module.barrier(self.f, op)
@@ -462,6 +469,7 @@ _WRITE: dict[str, Callable[[_Writer, Op], None]] = {
     "gpu.meet": _Writer.barrier,
     "gpu.shuffle": _Writer.shuffle,
     "gpu.ballot": _Writer.shuffle,
+    "gpu.warp_call": _Writer.warp_call,
     "weft.print": _Writer.told,
     "weft.assert": _Writer.asserts,
     "weft.failed": _Writer.failed,

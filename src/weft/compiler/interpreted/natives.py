@@ -14,6 +14,7 @@ from weft.compiler.ir.types import I1, I8, I64, AddressSpace, Type, pointer
 from weft.compiler.llvm.emit import emit
 from weft.compiler.llvm.lower import LOWER
 from weft.compiler.llvm.lowering import Lowering
+from weft.compiler.passes.thread_context import WARP
 from weft.compiler.support import support
 from weft.targets import Target
 
@@ -55,6 +56,18 @@ class Natives:
             if op.name == "func.constant":
                 self.called.append(str(op.attrs["callee"]))
         return self.made[key][0], [v for v, value in zip(op.operands, known, strict=True) if value is None]
+
+    def of_warp(self, op: Op) -> str:
+        """Likewise of what a warp does as one: it takes the function, and all lanes' values."""
+        given, found = [v.type for v in op.operands[1:]], [r.type for r in op.results]
+        key = op.name, tuple(given), tuple(found)
+        if key not in self.made:
+            name = f"__n{len(self.made)}"
+            self.made[key] = name, _warp_function(name, given, found)
+            lanes = [(*[t] * WARP,) for t in (*given, *found)]
+            taken, made = lanes[: len(given)], lanes[len(given) :]
+            self.forms[name] = form_of((_P, *sum(taken, ()))), form_of(sum(made, ()))
+        return self.made[key][0]
 
     def compiled(self, module: Module, target: Target) -> bytes:
         """The object file of all of them; nothing where there are none."""
@@ -112,5 +125,20 @@ def _function(
             wide = b.value("arith.extui", (result,), I8) if result.type is I1 else result
             b.emit("llvm.store", (place, wide), (), plain)
             at += size_of(result.type)
+        b.emit("weft.return")
+    return made
+
+
+def _warp_function(name: str, given: list[Type], found: list[Type]) -> Function:
+    made = Function(name, [Value(_P, None, "given"), Value(_P, None, "found")])
+    b, places = Builder(), list[Value]()
+    with b.into(made.body):
+        plain = {"alignment": 1, "invariant": False, "volatile": False}
+        callee = b.value("llvm.load", (made.args[0],), _P, plain)
+        for base, types, at in zip(made.args, (given, found), (_P.bits // 8, 0), strict=True):
+            for t in types:
+                places.append(b.at(base, b.constant(at, I64), I8))
+                at += WARP * size_of(t)
+        b.emit("llvm.call", (callee, *places), (), {"effects": "all"})
         b.emit("weft.return")
     return made

@@ -227,4 +227,8 @@ _pure("gpu.subgroup_id", "", "i64")
 _pure("gpu.thread_count", "", "i64")
 _declare("gpu.shuffle", "value:any lane:i64", "value", "mask?:ints", sync=rules.barrier_sync)
 _declare("gpu.ballot", "predicate:i1", "int", sync=rules.barrier_sync)
+
+# What all lanes of a warp do as one: a function is given the addresses of what they have of each value, one
+# lane's behind the other's, and of where they get each result.
+_declare("gpu.warp_call", "callee:ptr *values", "*", sync=rules.barrier_sync)
 _pure("gpu.dynamic_shared_memory", "", "ptr")

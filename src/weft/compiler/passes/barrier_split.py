@@ -18,10 +18,12 @@ from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
 from weft.compiler.passes.given_first import kept_before
 from weft.compiler.passes.guard_bounds import threads_within
+from weft.compiler.passes.in_turn import in_turn
 from weft.compiler.passes.inline_barriers import BARRIERS
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
-from weft.compiler.passes.meeting import Decisions, disagree, find_barrier, report, tally
+from weft.compiler.passes.meeting import Decisions, disagree, report, tally
+from weft.compiler.passes.pieces import Cut, Piece
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, single
 from weft.compiler.passes.thread_context import (
@@ -35,37 +37,15 @@ from weft.compiler.passes.thread_context import (
     threads_of,
 )
 from weft.compiler.passes.together import Together
-from weft.compiler.passes.uniformity import JUMPS, LOOPS, OWN, leaves
+from weft.compiler.passes.uniformity import JUMPS, OWN, leaves
 from weft.compiler.passes.vectors import made_anew
-from weft.compiler.passes.warps import Exchanges, Warp, is_exchange
-from weft.diagnostics.parted import Parting
-from weft.record import field, record, replace
+from weft.compiler.passes.warp_calls import call_by_warp, is_call, read_in_place
+from weft.compiler.passes.warps import Warp, is_exchange
+from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
 _CHEAP = 8
 """Operations that are rather made again than kept for every thread."""
-
-
-@record(frozen=False, eq=False)
-class _Node:
-    """A segment (``ops``), or control flow that all threads take together (``op``)."""
-
-    op: Op | None
-    ops: list[Op] = field(default_factory=list[Op])
-    parts: list[list[_Node]] = field(default_factory=list["list[_Node]"])
-    in_loop: bool = False
-    asked: list[Value] = field(default_factory=list[Value])
-    """What of the control flow's operands all threads must agree on, and are asked for."""
-    laned: bool = False
-    """Whether a segment is one loop that threads do as lanes, or what a warp does as one vector."""
-    asking: _Node | None = None
-    """The segment that asks."""
-    parting: Parting | None = None
-
-    def copy_into(self, segment: Segment) -> None:
-        """The segment's operations, for the thread at hand."""
-        for op in self.ops:
-            segment.op(op)
 
 
 class BarrierBody:
@@ -93,10 +73,12 @@ class BarrierBody:
         self.bounds = bounds
         self.uniform: dict[Value, Value] = dict(zip(kernel.args, parameters, strict=True))
         """What is computed once, and its copies."""
+        self.in_place = read_in_place(kernel)
+        """What calls take of variables, from where these lie."""
         self.behind: dict[Value, Value] = {}
         """Indices of which each thread's is the first one's and its own; and the first one's."""
-        self.home: dict[Value, _Node] = {}
-        self.used_in: dict[Value, set[_Node]] = {}
+        self.home: dict[Value, Piece] = {}
+        self.used_in: dict[Value, set[Piece]] = {}
         self.arrays: dict[Value, tuple[Value, Type, int]] = {}
         self.cells: dict[Value, Value] = {}
         self.scalars: dict[Value, Value] = {}
@@ -116,62 +98,7 @@ class BarrierBody:
         """Of the group that is to end where threads disagree."""
 
     # -- analysis -----------------------------------------------------------------------------
-    def nodes(self, ops: list[Op], in_loop: bool, barrier: Op | None = None) -> list[_Node]:
-        """The pieces of a list of operations; ``barrier`` is that of the loop around them."""
-        out: list[_Node] = []
-        segment: list[Op] = []
-        exchanges = Exchanges()
-
-        def exchanged() -> None:
-            if exchanges.ops:
-                ops, apart = exchanges.taken()
-                out.append(_Node(None, ops, in_loop=in_loop, laned=True))
-                segment.extend(apart)
-
-        def flush() -> None:
-            exchanged()
-            if segment:
-                out.append(_Node(None, list(segment), in_loop=in_loop))
-                segment.clear()
-
-        read: set[Value] = set()
-        for op in ops:
-            if not exchanges.ops and is_exchange(op):
-                flush()
-            if exchanges.takes(op, self.together.runs_once(op)):
-                continue
-            exchanged()
-            if op not in self.together.splits:
-                if op.name == "weft.set" and op.operands[0] in read and self.together.runs_once(op):
-                    flush()  # what reads it before does so in the threads' loop
-                    read.clear()
-                segment.append(op)
-                read.update(v for inner in op.regions for o in inner.walk() for v in o.operands)
-                continue
-            flush()
-            read.clear()
-            if op.name == "gpu.shuffle":
-                segment.append(op)
-                continue
-            if op in self.together.laned:
-                out.append(_Node(None, [op], in_loop=in_loop, laned=True))
-                continue
-            free = op in self.together.chosen
-            node = _Node(op, asked=[] if free else self.decisions.asked(op, barrier))
-            if node.asked:
-                node.asking, node.parting = _Node(None), self.decisions.parting(op, barrier)
-            loops = in_loop or op.name in LOOPS
-            around = (find_barrier(op.regions[-1]) or barrier) if op.name in LOOPS else barrier
-            for n, region in enumerate(op.regions):
-                inner = region.ops
-                if op.name == "weft.while" and n == 0:
-                    inner = inner[:-1]
-                node.parts.append(self.nodes(inner, loops, around))
-            out.append(node)
-        flush()
-        return out
-
-    def survey(self, nodes: list[_Node]) -> None:
+    def survey(self, nodes: list[Piece]) -> None:
         """Note where every value is made and in which segments it is used."""
         for node in nodes:
             for part in node.parts:
@@ -185,10 +112,10 @@ class BarrierBody:
                 for r in op.regions:
                     for a in r.args:
                         self.home[a] = node
-                for v in op.operands[:1] if is_exchange(op) else op.operands:  # the lanes are in the mask
-                    self.used_in.setdefault(v, set()).add(node)
+                for v in _needed(op):
+                    self.used_in.setdefault(self.in_place.get(v, v), set()).add(node)
 
-    def uniform_uses(self, nodes: list[_Node]) -> list[Value]:
+    def uniform_uses(self, nodes: list[Piece]) -> list[Value]:
         """The values that control flow outside the segments needs."""
         out: list[Value] = []
         for node in nodes:
@@ -209,7 +136,7 @@ class BarrierBody:
         """Whether ``v`` is cheaper computed anew than kept: pure, from indices and arguments."""
         return self._cost(v, uniform, _CHEAP) <= _CHEAP
 
-    def anew(self, v: Value, users: set[_Node]) -> bool:
+    def anew(self, v: Value, users: set[Piece]) -> bool:
         """Whether it is by all that use it, of which lanes compute with numbers alone."""
         lanes = any(user.laned for user in users)
         return self.again(v, False) and (not lanes or made_anew(v, self.together.once))
@@ -247,7 +174,7 @@ class BarrierBody:
         attrs = {"elem_type": kind, "count": count, "alignment": max(64, alignment, kind.bits // 8)}
         return _hoisted(self.head, "llvm.alloca", (size,), _P, attrs)
 
-    def allocate(self, nodes: list[_Node]) -> None:
+    def allocate(self, nodes: list[Piece]) -> None:
         """Decide for every value how it gets from where it is made to where it is used."""
         for v in self.asked(nodes):
             self.met[v] = self.variable(v.type, "some"), self.variable(v.type, "all")
@@ -256,10 +183,10 @@ class BarrierBody:
                 self.cells[v] = self.variable(v.type, v.name)
                 if isinstance(v.type, IntType):  # where no thread is left to say it
                     self.b.set(self.cells[v], self.b.constant(0, v.type))
-        shuffles = [op for op in self.kernel.body.walk() if op.name == "gpu.shuffle" and not is_exchange(op)]
-        shuffled = {op.operands[0] for op in shuffles if not self.together.once(op.operands[0])}
-        every = set[_Node]().union(*self.used_in.values())
-        kept = {v for user in every for v in kept_before(user.ops)}
+        handed = {v for op in self.kernel.body.walk() for v in _handed(op) if not self.together.once(v)}
+        every = set[Piece]().union(*self.used_in.values())
+        kept = {v for user in every for v in kept_before(user.ops)}.union(self.in_place.values())
+        made: dict[Piece, list[Value]] = {}
         for v, home in list(self.home.items()):
             owner = v.owner
             users = self.used_in.get(v, set())
@@ -275,10 +202,15 @@ class BarrierBody:
                     self.arrays[v] = (self.array(kind), kind, 1)
                 else:
                     self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, owner.attrs)
-            elif v in shuffled or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
-                self.arrays[v] = (self.array(v.type), v.type, 1)
+            elif v in handed or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
+                if self.again(v, False):  # also by what is made of it elsewhere
+                    self.arrays[v] = (self.array(v.type), v.type, 1)
+                else:
+                    made.setdefault(home, []).append(v)
+        for v, array in in_turn(nodes, made, self.used_in, self.array, {}):
+            self.arrays[v] = (array, v.type, 1)
 
-    def asked(self, nodes: list[_Node]) -> list[Value]:
+    def asked(self, nodes: list[Piece]) -> list[Value]:
         """What threads are asked for anywhere."""
         return [v for n in nodes for v in (*n.asked, *(v for part in n.parts for v in self.asked(part)))]
 
@@ -289,7 +221,7 @@ class BarrierBody:
     # -- emission -----------------------------------------------------------------------------
     def emit(self) -> None:
         """The whole block."""
-        nodes = self.nodes(self.kernel.body.ops, False)
+        nodes = Cut(self.decisions, self.together, self.in_place).pieces(self.kernel.body.ops)
         self.survey(nodes)
         self.allocate(nodes)
         if self.returns_early:
@@ -303,9 +235,9 @@ class BarrierBody:
             self.threads(lambda s: s.set_alive(1), guard=False)
         self.sequence(nodes)
 
-    def sequence(self, nodes: list[_Node]) -> None:
+    def sequence(self, nodes: list[Piece]) -> None:
         """Some pieces, one after the other; those between which only lanes of warps meet warp by warp."""
-        run: list[_Node] = []
+        run: list[Piece] = []
         for node in nodes:
             if self.together.warps and self.warp is None and not _of_the_block(node):
                 run.append(node)
@@ -318,7 +250,7 @@ class BarrierBody:
                 self.control(node)
         self.each_warp(run)
 
-    def each_warp(self, nodes: list[_Node]) -> None:
+    def each_warp(self, nodes: list[Piece]) -> None:
         """Some pieces, for each warp; or for all threads, where nobody meets."""
         if not nodes:
             return
@@ -341,7 +273,7 @@ class BarrierBody:
         """Threads of a block."""
         return threads_in(self.b, self.context)
 
-    def lanes(self, body: Callable[[Segment], None], home: _Node | None) -> None:
+    def lanes(self, body: Callable[[Segment], None], home: Piece | None) -> None:
         """``body(segment)`` for the lanes of the warp at hand."""
         b, c, first = self.b, self.context, self.warp
         assert first is not None
@@ -361,10 +293,12 @@ class BarrierBody:
             self.one(body, context, home, guard=True)
         loop_nest(b, [region], [(b.constant(0, I64), b.constant(WARP, I64))])
 
-    def piece(self, node: _Node) -> None:
+    def piece(self, node: Piece) -> None:
         """What the threads do between two places where they meet; what is shared comes first."""
         if node.laned:
-            if self.together.warps:
+            if is_call(node.ops[0]):
+                call_by_warp(self, node.ops[0])
+            elif self.together.warps:
                 Warp(self, node.ops).emit()
             else:
                 self.strips(node.ops[0])
@@ -435,7 +369,7 @@ class BarrierBody:
         rewriter.op(owner)
         return rewriter.lookup(v)
 
-    def control(self, node: _Node) -> None:
+    def control(self, node: Piece) -> None:
         """Control flow that all threads take together."""
         op, b = node.op, self.b
         assert op is not None
@@ -463,7 +397,7 @@ class BarrierBody:
             regions.append(made)
         b.emit(op.name, operands, (), dict(op.attrs), tuple(regions))
 
-    def rounds(self, node: _Node, offsets: tuple[Value, ...]) -> None:
+    def rounds(self, node: Piece, offsets: tuple[Value, ...]) -> None:
         """A loop whose threads begin one behind the other: the first one's rounds, joined by the others."""
         op, b = node.op, self.b
         assert op is not None
@@ -482,7 +416,7 @@ class BarrierBody:
             self.bounds[0] = every
         b.emit(op.name, (lower, upper, step), (), dict(op.attrs), (made,))
 
-    def meet(self, node: _Node) -> None:
+    def meet(self, node: Piece) -> None:
         """Ask all threads for a decision; where they disagree, end the block."""
         b = self.b
         for v in node.asked:
@@ -499,7 +433,7 @@ class BarrierBody:
                 b.emit("weft.exit_block")
             b.branch(disagree(b, some, all_, v.type), stop)
 
-    def report(self, node: _Node, v: Value) -> None:
+    def report(self, node: Piece, v: Value) -> None:
         """Tell the runtime which threads disagree."""
         parting = node.parting
         assert parting is not None
@@ -525,7 +459,7 @@ class BarrierBody:
         b.branch(none, stop)
 
     def threads(
-        self, body: Callable[[Segment], None], *, home: _Node | None = None, guard: bool = True
+        self, body: Callable[[Segment], None], *, home: Piece | None = None, guard: bool = True
     ) -> None:
         """``body(segment)`` inside loops over the threads of the block."""
         b = self.b
@@ -544,7 +478,7 @@ class BarrierBody:
             self.alone(body, replace(context, thread_id=[self.only, *context.thread_id[1:]]), home)
         loop_nest(b, rows, ranges[1:], parallel=False)
 
-    def alone(self, body: Callable[[Segment], None], context: Context, home: _Node | None) -> None:
+    def alone(self, body: Callable[[Segment], None], context: Context, home: Piece | None) -> None:
         """``body(segment)`` for one thread along x, or lane, if it is there."""
         b, only, zero = self.b, self.only, self.b.constant(0, I64)
         assert only is not None
@@ -555,7 +489,7 @@ class BarrierBody:
         b.branch(there, inner)
 
     def one(
-        self, body: Callable[[Segment], None], context: Context, home: _Node | None, *, guard: bool
+        self, body: Callable[[Segment], None], context: Context, home: Piece | None, *, guard: bool
     ) -> None:
         """``body(segment)`` for the thread at hand."""
         b = self.b
@@ -571,7 +505,19 @@ class BarrierBody:
             body(segment)
 
 
-def _of_the_block(node: _Node) -> bool:
+def _handed(op: Op) -> tuple[Value, ...]:
+    """What others take of a lane's values from its place in memory."""
+    if is_call(op):
+        return op.operands[1:]
+    return op.operands[:1] if op.name == "gpu.shuffle" and not is_exchange(op) else ()
+
+
+def _needed(op: Op) -> tuple[Value, ...]:
+    """What an operation takes of a lane's values: a mask has the lanes, and a function is a constant."""
+    return op.operands[:1] if is_exchange(op) else op.operands[1:] if is_call(op) else op.operands
+
+
+def _of_the_block(node: Piece) -> bool:
     """Whether all threads of a block take it together: a barrier, what has one in it, or leaves a loop."""
     op = node.op
     if op is None:

@@ -18,7 +18,7 @@ _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
 
 
-_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot"})
+_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
 BARRIERS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
 """Where all threads of a block wait for each other, or those of another group."""
 

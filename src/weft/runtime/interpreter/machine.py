@@ -56,7 +56,7 @@ def _signed(number: int, bits: int) -> int:
 class At:
     """A place at which threads wait: a barrier, or a decision about one and what a thread decides."""
 
-    __slots__ = ("barrier", "group", "place", "share", "value")
+    __slots__ = ("barrier", "call", "group", "place", "share", "value")
 
     def __init__(
         self,
@@ -65,11 +65,14 @@ class At:
         barrier: Place | None = None,
         value: Any = None,
         share: tuple[Any, ...] | None = None,
+        call: tuple[Callable[..., Any], int] | None = None,
     ) -> None:
         self.group = group
         """Whose threads meet: those of the warp, the block, the cluster or the grid."""
         self.share = share
         """Of a lane, what it hands to others, and the lane from which it takes; without, one bit of each."""
+        self.call = call
+        """What is made of all that the lanes hand over: native code, and what that calls."""
         self.place = place
         self.barrier = barrier or place
         self.value = value

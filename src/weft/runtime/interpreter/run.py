@@ -457,6 +457,14 @@ def _warp(live: _Live) -> int:
 def _exchange(part: Sequence[_Live]) -> None:
     """Hand lanes what they take from others (from one that is not there, their own), or a bit of each."""
     lanes = {live.thread.lane: live.at.share for live in part if live.at and live.at.share}
+    first = next((live.at for live in part if live.at and live.at.call), None)
+    if first is not None and first.call is not None and first.share is not None:
+        function, address = first.call
+        taken = [lanes.get(lane, first.share) for lane in range(_LANES)]
+        made = function(address, *[value for each in zip(*taken, strict=True) for value in each])
+        for live in part:
+            live.answer = made[live.thread.lane]
+        return
     bits = 0
     for lane, (own, *_) in lanes.items():
         bits |= bool(own) * (-1 << lane if lane == _LANES - 1 else 1 << lane)

@@ -1,0 +1,111 @@
+"""What a block does in turn where its threads meet: pieces between, and control flow around them.
+
+Each piece ("segment") is looped over threads; or a warp does it as one, or strips of threads as lanes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from weft.compiler.ir.core import Op, Value
+from weft.compiler.passes.meeting import Decisions, find_barrier
+from weft.compiler.passes.together import Together
+from weft.compiler.passes.uniformity import LOOPS
+from weft.compiler.passes.warp_calls import Waiting, is_call
+from weft.compiler.passes.warps import Exchanges, is_exchange
+from weft.diagnostics.parted import Parting
+from weft.record import field, record
+
+if TYPE_CHECKING:
+    from weft.compiler.passes.segment import Segment
+
+
+@record(frozen=False, eq=False)
+class Piece:
+    """A segment (``ops``), or control flow that all threads take together (``op``)."""
+
+    op: Op | None
+    ops: list[Op] = field(default_factory=list[Op])
+    parts: list[list[Piece]] = field(default_factory=list["list[Piece]"])
+    in_loop: bool = False
+    asked: list[Value] = field(default_factory=list[Value])
+    """What of the control flow's operands all threads must agree on, and are asked for."""
+    laned: bool = False
+    """Whether a segment is one loop that threads do as lanes, or what a warp does as one vector."""
+    asking: Piece | None = None
+    """The segment that asks."""
+    parting: Parting | None = None
+
+    def copy_into(self, segment: Segment) -> None:
+        """The segment's operations, for the thread at hand."""
+        for op in self.ops:
+            segment.op(op)
+
+
+class Cut:
+    """Cuts a kernel into pieces; ``in_place`` are what ``warp_calls`` take from where variables lie."""
+
+    def __init__(self, decisions: Decisions, together: Together, in_place: dict[Value, Value]) -> None:
+        self.decisions = decisions
+        self.together = together
+        self.in_place = in_place
+
+    def pieces(self, ops: list[Op], in_loop: bool = False, barrier: Op | None = None) -> list[Piece]:
+        """The pieces of a list of operations; ``barrier`` is that of the loop around them."""
+        out: list[Piece] = []
+        segment: list[Op] = []
+        exchanges, waiting = Exchanges(), Waiting(self.in_place)
+
+        def exchanged() -> None:
+            if exchanges.ops:
+                ops, apart = exchanges.taken()
+                out.append(Piece(None, ops, in_loop=in_loop, laned=True))
+                segment.extend(apart)
+
+        def flush() -> None:
+            exchanged()
+            if segment:
+                out.append(Piece(None, list(segment), in_loop=in_loop))
+                segment.clear()
+            out.extend([Piece(None, [call], in_loop=in_loop, laned=True) for call in waiting.taken()])
+
+        read: set[Value] = set()
+        for op in ops:
+            if (not exchanges.ops and is_exchange(op)) or waiting.are_before(op):
+                flush()
+            if exchanges.takes(op, self.together.runs_once(op)):
+                continue
+            exchanged()
+            if is_call(op):
+                waiting.add(op)
+                continue
+            if op not in self.together.splits:
+                if op.name == "weft.set" and op.operands[0] in read and self.together.runs_once(op):
+                    flush()  # what reads it before does so in the threads' loop
+                    read.clear()
+                if not op.results or op.results[0] not in self.in_place:
+                    segment.append(op)
+                read.update(v for inner in op.regions for o in inner.walk() for v in o.operands)
+                continue
+            flush()
+            read.clear()
+            if op.name == "gpu.shuffle":
+                segment.append(op)
+                continue
+            if op in self.together.laned:
+                out.append(Piece(None, [op], in_loop=in_loop, laned=True))
+                continue
+            free = op in self.together.chosen
+            node = Piece(op, asked=[] if free else self.decisions.asked(op, barrier))
+            if node.asked:
+                node.asking, node.parting = Piece(None), self.decisions.parting(op, barrier)
+            loops = in_loop or op.name in LOOPS
+            around = (find_barrier(op.regions[-1]) or barrier) if op.name in LOOPS else barrier
+            for n, region in enumerate(op.regions):
+                inner = region.ops
+                if op.name == "weft.while" and n == 0:
+                    inner = inner[:-1]
+                node.parts.append(self.pieces(inner, loops, around))
+            out.append(node)
+        flush()
+        return out
