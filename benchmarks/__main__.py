@@ -21,6 +21,7 @@ BENCHMARKS = {
     "gpu": "gpu",
     "algorithms": "algorithms",
     "tensor-cores": "tensor_cores",
+    "library": "library",
     "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""

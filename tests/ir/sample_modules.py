@@ -113,7 +113,7 @@ def lanes(x: Pointer[Int32]):
     x[global_idx.x] = warp.shuffle_up(block.sum(x[global_idx.x]), 1)
     if warp.ballot(x[global_idx.x] > 0.0) == thread_idx.x:
         x[global_idx.x] = block.broadcast(x[global_idx.x])
-    x[global_idx.x] += Float32(warp.match_any(x[global_idx.x]))
+    x[global_idx.x] += warp.match_any(x[global_idx.x]).cast(Int32)
 
 
 @func

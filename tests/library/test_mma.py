@@ -126,15 +126,15 @@ def in_turns(
 ):
     """Some by a branch; sums in variables and in an array, and what is the same in all lanes."""
     lane = lane_id()
-    sums, others = SIMD[Float32, 4](1.5), InlineArray[SIMD[Float32, 4], 2](fill=SIMD[Float32, 4](0.0))
+    sums, others = Float32.splat(4, 1.5), InlineArray[SIMD[Float32, 4], 2](fill=Float32.splat(4, 0.0))
     for i in range(n):
         left = a.load((32 * i + lane) * 4, width=4)
         if i % width != 1:
             sums = mma(left, b.load((32 * i + lane) * 2, width=2), sums)
             others[0] = sums
         else:
-            others[1] = mma(left, SIMD[Float32, 2](2.0), others[1])
-            sums = mma(left, SIMD[Float32, 2](0.5), sums) - others[1]
+            others[1] = mma(left, Float32.splat(2, 2.0), others[1])
+            sums = mma(left, Float32.splat(2, 0.5), sums) - others[1]
         others[0] = mma(left + 1.0, b.load(lane * 2, width=2), others[0])
     out.store(lane * 4, sums)
     out.store((32 + lane) * 4, others[0])
@@ -188,7 +188,7 @@ def test_products_among_branches_and_variables(device: DeviceContext, n: int) ->
 def many(a: Pointer[BFloat16], b: Pointer[BFloat16], out: Pointer[Float32], *, count: Comptime[int]):
     """As many products as a tile of a warp has, and more."""
     lane = lane_id()
-    sums = (SIMD[Float32, 4](0.0),) * count
+    sums = (Float32.splat(4, 0.0),) * count
     for _ in range(2):
         left, right = a.load(8 * lane, width=8), b.load(4 * lane, width=4)
         sums = tuple([mma(left, right, sums[i] + i) for i in unroll(range(count))])

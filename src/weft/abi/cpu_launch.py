@@ -13,7 +13,8 @@ import ctypes
 MOST_THREADS = 1024
 """Of a block: what a thread keeps over a barrier is there as many times."""
 
-
+WARP = 32
+"""Lanes of a warp."""
 STRIP = 16
 """Kernels for blocks of a multiple of so many threads along x have no loops for single ones."""
 

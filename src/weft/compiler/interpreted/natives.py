@@ -5,6 +5,7 @@ It takes the addresses of its operands' bytes and of its results', which lie one
 
 from __future__ import annotations
 
+from weft.abi.cpu_launch import WARP
 from weft.abi.program import Form
 from weft.compiler.interpreted.expressions import kind_of
 from weft.compiler.ir.builder import Builder
@@ -14,7 +15,6 @@ from weft.compiler.ir.types import I1, I8, I64, AddressSpace, Type, pointer
 from weft.compiler.llvm.emit import emit
 from weft.compiler.llvm.lower import LOWER
 from weft.compiler.llvm.lowering import Lowering
-from weft.compiler.passes.thread_context import WARP
 from weft.compiler.support import support
 from weft.targets import Target
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from weft.abi.cpu_launch import WARP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.ops import SPECS
@@ -27,7 +28,6 @@ from weft.compiler.passes.pieces import Cut, Piece
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, single
 from weft.compiler.passes.thread_context import (
-    WARP,
     Context,
     Frame,
     Rewriter,

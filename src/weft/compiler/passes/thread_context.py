@@ -6,14 +6,13 @@ inlining removes).
 
 from __future__ import annotations
 
+from weft.abi.cpu_launch import WARP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I8, I64, AddressSpace, pointer
 from weft.record import field, record, replace
 
-WARP = 32
-"""Lanes of a warp."""
 _AXES = {"x": 0, "y": 1, "z": 2}
 _OPS = frozenset(
     {

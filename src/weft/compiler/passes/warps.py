@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from weft.abi.cpu_launch import WARP
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I32, vector
-from weft.compiler.passes.thread_context import WARP, warp_of
+from weft.compiler.passes.thread_context import warp_of
 from weft.compiler.passes.vectors import Vectors, computes
 from weft.record import replace
 

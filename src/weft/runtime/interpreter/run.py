@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.abi.artifact import KernelInfo, PrintSite
-from weft.abi.cpu_launch import MOST_THREADS
+from weft.abi.cpu_launch import MOST_THREADS, WARP
 from weft.abi.program import Program
 from weft.diagnostics import Diagnostic, Location, Report
 from weft.diagnostics.parted import Parting, decision_place
@@ -30,7 +30,6 @@ from weft.runtime.printing import Console, format_print
 
 _MASK = (1 << 64) - 1
 _ALIGNED = 128
-_LANES = 32
 _PATIENCE = 64
 """So often the threads of a block go round a loop before those of the next begin."""
 _words = cache(words)
@@ -107,7 +106,7 @@ class Thread:
         self.thread_id_x, self.thread_id_y, self.thread_id_z = thread
         (x, y, z), (wide, high, _) = thread, launch.queued.block
         self.number = x + wide * (y + high * z)
-        self.warp, self.lane = divmod(self.number, _LANES)
+        self.warp, self.lane = divmod(self.number, WARP)
         self.count = math.prod(launch.queued.block)
         self.block_dim_x, self.block_dim_y, self.block_dim_z = launch.queued.block
         self.grid_dim_x, self.grid_dim_y, self.grid_dim_z = launch.queued.grid
@@ -460,14 +459,14 @@ def _exchange(part: Sequence[_Live]) -> None:
     first = next((live.at for live in part if live.at and live.at.call), None)
     if first is not None and first.call is not None and first.share is not None:
         function, address = first.call
-        taken = [lanes.get(lane, first.share) for lane in range(_LANES)]
+        taken = [lanes.get(lane, first.share) for lane in range(WARP)]
         made = function(address, *[value for each in zip(*taken, strict=True) for value in each])
         for live in part:
             live.answer = made[live.thread.lane]
         return
     bits = 0
     for lane, (own, *_) in lanes.items():
-        bits |= bool(own) * (-1 << lane if lane == _LANES - 1 else 1 << lane)
+        bits |= bool(own) * (-1 << lane if lane == WARP - 1 else 1 << lane)
     for live in part:
         if live.at and live.at.share:
             own, *lane = live.at.share
