@@ -75,6 +75,15 @@ def test_grayscale(output: Callable[..., str]) -> None:
     assert text == "✅ grid and block: same as NumPy\n✅ over=(height, width): same as NumPy\n"
 
 
+@pytest.mark.parametrize("name", ["softmax", "histogram", "matmul_mma"])
+def test_as_numpy(output: Callable[..., str], name: str) -> None:
+    assert output(PYTHON, f"{name}.py") == "as NumPy\n"
+
+
+def test_block_sum(output: Callable[..., str]) -> None:
+    assert output(PYTHON, "block_sum.py") == "7500003, NumPy: 7500003\n"
+
+
 def test_compile_info(output: Callable[..., str]) -> None:
     text = output(PYTHON, "compile_info.py")
     assert '"func.func"() <{"sym_name" = "hello"' in text
