@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -146,3 +147,48 @@ def test_an_event_too_early() -> None:
         go(ctx, other, double, x, y)
 
     assert [report.code for report in told(act)] == ["data-race"]
+
+
+def test_copies_and_fills() -> None:
+    lines: list[int] = []
+
+    def act(ctx: DeviceContext, other: Any) -> None:
+        x, y = (ctx.enqueue_create_buffer(Float32, 64) for _ in range(2))
+        x.enqueue_fill(1.0)
+        y.enqueue_fill(2.0)
+        ctx.synchronize()
+        lines.append(sys._getframe().f_lineno + 1)  # pyright: ignore[reportPrivateUsage]
+        ctx.enqueue_copy(dst=x, src=y)
+        ctx.enqueue_fill(y[60:], 3.0, stream=other)
+
+    (report,) = told(act)
+    assert (report.code, report.kernel, report.buffer) == ("data-race", "", "")
+    assert {report.location.line, report.other.location.line} == {lines[0], lines[0] + 1}
+    assert "a copy" in report.message
+    assert "a fill" in report.message
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_copies_in_order_and_of_other_parts(wait: bool) -> None:
+    def act(ctx: DeviceContext, other: Any) -> None:
+        x, y = (ctx.enqueue_create_buffer(Float32, 64) for _ in range(2))
+        x.enqueue_fill(1.0)
+        y.enqueue_fill(2.0)
+        ctx.synchronize()
+        go(ctx, other, fill, x, 0)
+        if wait:
+            ctx.enqueue_wait_for(other)
+        ctx.enqueue_copy(dst=y, src=x) if wait else ctx.enqueue_copy(dst=y[:32], src=y[32:])
+
+    assert told(act) == []
+
+
+def test_large_arrays() -> None:
+    x = np.zeros(5 << 20, np.float32)
+
+    def act(ctx: DeviceContext, other: Any) -> None:
+        go(ctx, None, fill, x, (5 << 20) - 64)
+        go(ctx, other, fill, x, (5 << 20) - 65)
+
+    (report,) = told(act)
+    assert report.index == (5 << 20) - 64

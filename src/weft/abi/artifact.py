@@ -111,8 +111,9 @@ class KernelInfo:
     parameters a ``checked`` one takes how many bytes of shared memory the launch gives, then the ends of each
     pointer's memory, in bytes from where that points.
     Where ``granule`` is not 0, it then takes the cells of each pointer, one for so many bytes, those of
-    shared memory, and the launch's ``Shadow`` (``abi/shadow.py``). ``notes_all`` says whether all that it
-    writes is noted there, ``finds`` whether it has pointers that come from no argument.
+    shared memory, and the launch's ``Shadow`` (``abi/shadow.py``); ``shared_cells`` are how many shared
+    memory of fixed size has, and for how many bytes each. ``notes_all`` says whether all that it writes is
+    noted there, ``finds`` whether it has pointers that come from no argument.
     """
 
     entry: str
@@ -126,6 +127,7 @@ class KernelInfo:
     block_rank: int = 0
     strip: int = 0
     granule: int = 0
+    shared_cells: tuple[int, int] = (0, 1)
     notes_all: bool = False
     finds: bool = False
     sites: Mapping[int, Site] = field(default_factory=dict[int, Site])

@@ -6,8 +6,8 @@ number of the access's site, from ``THREAD`` on the thread's number in its block
 ``ATOMIC``. Ticks number what all blocks do between barriers, one after the other, over all launches; so a
 record of an earlier tick is less.
 
-Where a pointer's cells are is one word: their address, to which the bits ``FRESH`` and ``SHARED`` are added;
-0 where nothing is to be noted of what the pointer points to.
+Where a pointer's cells are is one word: their address, to which the bits ``FRESH``, ``SHARED`` and ``READ``
+are added; 0 where nothing is to be noted of what the pointer points to.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ UNSET = 1
 """What a check gives where nobody wrote what is read; else it gives the record of the other access, or 0."""
 BOTH_WRITE = 1
 """The bit of the record that it gives where it writes what the other access wrote."""
-FRESH, SHARED = 60, 61
-"""Bits: of memory that nobody has written of which no record says so; of shared memory."""
+FRESH, SHARED, READ = 60, 61, 62
+"""Bits: of memory that nobody has written of which no record says so; of shared memory; of memory that the
+launch only reads, and somebody has written."""
 ADDRESS = (1 << 56) - 1
 
 
@@ -81,4 +82,10 @@ class Shadow(ctypes.Structure):
         ("pieces", ctypes.c_uint64),  # the address of what is known of the process's memory
         ("count", ctypes.c_uint64),  # how many pieces
         ("threads", ctypes.c_uint64),  # of each thread, when it last acquired something, and came to a fence
+        ("began", ctypes.c_uint64),  # the first tick of all
+        ("stride", ctypes.c_uint64),  # bytes between the cells of shared memory of blocks that meet
+        ("gathered", ctypes.c_uint64),  # the cluster's number and how often it has met, and 1
+        ("cluster", ctypes.c_uint64),  # the first of the cluster
+        ("turn", ctypes.c_uint64),  # the first since the cluster has met
+        ("seen", ctypes.c_uint64),  # whether one of the cluster has acquired something
     ]

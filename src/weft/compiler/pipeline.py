@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from weft.abi.artifact import Argument, Artifact, FaultSite, KernelInfo, Signature, Site
 from weft.abi.cpu_launch import STRIP
@@ -288,17 +288,20 @@ def _described(
         pointers = [p.name for p in arguments if p.pointer]
         arguments.append(Argument("shared_mem_bytes", DType.int64))
         arguments += [Argument(f"{name}.{end}", DType.int64) for name in pointers for end in ("low", "high")]
-    granule, all_noted, finding = 0, False, False
+    noted: dict[str, Any] = {}
     if "races" in options.checked and target.threads == "loops":
         from weft.compiler.passes.origins import granule_of, in_launches
-        from weft.compiler.passes.races import finds, notes, notes_all
+        from weft.compiler.passes.races import finds, notes_all, shared_cells
 
-        if notes(module, function):
-            reached = module.reached(function)
-            granule, all_noted = granule_of(reached, in_launches), notes_all(reached)
-            finding = finds(reached)
-            more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
-            arguments += [Argument(name, DType.uint64) for name in more]
+        reached = module.reached(function)
+        noted = {
+            "granule": granule_of(reached, in_launches),
+            "shared_cells": shared_cells(module, reached),
+            "notes_all": notes_all(reached),
+            "finds": finds(reached),
+        }
+        more = [*(f"{p.name}.cells" for p in arguments if p.pointer), "shared.cells", "shadow"]
+        arguments += [Argument(name, DType.uint64) for name in more]
     _check_parameters(instance.kernel.definition, arguments, target)
     return KernelInfo(
         entry=entry_symbol(function.name, target),
@@ -311,10 +314,8 @@ def _described(
         checked=bool(options.checked),
         block_rank=function.block_rank,
         strip=STRIP if target.threads == "loops" and options.even else 0,
-        granule=granule,
-        notes_all=all_noted,
-        finds=finding,
         sites=sites,
+        **noted,
     )
 
 

@@ -9,9 +9,9 @@ runs its blocks one after the other, so stretches are numbered as they come (``t
 - in order, if one thread makes them, or if they are in two stretches of one block;
 - not in order, though one ran first, if two threads make them in one stretch, or in two blocks.
 
-Where the grid meets, all that came before is in order. Where lanes of a warp wait for each other, these end
-stretches too, for the warp: two warps between two barriers of the block are in no order, whatever their
-stretches.
+Where the grid meets, all that came before is in order; where a cluster meets, what its own blocks did. Where
+lanes of a warp wait for each other, these end stretches too, for the warp: two warps between two barriers of
+the block are in no order, whatever their stretches.
 
 Two accesses that are not in order, of which one writes and one is not atomic, are a data race. What is told
 is one on a GPU too; what is not told may be one:
@@ -22,7 +22,7 @@ is one on a GPU too; what is not told may be one:
   its block before the last barrier. There is one such record for a block, and an atomic read of any memory
   that was released acquires all that was released so far, whatever its order. So what is missing in a program
   that hands over by several flags may go unnoticed, and so may a missing acquire; a missing release or
-  barrier does not.
+  barrier does not. In clusters, what one has acquired counts for all, and of whatever was released.
 - Two writes of the same value.
 """
 
@@ -38,7 +38,6 @@ from weft.abi.shadow import (
     BOTH_WRITE,
     CELL,
     CELL_BYTES,
-    FRESH,
     RELEASE,
     ROUND,
     SAME,
@@ -73,10 +72,15 @@ _ENTRY, _ACQUIRED, _FENCED, _THREADS = (
 _ROUNDS, _PHASE, _PASSED, _PIECES, _COUNT = (
     getattr(Shadow, name).offset // WORD for name in ("rounds", "phase", "passed", "pieces", "count")
 )
+_BEGAN, _GATHERED, _CLUSTER, _TURN, _SEEN = (
+    getattr(Shadow, name).offset // WORD for name in ("began", "gathered", "cluster", "turn", "seen")
+)
 _LOW, _HIGH = (getattr(Piece, name).offset // WORD for name in ("low", "high"))
 _PIECE = ctypes.sizeof(Piece)
 _FIRST, _NUMBER, _RELEASED = (getattr(Entry, name).offset // WORD for name in ("first", "number", "released"))
 _ENTRY_BYTES = ctypes.sizeof(Entry)
+How = tuple[bool, bool, bool, bool, bool]
+"""An access: whether it reads, writes, is atomic; whether lanes of warps wait too, and blocks of clusters."""
 _NEXT = 1 << TICK
 _WARP = ((1 << SITE) - 1) & -(1 << (THREAD + 5))
 """The bits in which records of one warp agree."""
@@ -115,6 +119,19 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> UInt64:
 
 
 @func
+def gather(shadow: Pointer[UInt64], number: UInt64) -> None:
+    """A thread of the cluster of this number begins, or goes on behind where the cluster has met."""
+    if shadow[_GATHERED] != number + 1:
+        now = shadow[_LAST] + _NEXT
+        if (shadow[_GATHERED] - 1) & ((1 << ROUND) - 1) != number & ((1 << ROUND) - 1):
+            shadow[_CLUSTER] = now
+            shadow[_SEEN] = 0
+        shadow[_GATHERED] = number + 1
+        shadow[_TURN] = now
+        shadow[_WHOSE] = 0
+
+
+@func
 def meet(shadow: Pointer[UInt64], now: UInt64) -> None:
     """A thread has passed a barrier, behind which is this tick."""
     if now > shadow[_LAST]:
@@ -140,10 +157,13 @@ def stretch(shadow: Pointer[UInt64], waited: UInt64) -> UInt64:
 
 
 @func
-def clash(other: UInt64, me: UInt64, floor: UInt64, block: UInt64, phase: UInt64) -> Bool:
+def clash(
+    other: UInt64, me: UInt64, floor: UInt64, block: UInt64, phase: UInt64, cluster: UInt64, turn: UInt64
+) -> Bool:
     """Whether a record from ``floor`` on is not in order with this one, and one of both not atomic."""
     warps = (other >= phase) & ((other ^ me) & _WARP != 0)
-    apart = ((other ^ me) >> TICK == 0).select((other ^ me) & SAME != 0, (other < block) | warps)
+    blocks = (other < block) & ((other >= turn) | (other < cluster))
+    apart = ((other ^ me) >> TICK == 0).select((other ^ me) & SAME != 0, blocks | warps)
     return (other >= floor) & apart & (other & me & ATOMIC == 0)
 
 
@@ -158,6 +178,7 @@ def fence(shadow: Pointer[UInt64], me: UInt64) -> None:
 @func
 def acquire(shadow: Pointer[UInt64], me: UInt64) -> None:
     """A thread has seen what another released."""
+    shadow[_SEEN] = 1
     if shadow[_ACQUIRED] == 0:
         shadow[_ACQUIRED] = tick_of(me)
     Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] = tick_of(me)
@@ -242,14 +263,12 @@ def noted(
     since: UInt64,
     *,
     count: Comptime[int],
-    how: Comptime[tuple[bool, bool, bool, bool]],
+    how: Comptime[How],
 ) -> UInt64:
-    """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with.
-
-    ``how``: whether it reads, whether it writes, whether it is atomic, and whether lanes of warps wait too.
-    """
-    reads, writes, atomic, warps = how
-    block, phase = shadow[_BLOCK], shadow[_PHASE] if warps else UInt64(_NEVER)
+    """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
+    reads, writes, atomic, warps, clusters = how
+    cluster, turn = (shadow[_CLUSTER], shadow[_TURN]) if clusters else (UInt64(0), UInt64(0))
+    marks = floor, shadow[_BLOCK], shadow[_PHASE] if warps else UInt64(_NEVER), cluster, turn
     found = UInt64(0)
     if atomic:
         gets = (cell[0] >= floor) & (cell[0] & RELEASE != 0) if reads else Bool(False)
@@ -261,19 +280,21 @@ def noted(
         wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
         if reads and wrote < since:
             found = UInt64(UNSET)
-        elif clash(wrote, me, floor, block, phase):
+        elif clash(wrote, me, *marks):
             found = wrote | BOTH_WRITE if writes and not reads else wrote
         if writes:
-            if clash(read, me, floor, block, phase):
+            if clash(read, me, *marks):
                 found = read
-            elif clash(beside, me, floor, block, phase):
+            elif clash(beside, me, *marks):
                 found = beside
+            if atomic and (wrote & ATOMIC == 0) & (wrote >= floor):  # others may race with that alone
+                cell[CELL * n + 2] = wrote
             cell[CELL * n] = me
         elif read != me:
-            if clash(read & ~UInt64(ATOMIC), me, floor, block, phase) and not (floor <= beside < block):
+            if clash(read & ~UInt64(ATOMIC), me, *marks) and not (floor <= beside < shadow[_BLOCK]):
                 cell[CELL * n + 2] = read
             cell[CELL * n + 1] = me
-    if found > UNSET and handed(shadow, found, me):
+    if found > UNSET and (shadow[_SEEN] != 0 if clusters else handed(shadow, found, me)):
         return UInt64(0)
     return found
 
@@ -296,6 +317,45 @@ def note_read(cell: Pointer[UInt64], me: UInt64, now: UInt64) -> None:
 
 
 @func
+def passes(
+    cell: Pointer[UInt64],
+    me: UInt64,
+    soon: UInt64,
+    floor: UInt64,
+    *,
+    shared: Comptime[bool],
+    how: Comptime[How],
+) -> Bool:
+    """Whether what a cell says is at once seen to be in order with an access."""
+    reads, writes, atomic, _, _ = how
+    wrote, read, beside = cell[0], cell[1], cell[2]
+    here = max(wrote, read, beside) < soon if writes else max(wrote, read) < soon
+    if atomic or not here:
+        here = is_fine(wrote, me, soon, atomic=atomic)
+        if writes:
+            here = here & is_fine(read, me, soon, atomic=atomic) & is_fine(beside, me, soon, atomic=atomic)
+        elif not shared:
+            here = here & is_fine(read, me, soon, atomic=atomic)
+        if atomic:
+            here = here & ((wrote < floor) | (wrote & ATOMIC != 0))
+        if atomic and reads:
+            here = here & ((wrote < floor) | (wrote & RELEASE == 0))
+    return here
+
+
+@func
+def note(cell: Pointer[UInt64], me: UInt64, *, shared: Comptime[bool], writes: Comptime[bool]) -> None:
+    """Note an access that is in order with all that its cell says."""
+    if writes:
+        cell[0] = me
+    else:
+        read = cell[1]
+        if shared:
+            cell[2] = ((read ^ me) & SAME == 0).select(cell[2], read)
+        cell[1] = me
+
+
+@func
 def access(
     shadow: Pointer[UInt64],
     cells: UInt64,
@@ -303,20 +363,20 @@ def access(
     me: UInt64,
     soon: UInt64,
     floor: UInt64,
+    since: UInt64,
     *,
     count: Comptime[int],
     shift: Comptime[int],
     shared: Comptime[bool],
-    how: Comptime[tuple[bool, bool, bool, bool]],
+    how: Comptime[How],
     mixed: Comptime[bool],
 ) -> UInt64:
     """What ``noted`` does; most accesses are seen here to be in order, which is put where they are made.
 
-    What is noted from ``floor`` on counts; that before ``soon`` is in order with this. ``mixed``: some reads
-    of shared memory are atomic, and some are not.
+    What is noted from ``floor`` on counts; that before ``soon`` is in order with this; what nobody has
+    written from ``since`` on is not written. ``mixed``: some read shared memory atomically, and some do not.
     """
-    reads, writes, atomic, warps = how
-    since = floor if shared else cells >> FRESH & 1
+    reads, writes, atomic, warps, _ = how
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
     if (atomic and not writes) or count > _FEW:
         return noted(shadow, cell, me, floor, since, count=count, how=how)
@@ -331,31 +391,14 @@ def access(
     if atomic:  # nothing is handed over
         fine = (shadow[_FENCED] == 0) & (me & RELEASE == 0)
     for n in unroll(range(count)):
-        wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
-        here = max(wrote, read, beside) < soon if writes else max(wrote, read) < soon
-        if atomic or not here:
-            here = is_fine(wrote, me, soon, atomic=atomic)
-            if writes:
-                here = (
-                    here & is_fine(read, me, soon, atomic=atomic) & is_fine(beside, me, soon, atomic=atomic)
-                )
-            elif not shared:
-                here = here & is_fine(read, me, soon, atomic=atomic)
-            if atomic and reads:
-                here = here & ((wrote < floor) | (wrote & RELEASE == 0))
+        here = passes(cell + CELL * n, me, soon, floor, shared=shared, how=how)
         if reads:
-            here = here & (wrote >= since)
+            here = here & (cell[CELL * n] >= since)
         fine = fine & here
     if not fine:
         return noted(shadow, cell, me, floor, since, count=count, how=how)
     for n in unroll(range(count)):
-        if writes:
-            cell[CELL * n] = me
-        else:
-            read = cell[CELL * n + 1]
-            if shared:
-                cell[CELL * n + 2] = ((read ^ me) & SAME == 0).select(cell[CELL * n + 2], read)
-            cell[CELL * n + 1] = me
+        note(cell + CELL * n, me, shared=shared, writes=writes)
     return UInt64(0)
 
 
@@ -365,6 +408,7 @@ _WORD, _AT = NumberSpec(DType.uint64), NumberSpec(DType.int64)
 
 _EVENTS: dict[str, Func[..., Any]] = {
     "enter": enter,
+    "gather": gather,
     "meet": meet,
     "phase": phase,
     "stretch": stretch,
@@ -378,8 +422,8 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
     """What a function calls, and itself: one of ``_EVENTS``, as ``weft.enter``, or an access.
 
     ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes;
-    ``.warps`` stands behind that where lanes of a warp wait for each other, ``.mixed`` where others read
-    memory of blocks atomically.
+    ``.warps`` and ``.clusters`` stand behind that where lanes of a warp or blocks of a cluster wait for each
+    other, ``.mixed`` where others read memory of blocks atomically.
     """
     kind, *parts = name.removeprefix("weft.").split(".")
     found: tuple[Func[..., Any], tuple[Spec, ...]]
@@ -389,9 +433,12 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
     else:
         size, shift, atomic = int(parts[1]), int(parts[2]), kind.startswith("atomic")
         reads, writes = "writes" not in kind, "reads" not in kind
-        count, how = max(1, size >> shift), (reads, writes, atomic, "warps" in parts)
+        count, how = (
+            max(1, size >> shift),
+            (reads, writes, atomic, *[word in parts for word in ("warps", "clusters")]),
+        )
         static = count, shift, parts[0] == "shared", how, "mixed" in parts
-        found = access, (_SHADOW, _WORD, _AT, *[_WORD] * 3, *map(StaticSpec, static))
+        found = access, (_SHADOW, _WORD, _AT, *[_WORD] * 4, *map(StaticSpec, static))
         apart = ".".join(["weft.noted", kind, str(count), *parts[3:]])
     module = Elaborator(target).function(found[0].definition, found[1])
     inline(module, lambda f: f.name not in ("noted", module.functions[-1].name))

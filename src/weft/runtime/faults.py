@@ -167,6 +167,8 @@ def _data_race(told: Told, site: FaultSite) -> Report:
         )
         if "grid_sync" in told.kernel.uses:
             hint = "let all blocks wait between the two: `grid_sync()`"
+        elif "clusters" in told.kernel.uses:
+            hint = "let the cluster's blocks wait between the two: `cluster_sync()`; others have no order"
     where = f"{verb} it in {'another block' if there is None else f'block {there}'}, thread {other.thread}"
     place = Other(location_of(other.site), where, there, other.thread)
     return replace(of_access(told, site, message, at, (hint,)), other=place)

@@ -21,6 +21,7 @@ from weft.compiler.passes.origins import (
     FAR,
     LEAST,
     VERBS,
+    Found,
     Number,
     Origin,
     Origins,
@@ -30,7 +31,7 @@ from weft.compiler.passes.origins import (
     size_of,
 )
 from weft.compiler.passes.proofs import all_of
-from weft.compiler.passes.races import Checks, Races, notes
+from weft.compiler.passes.races import Checks, Races
 from weft.compiler.passes.reaches import Reaches
 from weft.compiler.passes.unset import Unset
 from weft.compiler.passes.versions import in_versions
@@ -106,11 +107,10 @@ class _Checked:
         self.head: list[Op] = []
         memory = {g.name: g for g in module.globals}
         given = self.b, module, kernel, new_site
-        notes_them = plan.races and notes(module, kernel)
-        self.races = Races(*given, plan.races, self.head) if plan.races and notes_them else None
+        self.races = Races(*given, plan.races, self.head) if plan.races else None
         self.unset = Unset(self.b, kernel, new_site, self.head) if plan.races else None
-        found = self.races.piece_around if self.races else None
-        self.origins = Origins(self.b, kernel, memory, self.cells_of, self.head, plan.dynamic, found)
+        given = self.b, kernel, memory, self.cells_of, self.head, plan.dynamic
+        self.origins = Origins(*given, self.races and Found(self.races.piece_around, self.races.hopped))
 
     def run(self, body: Region) -> None:
         """Check all accesses."""

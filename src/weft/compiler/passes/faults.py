@@ -13,23 +13,30 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.compiler.ir.types import I64
 from weft.diagnostics import is_internal
+from weft.diagnostics.parted import Place
 from weft.dtype import DType
 
 NewSite = Callable[[FaultSite], int]
 """What gives a site of the kernel at hand its number."""
 
 
-def site_at(kernel: Function, op: Op, kind: str, pieces: tuple[DType, ...], **more: Any) -> FaultSite:
-    """A site at the user's expression that an operation comes from; ``more`` are its other fields."""
-    files: list[tuple[str, int, int]] = []
-    loc: Loc | None = op.loc
+def places_of(kernel: Function, at: Loc) -> tuple[list[Place], bool]:
+    """Where in the user's code an operation comes from, innermost first; whether it is there itself."""
+    files: list[Place] = []
+    loc: Loc | None = at
     while loc is not None:
         files.append(((kernel.file if len(loc) == 2 else loc[2].file), loc[0], loc[1]))
         loc = loc[3] if len(loc) > 2 else None
     users = [place for place in files if not is_internal(place[0])] or files[-1:]
+    return users, users[0] is files[0]
+
+
+def site_at(kernel: Function, op: Op, kind: str, pieces: tuple[DType, ...], **more: Any) -> FaultSite:
+    """A site at the user's expression that an operation comes from; ``more`` are its other fields."""
+    users, own = places_of(kernel, op.loc)
     (file, line, column), end = users[0], (0, 0)
     span = op.attrs.get("span")
-    if users[0] is files[0] and isinstance(span, tuple):
+    if own and isinstance(span, tuple):
         line, column, *at = span
         end = at[0], at[1]
     callers = tuple([place[:2] for place in users[1:]])

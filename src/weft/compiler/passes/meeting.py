@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Loc, Op, Region, Value
 from weft.compiler.ir.types import I1, I64, Type
+from weft.compiler.passes.faults import places_of
 from weft.compiler.passes.first_threads import differs
 from weft.compiler.passes.inline_barriers import BARRIERS, meets_in_warp
 from weft.compiler.passes.settled import settled_loads
@@ -56,8 +57,8 @@ class Decisions:
         return Parting(self.place(op.loc), self.place(met.loc), group)
 
     def place(self, loc: Loc) -> Place:
-        """A place of the kernel, or of a function that was put into it."""
-        return (self.kernel.file if len(loc) == 2 else loc[2].file), loc[0], loc[1]
+        """A place of the user's: of the kernel, or of a function that was put into it."""
+        return places_of(self.kernel, loc)[0][0]
 
 
 def tally(b: Builder, value: Value, some: Value, all_: Value) -> None:

@@ -51,6 +51,15 @@ class Origin(NamedTuple):
 _UNKNOWN = Origin(0, LEAST, MOST)
 
 
+class Found(NamedTuple):
+    """What the checks for races know of pointers that were made of numbers."""
+
+    around: Callable[[Value], tuple[Value, Value, Value]]
+    """Of the memory around an address: where in it that is, its size, and its cells."""
+    hopped: Callable[[Value], Value]
+    """How much further the cells of shared memory are so many blocks on."""
+
+
 class Origins:
     """The origins of a kernel's pointers, as ``b`` comes by the operations that make them.
 
@@ -66,11 +75,12 @@ class Origins:
         cells_of: Callable[[Op], Number],
         head: list[Op],
         dynamic: Value,
-        found: Callable[[Value], tuple[Value, Value, Value]] | None = None,
+        found: Found | None = None,
     ) -> None:
         self.b, self.kernel = b, kernel
         self.found = found
-        """What is known of the memory around an address: where in it that is, its size, and its cells."""
+        self.addresses: dict[Value, Origin] = {}
+        """Where numbers point that were made of pointers to shared memory."""
         self.memory = memory
         self.cells_of = cells_of
         self.head = head
@@ -82,7 +92,7 @@ class Origins:
     def find(self, pointer: Value) -> None:
         """Note where a pointer points that comes from nowhere, as far as the launch knows of its memory."""
         if self.found is not None and isinstance(pointer.type, PointerType):
-            at, size, cells = self.found(self.b.value("llvm.ptrtoint", (pointer,), I64))
+            at, size, cells = self.found.around(self.b.value("llvm.ptrtoint", (pointer,), I64))
             self.known[pointer] = Origin(at, 0, size, cells, FOUND)
 
     def of(self, pointer: Value) -> Origin:
@@ -92,6 +102,8 @@ class Origins:
     def follow(self, op: Op) -> None:
         """Note where the pointers point that an operation makes or keeps."""
         b = self.b
+        if self.found is not None:
+            self.follow_address(op, self.found)
         if op.name == "weft.set" and isinstance(op.operands[1].type, PointerType):
             origin = self.of(op.operands[1])
             for place, number in zip(self.slots_of(op.operands[0]), origin[:4], strict=True):
@@ -101,7 +113,11 @@ class Origins:
             return
         made = _UNKNOWN
         if op.name in _FINDING:
-            self.find(op.result)
+            made = self.addresses.get(op.operands[0]) if op.name == "llvm.inttoptr" else None
+            if made is None:
+                self.find(op.result)
+            else:
+                self.known[op.result] = made
             return
         if op.name == "weft.get":
             slot = op.operands[0]
@@ -136,6 +152,27 @@ class Origins:
         if op.name in _OWN and not made.name:
             made = made._replace(name=self.variable(op))
         self.known[op.result] = made
+
+    def follow_address(self, op: Op, found: Found) -> None:
+        """Note where a number points: another block's memory, or what a lane asks another lane for."""
+        b = self.b
+        if op.name == "llvm.ptrtoint" and _space(op.operands[0]) == AddressSpace.SHARED:
+            self.addresses[op.result] = self.of(op.operands[0])
+        origin = self.addresses.get(op.operands[0]) if len(op.operands) == 2 and op.results else None
+        if origin is None or op.operands[1] in self.addresses:
+            return
+        number, by = op.operands
+        blocks = _blocks_on(by)
+        if op.name == "gpu.shuffle":
+            begins = b.arith("subi", number, self.value(origin.at))
+            made = origin._replace(at=b.arith("subi", op.result, begins), step=1)
+        elif op.name == "arith.addi" and blocks is not None:
+            made = origin._replace(cells=self.sum(origin.cells, found.hopped(blocks)))
+        elif op.name in ("arith.addi", "arith.subi"):
+            made = origin._replace(at=b.arith(op.name[6:], self.value(origin.at), by), step=1)
+        else:
+            return
+        self.addresses[op.result] = made
 
     def variable(self, op: Op) -> str:
         """The variable of the program that is given memory of the kernel's own, if it is one."""
@@ -212,6 +249,20 @@ def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSit
     pieces = (DType.int64,) * (5 if kind == "data-race" else 4)
     what = {"verb": VERBS[op.name], "name": origin.name, "size": accessed(op), "alignment": alignment_of(op)}
     return site_at(kernel, op, kind, pieces, **what)
+
+
+def _space(pointer: Value) -> AddressSpace:
+    return pointer.type.space if isinstance(pointer.type, PointerType) else AddressSpace.GENERIC
+
+
+def _blocks_on(by: Value) -> Value | None:
+    """How many blocks on it is to the shared memory of another, if a number is that."""
+    op = by.owner
+    if isinstance(op, Op) and op.name == "arith.muli":
+        for one, other in (op.operands, op.operands[::-1]):
+            if isinstance(other.owner, Op) and other.owner.name == "gpu.shared_stride":
+                return one
+    return None
 
 
 def _name(slot: Value) -> str:

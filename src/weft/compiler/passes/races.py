@@ -10,9 +10,13 @@ from collections.abc import Callable, Sequence
 
 from weft.abi.artifact import FaultSite
 from weft.abi.shadow import (
+    ADDRESS,
     ATOMIC,
     BOTH_WRITE,
+    CELL,
     CELL_BYTES,
+    FRESH,
+    READ,
     RELEASE,
     ROUND,
     SHARED,
@@ -57,12 +61,6 @@ _SHARED_FROM = 16
 """Shared memory of each kind begins at a multiple of so many bytes, as far as cells are concerned."""
 
 
-def notes(module: Module, kernel: Function) -> bool:
-    """Whether a kernel notes its accesses: not one of clusters, whose blocks run in turns."""
-    ops = [op for f in module.reached(kernel) for op in f.body.walk()]
-    return not any(_meets(op, "cluster") or op.name == "gpu.shared_stride" for op in ops)
-
-
 def _meets(op: Op, group: str) -> bool:
     return op.name == "gpu.meet" and op.attrs["group"] == group
 
@@ -82,6 +80,38 @@ def notes_all(functions: Sequence[Function]) -> bool:
     """Whether all is noted that functions write: nobody else is given an address."""
     ops = [op for f in functions for op in f.body.walk() if op.name != "llvm.ptrtoint"]
     return not any(op.spec.lets_go and op.attrs.get("effects") not in ("none", "read") for op in ops)
+
+
+def granules(functions: Sequence[Function]) -> tuple[int, int]:
+    """How many bytes have a cell, of memory of launches and of blocks."""
+    hidden = hides([op for f in functions for op in f.body.walk()])
+
+    def of_blocks(space: AddressSpace) -> bool:
+        return in_blocks(space) or (hidden and space == AddressSpace.GLOBAL)
+
+    return granule_of(functions, in_launches), granule_of(functions, of_blocks)
+
+
+def hides(ops: Sequence[Op]) -> bool:
+    """Whether addresses of shared memory are numbers, and so may be where pointers do not say it."""
+    return any(op.name == "llvm.ptrtoint" and _space(op) == AddressSpace.SHARED for op in ops)
+
+
+def shared_cells(module: Module, functions: Sequence[Function]) -> tuple[int, int]:
+    """Of shared memory of fixed size, how many cells a block has, and for how many bytes each."""
+    granule = granules(functions)[1]
+    return places_of(module)[""] // granule, granule
+
+
+def places_of(module: Module) -> dict[str, int]:
+    """Where shared memory lies, as far as cells are concerned; behind all of it ``""``."""
+    places: dict[str, int] = {}
+    taken = 0
+    for g in module.globals:
+        if g.space == AddressSpace.SHARED:
+            places[g.name] = taken
+            taken += -(-g.count * max(1, g.element.bits // 8) // _SHARED_FROM) * _SHARED_FROM
+    return {**places, "": taken}
 
 
 def finds(functions: Sequence[Function]) -> bool:
@@ -113,7 +143,7 @@ class Races:
         self.b, self.module, self.kernel = b, module, kernel
         self.new_site, self.checks, self.head = new_site, checks, head
         reached = module.reached(kernel)
-        self.shifts = [granule_of(reached, of).bit_length() - 1 for of in (in_launches, in_blocks)]
+        self.shifts = [granule.bit_length() - 1 for granule in granules(reached)]
         """Of memory of launches and of blocks, what shifts a place in bytes to the number of its cell."""
         self.all_noted = notes_all(reached)
         self.shadow = self.shared = self.thread = kernel.args[0] if kernel.args else Value(I64)
@@ -125,19 +155,21 @@ class Races:
         self.passed: Value | None = None
         self.waited: Value | None = None
         self.rounds: Value | None = None
+        self.turns: Value | None = None
         self.begun: Value | None = None
         """Slots: the block's barriers, how often since the last of them it waited for its warp, how often for
-        the grid, and the first tick since."""
-        self.met = any(_meets(op, "grid") for f in reached for op in f.body.walk())
-        """Whether the grid meets: shared memory is not noted then, as that of all blocks is there at once."""
-        self.places: dict[str, int] = {}
+        the grid, for the grid or its cluster, and the first tick since."""
+        self.met = any(_meets(op, "grid") for op in ops)
+        """Whether the grid meets."""
+        self.hops = any(op.name == "gpu.shared_stride" for op in ops)
+        self.clusters = self.hops or any(_meets(op, "cluster") for op in ops)
+        """Whether blocks of a cluster reach each other's memory, and whether they meet."""
+        self.again = self.met or self.clusters
+        """Whether blocks go on behind others."""
+        self.hidden = hides(ops)
+        """Whether there may be memory of blocks where pointers do not say it."""
+        self.places = places_of(module)
         """Behind how many bytes the cells of each shared memory begin; those of the launch are last."""
-        taken = 0
-        for g in module.globals:
-            if g.space == AddressSpace.SHARED:
-                self.places[g.name] = taken
-                taken += -(-g.count * max(1, g.element.bits // 8) // _SHARED_FROM) * _SHARED_FROM
-        self.places[""] = taken
 
     def begin(self, pointers: Sequence[Value]) -> list[Value]:
         """Have each thread begin; where the cells of each pointer are: arguments, behind which are two more.
@@ -153,13 +185,15 @@ class Races:
             self.shadow = b.value("llvm.inttoptr", (address,), pointer(AddressSpace.GLOBAL))
             linear = self.linear("thread_id", "block_dim")
             self.thread = b.arith("shli", linear, b.constant(THREAD, I64))
-            if self.met:
+            if self.again:
                 self.begun = b.slot(I64, "begun", self.head)
-            self.enter(self.linear("block_id", "grid_dim"))
+                self.rounds, self.turns = (b.slot(I64, name, self.head) for name in ("rounds", "turns"))
+                for slot in (self.rounds, self.turns):
+                    b.set(slot, b.constant(0, I64))
+                behind = b.arith("muli", self.number(), self.tick("stride", invariant=True))
+                self.shared = b.arith("addi", self.shared, behind)
+            self.enter()
             self.launch = self.tick("launch", invariant=True)
-            if self.met:
-                self.rounds = b.slot(I64, "rounds", self.head)
-                b.set(self.rounds, b.constant(0, I64))
             if any(op.name == "gpu.barrier" for op in self.kernel.body.walk()):
                 self.passed = b.slot(I64, "passed", self.head)
                 b.set(self.passed, b.constant(0, I64))
@@ -170,13 +204,36 @@ class Races:
 
     def linear(self, place: str, extent: str) -> Value:
         """The number of a thread in its block, or of a block in the grid."""
-        b = self.b
-        (x, y, z), (dx, dy, _) = (
-            [b.value(f"gpu.{name}", (), I64, {"dimension": axis}) for axis in "xyz"]
-            for name in (place, extent)
-        )
-        upper = b.arith("addi", y, b.arith("muli", dy, z))
-        return b.arith("addi", x, b.arith("muli", dx, upper))
+        return self._numbered(self._three(place), self._three(extent))
+
+    def _three(self, name: str) -> list[Value]:
+        return [self.b.value(f"gpu.{name}", (), I64, {"dimension": axis}) for axis in "xyz"]
+
+    def _numbered(self, at: Sequence[Value], extents: Sequence[Value]) -> Value:
+        b, (x, y, z), (dx, dy, _) = self.b, at, extents
+        return b.arith("addi", x, b.arith("muli", dx, b.arith("addi", y, b.arith("muli", dy, z))))
+
+    def _clusters(self) -> tuple[Value, Value, Value]:
+        """The number of the block's cluster, that of the block in it, and how many blocks that has."""
+        b, sizes = self.b, self._three("cluster_dim")
+
+        def each(name: str, of: list[Value]) -> list[Value]:
+            return [b.arith(name, one, size) for one, size in zip(of, sizes, strict=True)]
+
+        block, grid = self._three("block_id"), self._three("grid_dim")
+        whole = self._numbered(each("divui", block), each("divui", grid))
+        return whole, self._numbered(each("remui", block), sizes), self._size(sizes)
+
+    def _size(self, extents: Sequence[Value]) -> Value:
+        x, y, z = extents
+        return self.b.arith("muli", x, self.b.arith("muli", y, z))
+
+    def number(self) -> Value:
+        """That of the block among those whose shared memory is there."""
+        if not self.clusters:
+            return self.linear("block_id", "grid_dim")
+        whole, rank, size = self._clusters()
+        return self.b.arith("addi", rank, self.b.arith("muli", whole, size)) if self.met else rank
 
     def tick(self, name: str, *, invariant: bool) -> Value:
         """One of the ticks of the launch's ``Shadow``."""
@@ -201,8 +258,8 @@ class Races:
             self.meet()
         elif _meets(op, "warp"):
             self.count(self.waited)
-        elif _meets(op, "grid"):
-            self.meet_all()
+        elif _meets(op, "grid") or _meets(op, "cluster"):
+            self.meet_all(grid=_meets(op, "grid"))
         elif op.name == "llvm.fence":
             self.call("weft.fence", self.b.arith("ori", self.now(), self.thread))
 
@@ -210,18 +267,31 @@ class Races:
         """The thread has passed a barrier."""
         b, passed = self.b, self.count(self.passed)
         if self.waited is None:
-            self.call("weft.meet", self.now(), alike=not self.met)
+            self.call("weft.meet", self.now(), alike=not self.again)
             return
         b.set(self.waited, b.constant(0, I64))
         self.call("weft.phase", passed)
 
-    def enter(self, number: Value) -> None:
-        """The thread begins, in the block of that number."""
-        first = self.call("weft.enter", number, alike=not self.met)
+    def enter(self) -> None:
+        """The thread begins, or goes on behind where more than its block has met."""
+        b, number = self.b, self.linear("block_id", "grid_dim")
+
+        def behind(first: Value, slot: Value | None) -> Value:
+            if slot is None:
+                return first
+            return b.arith("ori", first, b.arith("shli", b.get(slot, I64), b.constant(ROUND, I64)))
+
+        if self.clusters:
+            self.call("weft.gather", behind(self._clusters()[0], self.turns))
+        first = self.call("weft.enter", behind(number, self.rounds), alike=not self.again)
         assert first is not None
         if self.begun is not None:
-            self.b.set(self.begun, first)
+            b.set(self.begun, first)
         self.first = first
+
+    def begins(self) -> Value:
+        """The first tick since then."""
+        return self.first if self.begun is None else self.b.get(self.begun, I64)
 
     def now(self) -> Value:
         """The tick at hand."""
@@ -230,19 +300,21 @@ class Races:
             now = self.call("weft.stretch", b.get(self.waited, I64))
             assert now is not None
             return now
-        first = self.first if self.begun is None else b.get(self.begun, I64)
+        first = self.begins()
         if self.passed is None:
             return first
         return b.arith("addi", first, b.arith("shli", b.get(self.passed, I64), b.constant(TICK, I64)))
 
-    def meet_all(self) -> None:
-        """The thread has waited for the grid: it goes on as if its block began."""
-        b, rounds = self.b, self.count(self.rounds)
+    def meet_all(self, *, grid: bool) -> None:
+        """The thread has waited for the grid, or for its cluster: it goes on as if its block began."""
+        b = self.b
+        self.count(self.turns)
+        if grid:
+            self.count(self.rounds)
         for slot in (self.passed, self.waited):
             if slot is not None:
                 b.set(slot, b.constant(0, I64))
-        number = self.linear("block_id", "grid_dim")
-        self.enter(b.arith("ori", number, b.arith("shli", rounds, b.constant(ROUND, I64))))
+        self.enter()
 
     def count(self, slot: Value | None) -> Value:
         """One more in a slot."""
@@ -267,12 +339,43 @@ class Races:
     def cells_of(self, op: Op) -> Number:
         """Where the cells of shared memory are, of the module or of the launch; 0 for other memory."""
         place = self.places.get(str(op.attrs.get("global_name", "")))
-        if place is None or self.met:
+        if place is None:
             return 0
         known = 1 << SHARED
         return self.b.arith(
             "addi", self.shared, self.b.constant(known + (place >> self.shifts[True]) * CELL_BYTES, I64)
         )
+
+    def hopped(self, blocks: Value) -> Value:
+        """How many bytes further the cells of shared memory are so many blocks on."""
+        return self.b.arith("muli", blocks, self.tick("stride", invariant=True))
+
+    def ticks(self, now: Value, *, shared: bool) -> tuple[Value, Value]:
+        """What comes before the first is in order with what is done now; before the second nothing counts."""
+        again = not self.again
+        if not shared:
+            launch = self.launch if again else self.tick("launch", invariant=False)
+            return launch, launch
+        if self.clusters:
+            turn = self.tick("turn", invariant=False)
+            return turn, turn
+        return (now if self.waited is None else self.tick("phase", invariant=False)), self.begins()
+
+    def since(self, cells: Value, *, shared: bool) -> Value:
+        """What was written before that is not written."""
+        b = self.b
+        if not shared:
+            return b.arith("andi", b.arith("shrui", cells, b.constant(FRESH, I64)), b.constant(1, I64))
+        if not self.again:
+            return self.first
+        return self.tick("began" if self.met else "cluster", invariant=False)
+
+    def record(self, op: Op, site: int) -> tuple[Value, Value]:
+        """The tick at hand, and the record of an access."""
+        b, what, now = self.b, (site % SITES) << SITE, self.now()
+        if _is_atomic(op):
+            what |= ATOMIC | (RELEASE if op.attrs.get("ordering") in _RELEASING else 0)
+        return now, b.arith("ori", now, b.arith("ori", self.thread, b.constant(what, I64)))
 
     def check(self, op: Op, origin: Origin, origins: Origins) -> None:
         """Have the thread note an access, and say what it races with."""
@@ -280,15 +383,7 @@ class Races:
             return
         b, verb, place = self.b, VERBS[op.name], op.operands[0]
         sites = {kind: self.new_site(access_site(kind, self.kernel, op, origin)) for kind in _KINDS[verb]}
-        what = (sites["data-race"] % SITES) << SITE
-        how = verb
-        if _is_atomic(op):
-            what |= ATOMIC | (RELEASE if op.attrs.get("ordering") in _RELEASING else 0)
-            how = f"atomic_{verb}"
-        now, warps = self.now(), "" if self.waited is None else ".warps"
-        me = b.arith("ori", now, b.arith("ori", self.thread, b.constant(what, I64)))
-        launch = self.tick("launch", invariant=False) if self.met else self.launch
-        soon = now if self.waited is None else self.tick("phase", invariant=False)
+        now, me = self.record(op, sites["data-race"])
         at, cells, *ends = map(origins.value, (origin.at, origin.cells, origin.low, origin.high))
 
         def told(kind: str, *first: Value) -> Region:
@@ -297,12 +392,10 @@ class Races:
                 tell(b, sites[kind], (*first, at, *ends, address))
             return made
 
-        def noted(space: str) -> Region:
-            of_block = space == "shared"
-            shift, ticks = self.shifts[of_block], (soon, self.first) if of_block else (launch, launch)
-            more = warps + (".mixed" if of_block and verb == "reads" and self.mixed else "")
+        def noted(*, shared: bool) -> Region:
             with b.into(Region()) as made:
-                found = self.call(f"weft.{how}.{space}.{accessed(op)}.{shift}{more}", cells, at, me, *ticks)
+                given = *self.ticks(now, shared=shared), self.since(cells, shared=shared)
+                found = self.call(self.named(op, shared=shared), cells, at, me, *given)
                 assert found is not None
                 wrong = told("data-race", found)
                 if verb == "writes" and not _is_atomic(op):
@@ -315,18 +408,49 @@ class Races:
                 b.branch(b.compare("ne", found, b.constant(0, I64)), wrong)
             return made
 
-        zero = b.constant(0, I64)
-        space = _space(op)
+        zero, space = b.constant(0, I64), _space(op)
         if space == AddressSpace.SHARED:
-            b.region.ops += noted("shared").ops
+            b.region.ops += noted(shared=True).ops
             return
-        if space == AddressSpace.GLOBAL:
-            b.branch(b.compare("ne", cells, zero), noted("global"))
-            return
-        shared = b.compare("ne", b.arith("andi", cells, b.constant(1 << SHARED, I64)), zero)
-        with b.into(Region()) as either:
-            b.branch(shared, noted("shared"), noted("global"))
-        b.branch(b.compare("ne", cells, zero), either)
+        if space != AddressSpace.GLOBAL or (self.hidden and cells.owner is not None):
+            where = self.among(SHARED, cells, noted(shared=True), noted(shared=False))
+        elif verb == "reads" and not _is_atomic(op):
+            where = self.among(READ, cells, self.kept(op, cells, at, me), noted(shared=False))
+        else:
+            where = noted(shared=False)
+        b.branch(b.compare("ne", cells, zero), where)
+
+    def among(self, bit: int, cells: Value, one: Region, other: Region) -> Region:
+        """What is done where cells have a bit, and where not."""
+        b = self.b
+        with b.into(Region()) as made:
+            found = b.arith("andi", cells, b.constant(1 << bit, I64))
+            b.branch(b.compare("ne", found, b.constant(0, I64)), one, other)
+        return made
+
+    def kept(self, op: Op, cells: Value, at: Value, me: Value) -> Region:
+        """Note who reads memory that the launch only reads."""
+        b, shift = self.b, self.shifts[False]
+        with b.into(Region()) as made:
+            first = b.arith("muli", b.arith("shrsi", at, b.constant(shift, I64)), b.constant(CELL_BYTES, I64))
+            place = b.arith("addi", b.arith("andi", cells, b.constant(ADDRESS, I64)), first)
+            cell = b.value("llvm.inttoptr", (place,), pointer(AddressSpace.GLOBAL))
+            for n in range(max(1, accessed(op) >> shift)):
+                attrs = {"alignment": WORD, "volatile": False}
+                b.emit("llvm.store", (b.at(cell, b.constant(CELL * n + 1, I64), I64), me), (), attrs)
+        return made
+
+    def named(self, op: Op, *, shared: bool) -> str:
+        """The function that notes an access."""
+        verb, words = VERBS[op.name], [str(accessed(op)), str(self.shifts[shared])]
+        if self.waited is not None:
+            words.append("warps")
+        if self.clusters:
+            words.append("clusters")
+        if shared and verb == "reads" and self.mixed:
+            words.append("mixed")
+        how = f"atomic_{verb}" if _is_atomic(op) else verb
+        return ".".join(["weft", how, "shared" if shared else "global", *words])
 
     def unless_same(self, store: Op, found: Value, told: Region) -> Region:
         """What is told of a write, unless it races a write of what it writes."""

@@ -21,8 +21,17 @@ from weft.config import settings
 from weft.diagnostics import calling_frame
 from weft.runtime.clocks import Clock, StreamClock, host_knows
 from weft.runtime.cpu import crashed, pieces
+from weft.runtime.cpu.beside import Touched
 from weft.runtime.cpu.memory import PAGES_FROM, Block
-from weft.runtime.cpu.native import CpuFunction, direct_launch, ends_soon, externals, run_launch
+from weft.runtime.cpu.native import (
+    CodePlace,
+    CpuFunction,
+    compared,
+    direct_launch,
+    ends_soon,
+    externals,
+    run_launch,
+)
 from weft.runtime.cpu.new_memory import add, forget, wrote
 from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Lane, busy_lanes, wait_for_lanes
@@ -89,6 +98,8 @@ class CpuDevice:
         """Bytes of the blocks that are free once queued work has ended, by their addresses."""
         self._lock = threading.Lock()
         self._closed = False
+        self.noting = False
+        """Whether checked launches note what they do to memory."""
         self._lanes: list[weakref.ref[Lane]] = []
         _devices.add(self)
 
@@ -134,6 +145,7 @@ class CpuDevice:
 
     def note(self, address: int, nbytes: int, *, written: bool) -> None:
         """Have checked launches know what memory nobody has written."""
+        self.noting = True
         if written:
             wrote(address, nbytes)
         else:
@@ -169,7 +181,7 @@ class CpuDevice:
 
     def create_stream(self, priority: int = 0) -> CpuStream:
         """A new stream. The priority means nothing here."""
-        return CpuStream(self.new_lane())
+        return CpuStream(self.new_lane(), self)
 
     def new_lane(self) -> Lane:
         """A queue that ends with the device."""
@@ -238,8 +250,8 @@ class CpuDevice:
 class CpuStream:
     """One queue of work."""
 
-    def __init__(self, lane: Lane) -> None:
-        self._lane = lane
+    def __init__(self, lane: Lane, device: CpuDevice) -> None:
+        self._lane, self._device = lane, device
         self._clock = StreamClock()
         _streams.add(self)
         self._launchers: weakref.WeakSet[NativeLauncher] = weakref.WeakSet()
@@ -247,36 +259,52 @@ class CpuStream:
 
     def copy(self, copy: Copy) -> None:
         """Queue a copy; from ordinary memory, take the source's bytes now."""
-        lane = self._lane
+        lane, order, place = self._lane, self._order(), _caller()
         _, dst, src, nbytes, dst_owner, src_owner, _ = copy
         wrote(dst, nbytes)
         taken: int | bytes = src
         if src_owner is not None:
-            if lane.idle:
+            if lane.idle and order is None:
                 ctypes.memmove(dst, src, nbytes)
                 return
             taken = ctypes.string_at(src, nbytes)
 
         def task(owner: object | None = dst_owner) -> None:
             ctypes.memmove(dst, taken, nbytes)
+            if order is not None:
+                used = [Touched(dst, dst + nbytes, True)]
+                if src_owner is None:
+                    used.append(Touched(src, src + nbytes, False))
+                compared("a copy", order, place, *used)
 
         lane.submit(task, 0 if src_owner is None else nbytes)
 
     def fill(self, address: int, pattern: bytes, count: int) -> None:
         """Queue a fill."""
-        wrote(address, len(pattern) * count)
-        self._lane.submit(lambda: _fill(address, pattern, count))
+        order, place, nbytes = self._order(), _caller(), len(pattern) * count
+        wrote(address, nbytes)
+
+        def task() -> None:
+            _fill(address, pattern, count)
+            if order is not None:
+                compared("a fill", order, place, Touched(address, address + nbytes, True))
+
+        self._lane.submit(task)
+
+    def _order(self) -> tuple[int, Clock] | None:
+        """The stream and what it comes behind, for one more task that others are compared with."""
+        if self._device.noting and sum([stream._device.noting for stream in tuple(_streams)]) > 1:
+            return self._clock.number, self._clock.launched()
+        return None
 
     def launch(self, launch: Launch) -> None:
         """Queue a launch."""
-        lane, frame = self._lane, calling_frame()
-        console, place = lane.console, frame and (frame.f_code, frame.f_lasti)
-        del frame  # which would keep the caller's variables
-
-        order: tuple[int, Clock] | None = None
+        lane, console, place = self._lane, self._lane.console, _caller()
         assert isinstance(launch.function, CpuFunction)
-        if launch.function.kernel.granule and len(_streams) > 1:
-            order = self._clock.number, self._clock.launched()
+        order: tuple[int, Clock] | None = None
+        if launch.function.kernel.granule:
+            self._device.noting = True
+            order = self._order()
 
         def task() -> None:
             failed = run_launch(launch, console, lane, place, order)
@@ -362,6 +390,12 @@ class CpuStream:
 
 _devices: weakref.WeakSet[CpuDevice] = weakref.WeakSet()
 _streams: weakref.WeakSet[CpuStream] = weakref.WeakSet()
+
+
+def _caller() -> CodePlace | None:
+    """Where the program is."""
+    frame = calling_frame()
+    return frame and (frame.f_code, frame.f_lasti)
 
 
 def _after_fork() -> None:

@@ -22,6 +22,7 @@ from weft.diagnostics.parted import Parting
 from weft.diagnostics.reports import Place, merged
 from weft.record import replace
 from weft.runtime.clocks import Clock
+from weft.runtime.cpu.beside import Done, Touched, races
 from weft.runtime.cpu.pieces import explained
 from weft.runtime.cpu.pool import pool
 from weft.runtime.cpu.queue import Failed, Lane
@@ -387,25 +388,36 @@ def _run_noting(
     function, memory = running.function, noted()
     words = (ctypes.c_uint64 * (len(packed) // 8)).from_buffer(packed)
     with memory.lock:
-        running.shadow = memory.begin(function.kernel, words, several=running.order is not None)
-        begins = running.shadow.launch
+        blocks = math.prod(running.grid if "grid_sync" in function.kernel.uses else running.cluster)
+        running.shadow = memory.begin(function.kernel, words, blocks, several=running.order is not None)
         try:
             entry(first, second)
             if running.order is not None:
-                _beside(running, memory.wholes, begins)
+                _beside(running, memory.touched())
         finally:
             memory.end(running.shadow)
 
 
-def _beside(running: _Running, wholes: Sequence[tuple[tuple[int, int], int]], begins: int) -> None:
-    """Compare what a launch has done with launches of other streams."""
-    from weft.runtime.cpu.beside import Done, placed, races, touched
-
+def _beside(running: _Running, touched: Sequence[Touched]) -> None:
+    """Compare what a launch has done with the work of other streams."""
     assert running.order is not None
     kernel = running.function.kernel
-    seen = tuple(touched(wholes, kernel.granule, begins))
-    for where, found in races(Done(kernel, *running.order, placed(running.place), running.block, seen)):
+    called = f"kernel {kernel.signature.name!r}"
+    done = Done(called, *running.order, running.place, touched, kernel, running.block)
+    for where, found in races(done):
         running.tell(where, found)
+
+
+def compared(called: str, order: tuple[int, Clock], place: CodePlace | None, *used: Touched) -> None:
+    """Compare a copy or a fill that has run with the work of other streams.
+
+    Raises:
+        Failed: with the reports.
+    """
+    with noted().lock:
+        found = [report for _, report in races(Done(called, *order, place, used))]
+    if found:
+        raise Failed(None, found)
 
 
 def direct_launch(launch: Launch, lane: Lane) -> DirectLaunch:

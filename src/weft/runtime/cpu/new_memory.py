@@ -39,6 +39,10 @@ class New:
             _records(self._cells)[low:high] = memoryview(array("Q", [HOST]) * (high - low))
         return self._cells.address
 
+    def is_written(self) -> bool:
+        """Whether somebody has written all of it."""
+        return self._cells is not None and not self.wrote and 0 not in _records(self._cells)
+
 
 def _records(cells: Block) -> Any:
     """Who wrote last, of each cell."""

@@ -5,20 +5,37 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
+import weakref
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import KernelInfo
 from weft.abi.cpu_launch import MOST_THREADS
-from weft.abi.shadow import CELL_BYTES, FRESH, SITE, SITES, THREAD, TICK, WORD, Entry, Piece, Shadow
+from weft.abi.shadow import (
+    ADDRESS,
+    CELL_BYTES,
+    FRESH,
+    READ,
+    SITE,
+    SITES,
+    THREAD,
+    TICK,
+    WORD,
+    Entry,
+    Piece,
+    Shadow,
+)
+from weft.runtime.cpu.beside import Touched
 from weft.runtime.cpu.memory import Block
-from weft.runtime.cpu.new_memory import New, around, wrote
+from weft.runtime.cpu.new_memory import New, around, forget, wrote
 from weft.runtime.cpu.pieces import NULL, pieces
 from weft.runtime.forks import after_fork
 
 _SHARED_BYTES = 320 << 10
 """More than a block's shared memory has, each byte of which may have a cell."""
+_SPARE = 4
+"""So many blocks of cells wait to be used again."""
 _LOGGED = 1 << 20
 """Blocks of a launch whose ticks are known afterwards."""
 
@@ -73,23 +90,37 @@ class Noted:
         self._threads = Block(2 * WORD * MOST_THREADS)
         self._last = 0
         self._pieces: Any = None
-        self.wholes: list[tuple[tuple[int, int], int]] = []
-        """The memory that the launch notes, by its ends, and where its cells are."""
+        self._spare: list[Block] = []
+        """For launches that follow those whose cells are held."""
+        self._touched: list[Touched] = []
+        """The memory that the launch uses."""
         self._held: list[New] = []
         """New memory that the launch uses."""
 
-    def begin(self, kernel: KernelInfo, arguments: Any, *, several: bool) -> Shadow:
+    def begin(self, kernel: KernelInfo, arguments: Any, blocks: int, *, several: bool) -> Shadow:
         """Give a launch what its kernel takes behind the ends of memory: in its arguments, words.
 
-        ``several``: there are launches beside it, so what only is read is noted too.
+        ``blocks`` have shared memory at the same time. ``several``: there are launches beside it, so what
+        only is read is noted too.
         """
         first = self._last + (1 << TICK)
-        shared, log = self._shared.address, self._log.address
-        made = Shadow(first, first, first, shared=shared, log=log, room=_LOGGED)
-        made.threads = self._threads.address
         memory = memory_of(kernel, arguments)
         count, end = len(memory), len(kernel.signature.parameters)
-        wholes = self.wholes = self._wholes(kernel, memory, several=several)
+        fixed, granule = kernel.shared_cells
+        given = arguments[end - 3 - 3 * count]
+        stride = (fixed + -(-given // granule)) * CELL_BYTES
+        if blocks * stride > self._shared.nbytes:
+            self._shared = Block(blocks * stride)
+        shared, log = self._shared.address, self._log.address
+        made = Shadow(first, first, first, shared=shared, log=log, room=_LOGGED, began=first, stride=stride)
+        made.threads = self._threads.address
+        wholes = self._wholes(kernel, memory, several=several)
+        if several:
+            self._touched = [
+                Touched(low, high, kernel.finds or _written(memory, low, high), cells, kernel.granule, first)
+                for (low, high), cells in wholes
+                if cells
+            ]
         for n, known in enumerate(memory, end - 2 - count):
             (low, _), cells = wholes[bisect_right(wholes, known.low, key=lambda whole: whole[0][0]) - 1]
             arguments[n] = cells and cells + (known.address - low) // kernel.granule * CELL_BYTES
@@ -116,10 +147,7 @@ class Noted:
             else:
                 wholes.append((low, high))
         new = [around(low, high) for low, high in wholes]
-        needed = [
-            kernel.finds or several or any(m.written and low < m.high and m.low < high for m in memory)
-            for low, high in wholes
-        ]
+        needed = [kernel.finds or several or _written(memory, low, high) for low, high in wholes]
         sizes = [
             0 if known or not need else -(-(high - low) // granule) * CELL_BYTES
             for (low, high), need, known in zip(wholes, needed, new, strict=True)
@@ -127,7 +155,8 @@ class Noted:
         if sum(sizes) > self._cells.nbytes:
             self._cells = Block(sum(sizes))
         places = itertools.accumulate(sizes, initial=self._cells.address)
-        cells = [place * need for place, need in zip(places, needed, strict=False)]
+        only = [0 if kernel.finds or _written(memory, low, high) else 1 << READ for low, high in wholes]
+        cells = [(place | read) * need for place, need, read in zip(places, needed, only, strict=False)]
         for n, known in enumerate(new):
             if known is not None:
                 begin = (wholes[n][0] - known.address) // granule * CELL_BYTES
@@ -135,10 +164,34 @@ class Noted:
                 self._held.append(known)
         return list(zip(wholes, cells, strict=True))
 
+    def touched(self) -> list[Touched]:
+        """What a launch beside others has used: its cells are held, and the next one takes others.
+
+        Those of memory that was new stay with it, so of these there are copies, unless nothing is new now.
+        """
+        found: list[Touched] = []
+        lent = _Lent()
+        weakref.finalize(lent, self._spare.append, self._cells).atexit = False
+        for each in self._touched:
+            keeps, cells, size = lent, each.cells, -(-(each.high - each.low) // each.granule) * CELL_BYTES
+            if cells >> FRESH & 1:
+                keeps = next(new for new in self._held if new.address <= each.low < new.address + new.nbytes)
+                if keeps.is_written():
+                    forget(keeps.address)
+                else:
+                    keeps = Block(size)
+                    ctypes.memmove(keeps.address, cells & ADDRESS, size)
+                    cells = keeps.address
+            found.append(each._replace(keeps=keeps, cells=cells, nbytes=size))
+        self._cells = self._spare.pop() if self._spare else Block(0)
+        del self._spare[_SPARE:]
+        return found
+
     def end(self, shadow: Shadow) -> None:
         """The launch has ended."""
         self._last = shadow.last
         self._held.clear()
+        self._touched.clear()
 
     def access_of(self, shadow: Shadow, record: int) -> Noticed:
         """The access that a record is of."""
@@ -148,6 +201,14 @@ class Noted:
         if 0 <= n < _LOGGED - 1:
             block = entries[n].number
         return Noticed(record >> SITE & SITES - 1, block, (record & (1 << SITE) - 1) >> THREAD)
+
+
+class _Lent:
+    """Stands for cells that are held: when nobody has it any more, they are given back."""
+
+
+def _written(memory: Sequence[Memory], low: int, high: int) -> bool:
+    return any(m.written and low < m.high and m.low < high for m in memory)
 
 
 def _pieces_of(wholes: Sequence[tuple[tuple[int, int], int]]) -> Any:

@@ -42,7 +42,7 @@ class InterpreterDevice(CpuDevice):
 
     def create_stream(self, priority: int = 0) -> InterpreterStream:
         """A new stream. The priority means nothing here."""
-        return InterpreterStream(self.new_lane())
+        return InterpreterStream(self.new_lane(), self)
 
     def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[PythonFunction, ...]:
         """Make functions of code."""
