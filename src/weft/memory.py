@@ -35,18 +35,19 @@ from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.python_number import python_number
 from weft.lang.soa import SoA
-from weft.layout import Layout, LayoutTensor
+from weft.layout import ComposedLayout, Layout, LayoutTensor
 
 __all__ = ["AddressSpace", "Pointer", "SoA", "dynamic_shared_memory", "stack_allocation"]
 
 T = TypeVar("T")
+AnyLayout = Layout | ComposedLayout
 _WIDEST = 16
 """Bytes of the widest access, to which memory is aligned unless said otherwise."""
 
 
 @overload
 def stack_allocation(
-    dtype: type[T], shape: Layout, *, address_space: AddressSpace = ..., alignment: int = 0
+    dtype: type[T], shape: AnyLayout, *, address_space: AddressSpace = ..., alignment: int = 0
 ) -> LayoutTensor[T]: ...
 @overload
 def stack_allocation(
@@ -54,7 +55,7 @@ def stack_allocation(
 ) -> Pointer[T]: ...
 def stack_allocation(
     dtype: type[T],
-    shape: Layout | int,
+    shape: AnyLayout | int,
     *,
     address_space: AddressSpace = AddressSpace.LOCAL,
     alignment: int = 0,
@@ -67,7 +68,8 @@ def stack_allocation(
 
     Args:
         dtype: the element type: a number, a struct, ``Pointer[...]``.
-        shape: a static layout, for a tensor; or a number of elements, for a pointer to the first.
+        shape: a static layout, for a tensor, which ``ComposedLayout(layout, swizzle)`` swizzles; or a number
+            of elements, for a pointer to the first.
         address_space: LOCAL or SHARED.
         alignment: in bytes; by default 16, so that vectors are.
 
@@ -77,7 +79,7 @@ def stack_allocation(
     """
     kind = as_dtype(cast(Any, dtype))
     shared = address_space == AddressSpace.SHARED
-    layout = shape if isinstance(shape, Layout) else Layout.row_major(_count(shape, shared))
+    layout = shape if isinstance(shape, (Layout, ComposedLayout)) else Layout.row_major(_count(shape, shared))
     size = _static_size(layout, shared)
     aligned = _alignment(alignment, kind)
     if shared:
@@ -96,11 +98,11 @@ def stack_allocation(
 
 
 @overload
-def dynamic_shared_memory(dtype: type[T], shape: Layout, *, alignment: int = 0) -> LayoutTensor[T]: ...
+def dynamic_shared_memory(dtype: type[T], shape: AnyLayout, *, alignment: int = 0) -> LayoutTensor[T]: ...
 @overload
 def dynamic_shared_memory(dtype: type[T], shape: int | None = None, *, alignment: int = 0) -> Pointer[T]: ...
 def dynamic_shared_memory(
-    dtype: type[T], shape: Layout | int | None = None, *, alignment: int = 0
+    dtype: type[T], shape: AnyLayout | int | None = None, *, alignment: int = 0
 ) -> LayoutTensor[T] | Pointer[T]:
     """The block's shared memory whose size the launch gives: ``enqueue_function(..., shared_mem_bytes=n)``.
 
@@ -140,7 +142,7 @@ def dynamic_shared_memory(
     elif shape == 0:
         hint = "leave the number out; shared_mem_bytes= at the launch says how many there are"
         refuse("allocation-size", "this dynamic shared memory has no elements", hint=hint)
-    layout = Layout.row_major(_count(shape)) if not isinstance(shape, Layout) else shape
+    layout = Layout.row_major(_count(shape)) if not isinstance(shape, (Layout, ComposedLayout)) else shape
     size, target = _static_size(layout) * kind.itemsize, current_target()
     note_dynamic_shared(size)
     if size > target.shared_limit:
@@ -154,12 +156,10 @@ def dynamic_shared_memory(
     return _view(_dynamic(kind, aligned), shape, aligned)
 
 
-def _view(memory: Pointer[Any], shape: Layout | int, alignment: int) -> Any:
-    if not isinstance(shape, Layout):
+def _view(memory: Pointer[Any], shape: AnyLayout | int, alignment: int) -> Any:
+    if not isinstance(shape, (Layout, ComposedLayout)):
         return memory
-    tensor: LayoutTensor[Any] = LayoutTensor(memory, shape)
-    tensor.alignment = alignment
-    return tensor
+    return LayoutTensor[Any](memory, shape, alignment=alignment)
 
 
 _AT_RUN_TIME = (
@@ -190,14 +190,15 @@ def _layout_for(shape: object) -> str:
     return "e.g. Layout.row_major(16, 16)"
 
 
-def _static_size(layout: Layout, shared: bool = True) -> int:
+def _static_size(layout: AnyLayout, shared: bool = True) -> int:
+    whole, layout = layout, layout.layout if isinstance(layout, ComposedLayout) else layout
     if not layout.is_static or layout.runtime_shape or layout.runtime_stride:
         refuse(
             "allocation-size",
             f"the layout {layout} has run-time extents, but memory is allocated at compile time",
             hint=_AT_RUN_TIME if shared else _AT_COMPILE_TIME,
         )
-    size: int = layout.cosize()
+    size: int = whole.cosize()
     if size < 1:
         refuse("allocation-size", f"the layout {layout} has no elements")
     return size

@@ -12,6 +12,9 @@ Names are those of Mojo's ``layout`` package, semantics those of CuTe's layout a
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 from weft.layout.algebra.coordinates import crd2idx, idx2crd
 from weft.layout.algebra.divide import (
     blocked_product,
@@ -37,25 +40,51 @@ from weft.layout.algebra.layout import Layout, make_layout
 from weft.layout.algebra.swizzle import ComposedLayout, Swizzle, make_swizzle
 from weft.layout.tensor.tensor import LayoutTensor
 
+if TYPE_CHECKING:
+    from weft.layout.banks import conflicts
+    from weft.layout.copies import (
+        copy_dram_to_local,
+        copy_dram_to_sram,
+        copy_dram_to_sram_async,
+        copy_local_to_dram,
+        copy_local_to_shared,
+        copy_sram_to_dram,
+        copy_sram_to_local,
+    )
+    from weft.layout.show import format_layout, layout_svg, print_layout
+    from weft.layout.tensor.iterator import LayoutTensorIter
+
 __all__ = [
     "ComposedLayout",
     "IntTuple",
     "Layout",
     "LayoutTensor",
+    "LayoutTensorIter",
     "Swizzle",
     "Tiler",
     "blocked_product",
     "coalesce",
     "complement",
     "composition",
+    "conflicts",
+    "copy_dram_to_local",
+    "copy_dram_to_sram",
+    "copy_dram_to_sram_async",
+    "copy_local_to_dram",
+    "copy_local_to_shared",
+    "copy_sram_to_dram",
+    "copy_sram_to_local",
     "crd2idx",
+    "format_layout",
     "idx2crd",
     "is_contiguous",
+    "layout_svg",
     "left_inverse",
     "logical_divide",
     "logical_product",
     "make_layout",
     "make_swizzle",
+    "print_layout",
     "raked_product",
     "right_inverse",
     "sublayout",
@@ -63,3 +92,20 @@ __all__ = [
     "with_shape",
     "zipped_divide",
 ]
+
+_LATER = {
+    "LayoutTensorIter": "weft.layout.tensor.iterator",
+    "conflicts": "weft.layout.banks",
+    **dict.fromkeys(("format_layout", "layout_svg", "print_layout"), "weft.layout.show"),
+    **{name: "weft.layout.copies" for name in __all__ if name.startswith("copy_")},
+}
+"""What is loaded when it is asked for, and where it lies."""
+
+if not TYPE_CHECKING:  # so that type checkers know which names exist
+
+    def __getattr__(name: str) -> object:
+        module = _LATER.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(importlib.import_module(module), name)
+        return found

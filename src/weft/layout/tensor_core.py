@@ -92,7 +92,7 @@ class TensorCore:
 
         Args:
             a: m x k, in any memory; of a masked tile what is not there is its default. From shared memory
-                with rows at multiples of 16 bytes it is one ``ldmatrix``.
+                with rows at multiples of 16 bytes, swizzled ones too, it is one ``ldmatrix``.
 
         Raises:
             CompileError: the tile has another shape or another type.
@@ -141,7 +141,8 @@ class TensorCore:
         m, n, _ = self.shape
         self._check("d", d, (m, n), self.out_type)
         places = self._places()
-        pairs = not d.masked and d.layout.rank == 2 and _strides(d)[1] == 1
+        plain = not d.masked and d.swizzled is None
+        pairs = plain and d.layout.rank == 2 and _strides(d)[1] == 1
         for k in range(0, len(places), 2):
             offset, alignment = d.place_in(d.layout, places[k])
             if pairs and alignment % self.out_type.itemsize == 0:
@@ -165,6 +166,8 @@ class TensorCore:
         if tile.address_space != AddressSpace.SHARED or tile.masked or self.in_type.bits > 32:
             return False
         if tile.layout.rank != 2 or tile.alignment % _ROW:
+            return False
+        if tile.swizzle is not None and (self.in_type.itemsize << tile.swizzle.base) % _ROW:
             return False
         step, along = _strides(tile)
         return along == 1 and isinstance(step, int) and step * self.in_type.itemsize % _ROW == 0

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 from typing import Any, overload
 
 from weft.lang import Bool
 from weft.lang.number import Number, NumberLike
 from weft.math import ops, plain
-from weft.math.dispatch import floating, is_plain, meet
-from weft.math.typing import FloatT, NumberT, PlainT
+from weft.math.dispatch import by_elements, floating, is_plain, meet
+from weft.math.typing import FloatT, NumberT, PlainT, TensorT
 
 
 @overload
@@ -33,6 +34,9 @@ def abs(x: Any) -> Any:
 
 def _extreme(name: str, x: Any, y: Any) -> Any:
     least = name == "min"
+    made = by_elements(functools.partial(_extreme, name), (x, y))
+    if made is not None:
+        return made
     if is_plain(x, y):
         return plain.minimum(x, y) if least else plain.maximum(x, y)
     a, c = meet(name, x, y)
@@ -55,8 +59,12 @@ def min(x: float, y: NumberT, *more: NumberT | float) -> NumberT: ...
 def min(x: PlainT, y: PlainT, *more: PlainT) -> PlainT: ...
 
 
+@overload
+def min(x: TensorT, y: Any, *more: Any) -> TensorT: ...
+
+
 def min(x: Any, y: Any, *more: Any) -> Any:
-    """The least of two or more numbers, lane by lane.
+    """The least of two or more numbers, lane by lane; of tensors element by element.
 
     Where one of two floats is nan the result is the other, as with C's ``fmin`` and in CUDA; -0 is less
     than 0. Python's builtin ``min``, which kernels may use as well, compares with ``<``.
@@ -83,8 +91,12 @@ def max(x: float, y: NumberT, *more: NumberT | float) -> NumberT: ...
 def max(x: PlainT, y: PlainT, *more: PlainT) -> PlainT: ...
 
 
+@overload
+def max(x: TensorT, y: Any, *more: Any) -> TensorT: ...
+
+
 def max(x: Any, y: Any, *more: Any) -> Any:
-    """The greatest of two or more numbers, lane by lane; nan as in ``min``.
+    """The greatest of two or more numbers, lane by lane, of tensors element by element; nan as in ``min``.
 
     Example:
         >>> max(3, 2), max(1.0, 2.5, 2.0)

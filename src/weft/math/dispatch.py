@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -15,6 +16,15 @@ from weft.lang.number import Number, unify
 def is_plain(*args: object) -> bool:
     """Whether all are Python numbers."""
     return not any(isinstance(a, Number) for a in args)
+
+
+def by_elements(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What a function gives for the elements of tensors among its arguments; None where none is a tensor."""
+    for a in args:
+        apply = getattr(cast("type[Any]", type(a)), "__weft_elements__", None)
+        if apply is not None:
+            return apply(a, function, args)
+    return None
 
 
 def meet(name: str, *args: Any) -> tuple[Number, ...]:
@@ -40,7 +50,8 @@ def floating(
         wide: whether Float16 and BFloat16 go through Float32.
     """
     if is_plain(*args):
-        return plain(*args)
+        made = by_elements(functools.partial(floating, name, emit, plain, wide=wide), args)
+        return plain(*args) if made is None else made
     numbers = meet(name, *args)
     first: Number = numbers[0]
     cls = type(first)

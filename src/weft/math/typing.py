@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from weft.lang import BFloat16, Float16, Float32, Float64
 from weft.lang.number import Number
 
-FloatT = TypeVar("FloatT", Float16, BFloat16, Float32, Float64, float)
-"""A float of the language, a SIMD of them, or Python's."""
+if TYPE_CHECKING:
+    from typing import Any
+
+    from weft.layout import LayoutTensor
+
+FloatT = TypeVar("FloatT", Float16, BFloat16, Float32, Float64, float, "LayoutTensor[Any]")
+"""A float of the language, a SIMD of them, or Python's; or a tensor of them, element by element."""
+TensorT = TypeVar("TensorT", bound="LayoutTensor[Any]")
+"""A tensor, element by element."""
 NumberT = TypeVar("NumberT", bound=Number)
 """A number of the language, or a SIMD of them."""
 PlainT = TypeVar("PlainT", int, float)

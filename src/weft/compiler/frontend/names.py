@@ -148,10 +148,10 @@ TENSOR_ALIASES = {"ndim": "rank", "numel": "size"}
 """The same of tensors."""
 
 OF_TENSORS = {
+    **dict.fromkeys(("mean", "prod", "dot", "norm"), "loop over its elements, as `for x in t`"),
     **dict.fromkeys(
-        ("sum", "mean", "max", "min", "prod", "dot", "norm"), "loop over its elements, as `for x in t`"
+        ("T", "permute", "mT"), "write t.transpose(), or the indices the other way round: t[j, i]"
     ),
-    **dict.fromkeys(("T", "transpose", "permute", "mT"), "write the indices the other way round: t[j, i]"),
     **dict.fromkeys(("astype", "to", "float"), "convert its elements: Float32(t[i])"),
     **dict.fromkeys(("copy", "clone"), "copy it into memory of the thread or block: its copy_from(t)"),
 }

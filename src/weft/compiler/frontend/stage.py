@@ -248,6 +248,8 @@ class _Stager(Places):
             return [*out, place(ast.Assign([place(store, target)], value), node)]
         now = self.visit(_as_load(target))
         value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
+        if isinstance(target, ast.Name):
+            value = b_call("augmented", self.visit(_as_load(target)), value)
         return self.store(target, value, node)
 
     def _carry(self, method: str, about: str, node: ast.stmt) -> list[ast.stmt]:

@@ -198,6 +198,11 @@ class Staging(Logic, Access):
         """``held.name = value`` as a new value of ``held``."""
         return replace_field(held, name, value)
 
+    def augmented(self, held: Any, value: Any) -> Any:
+        """``held += x``, once ``held + x`` is known: what is memory takes it, as NumPy's arrays do."""
+        keep = getattr(cast("type[Any]", type(held)), "__weft_augmented__", None)
+        return value if keep is None else keep(held, value)
+
     def lost_field(self, held: Any, name: str, parameter: str, function: str) -> None:
         """``held.name = ...`` where ``held`` is a copy that is not used again."""
         lost_field(held, name, parameter, function)

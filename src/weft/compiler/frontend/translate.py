@@ -143,7 +143,8 @@ def _operand_hint(left: str, right: str) -> str:
     if "Pointer" in kinds:
         return "read an element, as in p[i], or move a pointer by p + n"
     if "LayoutTensor" in kinds:
-        return "compute element by element: t[i, j]"
+        own = "t.tile[2, 2](i, j).local()"
+        return f"compute element by element, t[i, j], or with a copy of a thread's own: {own}"
     if kinds & _INDICES:
         return "take one of its numbers: thread_idx.x, say"
     if kinds & {"function", "method", "builtin_function_or_method"}:

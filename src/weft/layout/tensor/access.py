@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import gcd
 from typing import Any
@@ -18,7 +18,25 @@ from weft.lang.scalars import Int
 from weft.layout.algebra.coordinates import crd2idx
 from weft.layout.algebra.int_tuple import IntTuple, flatten, is_tuple, product
 from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.swizzle import Swizzle
 from weft.layout.algebra.values import Scalar, add, is_static, mul
+
+
+@dataclass(frozen=True, slots=True)
+class Swizzled:
+    """How a tensor's offsets are permuted."""
+
+    swizzle: Swizzle
+    start: Scalar = 0
+    """How many elements behind the start of the memory, from which the swizzle counts, the first one lies."""
+
+    def __call__(self, offset: Scalar) -> Any:
+        """Where the element at an offset lies, from the start of the memory."""
+        return self.swizzle(add(self.start, offset))
+
+    def moved(self, offset: Scalar) -> Swizzled:
+        """That of the tensor that begins at an offset."""
+        return Swizzled(self.swizzle, add(self.start, offset))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +49,8 @@ class Element:
     """To how many bytes each vector is promised to be aligned; 0 where nobody promised."""
     spread: tuple[tuple[int, int], ...] = ()
     """How many lanes lie along each mode of the tensor, and how many lanes later the next of these comes."""
+    swizzled: Swizzled | None = None
+    """Of a vector whose lanes a swizzle may part."""
 
     @property
     def lanes(self) -> int:
@@ -47,11 +67,12 @@ class Element:
     def contiguous(self) -> bool:
         """Whether the lanes follow each other in memory."""
         stride = self.layout.stride
-        return not is_tuple(stride) and is_static(stride) and stride == 1
+        return self.swizzled is None and not is_tuple(stride) and is_static(stride) and stride == 1
 
     def at(self, offset: Any, lane: int) -> Any:
         """Where a lane lies, given where the first does."""
-        return add(offset, self.layout(lane))
+        place = add(offset, self.layout(lane))
+        return place if self.swizzled is None else self.swizzled(place)
 
 
 def run_of(lanes: int, stride: Any, alignment: int, rank: int) -> Element:
@@ -157,6 +178,19 @@ def check_inside(start: int, stop: int, extent: Scalar, mode: int, *, host: bool
     refuse("bounds", message, hint)
 
 
+def permuted(
+    swizzled: Swizzled, offset: Any, element: Element | None, alignment: int, itemsize: int
+) -> tuple[Any, Element | None, int]:
+    """An access as ``place`` has it, in swizzled memory: a vector within what stays together is one."""
+    block = 1 << swizzled.swizzle.base if swizzled.swizzle.bits else 0
+    if element is not None:
+        alignment = max(alignment, element.alignment)
+        width = element.lanes * itemsize
+        if block and (element.lanes > block or not element.contiguous or alignment % width):
+            return offset, replace(element, swizzled=swizzled), itemsize
+    return swizzled(offset), element, gcd(alignment, block * itemsize)
+
+
 def read(pointer: Pointer[Any], offset: Any, element: Element | None, alignment: int) -> Any:
     """The element at an offset: a number, or the lanes of a vector."""
     if element is None:
@@ -164,7 +198,7 @@ def read(pointer: Pointer[Any], offset: Any, element: Element | None, alignment:
     alignment = max(element.alignment, alignment)
     if element.contiguous:
         return pointer.load(offset, width=element.lanes, alignment=alignment)
-    lanes: Any = number_class(pointer.dtype, element.lanes)(pointer.load(offset))
+    lanes: Any = number_class(pointer.dtype, element.lanes)(pointer.load(element.at(offset, 0)))
     for lane in range(1, element.lanes):
         lanes = lanes.insert(lane, pointer.load(element.at(offset, lane)))
     return lanes

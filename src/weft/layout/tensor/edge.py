@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from weft.diagnostics import refuse
 from weft.dtype import DType
@@ -88,6 +88,41 @@ def inside(edges: Edges, layout: Layout, index: Sequence[Any], element: Element 
         there = (wide(first) + wide(*of_lane) if size > 1 else wide(first)) < wide(edge.limit)
         found = there if found is True else found & there
     return found
+
+
+def complete(edges: Edges, layout: Layout) -> Any:
+    """Whether all of a tile is there: a Bool, or False where it is known that some is not."""
+    found: Any = True
+    for edge, (extent, _) in zip(edges, modes(layout), strict=True):
+        if edge is None:
+            continue
+        needed = mul(product(extent), edge.step)
+        if is_static(edge.limit) and is_static(needed):
+            if edge.limit < needed:
+                return False
+            continue
+        there = cast(Any, edge.limit) >= needed
+        found = there if found is True else found & there
+    return found
+
+
+def absent(tensor: Any, index: Sequence[Any]) -> bool:
+    """Whether it is known now that there is nothing at an index."""
+    ends = zip(tensor.edges or (), index, strict=False)
+    return any(e and is_static(e.limit) and is_static(at) and at * e.step >= e.limit for e, at in ends)
+
+
+def whole_read(tensor: Any, index: Sequence[Any]) -> Any:
+    """``tensor[index]``; where a masked tile has nothing, its default."""
+    if absent(tensor, index):
+        return number_class(tensor.dtype, tensor.lanes)(tensor.default)
+    return tensor[tuple(index)]
+
+
+def whole_write(tensor: Any, index: Sequence[Any], value: Any) -> None:
+    """``tensor[index] = value``; where a masked tile has nothing, nothing."""
+    if not absent(tensor, index):
+        tensor[tuple(index)] = value
 
 
 @func

@@ -11,13 +11,13 @@ from weft.layout.algebra.int_tuple import product
 from weft.layout.algebra.values import is_static, least
 from weft.layout.tensor.access import modes
 
-_UNROLLED = 64
+UNROLLED = 64
 """Up to how many elements of static shape are written out one by one, so that they stay in registers."""
 
 
 def _coordinates(tensor: Any) -> list[tuple[int, ...]] | None:
     layout = tensor.layout
-    if tensor.masked or not layout.is_static_shape or layout.size() > _UNROLLED:
+    if tensor.masked or not layout.is_static_shape or layout.size() > UNROLLED:
         return None
     return list(itertools.product(*(range(n) for n in layout.static_shape)))
 
@@ -37,11 +37,11 @@ def fill_all(tensor: Any, value: Any) -> None:
         tensor[at] = value
 
 
-def copy_all(to: Any, source: Any) -> None:
-    """Write every element of ``source`` to its place in ``to``.
+def check_alike(to: Any, source: Any) -> None:
+    """Refuse to copy between tensors of which it is known that their shapes differ.
 
     Raises:
-        CompileError: the shapes differ.
+        CompileError: they do.
     """
     differ = to.rank != source.rank or any(
         is_static(a) and is_static(c) and a != c for a, c in zip(_whole(to), _whole(source), strict=True)
@@ -52,6 +52,15 @@ def copy_all(to: Any, source: Any) -> None:
     if to.lanes != source.lanes:
         message = f"elements of {to.lanes} lanes are not copied from elements of {source.lanes}"
         refuse("lanes", message, "vectorize both alike")
+
+
+def copy_all(to: Any, source: Any) -> None:
+    """Write every element of ``source`` to its place in ``to``.
+
+    Raises:
+        CompileError: the shapes differ.
+    """
+    check_alike(to, source)
     known = None if source.masked else _coordinates(to)
     if known is None:
         _copy(to, source)

@@ -11,8 +11,9 @@ from weft.lang.number import type_name
 from weft.lang.spec import Leaf, NumberSpec, PointerSpec
 from weft.layout.algebra.int_tuple import IntTuple, flatten, unflatten
 from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.swizzle import Swizzle
 from weft.layout.algebra.values import is_static
-from weft.layout.tensor.access import Element
+from weft.layout.tensor.access import Element, Swizzled
 from weft.layout.tensor.edge import Edge
 
 Key = tuple[Any, ...]
@@ -38,6 +39,8 @@ class TensorSpec:
     """Of a masked tensor each mode's ``Edge``: limit, None where that comes at run time, and step."""
     default: Any = 0
     """What is read where there is no element."""
+    swizzle: tuple[Swizzle, int | None] | None = None
+    """The permutation of offsets, and where it begins to count, None where that comes at run time."""
 
     def leaves(self) -> Sequence[Leaf]:
         """The pointer, then extents, then strides that come at run time."""
@@ -47,17 +50,18 @@ class TensorSpec:
             *_leaves(self.key, ""),
             *([] if self.element is None else _leaves(self.element, ".element")),
             *_missing(".limit", [edge[0] if edge else 0 for edge in self.edges or ()]),
+            *_missing(".start", [self.swizzle[1] if self.swizzle else 0]),
         ]
 
     def view(self) -> tuple[Any, ...] | None:
-        """The elements' type, extents and strides, None for those that are leaves; none of odd elements.
+        """The elements' type, extents and strides, None for leaves; none of odd elements, or swizzled ones.
 
         Of a tensor that is no array of NumPy's also how many extents each mode has, extents and strides of a
         vector's lanes, and of each mode the limit and the step of its ``Edge`` and the ``spread`` of lanes.
         """
         profile: Any
         profile, shape, stride = self.key
-        if not self.dtype.is_number:
+        if not self.dtype.is_number or self.swizzle is not None:
             return None
         modes = [len(flatten(mode)) for mode in ((profile,) if is_static(profile) else profile)]
         found = self.dtype.name, shape, stride
@@ -78,13 +82,18 @@ class TensorSpec:
         edges = self.edges and tuple(
             [e and Edge(next(values) if e[0] is None else e[0], e[1]) for e in self.edges]
         )
-        return self.cls.of(pointer, layout, self.alignment, element, edges, self.default)
+        swizzled = None
+        if self.swizzle is not None:
+            swizzle, start = self.swizzle
+            swizzled = Swizzled(swizzle, next(values) if start is None else start)
+        return self.cls.of(pointer, layout, self.alignment, element, edges, self.default, swizzled)
 
     def describe(self) -> str:
         """How a message names it."""
         shown = _layout(self.key, iter(lambda: _Unknown(), None))
         masked = "" if self.edges is None else "masked "
-        return f"{masked}{self.cls.__name__}[{type_name(self.dtype)}] {shown}"
+        swizzled = "" if self.swizzle is None else f", {self.swizzle[0]}"
+        return f"{masked}{self.cls.__name__}[{type_name(self.dtype)}] {shown}{swizzled}"
 
 
 class _Unknown:

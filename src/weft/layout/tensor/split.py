@@ -30,7 +30,7 @@ def _sizes(given: Sizes) -> tuple[int, ...]:
 
 
 def _cut(tile: Layout, edges: list[Edge | None]) -> tuple[Layout, Edges | None]:
-    """A tile's layout as far as it is inside, where that is known now, and the edges that are known later."""
+    """A tile's layout as far as it is inside, on the host, and the edges that are known later."""
     kept: list[Layout] = []
     left: list[Edge | None] = []
     for (extent, stride), edge in zip(modes(tile), edges, strict=True):
@@ -76,7 +76,8 @@ class Tiling(_Splitting[T]):
                 if not whole and not (is_static(extent) and extent % size == 0):
                     edge = edge.within(extent)  # more may exist behind this tensor, itself a part
                 edges.append(edge.moved(mul(place, size)))
-            return tensor.moved(*start, *_cut(tiling.tile, edges), default=_default(default))
+            cut = (tiling.tile, known(edges)) if tensor.in_kernel else _cut(tiling.tile, edges)
+            return tensor.moved(*start, *cut, default=_default(default))
 
         return at
 

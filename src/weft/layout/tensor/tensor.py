@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import gcd
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
@@ -13,17 +14,19 @@ from weft.lang.generic import written
 from weft.lang.hints import kind_of
 from weft.lang.number import NumberLike, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.scalars import Int
 from weft.lang.spec import Spec, StaticSpec, leaves_of
 from weft.layout.algebra.int_tuple import map_leaves, product
 from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.swizzle import ComposedLayout, Swizzle
 from weft.layout.algebra.values import is_static
-from weft.layout.tensor.access import Element, coordinate, modes, place, run_of
+from weft.layout.tensor.access import Element, Swizzled, coordinate, modes, permuted, place, run_of
 from weft.layout.tensor.edge import Edges, inside, read_inside, write_inside
+from weft.layout.tensor.elementwise import Elementwise
 from weft.layout.tensor.host import array, check_storage, host_memory, text
-from weft.layout.tensor.loops import copy_all, fill_all
+from weft.layout.tensor.parts import Parts
 from weft.layout.tensor.slice import is_slice, sliced
 from weft.layout.tensor.spec import TensorSpec, run_time_leaves
-from weft.layout.tensor.split import Distributing, Tiles, Tiling, Vectorizing
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -37,7 +40,7 @@ _ALIGNED = 16
 """Bytes to which kernels are specialised where a buffer's address allows; the widest access takes 16."""
 
 
-class LayoutTensor(Generic[T]):
+class LayoutTensor(Elementwise[T], Parts[T]):
     """Elements of ``T`` in memory, found through a layout.
 
     On the host it views a buffer: ``buffer.tensor(Layout.row_major(h, w))``. As a kernel's parameter
@@ -47,7 +50,8 @@ class LayoutTensor(Generic[T]):
 
     Args:
         storage: a buffer, or in a kernel a Pointer to the first element.
-        layout: where each element lies, in elements from the first.
+        layout: where each element lies, in elements from the first. In a kernel also a ``ComposedLayout``,
+            whose swizzle then permutes where elements of this tensor and of its parts lie.
         alignment: in a kernel, to how many bytes the first element is promised to be aligned: 16 for vectors
             of 16 bytes. By default to its own size. Memory that weft gives brings its own.
 
@@ -70,7 +74,7 @@ class LayoutTensor(Generic[T]):
     2.5 2.5 2.5 2.5 2.5 2.5
     """
 
-    __slots__ = ("_accepted", "alignment", "default", "edges", "element", "layout", "storage")
+    __slots__ = ("_accepted", "alignment", "default", "edges", "element", "layout", "storage", "swizzled")
     if TYPE_CHECKING:  # a struct's field takes what a parameter takes
 
         def __get__(self, instance: object, owner: Any = None, /) -> Self: ...
@@ -96,15 +100,25 @@ class LayoutTensor(Generic[T]):
     """Of a tile that may reach past the edge, where its modes end (see ``masked``); else None."""
     default: int | float
     """What is read where such a tile has no element."""
+    swizzled: Swizzled | None
+    """How a swizzle permutes offsets; ``layout`` says where elements would lie without it."""
 
-    def __init__(self, storage: Any, layout: Layout, *, alignment: int = 0) -> None:
-        if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
-            refuse("tensor-layout", f"{layout!r} is no layout", "write Layout.row_major(...)")
+    def __init__(self, storage: Any, layout: Layout | ComposedLayout, *, alignment: int = 0) -> None:
         self.element, self.edges, self.default, self._accepted = None, None, 0, None
+        self.swizzled = None
+        if isinstance(layout, ComposedLayout) and isinstance(storage, Pointer):
+            self.swizzled = Swizzled(layout.swizzle, coordinate(layout.offset))
+            layout = layout.layout
+        if not isinstance(layout, Layout):
+            refuse("tensor-layout", f"{layout!r} is no layout of a buffer", "write Layout.row_major(...)")
         self.storage, self.layout, self.alignment = storage, layout, 1
         pointer = self._pointer
         if pointer is not None:
-            self.alignment = alignment or pointer.dtype.itemsize
+            itemsize = pointer.dtype.itemsize
+            self.alignment = alignment or itemsize
+            if self.swizzled is not None:  # of where it would lie without the swizzle, as of all alignments
+                start = self.swizzled.start
+                self.alignment = gcd(self.alignment, itemsize * (start if is_static(start) else 1))
             if not layout.is_static or layout.runtime_shape or layout.runtime_stride:
                 shape, stride = (map_leaves(coordinate, side) for side in (layout.shape, layout.stride))
                 self.layout = Layout(shape, stride)
@@ -120,10 +134,11 @@ class LayoutTensor(Generic[T]):
         element: Element | None = None,
         edges: Edges | None = None,
         default: float = 0,
+        swizzled: Swizzled | None = None,
     ) -> LayoutTensor[T]:
         """The tensor of these parts, unchecked."""
         made: LayoutTensor[T] = object.__new__(cls)
-        made.edges, made.default = edges, default
+        made.edges, made.default, made.swizzled = edges, default, swizzled
         made.storage, made.layout, made.alignment, made.element = storage, layout, alignment, element
         made._accepted = None
         return made
@@ -153,7 +168,9 @@ class LayoutTensor(Generic[T]):
             known = [e and (e.limit if is_static(e.limit) else None, e.step) for e in self.edges]
             edges = tuple(known)
         facts = self.dtype, space, alignment, self.layout.key()
-        return TensorSpec(LayoutTensor, *facts, *vector, edges, self.default)
+        found = self.swizzled
+        swizzle = found and (found.swizzle, found.start if is_static(found.start) else None)
+        return TensorSpec(LayoutTensor, *facts, *vector, edges, self.default, swizzle)
 
     def __weft_leaves__(self) -> list[Any]:
         if self._pointer is None:
@@ -162,14 +179,19 @@ class LayoutTensor(Generic[T]):
         if self.element is not None:
             values += run_time_leaves(self.element.layout)
         values += [edge.limit for edge in self.edges or () if edge and not is_static(edge.limit)]
+        if self.swizzled is not None and not is_static(self.swizzled.start):
+            values.append(self.swizzled.start)
         return [leaf for part in [self._pointer, *values] for leaf in leaves_of(part)]
 
     def __weft_carried__(self) -> LayoutTensor[T]:
         """As a variable that control flow assigns holds it: another value may be aligned otherwise."""
-        pointer = self._pointer
-        if pointer is None or self.alignment == pointer.dtype.itemsize:
+        pointer, swizzled = self._pointer, self.swizzled
+        if pointer is None or (self.alignment == pointer.dtype.itemsize and swizzled is None):
             return self
-        return self.of(pointer, self.layout, pointer.dtype.itemsize, self.element, self.edges, self.default)
+        if swizzled is not None:
+            swizzled = Swizzled(swizzled.swizzle, Int(cast("Any", swizzled.start)))
+        parts = self.element, self.edges, self.default, swizzled
+        return self.of(pointer, self.layout, pointer.dtype.itemsize, *parts)
 
     @classmethod
     def __weft_accept__(cls, args: tuple[Any, ...], value: Any) -> Accepted:
@@ -274,11 +296,21 @@ class LayoutTensor(Generic[T]):
                 "the elements of this tensor are not addressed here: it views a buffer of the host program",
                 "pass the tensor to the kernel as an argument",
             )
-        return pointer
+        return pointer if self.swizzled is None else pointer + self.swizzled(0)
+
+    @property
+    def swizzle(self) -> Swizzle | None:
+        """The swizzle that permutes where elements lie, of memory with a ``ComposedLayout``; else None."""
+        return self.swizzled and self.swizzled.swizzle
+
+    @property
+    def in_kernel(self) -> bool:
+        """Whether it is memory that a kernel addresses, not a buffer of the host program."""
+        return self._pointer is not None
 
     @property
     def _pointer(self) -> Pointer[T] | None:
-        """The address of the first element; None on the host."""
+        """The address of the first element, of swizzled memory its start; None on the host."""
         storage = self.storage
         return cast("Pointer[T]", storage) if isinstance(storage, Pointer) else None
 
@@ -290,6 +322,7 @@ class LayoutTensor(Generic[T]):
     def __repr__(self) -> str:
         where = "at run time" if self._pointer is not None else f"over {self.storage!r}"
         where = f"masked, {where}" if self.masked else where
+        where = f"{self.swizzle}, {where}" if self.swizzle else where
         return f"<LayoutTensor of {self.dtype}, layout {self.layout}, {where}>"
 
     def __str__(self) -> str:
@@ -314,18 +347,26 @@ class LayoutTensor(Generic[T]):
         default: float | None = None,
     ) -> LayoutTensor[T]:
         """The tensor whose first element lies ``offset`` elements further on."""
-        storage = self.storage
-        if not (is_static(offset) and offset == 0):
+        storage, swizzled = self.storage, self.swizzled
+        if swizzled is not None:
+            swizzled = swizzled.moved(offset)
+        elif not (is_static(offset) and offset == 0):
             if is_static(offset) and self._pointer is None:
                 storage = storage.sub_buffer(offset, len(storage) - offset)
             else:
                 storage = self.ptr + offset
         default = self.default if default is None else default
-        return self.of(storage, layout, alignment, element or self.element, edges, default)
+        return self.of(storage, layout, alignment, element or self.element, edges, default, swizzled)
 
-    def _there(self, index: Sequence[Any], element: Element | None) -> Any:
-        """In which lanes of the access at an index there is an element; True for all."""
-        return True if self.edges is None else inside(self.edges, self.layout, index, element)
+    def access(
+        self, index: Sequence[Any], offset: Any, element: Element | None, alignment: int
+    ) -> tuple[Pointer[Any], Any, Element | None, int, Any]:
+        """What ``read_inside`` and ``write_inside`` ask of the access at an index."""
+        there = True if self.edges is None else inside(self.edges, self.layout, index, element)
+        if self.swizzled is None:
+            return self.ptr, offset, element, alignment, there
+        found = permuted(self.swizzled, offset, element, alignment, self.dtype.itemsize)
+        return self.storage, *found, there
 
     def __weft_loop__(self) -> tuple[Any, Callable[[Any], Any]]:
         return self.dim(0), self.__getitem__
@@ -385,8 +426,7 @@ class LayoutTensor(Generic[T]):
             return self._part((*parts, ...))
         offset, alignment = self.place_in(self.layout, parts)
         if self._pointer is not None or not is_static(offset):
-            there = self._there(parts, self.element)
-            return read_inside(self.ptr, offset, self.element, alignment, there, self.default)
+            return read_inside(*self.access(parts, offset, self.element, alignment), self.default)
         if self.element is not None:
             return self.numpy()[parts]
         return host_memory(self.storage, "reading an element")[offset]
@@ -403,7 +443,7 @@ class LayoutTensor(Generic[T]):
             return
         offset, alignment = self.place_in(self.layout, parts)
         if self._pointer is not None or not is_static(offset):
-            write_inside(self.ptr, offset, self.element, alignment, self._there(parts, self.element), value)
+            write_inside(*self.access(parts, offset, self.element, alignment), value)
         elif self.element is not None:
             self.numpy()[parts] = value
         else:
@@ -416,7 +456,8 @@ class LayoutTensor(Generic[T]):
             return None
         if len(parts) < self.rank:
             return None
-        return self.ptr.__weft_place__(self.place_in(self.layout, parts)[0])
+        offset, _ = self.place_in(self.layout, parts)
+        return self.storage.__weft_place__(offset if self.swizzled is None else self.swizzled(offset))
 
     def _part(self, parts: tuple[Any, ...]) -> LayoutTensor[T]:
         kept, start, origin, edges, element = sliced(
@@ -449,101 +490,18 @@ class LayoutTensor(Generic[T]):
             alignment: in bytes, what the address is a multiple of (default: what weft can prove).
         """
         offset, element, known = self._run(index, width, alignment)
-        there = self._there(index, element)
-        return read_inside(self.ptr, offset, element, known, there, self.default)
+        return read_inside(*self.access(index, offset, element, known), self.default)
 
     def store(self, *index: NumberLike, value: T | NumberLike, alignment: int = 0) -> None:
         """Write the lanes of ``value`` to as many elements along the last mode, from the indices on."""
         lanes = getattr(value, "lanes", 1)
         offset, element, known = self._run(index, lanes, alignment)
-        write_inside(self.ptr, offset, element, known, self._there(index, element), value)
+        write_inside(*self.access(index, offset, element, known), value)
 
     def address(self, *index: NumberLike) -> Pointer[T]:
         """The address of an element, as atomics take it."""
-        return self.ptr + self.place_in(self.layout, index)[0]
-
-    # -- parts ----------------------------------------------------------------------------------
-    @property
-    def tile(self) -> Tiling[T]:
-        """``t.tile[bm, bn](i, j)``: the tile of ``bm`` times ``bn`` elements at place (i, j) among the tiles.
-
-        Where the sizes do not divide the extents, or these come at run time, the tile is ``masked``: its
-        ``dim`` and ``shape`` count what exists of it; the rest is read as 0, or what ``t.tile[bm, bn](i, j,
-        default=-inf)`` says at compile time, and not written.
-        """
-        return Tiling(self)
-
-    def tiles(self, *sizes: int) -> Tiles[T]:
-        """All tiles of these sizes, row by row; ``for`` over them is a loop of the device.
-
-        Those at the edge are ``masked``, as ``tile`` has them.
-
-        Example:
-            >>> import numpy as np
-            >>> from weft import Float32, func
-            >>> from weft.layout import LayoutTensor
-            >>> @func
-            ... def mean_of_peaks(t: LayoutTensor[Float32]) -> Float32:
-            ...     total = 0.0
-            ...     for tile in t.tiles(2, 2):
-            ...         total += max(tile[0, 0], tile[0, 1], tile[1, 0], tile[1, 1])
-            ...     return total / 4.0
-            >>> mean_of_peaks(np.arange(16, dtype=np.float32).reshape(4, 4))
-            10.0
-        """
-        return Tiles(self, sizes)
-
-    @property
-    def vectorize(self) -> Vectorizing[T]:
-        """``t.vectorize[1, 4]()``: the tensor of vectors; its elements are ``SIMD[T, 4]``.
-
-        ``vectorize[1, 4](alignment=16)`` promises that every vector is aligned to 16 bytes, where weft
-        cannot know, e.g. because strides come at run time. Where extents do, the last vector is masked.
-        """
-        return Vectorizing(self)
-
-    @property
-    def distribute(self) -> Distributing[T]:
-        """``t.distribute[Layout.row_major(8, 4)](thread)``: one thread's elements, dealt out in turn."""
-        return Distributing(self)
-
-    def reshape(self, layout: Layout) -> LayoutTensor[T]:
-        """The same memory through another layout.
-
-        Raises:
-            CompileError: it spans more elements than this one, as far as that is known.
-        """
-        if self.masked:
-            refuse(
-                "layout",
-                "a tile that may end at the edge has no other layout",
-                "reshape the tensor, then take a tile",
-            )
-        spans = layout.cosize(), self.layout.cosize()
-        if is_static(spans[0]) and is_static(spans[1]) and spans[0] > spans[1]:
-            refuse("tensor-size", f"{layout} spans {spans[0]} elements, the tensor {spans[1]}")
-        checked: LayoutTensor[T] = LayoutTensor(self.storage, layout)
-        return self.of(self.storage, checked.layout, self.alignment)
-
-    # -- all elements ---------------------------------------------------------------------------
-    def fill(self, value: T | NumberLike) -> LayoutTensor[T]:
-        """Write ``value`` to every element; gives the tensor. In a kernel: by this thread alone."""
-        if self._pointer is not None:
-            fill_all(self, value)
-        else:
-            self.numpy()[...] = value
-        return self
-
-    def copy_from(self, other: LayoutTensor[T]) -> None:
-        """Write every element of ``other``, which has the same shape, to its place here.
-
-        Where one of them is ``masked``, what exists in both.
-        In a kernel, this thread alone copies; give each thread its part with ``distribute``.
-        """
-        if self._pointer is not None:
-            copy_all(self, other)
-        else:
-            self.numpy()[...] = other.numpy()
+        offset, _ = self.place_in(self.layout, index)
+        return self.ptr + offset if self.swizzled is None else self.storage + self.swizzled(offset)
 
     def numpy(self) -> npt.NDArray[Any]:
         """The elements as a NumPy array over the same memory; on the host, of a host buffer."""
