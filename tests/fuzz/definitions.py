@@ -75,6 +75,7 @@ def _constant(s: Scope, kind: Kind, depth: int) -> str:
     return f"({a} {s.pick('+ - *'.split())} {_constant(s, kind, depth - 1)})"
 
 
+OPERATORS = ["__matmul__", "__getitem__", "__call__", "__lshift__"]
 FORMS = "struct struct struct struct named data data tuple enum generic".split()
 
 
@@ -133,23 +134,24 @@ def _methods(
     body.fixed.append(("x", takes))
     made = expression(body, gives, 2)
     lines += ["    @func"] if record.form == "data" else []
-    lines += [f"    def look(self, x: {takes.name}) -> {gives.name}:", f"        return {made}", ""]
+    look = s.pick(["look", "look", *OPERATORS])
+    lines += [f"    def {look}(self, x: {takes.name}) -> {gives.name}:", f"        return {made}", ""]
     numbers = [(place, kind) for place, kind in record.places("self") if kind is not BOOL]
     if not numbers or record.form == "data":
-        return (("look", takes, gives),), ()
+        return ((look, takes, gives),), ()
     lines.append(f"    def change(self, x: {takes.name}):")
     for _ in range(s.number(1, 2)):
         place, kind = s.pick(numbers)
         lines.append(f"        {place} = {expression(body, kind, 2, literals=True)}")
     lines += ["        return self", ""]
-    return (("look", takes, gives),), (("change", takes),)
+    return ((look, takes, gives),), (("change", takes),)
 
 
 def functions(s: Scope) -> list[str]:
     """Plain helpers, and functions of numbers, pairs and structs that call those before them."""
     lines: list[str] = []
     for n in range(s.number(0, 3)):
-        forms = [_plain, _number, _number, _pair, _struct, _open, _lanes]
+        forms = [_plain, _number, _number, _pair, _struct, _open, _lanes, _many]
         lines += s.pick([*forms, generic, generic, overloaded, applied, recursive])(s, f"h{n}")
     return lines
 
@@ -252,6 +254,34 @@ def _lanes(s: Scope, name: str) -> list[str]:
         f"    return {made}",
         "",
     ]
+
+
+def _many(s: Scope, name: str) -> list[str]:
+    """Python's function of as many numbers as it is given, or of names."""
+    kind, body = s.kind(), inner(s, 3)
+    body.types = []
+    body.names.append(("x", kind))
+    body.gives, body.returns = kind, "number"
+    form = s.pick(["star", "names", "given"])
+    if form == "star":
+        head, loop = f"def {name}(x, *rest):", "for y in rest:"
+        calls = [f"{name}({{0}})", f"{name}({{0}}, *({{1}}, {{0}}))"]
+    elif form == "names":
+        head, loop = f"def {name}(x, **rest):", "for y in rest.values():"
+        calls = [f"{name}({{0}}, a={{1}}, b={{0}})", f"{name}({{1}}, **{{{{'c': {{0}}}}}})"]
+    else:
+        head, loop = f"def {name}(x, rest):", "for k, y in enumerate(rest):"
+        calls = [f"{name}({{0}}, ({{1}}, {{1}}, {{0}}))", f"{name}({{1}}, [{{0}}])"]
+        body.constants.append("k")
+    mark = body.mark()
+    body.fixed.append(("y", kind))
+    lines = [head, f"    {loop}", f"        x = {expression(body, kind, 1)}"]
+    body.back(mark)
+    if form == "given":
+        body.constants.remove("k")
+    lines += _typed([f"    return{returned(body)}", ""], kind)
+    s.functions += [Function(call, (kind, kind)[: 1 + ("{1}" in call)], kind, False) for call in calls]
+    return lines
 
 
 def _open(s: Scope, name: str) -> list[str]:

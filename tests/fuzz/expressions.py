@@ -137,12 +137,21 @@ def _memory(s: Scope, kind: Kind, depth: int) -> str:
     return m.form.format(index(s, m.size, depth - 1))
 
 
+_METHODS = {
+    "__matmul__": "({0} @ {1})",
+    "__getitem__": "{0}[{1}]",
+    "__call__": "{0}({1})",
+    "__lshift__": "({0} << {1})",
+}
+
+
 def _call(s: Scope, kind: Kind, depth: int) -> str:
     functions = [f for f in s.functions if f.gives is kind]
     methods = [(n, m) for n, r in s.records for m in r.methods if m[2] is kind]
     if methods and s.chance(2):
         name, (method, takes, _) = s.pick(methods)
-        return f"{name}.{method}({expression(s, takes, depth - 1, literals=True)})"
+        form = _METHODS.get(method, f"{{0}}.{method}({{1}})")
+        return form.format(name, expression(s, takes, depth - 1, literals=True))
     if not functions:
         return _binary(s, kind, depth)
     f = s.pick(functions)

@@ -125,7 +125,7 @@ def nearest(value: Fraction, kind: Kind) -> Any:
     step = Fraction(2) ** max(exponent - kind.precision + 1, kind.least)
     found = round(size / step) * step
     result = beyond(kind) if found > kind.largest else float(found)
-    return kind.number(math.copysign(result, value))
+    return kind.number(result if value > 0 else -result)  # the value may be past what a float holds
 
 
 def beyond(kind: Kind) -> float:

@@ -48,14 +48,14 @@ def folded(s: Scope, kind: Kind, made: Made) -> str:
     """Their sum, or the least or greatest of them."""
     how = s.pick(["sum", "sum", "start", "few", "default", "key" if kind is INT else "sum"])
     if how == "sum":
-        return f"_{kind.name}(sum({generator(s, made, kind)}))"
+        return f"{kind.name}(sum({generator(s, made, kind)}))"  # of nothing, as may be known, it is a literal
     if how == "start":
         return f"sum(({generator(s, made, kind)}), {kind.name}({literal(s, kind)}))"
     least = s.pick(["min", "max"])
     if how == "few":
         return f"{least}({generator(s, made, kind, few=True)})"
     if how == "default":
-        return f"_{kind.name}({least}(({generator(s, made, kind)}), default={literal(s, kind)}))"
+        return f"{least}(({generator(s, made, kind)}), default={kind.name}({literal(s, kind)}))"
     mark, name = s.mark(), s.fresh("q")
     items = f"range(({made(INT, 1)} & 7) + 1)"
     closed, s.closed = s.closed, True

@@ -404,6 +404,10 @@ def generated(a: Int, b: Int, c: Int) -> Int:
             total += w + 1
     for k in (2 * k for k in range(3)):
         total += (5, 0, 3, 0, 7)[k]
+    for v in (i + a for i in range(5) if i > b):
+        if v == c:
+            continue
+        total += v
     return total
 
 

@@ -433,6 +433,7 @@ def test_a_function_registered_later_is_called_from_then_on() -> None:
 
 PEP_695 = """
 from weft import *
+from weft.algorithm import elementwise
 from weft.gpu import global_idx
 
 @kernel
@@ -463,6 +464,18 @@ def around(unused):
     def tripled[U](x: U) -> U:
         return U(3) * x + unused
     return tripled
+
+OFFSET = Float32(2)
+
+@func
+def offset[T: Floating](x: T) -> T:
+    return x + T(OFFSET)
+
+def shifted(ctx, x):
+    def each(i: Int) -> None:
+        x[i] = offset(x[i])
+    elementwise(each, len(x), ctx)
+    ctx.synchronize()
 """
 
 
@@ -479,6 +492,9 @@ def test_type_parameters_of_python_3_12(tmp_path: Path, future: str) -> None:
     assert type(value) is scope["Vec"][Float64, 4]
     assert scope["total"](value, 0.5) == 20.5
     assert scope["around"](1)(Float32(2)) == 7.0
+    x = np.arange(4, dtype=np.float64)
+    scope["shifted"](CPU, x)
+    np.testing.assert_array_equal(x, np.arange(4) + 2)
     with pytest.raises(LaunchError, match="`T` of axpy is a Floating, not Int"):
         launched(CPU, scope["axpy"], 2, np.zeros(4, np.int64), 4, over=4)
 

@@ -34,11 +34,15 @@ if TYPE_CHECKING:
 class Generated:
     """The items of a generator expression, each made when it is asked for."""
 
-    __slots__ = ("_b", "_decided", "_make", "_place", "_running", "asked", "late", "statement")
+    __slots__ = ("_b", "_chosen", "_decided", "_make", "_place", "_running", "asked", "late", "statement")
 
-    def __init__(self, b: Staging, items: Any, make: Callable[[Generated], Iterator[Any]]) -> None:
+    def __init__(
+        self, b: Staging, items: Any, make: Callable[[Generated], Iterator[Any]], chosen: bool = False
+    ) -> None:
         self._b = b
-        self.late = _found(items, True)[1]
+        self._chosen = chosen
+        """Whether a condition says which items there are."""
+        self.late = _found(items, True, chosen)[1]
         """Whether a ``for`` statement over it is a loop of the device, as over what it runs over first."""
         self.statement = False
         """Whether a ``for`` statement asks: its body, with what that does to the loop, is in a region."""
@@ -73,7 +77,7 @@ class Generated:
     def loop(self, items: Any) -> Iterator[Any]:
         """``for x in items``: a loop of the device where only run time knows how many there are."""
         b = self._b
-        found, of_device = _found(items, self.statement)
+        found, of_device = _found(items, self.statement, self._chosen)
         if self.statement and self.begun:
             refuse(
                 "iteration",
@@ -130,13 +134,14 @@ class Generated:
         return self._decided
 
 
-def _found(items: Any, statement: bool) -> tuple[Any, bool]:
+def _found(items: Any, statement: bool, chosen: bool) -> tuple[Any, bool]:
     """What a ``for`` in a generator runs over, and whether by a loop of the device.
 
-    It does where only run time knows how many there are, and for a ``for`` statement over any tensor.
+    It does where only run time knows how many there are, and for a ``for`` statement over any tensor, or
+    any range of which a condition chooses.
     """
     if isinstance(items, Range):
-        return items, any(map(_is_open, (items.start, items.stop, items.step)))
+        return items, (statement and chosen) or any(map(_is_open, (items.start, items.stop, items.step)))
     found = items_of(items) if on_device(items) else None
     return (items, False) if found is None else (found, statement or _is_open(found.length))
 
@@ -160,9 +165,11 @@ def _is_open(value: Any) -> bool:
     return isinstance(value, Number) and isinstance(value.value, Value)
 
 
-def generator(b: Staging, items: Any, make: Callable[[Generated, Any], Iterator[Any]]) -> Generated:
-    """A generator expression; ``items`` are what its first ``for`` runs over."""
-    return Generated(b, items, lambda asked: make(asked, items))
+def generator(
+    b: Staging, items: Any, make: Callable[[Generated, Any], Iterator[Any]], chosen: bool
+) -> Generated:
+    """A generator expression; ``items`` are what its first ``for`` runs over, ``chosen`` by its ``if``."""
+    return Generated(b, items, lambda asked: make(asked, items), chosen)
 
 
 def certain(condition: Any) -> Any:

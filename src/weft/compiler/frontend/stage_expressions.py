@@ -239,7 +239,8 @@ class Expressions(ast.NodeTransformer):
                 clauses.append(_clause(var(reached, True), asked, "when", self.later(self.condition, test)))
         made = place(ast.GeneratorExp(self.later(self.visit, node.elt), clauses), node)
         self.hidden.pop()
-        return place(b_call("generator", outer, function_of([asked, items], made)), node)
+        chosen = ast.Constant(len(node.generators) == 1 and bool(node.generators[0].ifs))
+        return place(b_call("generator", outer, function_of([asked, items], made), chosen), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         return self._joined(node, ("and_", "or_"), self.visit)

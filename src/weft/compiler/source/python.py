@@ -70,8 +70,9 @@ class PythonFunction(Definition):
         fn = self._function
         closure = tuple([CellType() for _ in fn.__code__.co_freevars])
         made = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, closure)
-        for name in ("__qualname__", "__module__", "__kwdefaults__", "__annotations__"):
-            setattr(made, name, getattr(fn, name))
+        for name in ("__qualname__", "__module__", "__kwdefaults__", "__annotations__", "__type_params__"):
+            if hasattr(fn, name):  # the last from Python 3.12 on
+                setattr(made, name, getattr(fn, name))
         made.__dict__.update(fn.__dict__)
         share_text(made, fn)
         return PythonFunction(made)
