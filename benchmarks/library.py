@@ -14,6 +14,7 @@ from examples.block_sum import Sum
 from examples.histogram import histogram
 from examples.matmul_mma import matmul
 from examples.softmax import softmax
+from examples.transpose import transpose
 
 from benchmarks.measure import in_turns, module, table
 from weft.gpu.host import DeviceContext
@@ -31,6 +32,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"{bench.ctx.name}\n")
     bench.sum()
     bench.softmax()
+    bench.transpose()
     bench.histogram()
     bench.matmul(options.size or 8192)
 
@@ -128,6 +130,28 @@ class Library:
 
         self.compare(
             f"softmax of {size} rows of {size} of float32", cases, right, work=8 * size**2 / 1e9, unit="GB/s"
+        )
+
+    def transpose(self, size: int = 16384) -> None:
+        torch = self.torch
+        x = torch.rand(size, size, device="cuda")
+        out, kept = torch.empty_like(x), x.t().contiguous()
+        cases: dict[str, Case] = {
+            "weft": lambda: transpose(self.ctx, x, out, size, size),
+            "torch": lambda: out.copy_(x.t()),
+            "torch, copy without transposing": lambda: out.copy_(x),
+        }
+        if self.cupy is not None:
+            own, made = self.cupy.from_dlpack(x), self.cupy.from_dlpack(out)
+            cases["CuPy"] = lambda: self.cupy.copyto(made, own.T)
+
+        def right(name: str) -> bool:
+            same = torch.equal(out, x if "without" in name else kept)
+            out.zero_()
+            return same
+
+        self.compare(
+            f"transpose of {size} x {size} float32", cases, right, work=8 * size**2 / 1e9, unit="GB/s"
         )
 
     def histogram(self) -> None:

@@ -329,6 +329,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], int]] = {
     "mandelbrot_simd": ({"out": GRAY, "width": 8}, 2),
     "mandelbrot_pixels": ({"out": GRAY}, 2),
     "hello": ({}, 0),
+    "transpose_tiles": ({"x": Layout.row_major(1000, 200), "out": Layout.row_major(200, 1000)}, 0),
 }
 """What the kernels of ``examples/`` are launched with, and over how many extents."""
 

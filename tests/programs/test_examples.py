@@ -80,6 +80,12 @@ def test_as_numpy(output: Callable[..., str], name: str) -> None:
     assert output(PYTHON, f"{name}.py") == "as NumPy\n"
 
 
+def test_transpose(output: Callable[..., str]) -> None:
+    lines = output(PYTHON, "transpose.py").splitlines()
+    assert [line.partition(":")[2].strip()[:17] for line in lines[:2]] == ["no bank conflicts"] * 2
+    assert lines[2:] == ["as NumPy"]
+
+
 def test_block_sum(output: Callable[..., str]) -> None:
     assert output(PYTHON, "block_sum.py") == "7500003, NumPy: 7500003\n"
 

@@ -452,6 +452,21 @@ def test_inspect_loads_little(weft: Run, tmp_path: Path) -> None:
     assert done.stderr == "set()\n"  # LLVM is in another process
 
 
+def test_layout(weft: Run, tmp_path: Path) -> None:
+    tile = "ComposedLayout(Layout.row_major(32, 32), Swizzle(3, 2, 3))"
+    threads = ("--threads", "Layout.row_major(4, 8)")
+    done = weft("layout", tile, *threads, "--conflicts", "Float32", "--vector", "1,4", "--svg", "tile.svg")
+    assert done.stdout == "no bank conflicts: 8 accesses of 16 bytes a lane, 32 wavefronts (32 at best)\n"
+    assert (tmp_path / "tile.svg").read_text().count("<rect") == 1024
+    assert (
+        " 1  | 2 T2 | 3 T3 |"
+        in weft("layout", "Layout.row_major(2, 2)", "--threads", "Layout.row_major(2, 2)").stdout
+    )
+    assert "error[layout]: `Layot` does not evaluate: NameError" in weft("layout", "Layot").stderr
+    assert "error[layout]: `3` is 3, which does not fit here" in weft("layout", "3").stderr
+    assert "none were given" in weft("layout", tile, "--conflicts", "Float32").stderr
+
+
 def test_import_loads_little() -> None:
     heavy = {"numpy", "llvmlite", "dataclasses", "inspect", "ast", "dis", "tokenize", "difflib", "traceback"}
     heavy |= {"weft.compiler.pipeline", "weft.lang.captured", "weft.targets.nvidia"}

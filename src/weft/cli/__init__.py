@@ -1,4 +1,4 @@
-"""The command line: ``weft run``, ``weft debug``, ``weft inspect``, ``weft explain``, ``weft devices``."""
+"""The command line: ``weft run``, ``debug``, ``inspect``, ``layout``, ``explain``, ``devices``."""
 
 from __future__ import annotations
 
@@ -89,6 +89,10 @@ def _command(words: argparse.Namespace) -> int:
         from weft.cli.program import guarded
 
         return guarded(lambda: inspect(words))
+    if words.command == "layout":
+        from weft.cli.layout import layout
+
+        return layout(words)
     if words.command == "explain":
         from weft.cli.explain import explain
 
@@ -117,6 +121,11 @@ def _index(text: str) -> tuple[int, int, int]:
     return x, y, z
 
 
+def _extents(text: str) -> tuple[int, ...]:
+    """``1,4`` as numbers."""
+    return tuple([_count(part.strip()) for part in text.split(",")])
+
+
 def _count(text: str) -> int:
     """A number from 0 on."""
     if not text.isdecimal():
@@ -135,6 +144,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_debug(commands)
     _add_inspect(commands)
 
+    _add_layout(commands)
     explain = commands.add_parser(
         "explain", help="tell what the code of a message means, with a program that is right"
     )
@@ -189,6 +199,16 @@ def _add_debug(commands: Any) -> None:
         "--line", type=int, default=0, metavar="N", help="stop at line N, not at the first one"
     )
     debug.add_argument("args", nargs="*", metavar="ARG", help="arguments of the program, behind --")
+
+
+def _add_layout(commands: Any) -> None:
+    layout = commands.add_parser("layout", help="show where the elements of a layout lie")
+    layout.add_argument("layout", metavar="EXPRESSION", help="such as 'Layout.row_major(8, 8)'")
+    layout.add_argument("--threads", metavar="EXPRESSION", help="a layout of threads: who has which element")
+    layout.add_argument("--svg", metavar="FILE", help="write a picture")
+    layout.add_argument("--conflicts", metavar="TYPE", help="count the threads' bank conflicts: Float32, say")
+    vector: dict[str, Any] = {"type": _extents, "default": ()}
+    layout.add_argument("--vector", **vector, metavar="N,M", help="elements of a vector along each mode")
 
 
 def _add_inspect(commands: Any) -> None:
