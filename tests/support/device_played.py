@@ -23,6 +23,7 @@ from weft.runtime.driver import (
     LoadObject,
     OutOfMemory,
     Stream,
+    Tiled,
     anew,
 )
 from weft.runtime.host_event import HostEvent
@@ -119,6 +120,8 @@ class PlayedDevice:
 
     def begin_capture(self, stream: Stream) -> RecordedCapture:
         return RecordedCapture()
+
+    def describe_tiles(self, tiles: Tiled) -> None: ...
 
     def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CpuFunction, ...]:
         [kernel] = artifact.kernels

@@ -104,7 +104,8 @@ class KernelInfo:
     ``entry`` is the symbol to call, ``place`` the file and the line of the kernel. ``per_thread`` is how many
     elements each thread of a launch over a range does along x and y. ``uses`` names what the library does in
     it that a launch must know of, such as ``grid_sync``. ``shared`` is how many bytes of shared memory of
-    fixed size a block has, ``dynamic_shared`` how many it takes at least of those that the launch gives.
+    fixed size a block has, ``dynamic_shared`` how many it takes at least of those that the launch gives,
+    ``max_threads`` how many threads, where that is not 0.
     ``block_rank`` is how many axes its blocks may have threads along, 0 where they may along all; along x
     they have a multiple of ``strip``, where that is not 0.
     ``sites`` are its prints and assertions, by the numbers that they have in the module. Behind its
@@ -123,6 +124,7 @@ class KernelInfo:
     uses: frozenset[str] = frozenset()
     shared: int = 0
     dynamic_shared: int = 0
+    max_threads: int = 0
     checked: bool = False
     block_rank: int = 0
     strip: int = 0

@@ -274,6 +274,7 @@ def _described(
     effects = effects_of(module, function)
     if options.distinct:
         function.alone = alone(module, function, effects)
+    function.max_threads = draft.max_threads
     if target.threads == "loops" and not options.any_block:
         function.block_rank = _block_rank(module, function)
     leaves = [
@@ -311,6 +312,7 @@ def _described(
         uses=frozenset({*draft.uses, *(["waits"] if _may_wait(module, function, target) else ())}),
         shared=shared_memory([draft]),
         dynamic_shared=draft.dynamic_shared,
+        max_threads=draft.max_threads,
         checked=bool(options.checked),
         block_rank=function.block_rank,
         strip=STRIP if target.threads == "loops" and options.even else 0,

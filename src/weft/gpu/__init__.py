@@ -25,11 +25,12 @@ from weft.gpu.cluster import (
     cluster_idx,
     cluster_sync,
     cluster_wait,
+    elect_one_sync,
     map_shared_rank,
 )
 from weft.gpu.cooperative import grid_sync
 from weft.gpu.grid_controls import launch_dependent_grids, wait_on_dependent_grids
-from weft.gpu.indices import block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.gpu.indices import block_dim, block_idx, global_idx, grid_dim, launch_bounds, thread_idx
 from weft.gpu.lanes import lane_id, warp_id
 from weft.gpu.sync import barrier
 
@@ -44,10 +45,12 @@ __all__ = [
     "cluster_idx",
     "cluster_sync",
     "cluster_wait",
+    "elect_one_sync",
     "global_idx",
     "grid_dim",
     "grid_sync",
     "lane_id",
+    "launch_bounds",
     "launch_dependent_grids",
     "map_shared_rank",
     "thread_idx",

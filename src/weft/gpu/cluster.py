@@ -33,6 +33,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
 from weft.diagnostics import refuse
+from weft.gpu.lanes import lane_id
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm, llvm_intrinsic
 from weft.lang.machine import (
@@ -45,7 +46,7 @@ from weft.lang.machine import (
 )
 from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.lang.scalars import Int, UInt32
+from weft.lang.scalars import Bool, Int, UInt32
 from weft.lang.spec import PointerSpec
 from weft.layout import LayoutTensor
 
@@ -57,6 +58,7 @@ __all__ = [
     "cluster_idx",
     "cluster_sync",
     "cluster_wait",
+    "elect_one_sync",
     "map_shared_rank",
 ]
 
@@ -161,6 +163,18 @@ def cluster_sync() -> None:
     _check("cluster_sync()")
     cluster_arrive()
     cluster_wait()
+
+
+def elect_one_sync() -> Bool:
+    """Whether this is the lane of its warp that all lanes agree on, to do what one thread does.
+
+    All lanes come to it. PTX: ``elect.sync``; where the target has none, lane 0.
+    """
+    if not current_target().supports(Feature.CLUSTERS) or threads_are_loops():
+        return lane_id() == 0
+    uses_thread()
+    text = "{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 $0, 1, 0, p; }"
+    return inline_asm(text, UInt32, constraints="=r", effects="block") != 0
 
 
 @overload

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from weft.lang.machine import element_index, grid_value, in_kernel
+from weft.diagnostics import refuse
+from weft.lang.machine import element_index, grid_value, in_kernel, note_max_threads
 from weft.lang.scalars import Int
+
+_MOST = 1024
+"""Threads of a block."""
 
 
 class Dimensions:
@@ -83,6 +87,21 @@ class GlobalIndex:
 def _shown(index: Dimensions | GlobalIndex, outside: str) -> str:
     """The three numbers, as a kernel prints them."""
     return f"({index.x}, {index.y}, {index.z})" if in_kernel() else outside
+
+
+def launch_bounds(threads: int) -> None:
+    """Promise that a block has at most so many threads, so that each may have more registers on a GPU.
+
+    Launches of larger blocks are refused. ``set_max_registers`` of ``weft.gpu.wgmma`` needs it. CUDA calls it
+    ``__launch_bounds__``.
+
+    Args:
+        threads: 1 to 1024, known at compile time.
+    """
+    if type(threads) is not int or not 1 <= threads <= _MOST:
+        message = f"launch_bounds() takes how many threads a block has at most, not {threads!r}"
+        refuse("launch-bounds", message, hint=f"write a number from 1 to {_MOST}, known at compile time")
+    note_max_threads(threads)
 
 
 thread_idx = Dimensions("thread_id")

@@ -88,13 +88,13 @@ def swizzled(dtype: DTypeLike, row: NumberLike, column: NumberLike) -> Any:
 
 
 def async_proxy_fence() -> None:
-    """Let ``wgmma_async`` see what this thread wrote to shared memory, itself or by ``async_copy``.
+    """Let ``wgmma_async`` and bulk copies see what this thread wrote to shared memory, by ``async_copy`` too.
 
-    After the writes, and before the barrier behind which the product begins. PTX: ``fence.proxy.async``.
+    After the writes, and before the barrier behind which the product or the copy begins. It does nothing
+    where the target has neither. PTX: ``fence.proxy.async``.
     """
     uses_thread()
-    if not threads_are_loops():
-        _has("async_proxy_fence")
+    if current_target().supports(Feature.TENSOR_MEMORY_ACCESS):
         inline_asm("fence.proxy.async.shared::cta;", None, constraints="", effects="block")
 
 
@@ -104,12 +104,14 @@ def set_max_registers(count: int, *, more: bool) -> None:
     Args:
         count: how many each thread of this warpgroup may have from now on: 24 to 256, a multiple of 8.
         more: whether these are more than before. All warps of a warpgroup come to it together.
+
+    The kernel says by ``launch_bounds`` how many threads a block has, from which follows how many registers
+    each begins with. It does nothing where registers cannot be handed on.
     """
     uses_thread()
     if not 24 <= count <= 256 or count % 8:
         refuse("mma", f"{count} registers", hint="from 24 to 256, a multiple of 8")
-    if not threads_are_loops():
-        _has("set_max_registers")
+    if current_target().supports(Feature.TENSOR_MEMORY_ACCESS):
         word = "inc" if more else "dec"
         inline_asm(f"setmaxnreg.{word}.sync.aligned.u32 {count};", None, constraints="", effects="block")
 

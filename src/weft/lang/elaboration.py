@@ -68,6 +68,10 @@ class Elaborator(Protocol):
         """The code at hand takes so much of the shared memory that its launch gives."""
         ...
 
+    def note_max_threads(self, count: int, /) -> None:
+        """A block that runs the code at hand has at most so many threads."""
+        ...
+
     def note_thread(self) -> None:
         """The code at hand asks which thread runs it."""
         ...

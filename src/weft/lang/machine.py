@@ -46,6 +46,11 @@ def note_dynamic_shared(nbytes: int) -> None:
     current().elaborator.note_dynamic_shared(nbytes)
 
 
+def note_max_threads(count: int) -> None:
+    """Note that a block of the kernel has at most so many threads."""
+    current().elaborator.note_max_threads(count)
+
+
 def _known(word: str, name: str) -> Elaboration:
     """The builder, whose target has the word."""
     b = current()

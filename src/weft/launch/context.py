@@ -16,13 +16,7 @@ from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.source.definition import Definition
 from weft.config import settings
-from weft.diagnostics import (
-    CompileError,
-    Diagnostic,
-    LaunchError,
-    caller_location,
-    note_slow,
-)
+from weft.diagnostics import CompileError, Diagnostic, LaunchError, caller_location, note_slow
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray, mapping_of
 from weft.foreign.copies import copy_arrays, is_array
@@ -49,6 +43,7 @@ from weft.launch.arguments import (
 from weft.launch.checked import checked_for, ends_of, schedule_of, scheduled
 from weft.launch.extents import Placement, Placements
 from weft.launch.ranges import describe_over, is_even
+from weft.launch.tiles import MakesTiles
 from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
 from weft.record import record
@@ -123,7 +118,9 @@ class _Loaded:
             self.count -= 1 + (3 * pointers + 2 if function.kernel.granule else 2 * pointers)
         self.packer = struct.Struct("<" + "".join(codes))
         kernel = function.kernel
-        self.modest = not (kernel.shared or kernel.dynamic_shared or kernel.uses - {"waits"})
+        self.modest = not (
+            kernel.shared or kernel.dynamic_shared or kernel.max_threads or kernel.uses - {"waits"}
+        )
         """Whether every device takes its launches that ask for nothing beside grid and block."""
         plain = [(n, p.dtype) for n, p in enumerate(signature.parameters) if not p.pointer]
         self._as_bits = [(n, dtype) for n, dtype in plain if not dtype.in_numpy]
@@ -182,7 +179,7 @@ class CompiledKernel(Here):
         return f"<compiled {repr(self.kernel)[1:-1]} on {self.context.name}>"
 
 
-class DeviceContext(BaseContext):
+class DeviceContext(MakesTiles, BaseContext):
     """A device, a stream of work on it, and the kernels compiled for it.
 
     Args:

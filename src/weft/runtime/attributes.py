@@ -140,9 +140,19 @@ def check_uses(
         LaunchError: it waits for all blocks of the grid in a launch that is not cooperative, it does
             not wait for the kernel before it in a launch that may begin before that has ended, or it
             takes more dynamic shared memory than the launch gives, or with its
-            own more than the device has, or warps are not whole whose lanes it lets meet.
+            own more than the device has, its blocks
+            have more threads than it allows, or warps are not whole whose lanes it lets meet.
     """
     name, uses = kernel.signature.name, kernel.uses
+    threads = math.prod(block)
+    if 0 < kernel.max_threads < threads:
+        raise LaunchError.here(
+            "launch-bounds",
+            f"block_dim={tuple(block)} has {threads} threads; launch_bounds({kernel.max_threads}) of {name} "
+            "allows no more",
+            f"launch blocks of {kernel.max_threads} threads, or write launch_bounds({threads})",
+            at=("block_dim", 0),
+        )
     if shared_bytes < kernel.dynamic_shared:
         raise LaunchError.here(
             "shared-memory",

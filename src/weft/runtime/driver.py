@@ -107,6 +107,20 @@ class Copy(NamedTuple):
     """Whose memory ``dst`` and ``src`` are, where one is not the stream's device but another of its API."""
 
 
+class Tiled(NamedTuple):
+    """Tiles of a tensor, as the hardware copies them: extents and strides from the outermost axis on."""
+
+    dtype: str
+    address: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    """In bytes; that of the last axis is an element's size."""
+    box: tuple[int, ...]
+    """A tile's extents."""
+    swizzle: int
+    """Bytes of the rows whose pieces change places; 0 for none."""
+
+
 class Launch(NamedTuple):
     """A function to be run by a grid of blocks."""
 
@@ -371,6 +385,10 @@ class Device(Protocol):
 
     def begin_capture(self, stream: Stream) -> Capture:
         """Record work from now on, in place of what would go to this stream first of all."""
+        ...
+
+    def describe_tiles(self, tiles: Tiled) -> bytes | None:
+        """What the hardware's copies of such tiles want in memory; None where it makes none."""
         ...
 
     def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[Function, ...]:

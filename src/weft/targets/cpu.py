@@ -56,5 +56,11 @@ TARGETS: dict[str, Target] = {
         _target("aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon", aliases=("arm64",)),
     )
 }
-TARGETS["interpreter"] = replace(TARGETS["native"], name="interpreter", format="python", aliases=("python",))
+TARGETS["interpreter"] = replace(
+    TARGETS["native"],
+    name="interpreter",
+    format="python",
+    supported=TARGETS["native"].supported | {Feature.THREADS_WAIT},
+    aliases=("python",),
+)
 """The machine at hand, whose kernels become Python: what debuggers stop in (``compiler/interpreted``)."""

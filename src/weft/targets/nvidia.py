@@ -70,6 +70,7 @@ _VERSIONS = {
         78: "getctarank griddepcontrol mapa stmatrix movmatrix barrier.cluster",
         80: "barrier.cluster.arrive.relaxed barrier.cluster.arrive.release "
         "barrier.cluster.wait.acquire cp.async.bulk cp.reduce.async.bulk elect.sync "
+        "mbarrier.arrive.shared::cluster "
         "fence.mbarrier_init fence.proxy.async mbarrier.arrive.expect_tx mbarrier.expect_tx "
         "setmaxnreg wgmma",
         81: "multimem red.async st.async",
@@ -103,7 +104,7 @@ def _target(capability: int, suffix: str = "") -> Target:
     version, shared = _ARCHITECTURES[capability]
     if suffix == "a":
         version = max(version, 80)
-    supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE}
+    supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE, Feature.THREADS_WAIT}
     if capability >= 75:
         supported.add(Feature.MMA_HALF)
     if capability >= 80:
@@ -134,11 +135,12 @@ def _target(capability: int, suffix: str = "") -> Target:
         warp_size=32,
         family="nvvm",
         words=frozenset({"_", "WARP_SZ"}),
-        own_words=() if suffix else ("wgmma.", "setmaxnreg."),
+        own_words=() if suffix else ("wgmma.", "setmaxnreg.", ".multicast::"),
         contract=True,
         exact_remainder=False,
         shared_limit=shared * 1024,
         static_shared_limit=48 * 1024,
+        bounds_threads="nvvm.maxntid",
         parameter_limit=4096,  # more from PTX 8.1 on
         cluster_limit=16 if capability >= 90 else 0,
         sync_scopes=_SYNC_SCOPES if capability < 90 else {**_SYNC_SCOPES, "cluster": "cluster"},

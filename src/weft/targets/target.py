@@ -28,6 +28,7 @@ class Feature(Enum):
     CLUSTERS = "thread block clusters"
     DEPENDENT_LAUNCH = "kernels that begin before the one before them has ended"
     TENSOR_MEMORY_ACCESS = "bulk tensor copies"
+    THREADS_WAIT = "threads of a block that wait while others go on"
     MMA_HALF = "products of matrices of Float16 by warps"
     MMA = "products of matrices of Float16, BFloat16, tf32, Float64 and integers of 8 bits by warps"
     MMA_FP8 = "products of matrices of 8-bit floats by warps"
@@ -72,6 +73,7 @@ class Target:
     what a block may have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size
     (0: all). ``local_limit`` is what a thread may have of its own memory in bytes, CUDA's limit everywhere.
     ``cluster_limit`` is how many blocks a cluster may have at most, where a device allows them.
+    ``bounds_threads`` is LLVM's attribute for how many threads a block of a kernel has at most.
     ``parameter_limit`` is how many bytes of parameters a kernel may have (0: any number).
 
     Of atomic accesses, ``sync_scopes`` has LLVM's names for the scopes that the target tells apart (none: it
@@ -112,6 +114,7 @@ class Target:
     local_limit: int = 512 * 1024
     cluster_limit: int = 0
     parameter_limit: int = 0
+    bounds_threads: str = ""
     sync_scopes: Mapping[str, str] = field(default_factory=dict[str, str])
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])

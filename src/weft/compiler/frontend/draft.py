@@ -49,6 +49,8 @@ class Draft:
     """What those of its parameters that are given literals have met."""
     uses: set[str] = field(default_factory=set[str])
     dynamic_shared: int = 0
+    max_threads: int = 0
+    """Of a block; 0: any number."""
     uses_thread: bool = False
     """It asks which thread runs it."""
     tells: bool = False
@@ -66,6 +68,7 @@ class Draft:
         if isinstance(what, Draft):
             self.uses |= what.uses
             self.dynamic_shared = max(self.dynamic_shared, what.dynamic_shared)
+            self.bound_threads(what.max_threads)
             self.uses_thread |= what.uses_thread
             self.tells |= what.tells
             self.memory |= what.memory
@@ -74,6 +77,10 @@ class Draft:
             self.tells = True
         elif not what.external:
             self.memory.add(what)
+
+    def bound_threads(self, count: int) -> None:
+        """A block has at most so many threads, where that is not 0."""
+        self.max_threads = min(filter(None, (self.max_threads, count)), default=0)
 
 
 def reached(drafts: Iterable[Draft]) -> list[Draft]:
@@ -129,7 +136,23 @@ def assemble(kernels: Sequence[Draft], target: Target) -> tuple[Module, list[dic
                 op.attrs = {"site": number}
                 sites[-1][number] = what
         waiting.difference_update(own)
+    module.globals = _with_room(module.globals)
     return module, sites
+
+
+def _with_room(memory: list[Global]) -> list[Global]:
+    """What a block shares of fixed size made so long that what lies behind it is aligned as it asks.
+
+    NVIDIA's linker puts the memory of the launch's size right behind the other.
+    """
+    shared = [g for g in memory if g.space == AddressSpace.SHARED]
+    align = max([g.align for g in shared if g.external], default=1)
+
+    def longer(g: Global) -> Global:
+        unit = max(1, align // max(1, g.element.bits // 8))
+        return replace(g, count=-(-g.count // unit) * unit)
+
+    return [longer(g) if g in shared and not g.external else g for g in memory]
 
 
 def _unique(name: str, taken: set[str]) -> str:

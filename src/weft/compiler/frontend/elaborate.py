@@ -114,6 +114,11 @@ class Elaborator:
         if _staging().live:
             draft.dynamic_shared = max(draft.dynamic_shared, nbytes)
 
+    def note_max_threads(self, count: int) -> None:
+        """A block that runs the code at hand has at most so many threads."""
+        if _staging().live:
+            self.under_way[-1].bound_threads(count)
+
     def note_thread(self) -> None:
         """The code at hand asks which thread runs it."""
         self.under_way[-1].uses_thread |= _staging().live

@@ -163,7 +163,8 @@ class Function:
     """A function of the module; ``kernel`` marks the entries that a host may launch.
 
     ``alone`` are the positions of arguments whose memory nothing else reaches. ``block_rank`` is how many
-    axes blocks have threads along, 0 where they may along all.
+    axes blocks have threads along, 0 where they may along all. ``max_threads`` is how many a block has at
+    most, where that is not 0.
     """
 
     name: str
@@ -176,6 +177,7 @@ class Function:
     source_name: str = ""
     over_rank: int = 0
     block_rank: int = 0
+    max_threads: int = 0
     alone: frozenset[int] = frozenset()
     element: bool = False
     inline: bool = False

@@ -49,6 +49,7 @@ from weft.runtime.driver import (
     NativeStream,
     OutOfMemory,
     Stream,
+    Tiled,
     anew,
 )
 from weft.runtime.forks import after_fork
@@ -209,6 +210,9 @@ class CpuDevice:
         assert isinstance(stream, CpuStream)
         stream.pause_launchers()
         return RecordedCapture(stream.resume_launchers)
+
+    def describe_tiles(self, tiles: Tiled) -> None:
+        """Threads copy tiles here."""
 
     def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[Function, ...]:
         """Load an object file."""

@@ -52,8 +52,6 @@ CodePlace = tuple[CodeType, int]
 class CpuFunction:
     """A kernel loaded into this process."""
 
-    max_threads_per_block = MOST_THREADS
-
     def __init__(
         self,
         kernel: KernelInfo,
@@ -64,6 +62,7 @@ class CpuFunction:
         schedule: int | None = None,
     ) -> None:
         self.kernel = kernel
+        self.max_threads_per_block = kernel.max_threads or MOST_THREADS
         self.schedule = schedule
         """The seed of the order of blocks, or None for theirs."""
         self.workers = workers

@@ -11,8 +11,9 @@ from weft.runtime.cuda.graph import CudaCapture
 from weft.runtime.cuda.guest import GuestStream, guest_stream
 from weft.runtime.cuda.module import CudaFunction, load_functions
 from weft.runtime.cuda.stream import CudaStream
-from weft.runtime.driver import Device, DeviceInfo, DriverMissing, Kept, Stream, anew
-from weft.targets import TARGETS
+from weft.runtime.cuda.tensor_map import tensor_map
+from weft.runtime.driver import Device, DeviceInfo, DriverMissing, Kept, Stream, Tiled, anew
+from weft.targets import TARGETS, Feature
 
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
@@ -147,6 +148,15 @@ class CudaDevice:
         """Record work from now on, by streams of their own that capture."""
         assert isinstance(stream, CudaStream)
         return CudaCapture(self.primary, stream)
+
+    def describe_tiles(self, tiles: Tiled) -> bytes | None:
+        """A tensor map, from compute capability 9.0 on.
+
+        Raises:
+            DeviceError: the driver knows none, or refuses this one.
+        """
+        target = TARGETS[self.info.target]
+        return tensor_map(self.primary, tiles) if target.supports(Feature.TENSOR_MEMORY_ACCESS) else None
 
     def load(self, artifact: Artifact, kept: Kept = anew) -> tuple[CudaFunction, ...]:
         """Assemble PTX and load it."""

@@ -1,0 +1,136 @@
+"""Tiles of a tensor made on the host for kernels that have the hardware copy them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from weft.diagnostics import LaunchError, a_
+from weft.dtype import DType
+from weft.foreign.adopt import adopt
+from weft.lang.accept import Mismatch
+from weft.layout import LayoutTensor
+from weft.layout.tensor.access import modes
+from weft.runtime.context import BaseContext
+from weft.runtime.driver import Tiled
+
+if TYPE_CHECKING:
+    from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
+
+_CHUNK = 16
+_MOST_AXES, _WIDEST, _LONGEST, _FARTHEST = 5, 256, 1 << 32, 1 << 40
+
+
+class MakesTiles(BaseContext):
+    """A context as it makes tiles."""
+
+    def create_tma_tile(
+        self,
+        x: Any,
+        box: tuple[int, ...],
+        *,
+        swizzle: TensorMapSwizzle | None = None,
+    ) -> TMATensorTile[Any]:
+        """Tiles of a tensor for kernels that have the hardware copy them: ``weft.layout.tma_async``.
+
+        Args:
+            x: a tensor of 1 to 5 axes over memory of this device, or an array. Neighbours along its last axis
+                are neighbours in memory; the other strides are multiples of 16 bytes.
+            box: a tile's extents, 1 to 256 each; a row of it is a multiple of 16 bytes.
+            swizzle: how it lies in shared memory; by default row by row. A row has as many bytes as it says.
+
+        Returns:
+            what a kernel's parameter ``TMATensorTile`` takes, for as long as the memory lives.
+
+        Raises:
+            LaunchError: the tensor or the box is of another kind.
+            DeviceError: the driver is too old.
+        """
+        import numpy as np  # here, since few programs ask for it
+
+        from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
+
+        swizzle = TensorMapSwizzle.SWIZZLE_NONE if swizzle is None else swizzle
+        tensor = _tensor(self, x)
+        described = _described(tensor, box, swizzle)
+        words = self.device.describe_tiles(described) or bytes(128)
+        descriptor = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
+        self.enqueue_copy(dst=descriptor, src=np.frombuffer(words, np.uint64))
+        self.stream.synchronize()  # launches on other streams take it too
+        return TMATensorTile[Any](tensor, box, swizzle, descriptor)
+
+
+def _described(tensor: LayoutTensor[Any], box: tuple[int, ...], swizzle: TensorMapSwizzle) -> Tiled:
+    axes = [*modes(tensor.layout)]
+    if any(not isinstance(n, int) for axis in axes for n in axis):
+        _refuse(f"the layout {tensor.layout} has axes with several strides", "give a tensor of plain axes")
+    extents, steps = ([int(axis[n]) for axis in axes] for n in (0, 1))  # pyright: ignore[reportArgumentType]
+    size = tensor.dtype.itemsize
+    strides = [step * size for step in steps]
+    _check_memory(tensor, extents, strides)
+    _check_box(box, len(extents), size, swizzle)
+    return Tiled(tensor.dtype.name, tensor.storage.address, tuple(extents), tuple(strides), box, int(swizzle))
+
+
+def _tensor(ctx: BaseContext, given: Any) -> LayoutTensor[Any]:
+    try:
+        tensor = adopt(ctx, LayoutTensor, given)
+    except Mismatch as found:
+        _refuse(f"tiles are of {found.allowed}, not {found.found}", found.hint)
+    if not isinstance(tensor, LayoutTensor):
+        hint = "give buffer.tensor(Layout.row_major(rows, columns)), or an array"
+        _refuse(f"tiles are of a tensor, not {a_(type(given).__name__)}", hint)
+    if not ctx.info.shares_host and getattr(tensor.storage, "api", ctx.api) is None:
+        hint = "copy it to a buffer before, and give buffer.tensor(...)"
+        _refuse(f"this {type(given).__name__} is memory of the host, which launches copy elsewhere", hint)
+    if tensor.element is not None or tensor.masked:
+        _refuse("tiles are of a plain tensor, not of vectors or a tile", "give the whole tensor")
+    return cast("LayoutTensor[Any]", tensor)
+
+
+def _check_memory(tensor: LayoutTensor[Any], extents: list[int], strides: list[int]) -> None:
+    size, dtype = tensor.dtype.itemsize, tensor.dtype
+    if not dtype.is_number or size > 8:
+        _refuse(f"tiles are of numbers, not of {dtype}", "view the memory as UInt32")
+    if not 1 <= len(extents) <= _MOST_AXES:
+        _refuse(f"the tensor has {len(extents)} axes", f"tiles have 1 to {_MOST_AXES}")
+    if strides[-1] != size:
+        hint = "give the tensor transposed, and take its coordinates in that order"
+        _refuse(f"neighbours along the last axis of {tensor.layout} are not neighbours in memory", hint)
+    if any(n % _CHUNK or not 0 <= n < _FARTHEST for n in strides[:-1]):
+        shown = ", ".join(map(str, strides))
+        hint = "let rows begin at multiples of 16 bytes: make them longer"
+        _refuse(f"the strides of {tensor.layout} of {dtype} are {shown} bytes", hint)
+    if not all(1 <= n <= _LONGEST for n in extents):
+        _refuse(f"the tensor's extents are {tuple(extents)}", f"each is 1 to {_LONGEST}")
+    if tensor.storage.address % _CHUNK:
+        _refuse("the tensor's memory begins at no multiple of 16 bytes", "begin at such an element")
+
+
+def _check_box(given: Any, rank: int, size: int, swizzle: Any) -> None:
+    box = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else ()
+    if not box or len(box) != rank or not all(type(n) is int for n in box):
+        _refuse(f"a tile of a tensor of {rank} axes has {rank} extents, not {given!r}", _example(rank), "box")
+    if not all(1 <= n <= _WIDEST for n in box):
+        _refuse(f"the tile's extents are {box}", f"each is 1 to {_WIDEST}", "box")
+    row = box[-1] * size
+    if row % _CHUNK:
+        hint = f"let the last extent be a multiple of {_CHUNK // size}"
+        _refuse(f"a row of the tile {box} has {row} bytes, no multiple of 16", hint, "box")
+    from weft.layout.tma_async import TensorMapSwizzle
+
+    if not isinstance(swizzle, TensorMapSwizzle):
+        hint = "write TensorMapSwizzle.SWIZZLE_128B, say"
+        _refuse(f"swizzle={swizzle!r} is no TensorMapSwizzle", hint, "swizzle")
+    if swizzle and row != int(swizzle):
+        hint = f"let the last extent be {swizzle // size}, or take another swizzle"
+        _refuse(
+            f"{swizzle.name} is for rows of {int(swizzle)} bytes; those of {box} have {row}", hint, "swizzle"
+        )
+
+
+def _example(rank: int) -> str:
+    return f"write ({', '.join(['64'] * rank)}{',' * (rank == 1)})"
+
+
+def _refuse(message: str, hint: str, part: str = "x") -> NoReturn:
+    raise LaunchError.here("tensor-tile", message, hint, at=(part, {"x": 0, "box": 1}.get(part, 2)))
