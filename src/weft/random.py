@@ -1,8 +1,8 @@
-"""Random numbers that depend on a seed and a counter alone: the same on every device, in any order.
+"""Random numbers that depend on a seed and an offset alone: the same on every device, in any order.
 
 The generator is Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy
-as 1, 2, 3", SC 2011), as in cuRAND, PyTorch, Triton and Mojo. Each counter gives four numbers of 32 bits that
-have nothing to do with those of any other. There is no state to share: a thread takes its own counters.
+as 1, 2, 3", SC 2011), as in cuRAND, PyTorch, Triton and Mojo. Each offset gives four numbers of 32 bits that
+have nothing to do with those of any other. There is no state to share: a thread takes its own offsets.
 
 Example:
     >>> from weft import Float32, Int, Pointer, kernel
@@ -45,7 +45,7 @@ _WEYL = 0x9E3779B9, 0xBB67AE85
 
 
 @func
-def philox4x32(seed: Int, counter: Int, subsequence: Int) -> SIMD[UInt32, 4]:
+def philox4x32(seed: Int, offset: Int, subsequence: Int) -> SIMD[UInt32, 4]:
     """Four numbers of 32 random bits. ``seed`` is Philox's key, the others its counter's two halves.
 
     Example:
@@ -54,7 +54,7 @@ def philox4x32(seed: Int, counter: Int, subsequence: Int) -> SIMD[UInt32, 4]:
         ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
     """
     k0, k1 = _halves(UInt64(seed))
-    a, b = _halves(UInt64(counter))
+    a, b = _halves(UInt64(offset))
     c, d = _halves(UInt64(subsequence))
     for _ in unroll(range(_ROUNDS)):
         low0, high0 = _halves(UInt64(a) * _MULTIPLIERS[0])
@@ -79,24 +79,24 @@ def _uniform(bits: Any) -> Any:
 
 
 @func
-def rand(seed: Int, counter: Int) -> Float32:
-    """A number of the multiples of 2**-24 in [0, 1), each as likely. Another counter, another number."""
-    return _uniform(philox4x32(seed, counter, 0)[0])
+def rand(seed: Int, offset: Int) -> Float32:
+    """A number of the multiples of 2**-24 in [0, 1), each as likely. Another offset, another number."""
+    return _uniform(philox4x32(seed, offset, 0)[0])
 
 
 @func
-def randn(seed: Int, counter: Int) -> Float32:
+def randn(seed: Int, offset: Int) -> Float32:
     """A normally distributed number of mean 0 and variance 1, by Box's and Muller's method; at most 5.8."""
-    return _normal(philox4x32(seed, counter, 0))[0]
+    return _normal(philox4x32(seed, offset, 0))[0]
 
 
 @func
-def randint(seed: Int, counter: Int, low: Int, high: Int) -> Int:
+def randint(seed: Int, offset: Int, low: Int, high: Int) -> Int:
     """An integer from ``low`` to ``high - 1``, of at most 2**32; ``low`` where there is none.
 
     Each is as likely up to a part of ``(high - low) / 2**64``, as 64 bits are scaled and none is rejected.
     """
-    bits = philox4x32(seed, counter, 0)
+    bits = philox4x32(seed, offset, 0)
     count = UInt64(high - low)
     upper, lower = UInt64(bits[0]) * count, UInt64(bits[1]) * count
     return low + Int((upper + (lower >> 32)) >> 32)
@@ -116,18 +116,18 @@ def _normal(bits: Any) -> Any:
 class Random:
     """A sequence of random numbers, a value: each step gives the generator that goes on, and four numbers.
 
-    ``random, u = random.step_uniform()``. Equal seeds, subsequences and counters give equal numbers;
+    ``random, u = random.step_uniform()``. Equal seeds, subsequences and offsets give equal numbers;
     each seed has ``2**64`` subsequences of ``2**64`` steps.
     """
 
     seed: Int
     subsequence: Int = Int(0)
-    counter: Int = Int(0)
+    offset: Int = Int(0)
 
     def step(self) -> tuple[Random, SIMD[UInt32, 4]]:
         """Four times 32 random bits."""
-        bits = philox4x32(self.seed, self.counter, self.subsequence)
-        self.counter += 1
+        bits = philox4x32(self.seed, self.offset, self.subsequence)
+        self.offset += 1
         return self, bits
 
     def step_uniform(self) -> tuple[Random, SIMD[Float32, 4]]:
