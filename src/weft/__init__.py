@@ -144,12 +144,25 @@ class _Rooms:
 
 provide(_Rooms())
 
+
+def _unknown(name: str) -> Exception:
+    from sys import _getframe  # pyright: ignore[reportPrivateUsage]
+
+    caller = _getframe(2)
+    if name.startswith("_") or caller.f_code.co_filename.startswith(("<frozen", __file__[:-11])):
+        return AttributeError(f"module 'weft' has no attribute {name!r}")
+    from weft.compiler.frontend.names import advice
+    from weft.runtime.spelt import unknown_of_module
+
+    return unknown_of_module(caller, "weft", name, advice(name) or "", __dir__())
+
+
 if not TYPE_CHECKING:  # so that type checkers know which names exist
 
     def __getattr__(name: str) -> object:
         module = _LATER.get(name)
         if module is None:
-            raise AttributeError(f"module 'weft' has no attribute {name!r}")
+            raise _unknown(name)
         found = globals()[name] = getattr(importlib.import_module(module), name)
         return found
 

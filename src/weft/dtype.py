@@ -196,7 +196,7 @@ def as_dtype(like: DTypeLike) -> DType:
         found = getattr(like, "dtype", None)
         if isinstance(found, DType):
             return found
-        found = dtype_elsewhere(like) or dtype_elsewhere(found)
+        found = dtype_elsewhere(like)
         if found is not None:
             return found
     raise TypeError(f"{_shown(like)} is not an element type")

@@ -104,7 +104,7 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.mark.parametrize(
-    "like", [np.float32, np.dtype("float32"), np.zeros(1, "f4").dtype, np.zeros(1, "f4"), "float32", Float32]
+    "like", [np.float32, np.dtype("float32"), np.zeros(1, "f4").dtype, "float32", Float32]
 )
 def test_one_type(like: Any) -> None:
     assert as_dtype(like) is DType.float32
@@ -117,7 +117,7 @@ def test_each_of_numpys() -> None:
 
 
 @pytest.mark.parametrize(
-    "like", [np.floating, np.complex64, np.dtype(">f4"), np.dtype("f4,i4"), float, np.str_]
+    "like", [np.floating, np.complex64, np.dtype(">f4"), np.dtype("f4,i4"), float, np.str_, np.zeros(1, "f4")]
 )
 def test_what_is_no_type(like: Any) -> None:
     with pytest.raises(TypeError, match="is not an element type"):

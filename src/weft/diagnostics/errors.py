@@ -182,6 +182,9 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
     by_lower = {candidate.lower(): candidate for candidate in candidates}
     found = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    if not found:  # `add` is `fetch_add` where nothing else adds
+        held = [lower for lower in by_lower if name.lower() in lower.split("_")]
+        found = held if len(held) == 1 else []
     return by_lower[found[0]] if found else None
 
 

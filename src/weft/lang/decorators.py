@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, Protocol, Self, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Never,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    cast,
+    overload,
+)
 
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
@@ -270,9 +282,11 @@ def _check_names(fn: Definition, values: dict[str, Any]) -> None:
     problems.check(LaunchError, 0)
 
 
-def _defined(fn: Any, decorator: str) -> Definition:
-    if fn is None:
+def _defined(fn: Any, decorator: str, options: Mapping[str, object] | None = None) -> Definition:
+    if fn is None or options:
         hint = f"write @{decorator}, or @{decorator} and .bind(...) for compile-time values"
+        if options and decorator == "kernel":
+            hint = "write @kernel; grid_dim=, block_dim= and compile-time values are given at the launch"
         refuse("decorator", f"@{decorator}() has parentheses, and takes no options", hint=hint)
     if isinstance(fn, Compiled):
         refuse(
@@ -328,7 +342,7 @@ def _not_a_function(fn: object, decorator: str) -> tuple[str, str]:
     return a_(type(fn).__name__), f"write a function with def and decorate it with @{decorator}"
 
 
-def kernel(fn: Callable[P, None] = _NOTHING) -> Kernel[P]:
+def kernel(fn: Callable[P, None] = _NOTHING, **options: Never) -> Kernel[P]:
     """Make a typed Python function a kernel.
 
     Its parameters are annotated with ``Int``, ``Float32``, ``Pointer[T]``, ``LayoutTensor[T]``,
@@ -345,7 +359,7 @@ def kernel(fn: Callable[P, None] = _NOTHING) -> Kernel[P]:
         ...     if global_idx.x < n:
         ...         x[global_idx.x] *= by
     """
-    return Kernel(_defined(fn, "kernel"), {})
+    return Kernel(_defined(fn, "kernel", options), {})
 
 
 @overload
@@ -356,7 +370,7 @@ def func(fn: Func[P, R]) -> Func[P, R]: ...
 def func(fn: Callable[P, R]) -> Func[P, R]: ...
 
 
-def func(fn: Callable[P, R] | Func[P, R] = _NOTHING) -> Func[P, R]:
+def func(fn: Callable[P, R] | Func[P, R] = _NOTHING, **options: Never) -> Func[P, R]:
     """Make a Python function callable from kernels, and compiled when Python calls it.
 
     A parameter without annotation takes values of any type; the function is compiled once for each
@@ -378,4 +392,4 @@ def func(fn: Callable[P, R] | Func[P, R] = _NOTHING) -> Func[P, R]:
     """
     if hasattr(type(fn), "__weft_nested__"):  # it stands in a function, where every function is one
         return fn  # pyright: ignore[reportReturnType]
-    return Func(_defined(fn, "func"), {})
+    return Func(_defined(fn, "func", options), {})

@@ -295,14 +295,9 @@ def store_element(b: Elaboration, at: Value, dtype: DType, alignment: int, value
 
 
 def _refuse_store(spec: Spec, found: Spec) -> None:
-    space = same_elements(found, spec)
-    wanted, has = (
-        a_(spec.describe()),
-        "one of another address space" if space else a_(found.describe()),
-    )
-    refuse(
-        "element",
-        f"{wanted} is stored here, not {has}",
-        hint="give it by .address_space_cast(AddressSpace.GLOBAL)" if space else f"store {wanted}",
-        part=STORED,
-    )
+    wanted, has, hint = a_(spec.describe()), a_(found.describe()), f"store {a_(spec.describe())}"
+    if same_elements(found, spec):
+        has, hint = "one of another address space", "give it by .address_space_cast(AddressSpace.GLOBAL)"
+    elif getattr(found, "cls", None) is tuple:
+        has, hint = "a tuple", f"write {spec.describe()}(*{STORED})"
+    refuse("element", f"{wanted} is stored here, not {has}", hint=hint, part=STORED)

@@ -44,8 +44,9 @@ def index_value(index: object, b: Elaboration) -> Value:
         return arith.cast(b, value, index.dtype, DType.int64)
     if (known := python_number(index)) is not index:
         return index_value(known, b)
-    found = INDEX if hasattr(index, "x") and hasattr(index, "y") else kind_of(index)
-    refuse("index", f"an index must be an integer, not {found}", hint=_hint(index), part=INDEX)
+    parts = [name for name in "xyzw" if hasattr(index, name)]
+    found = f"and {INDEX} has {', '.join(parts)}" if parts else f"not {kind_of(index)}"
+    refuse("index", f"an index must be an integer, {found}", hint=_hint(index), part=INDEX)
 
 
 def _hint(index: object) -> str:

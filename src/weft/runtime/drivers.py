@@ -110,11 +110,12 @@ def open_device(driver: Driver, device_id: object, threads: object) -> tuple[int
     """
     number = as_index(device_id)
     if number is None:
-        named = isinstance(device_id, str) and device_id in DRIVERS
+        api, _, place = str(device_id).partition(":")
+        meant = f"write api={api!r}" + (f", device_id={place}" if place else "")
         raise LaunchError.here(
             "device-id",
             f"device_id is a device's number, an int; {device_id!r} is {a_(type(device_id).__name__)}",
-            f"write api={device_id!r}" if named else "count from 0",
+            meant if api in DRIVERS else "count from 0",
             at=("device_id", 0),
         )
     count = driver.device_count()

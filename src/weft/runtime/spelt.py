@@ -5,8 +5,10 @@ A method of Mojo's, CuPy's, Numba's, PyCUDA's or PyTorch's is told weft's, and s
 
 from __future__ import annotations
 
+import opcode
 import sys
-from types import FunctionType
+from collections.abc import Iterable
+from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from weft.diagnostics import (
@@ -23,6 +25,14 @@ from weft.diagnostics import (
 
 class UnknownAttribute(LaunchError, AttributeError):
     """An attribute that is not there; ``hasattr`` and ``getattr`` take it for any other."""
+
+    __module__, __qualname__ = "weft", "LaunchError"  # as which it is shown and caught
+
+
+class UnknownName(LaunchError, ImportError):
+    """A name that an import asks for, and a module has not."""
+
+    __module__, __qualname__ = "weft", "LaunchError"
 
 
 _INSIDE = {
@@ -57,15 +67,27 @@ def _unknown(held: object, name: str) -> UnknownAttribute:
 
     kinds = [kind.__name__ for kind in type(held).__mro__]
     called = getattr(held, "called", kinds[0])
-    known = [n for kind in type(held).__mro__ for n in vars(kind) if n[0] != "_" and _has(held, n)]
-    hint = next((INSTEAD[kind][name] for kind in kinds if name in INSTEAD.get(kind, ())), "")
-    if not hint:
-        guess = nearest(name, known)
-        hint = f"write {OBJECT}.{guess}" if guess else f"it has {', '.join(sorted(set(known)))}"
+    known = [n for n in dir(held) if n[0] != "_" and _has(held, n)]
+    texts = {n: text for kind in reversed(kinds) for n, text in INSTEAD.get(kind, {}).items()}
+    guess = name if name in texts else nearest(name, [*known, *texts])
+    hint = texts.get(guess or "") or (f"write {OBJECT}.{guess}" if guess else f"it has {', '.join(known)}")
     found = Diagnostic(
         "unknown-attribute", f"`{OBJECT}` ({a_(called)}) has no attribute `{name}`", hints=(hint,)
     )
     return UnknownAttribute(resolved(found, caller_location()))
+
+
+def unknown_of_module(
+    caller: FrameType, module: str, name: str, hint: str, known: Iterable[str]
+) -> UnknownAttribute | UnknownName:
+    """What is raised where a program asks a module for a name that it has not, by an import or not."""
+    from weft.diagnostics.wrote import resolved
+
+    if not hint and (guess := nearest(name, known)):
+        hint = f"write {guess}"
+    found = Diagnostic("unknown-attribute", f"{module} has no `{name}`", hints=(hint,) if hint else ())
+    imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
+    return (UnknownName if imported else UnknownAttribute)(resolved(found, caller_location()))
 
 
 def _has(held: object, name: str) -> bool:

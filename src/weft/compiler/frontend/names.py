@@ -2,44 +2,108 @@
 
 from __future__ import annotations
 
+from weft.dtype import as_dtype
 from weft.lang.above import above
+from weft.lang.number import type_name
 
-_ATOMICS = ("Add", "Sub", "Min", "Max", "And", "Or", "Xor")
+_ATOMICS = ("add", "sub", "min", "max", "and", "or", "xor")
+_SYNCS = {"count": "count", "and": "all", "or": "any"}
+_LANES = {
+    "shfl": "shuffle_idx(v, lane)",
+    "shfl_up": "shuffle_up(v, delta)",
+    "shfl_down": "shuffle_down(v, delta)",
+    "shfl_xor": "shuffle_xor(v, mask)",
+    "ballot": "ballot(p)",
+    "any": "any(p)",
+    "all": "all(p)",
+    "match_any": "match_any(v)",
+    "match_all": "match_all(v)",
+    "reduce_add": "sum(v)",
+    "reduce_min": "min(v)",
+    "reduce_max": "max(v)",
+}
+"""What CUDA and Numba call lanes' operations, with ``_sync`` behind and a mask before the arguments."""
 
 _SHARED = "stack_allocation(Float32, 256, address_space=AddressSpace.SHARED), from weft.memory"
-_LANES = "SIMD[Float32, 4](a, b, c, d)"
 _ATOMIC = "Atomic.fetch_{}(pointer + i, value), from weft.atomic"
 _OVER = "global_idx.x, from weft.gpu, in a launch over=n"
 
+
+def _all(text: str, names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), text)
+
+
 _ELSEWHERE = {
-    "threadIdx": "thread_idx, from weft.gpu",
-    "blockIdx": "block_idx, from weft.gpu",
-    "blockDim": "block_dim, from weft.gpu",
+    **_all("thread_idx, from weft.gpu", "threadIdx hipThreadIdx_x"),
+    **_all("block_idx, from weft.gpu", "blockIdx hipBlockIdx_x"),
+    **_all("block_dim, from weft.gpu", "blockDim hipBlockDim_x"),
     "gridDim": "grid_dim, from weft.gpu",
-    "syncthreads": "barrier(), from weft.gpu",
-    "__syncthreads": "barrier(), from weft.gpu",
-    "__threadfence": 'fence("seq_cst"), from weft.atomic',
-    "__ldg": "p[i]",
-    **dict.fromkeys(("__popc", "__popcll", "popc", "popcount"), "pop_count(x), from weft.bit"),
-    **dict.fromkeys(("__clz", "__clzll", "clz"), "count_leading_zeros(x), from weft.bit"),
-    **dict.fromkeys(("__ffs", "__ffsll", "ffs"), "count_trailing_zeros(x) + 1, from weft.bit"),
-    **dict.fromkeys(("__brev", "__brevll", "brev"), "bit_reverse(x), from weft.bit"),
-    "__byte_perm": "byte_permute(a, b, selector), from weft.bit",
+    "get_global_id": "global_idx.x, from weft.gpu",
+    "get_local_id": "thread_idx.x, from weft.gpu",
+    "get_group_id": "block_idx.x, from weft.gpu",
+    "get_local_size": "block_dim.x, from weft.gpu",
+    "get_num_groups": "grid_dim.x, from weft.gpu",
+    "get_global_size": "grid_dim.x * block_dim.x, from weft.gpu",
+    **_all("barrier(), from weft.gpu", "syncthreads threadgroup_barrier work_group_barrier"),
+    **_all("barrier(), which orders all memory", "CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE"),
+    **{f"syncthreads_{n}": f"block.{m}(p), from weft.gpu" for n, m in _SYNCS.items()},
+    "syncwarp": "syncwarp(), from weft.gpu",
+    "activemask": "no mask: all lanes of a warp take part, or none",
+    **{f"{n}{s}": f"warp.{_LANES[n]}, from weft.gpu" for n in _LANES for s in ("", "_sync")},
+    **_all("lane_id(), from weft.gpu", "laneid laneId lane_idx"),
+    **_all("warp.WARP_SIZE, from weft.gpu", "warpSize warpsize"),
+    "threadfence": 'fence("seq_cst"), from weft.atomic',
+    "threadfence_block": 'fence("seq_cst", scope="block"), from weft.atomic',
+    "ldg": "p[i]",
+    **_all("pop_count(x), from weft.bit", "popc popcll popcount"),
+    **_all("count_leading_zeros(x), from weft.bit", "clz clzll"),
+    **_all("count_trailing_zeros(x) + 1, from weft.bit", "ffs ffsll"),
+    **_all("bit_reverse(x), from weft.bit", "brev brevll"),
+    "byte_perm": "byte_permute(a, b, selector), from weft.bit",
+    "selp": "a if condition else b",
+    "saturatef": "clamp(x, 0.0, 1.0), from weft.math",
+    **_all("a / b", "fdividef fdiv_rn"),
+    **_all("x.bitcast(Int32)", "float_as_int float_as_uint as_int as_uint"),
+    **_all("x.bitcast(Float32)", "int_as_float uint_as_float as_float"),
+    **_all("Float32(x)", "half2float int2float_rn uint2float_rn"),
+    "float2half": "Float16(x)",
     "printf": "print(...)",
-    "float4": _LANES,
-    "make_float4": _LANES,
+    "mad": "a * b + c",
+    **_all("vec2(x, y), from weft.linalg", "float2 make_float2"),
+    **_all("vec3(x, y, z), from weft.linalg", "float3 make_float3"),
+    **_all("SIMD[Float32, 4](a, b, c, d)", "float4 make_float4"),
     "ndrange": "global_idx.y, global_idx.x, from weft.gpu, in a launch over=(height, width)",
+    "dim3": "Dim, from weft.gpu.host",
     "UnsafePointer": "Pointer",
     "DType": "the type itself: Float32",
     "List": "stack_allocation(Float32, n), from weft.memory",
     "simdwidthof": "the number of lanes itself: 4, say",
+    **_all("size_of(Float32), from weft.sys", "sizeof"),
     "debug_assert": "assert condition, message",
-    "atomicCAS": "Atomic.compare_exchange(pointer + i, expected, desired), from weft.atomic",
-    "atomicExch": "Atomic.exchange(pointer + i, value), from weft.atomic",
-    **{f"atomic{n}": _ATOMIC.format(n.lower()) for n in _ATOMICS},
-    **{f"atomic_{n.lower()}": _ATOMIC.format(n.lower()) for n in _ATOMICS},
+    **_all(
+        "Atomic.compare_exchange(pointer + i, expected, desired), from weft.atomic",
+        "atomicCAS atomic_cas atomic_cmpxchg",
+    ),
+    **_all("Atomic.exchange(pointer + i, value), from weft.atomic", "atomicExch atomic_xchg"),
+    **_all(_ATOMIC.format("add"), "atomicInc atomic_inc"),
+    **{f"atomic{n.title()}": _ATOMIC.format(n) for n in _ATOMICS},
+    **{f"atomic_{n}": _ATOMIC.format(n) for n in _ATOMICS},
+    **_all("@kernel, and a type for each parameter", "jit njit autojit"),
 }
-"""What CUDA, Numba, Triton, Warp, Taichi and Mojo call so."""
+"""What others call so; of CUDA without the underscores before the name."""
+
+_TYPES = {
+    **_all("Float32", "f32 float_"),
+    **_all("Float64", "f64 double"),
+    **_all("Float16", "f16 fp16"),
+    **_all("BFloat16", "bf16"),
+    **_all("UInt8", "uchar u8"),
+    **_all("Int32", "i32"),
+    **_all("UInt32", "u32 uint"),
+    **_all("Int", "i64 size_t"),
+    **_all("UInt64", "u64"),
+}
+"""Types that have no name of weft's or NumPy's."""
 
 _MODULES = {
     "cuda": {
@@ -50,11 +114,6 @@ _MODULES = {
         "local": "stack_allocation(Float32, 4), from weft.memory",
         "const": "a list or a NumPy array outside of the kernel",
         "atomic": _ATOMIC.format("add"),
-        "threadfence": 'fence("seq_cst"), from weft.atomic',
-        "popc": "pop_count(x), from weft.bit",
-        "clz": "count_leading_zeros(x), from weft.bit",
-        "brev": "bit_reverse(x), from weft.bit",
-        "selp": "a if condition else b",
     },
     "tl": {
         "": "the program of one element, global_idx.x, from weft.gpu, in a launch over=n",
@@ -78,12 +137,10 @@ _MODULES = {
         "array": "Pointer[Float32] or LayoutTensor[Float32]",
         "rand_init": "rand(seed, i), from weft.random, which has no state",
         "randf": "rand(seed, i), from weft.random",
-        "printf": "print(...)",
         "static": "the expression itself, of what is known at compile time",
     },
     "ti": {
         "": "global_idx.x for the index, from weft.gpu; math from weft.math, vectors from weft.linalg",
-        "ndrange": _ELSEWHERE["ndrange"],
         "grouped": _ELSEWHERE["ndrange"],
         "static": "unroll(range(n))",
         "Vector": "vec3(x, y, z), from weft.linalg",
@@ -164,6 +221,14 @@ OF_POINTERS = {
     "alloc": "take memory of the thread: stack_allocation(Float32, n), from weft.memory",
     "free": "leave it out: memory of the thread ends with it",
     "offset": "write p + n",
+    **_all(
+        "loop over range(n): x[i] = value; on the host buffer.enqueue_fill(value)", "fill zero fill_ zero_"
+    ),
+    **_all(
+        "copy element by element; on the host ctx.enqueue_copy(dst=..., src=...)", "copy copy_to copy_from"
+    ),
+    **_all("write p[i]", "item get at"),
+    "set": "write p[i] = value",
 }
 """The same of Mojo's pointers."""
 
@@ -179,17 +244,26 @@ def advice(name: str, attribute: str = "") -> str | None:
     ``attribute`` is what is asked of it where it is a module: ``threadIdx`` in ``cuda.threadIdx.x``.
     """
     if name in _MODULES:
-        found = _MODULES[name].get(attribute) or _ELSEWHERE.get(attribute)
-        if found is None and attribute.removeprefix("f") in MATH:
-            found = f"weft.math.{attribute.removeprefix('f')}"
-        if found is None and (module := above().exporter(attribute)):
-            found = f"{attribute}, from {module}"
-        return f"write {found or _MODULES[name]['']}"
-    if name.removesuffix("f") in MATH and name.endswith("f"):
-        return f"write weft.math.{name.removesuffix('f')}"
+        module, found = _MODULES[name], f"__{attribute}" if attribute else ""
+        return f"write {module.get(attribute) or _here(found) or module['']}"
     if name == "MutableAnyOrigin":
         return "leave it out: write LayoutTensor[Float32]"
-    if name in _ELSEWHERE:
-        return f"write {_ELSEWHERE[name]}"
+    if found := _here(name):
+        return f"write {found}"
     module = above().exporter(name)
     return f"import it: from {module} import {name}" if module else None
+
+
+def _here(name: str) -> str:
+    """What a name of others is called here; empty where nothing is known of it."""
+    bare = name.lstrip("_")
+    if bare in _ELSEWHERE:
+        return _ELSEWHERE[bare]
+    if bare.removesuffix("f") in MATH and (bare != name or bare[-1] == "f"):
+        return f"weft.math.{bare.removesuffix('f')}"
+    if bare != name and (module := above().exporter(bare)):
+        return f"{bare}, from {module}"
+    try:
+        return _TYPES.get(bare) or type_name(as_dtype(bare.removesuffix("_t")))
+    except TypeError:
+        return ""

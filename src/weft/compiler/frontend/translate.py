@@ -340,6 +340,9 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
         kind = dtype_elsewhere(getattr(cast("Any", table), "dtype", None))
         name = "Float32" if kind is None or kind.is_float else made_by[kind.name].__name__
         hint = f"use memory of the thread: stack_allocation({name}, {length})"
+        if frame and isinstance(node.value, ast.Name) and node.value.id in frame.f_globals:
+            held = node.value.id
+            hint = f"pass it as an argument, which a kernel can write: a parameter `{held}: Pointer[{name}]`"
         return problem("not-compile-time", message, hint, part=INDEX)
     hint = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
     if isinstance(table, (list, tuple)) and holds_values(table):
