@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import enum
 import functools
@@ -293,6 +294,7 @@ class Machine:
             "TypeVar": TypeVar,
             "Integer": None,
             "Floating": None,
+            "copy": copy,
             "dataclasses": dataclasses,
             "enum": enum,
             "iota": iota,

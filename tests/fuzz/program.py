@@ -86,7 +86,7 @@ class Program:
 
 
 HEAD = """from __future__ import annotations
-import dataclasses, enum
+import copy, dataclasses, enum
 from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from weft import *

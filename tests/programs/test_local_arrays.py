@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from typing import Any
 
@@ -106,7 +107,7 @@ class Cell:
 def copies(p: Pointer[Cell]):
     mine = InlineArray[Int32, 3](*p[0].counts)
     mine[2] = 77
-    cell = Cell(mine)
+    cell = Cell(copy.copy(mine))
     p[1].counts = mine
     mine[0] = 5
     p[2] = cell

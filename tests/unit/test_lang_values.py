@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
@@ -83,9 +84,9 @@ def fields_in_loops(n: Int) -> Any:
 @func
 def values_not_references(x: Float32) -> Any:
     p = Particle(x, Int(1))
-    q = p
+    q = copy.copy(p)
     q.x += 1.0
-    pair = Pair(p, q)
+    pair = Pair(copy.copy(p), copy.copy(q))
     pair.a.x = 9.0
     return p.x, q.x, pair.a.x, pair.c.x
 

@@ -17,7 +17,7 @@ from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import Pointer
 from weft.lang.python_number import python_number
 from weft.lang.spec import PartsSpec, Spec, leaves_of, spec_of
-from weft.lang.structs import converted
+from weft.lang.structs import converted, replace_field
 
 if TYPE_CHECKING:
     from weft.lang.decorators import ArrayLike
@@ -31,8 +31,8 @@ class InlineArray:
 
     ``T`` is a number, a SIMD value, a pointer, a struct, or another such array. In memory an element is read
     and written alone, by any index: ``p[i].name[k] += 1``. So it is in an array that a kernel or ``@func``
-    makes, of ``n`` values or of ``fill=`` for all. What is given, returned, read from memory or put into a
-    struct is a copy of the whole, whose elements do not change.
+    makes or is given, made of ``n`` values or of ``fill=`` for all, and in one that is a struct's field: these are
+    values as a whole, so what is read from memory or returned is a copy.
 
     Example:
         >>> from weft import Float32, Int, Pointer, func, struct
@@ -193,16 +193,40 @@ class InlineArray:
             _inside(known, len(self))
         return self._memory.__weft_place__(index)
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether its items lie in memory of the function at hand, where they are set."""
+        return self._memory is not None and self._owner is maybe_current()
+
+    def __weft_with__(self, part: Any, value: Any) -> Any:
+        """The array with another item, by an index that may be known at run time only."""
+        if isinstance(part, str):
+            return replace_field(self, part, value)
+        value = converted(type(self), "[...]", self._kind()[0], value)
+        known = part.value if isinstance(part, Number) else python_number(part)
+        if isinstance(known, int):
+            known = _inside(known, len(self))
+            return self.of([value if n == known else item for n, item in enumerate(self._items)])
+        memory = self._spilt()
+        memory[part] = value
+        return self.of([memory[n] for n in range(len(self))])
+
+    def __copy__(self) -> Self:
+        return type(self)(*self)
+
     def __setitem__(self, index: NumberLike, value: Any) -> None:
         place = self.__weft_place__(index)
         if place is not None:
             place.store(converted(type(self), "[...]", self._kind()[0], value))
             return
+        if maybe_current() is None:
+            self._values = self.__weft_with__(index, value)._values
+            return
         refuse(
             "inline-array",
-            "this InlineArray is a copy, whose elements do not change",
-            notes=("in memory they do, `p[i].field[k] = x`, and where the function has made it",),
-            hint=f"make one here: x = {type(self).__name__}(*x)",
+            "this InlineArray is a copy, whose elements a helper cannot change",
+            notes=("a helper is Python at compile time, which is given what the array holds",),
+            hint="decorate the helper with @func, and return the array",
         )
 
     def __eq__(self, other: object) -> Any:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from weft.abi.formats import wrap
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32, Type, of_dtype
-from weft.diagnostics import INDEX, OBJECT, a_, refuse
+from weft.diagnostics import INDEX, OBJECT, STORED, a_, refuse
 from weft.dtype import DType
 from weft.lang import arith
 from weft.lang.elaboration import Elaboration, current
@@ -126,6 +126,25 @@ def insert(v: Number, lane: Any, value: Any) -> Any:
     b = current()
     args = (to_type(value, scalar, b), value_of(v, b), _position(lane, v.lanes))
     return type(v).of(b.value("vector.insertelement", args, of_dtype(v.dtype, v.lanes)))
+
+
+def with_lanes(v: Number, part: Any, value: Any) -> Any:
+    """The lanes with those of an index or of a slice replaced, which ``v[part] = value`` gives a variable."""
+    if isinstance(part, str):
+        from weft.lang.structs import check_field  # structs have vectors in them
+
+        check_field(v, part)
+    if not isinstance(part, slice):
+        return insert(v, part, value)
+    taken = sliced(iota(number_class(DType.int64), v.lanes), cast("Any", part))
+    places = known_lanes(taken)
+    lanes = getattr(value, "lanes", 1)
+    if lanes not in (1, len(places)):
+        message = f"{len(places)} lanes are set here, to a value of {lanes}"
+        refuse("lane", message, hint="give as many, or one number for all", part=STORED)
+    for n, place in enumerate(places):
+        v = insert(v, place, value[n] if lanes > 1 else value)
+    return v
 
 
 def sliced(v: Number, part: slice) -> Any:

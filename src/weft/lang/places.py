@@ -114,6 +114,11 @@ class Place:
             return self._field(*dtype.laid.fields[name])
         return getattr(self.load(), name)
 
+    def has(self, name: str) -> bool:
+        """Whether a name is that of one field, and not of several, as ``xy`` of a vector's."""
+        several = getattr(getattr(self.dtype, "annotation", None), "__weft_several__", None)
+        return several is None or not several(name)
+
     def field(self, name: str) -> Place:
         """The place of a field that is to be written."""
         dtype = self.dtype

@@ -65,6 +65,15 @@ class Lanes(Operators):
         number = cast("Number", self)
         return sliced(number, lane) if isinstance(lane, slice) else extract(number, lane)
 
+    if TYPE_CHECKING:  # of a variable in a kernel or @func, which then holds other lanes
+
+        def __setitem__(self, lane: NumberLike | slice, value: NumberLike) -> None: ...
+
+    def __weft_with__(self, part: Any, value: Any) -> Any:
+        from weft.lang.lanes import with_lanes
+
+        return with_lanes(cast("Number", self), part, value)
+
     def insert(self, lane: NumberLike, value: NumberLike) -> Self:
         """These lanes with one replaced; by a vector, as many from a lane known at compile time on."""
         from weft.lang.lanes import insert

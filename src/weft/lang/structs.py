@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform,
 from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of, named_in
 from weft.compiler.source.quoted import unquoted
-from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, CompileError, a_, caller_location, nearest, refuse
+from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse
 from weft.dtype import DType
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
@@ -156,25 +156,35 @@ def check_field(value: object, name: str) -> None:
         )
 
 
-def unassigned_lane(kind: str) -> tuple[str, str, str]:
-    """Why no lane or number of a vector is assigned: what is wrong, why, and what to write."""
-    hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {STORED})"
-    note = f"{kind} is a value like a number: changing a lane makes a new one"
-    return f"the lanes of {kind} cannot be assigned", note, hint
-
-
 def replace_field(value: object, name: str, new: Any) -> Any:
     """``value`` with one field changed: structs are values, so assignment makes a new one."""
     check_field(value, name)
     fields = struct_fields(type(value))
-    made = remade(type(value), [new if field == name else getattr(value, field) for field in fields])
-    _convert(made)
-    return made
+    new = converted(type(value), name, fields[name], new)
+    return remade(type(value), [new if field == name else getattr(value, field) for field in fields])
 
 
-def lost_field(value: object, name: str, parameter: str, function: str) -> NoReturn:
+def is_value(value: Any) -> bool:
+    """Whether it has parts and is a value: where one is set, there is another value."""
+    if isinstance(value, Number):
+        return value.lanes > 1
+    kind = cast("type[Any]", type(value))
+    return is_struct(kind) or (hasattr(kind, "__weft_items__") and not value.in_memory)
+
+
+def with_part(value: Any, part: Any, new: Any) -> Any:
+    """A value with another field (a name) or item (an index)."""
+    hook = getattr(cast("type[Any]", type(value)), "__weft_with__", None)
+    if hook is not None:
+        return hook(value, part, new)
+    if isinstance(part, str):
+        return replace_field(value, part, new)
+    value[part] = new  # which says that it has no items
+    return value
+
+
+def lost_field(parameter: str, function: str) -> NoReturn:
     """Say no to an assignment that only changes a copy; ``function`` is empty in a kernel."""
-    check_field(value, name)
     if not function:
         refuse(
             "lost-field",
@@ -188,7 +198,7 @@ def lost_field(value: object, name: str, parameter: str, function: str) -> NoRet
         f"`{parameter}` is a copy here: what is assigned to its fields is lost when {function} returns",
         notes=("a struct is passed by value, and this one is neither returned nor passed on after this",),
         hint=f"return `{parameter}` too and write `{call}` at the call, "
-        f"or change a copy of its own: `mine = {parameter}`",
+        f"or change a copy of its own: `mine = copy.copy({parameter})`",
     )
 
 

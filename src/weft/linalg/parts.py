@@ -14,6 +14,7 @@ from weft.lang.bracketed import Bracketed
 from weft.lang.hints import kind_of
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
+from weft.lang.structs import replace_field
 from weft.lang.tables import is_late
 from weft.math import sqrt
 
@@ -33,7 +34,6 @@ class Parts:
 
         def __init__(self, *parts: Any) -> None: ...
         def __weft_leaves__(self) -> list[Any]: ...
-        def __setitem__(self, index: Any, value: NumberLike) -> None: ...  # in memory
 
     @classmethod
     def again(cls, element: Any) -> type[Self]:
@@ -68,6 +68,30 @@ class Parts:
     def __weft_even__(cls, index: Any) -> tuple[Any, int, Any] | None:
         """In memory, the type, count and place of the number that ``v[index]`` names; None of a row."""
         return cls.element, len(cls.names), counted(index, len(cls.names))
+
+    def __weft_with__(self, part: Any, value: Any) -> Any:
+        """The numbers with some replaced: a field, those that ``v.xy`` or ``v[i]`` names."""
+        if not isinstance(part, str):
+            return self.insert(part, value)
+        several = getattr(type(self), "__weft_several__", None)
+        return (
+            replace_field(self, part, value)
+            if several is None or not several(part)
+            else self.put(part, value)
+        )
+
+    def insert(self, index: Any, value: Any) -> Self:
+        """The value with one number replaced."""
+        raise NotImplementedError
+
+    def put(self, names: str, value: Any) -> Self:
+        """The value with several numbers replaced."""
+        raise NotImplementedError
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        made = self.__weft_with__(index, value)  # on the host; in kernels a variable holds another value then
+        for name in self.names:
+            setattr(self, name, getattr(made, name))
 
     def parts(self) -> tuple[Any, ...]:
         """The numbers, in order."""

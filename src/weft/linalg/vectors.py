@@ -84,6 +84,28 @@ class Vector(Parts, Generic[T, N]):
             return object.__getattribute__(self, name)  # which says that there is none
         return cast("Any", Vector)[type(self).element, len(name)](*[getattr(self, part) for part in name])
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not type(self).__weft_several__(name):
+            object.__setattr__(self, name, value)
+            return
+        for part in name:
+            setattr(self, part, getattr(self.put(name, value), part))
+
+    @classmethod
+    def __weft_several__(cls, name: str) -> bool:
+        """Whether a name is that of several numbers, as ``xy``."""
+        return len(name) > 1 and name not in cls.names and all(part in cls.names for part in name)
+
+    def put(self, names: str, value: Any) -> Self:
+        """The vector with several numbers replaced: ``v.xy = value``."""
+        if len(set(names)) < len(names):
+            again = next(n for n in names if names.count(n) > 1)
+            message = f"`.{names} = ...` names `{again}` twice"
+            refuse("item-assignment", message, hint="name each number once")
+        new = cast("Any", Vector)[type(self).element, len(names)](value)
+        kept = dict(zip(names, new.parts(), strict=True))
+        return self.of([kept.get(name, part) for name, part in zip(self.names, self.parts(), strict=True)])
+
     def __getitem__(self, index: NumberLike) -> T:
         return picked(self.parts(), index)
 

@@ -6,16 +6,31 @@ What Python raises here is said of the user's expression.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, cast
 
+from weft.compiler.frontend.aliases import Changes
+from weft.compiler.frontend.variables import UNDEFINED
 from weft.compiler.ir.core import Value
-from weft.diagnostics import a_, refuse
 from weft.lang.enums import EnumValue
+from weft.lang.inline_array import InlineArray
 from weft.lang.places import Place
 from weft.lang.pointer import Pointer
-from weft.lang.structs import is_struct, replace_field, unassigned_lane
+from weft.lang.structs import is_value, with_part
 from weft.lang.tables import is_late, table_at
 from weft.lang.told_apart import is_array
+
+Path = tuple[Any, ...]
+"""What leads on from a variable: names of fields, and indices, each in a tuple."""
+
+
+def is_changed_as_value(value: Any, way: tuple[str, ...]) -> bool:
+    """Whether a variable of this value holds another where an item of what the fields lead to is set."""
+    for name in way:
+        if not is_value(value):
+            return False
+        value = getattr(value, name, None)
+    return is_value(value)
 
 
 class Access:
@@ -25,13 +40,20 @@ class Access:
         """``held[index]``, of memory not read yet."""
         if isinstance(held, Place):
             return held.item(index)
+        place = self._place_of(held, index)
+        return held[index] if place is None else place
+
+    def _place_of(self, held: Any, index: Any, written: bool = False) -> Any:
+        """Where ``held[index]`` lies in memory, that of tables too unless it is written; None of all else."""
         place_of = None if isinstance(cast("object", held), type) else getattr(held, "__weft_place__", None)
         place = None if place_of is None else place_of(index)
-        if place is None and is_late(index) and (type(held) in (list, tuple) or is_array(held)):
+        if place is not None or written:
+            return place
+        if is_late(index) and (type(held) in (list, tuple) or is_array(held)):
             place = table_at(held, index)
         if place is None and isinstance(index, EnumValue) and isinstance(held, dict):
             place = table_at(index.along(cast("dict[Any, Any]", held)), index.place)
-        return held[index] if place is None else place
+        return place
 
     def index(self, held: Any, index: Any) -> Any:
         """``held[index]``, by an index that may be known only at run time."""
@@ -52,54 +74,87 @@ class Access:
         """The value of what may be a place."""
         return held.load() if isinstance(held, Place) else held
 
-    def along(self, held: Any, index: Any, steps: tuple[Any, ...]) -> Any:
-        """``held[index].a[k]``, not read yet; an index among the steps is in a tuple."""
-        held = self.item(held, index)
-        for step in steps:
+    def along(self, held: Any, path: Path) -> Any:
+        """``held[index].a[k]``, not read yet; an index is in a tuple."""
+        *way, last = path
+        for step in way:
             held = self.attribute(held, step) if isinstance(step, str) else self.item(held, step[0])
+        if isinstance(last, str):
+            return self.attribute(held, last)
+        if isinstance(held, Place):
+            return held.item(last[0])
+        place = self._place_of(held, last[0], not way)
+        return held[last[0]] if place is None else place
+
+    def own(self, value: Any) -> Any:
+        """A parameter of which items are set: of an array, its copy in memory."""
+        return type(value)(*value) if isinstance(value, InlineArray) else value
+
+    def put(self, value: Any, held: Any, path: Path, name: str, at: Any = None) -> Any:
+        """``held[index].a = value``: what the variable ``name`` is to hold then, if that is something else.
+
+        In memory that alone is written; ``at`` is its place if known. A list holds another item. A value
+        with parts is replaced as a whole, so ``held`` has to be a variable, or in a list that is one.
+        """
+        changes = Changes()
+        if isinstance(at, Place):
+            changes.in_memory(held)
+            at.store(value)
+            made = held
+        else:
+            made = self._with_part(held, path, value, changes)
+        if changes.kind is not None:
+            changes.check(cast("Any", self), sys._getframe(1), name, made is not held)  # pyright: ignore[reportPrivateUsage]
+        return UNDEFINED if made is held else made
+
+    def _with_part(self, held: Any, path: Path, value: Any, changes: Changes) -> Any:
+        """``held`` with a part set: itself, where it is memory or a list, which has changed."""
+        step, rest = path[0], path[1:]
+        if isinstance(held, Place):
+            return self._put_at(held, step, rest, value, changes)
+        if not isinstance(step, str) and (place := self._place_of(held, step[0], not rest)) is not None:
+            changes.in_memory(held)
+            if rest:
+                self._with_part(place, rest, value, changes)
+            else:
+                place.store(value)
+            return held
+        if rest:
+            inner = getattr(held, step) if isinstance(step, str) else held[step[0]]
+            made = self._with_part(inner, rest, value, changes)
+            if made is inner:
+                return held
+            value = made
+        kind = cast("type[Any]", type(held))
+        if isinstance(step, str) or is_value(held):
+            made = with_part(held, step if isinstance(step, str) else step[0], value)
+            changes.note(kind)
+            return made
+        held[step[0]] = value
         return held
 
-    def put(self, items: Any, index: Any, steps: tuple[Any, ...], value: Any, at: Any = None) -> None:
-        """``items[index].a[k] = value``: of memory, that alone is written; ``at`` is its place if known."""
-        place = at if isinstance(at, Place) else self._target(items, index, steps)
-        if place is not None:
-            place.store(value)
-            return
-        held = items[index]
-        changed = self._changed(held, steps, value)
-        if changed is not held:
-            items[index] = changed
+    def _put_at(self, place: Place, step: Any, rest: Path, value: Any, changes: Changes) -> Place:
+        """``_with_part`` of what lies in memory."""
+        if not isinstance(step, str) or place.has(step):
+            inner = place.field(step) if isinstance(step, str) else place.item(step[0])
+            made = inner
+            if isinstance(inner, Place) and not rest:
+                inner.store(value)
+            elif rest:
+                made = self._with_part(inner, rest, value, changes)
+            if made is inner and (rest or isinstance(inner, Place)):
+                return place
+            value = made if rest else value
+        elif rest:
+            value = self._with_part(getattr(place.load(), step), rest, value, changes)
+        now = place.load()
+        made = self._with_part(now, (step,), value, Changes())
+        if made is not now:
+            place.store(made)
+        return place
 
     def to(self, made: Any, held: Any) -> Any:
         """``Pointer(to=p[i].a)``: where that is; of another function the value."""
         if isinstance(held, Place) and (getattr(made, "__origin__", made) is Pointer):
             return held.pointer()
         return made(to=self.read(held))
-
-    def _target(self, items: Any, index: Any, steps: tuple[Any, ...]) -> Place | None:
-        """The place in memory that is to be written; None where it is a list's, say."""
-        held = self.item(items, index)
-        for step in steps:
-            if not isinstance(held, Place):
-                return None
-            held = held.field(step) if isinstance(step, str) else held.item(step[0])
-        return held if isinstance(held, Place) else None
-
-    def _changed(self, held: Any, steps: tuple[Any, ...], value: Any) -> Any:
-        """What ``held`` becomes where a part of it is set: itself, or another struct."""
-        step, *rest = steps
-        if not isinstance(step, str):
-            if rest:
-                self.put(held, step[0], tuple(rest), value)
-            elif is_struct(kind := cast("type[Any]", type(held))) and hasattr(held, "insert"):
-                message, note, hint = unassigned_lane(a_(kind.__name__))
-                refuse("item-assignment", message, notes=(note,), hint=hint)
-            else:
-                held[step[0]] = value
-            return held
-        if rest:
-            inner = getattr(held, step)
-            value = self._changed(inner, tuple(rest), value)
-            if value is inner:
-                return held
-        return replace_field(held, step, value)

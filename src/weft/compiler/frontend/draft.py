@@ -8,7 +8,7 @@ known of a kernel is what its draft has gathered of what it calls.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from weft.abi.artifact import Site
 from weft.compiler.frontend.nonlocals import SharedSpec
@@ -59,6 +59,8 @@ class Draft:
     """Memory of fixed size."""
     refused: list[CompileError] = field(default_factory=list[CompileError])
     """What is wrong with it, unless less memory is taken in the end."""
+    changed: dict[str, type[Any]] = field(default_factory=dict[str, "type[Any]"])
+    """Of which parameters it changes parts, of which class: of a copy, where Python would of the caller's."""
     doubts: list[Doubt] = field(default_factory=list[Doubt])
     """What is hardly meant so in its own code."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -9,6 +10,7 @@ from weft.abi.artifact import AssertSite, Piece, Site
 from weft.compiler.frontend.closures import Captures, Closure, containers, entry, given, literals_in
 from weft.compiler.frontend.containers import captured, check, restored
 from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
+from weft.compiler.frontend.handed import check_given
 from weft.compiler.frontend.helpers import Helpers
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.nonlocals import give_back
@@ -268,6 +270,8 @@ class Elaborator:
         types = tuple(leaf.type for spec in (made.result, *made.changes) for leaf in spec.leaves())
         before = shared_memory(self.under_way) if made.memory else 0
         b = _staging()
+        if made.changed:
+            check_given(b, fn, made.changed, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
         op = self.refer(b.emit("func.call", tuple(leaves), types), made)
         if made.memory:
             more = shared_memory(self.under_way) - before

@@ -8,7 +8,7 @@ so may hold anything known at compile time.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from weft.compiler.frontend.named import late_names, named
@@ -24,11 +24,18 @@ _CALLS = (ast.Call, *_COMPREHENSIONS)
 """What may run a function that was made before."""
 
 
-def _base_name(target: ast.expr) -> str | None:
-    """``p`` for the target ``p.x``: assigning a struct's field assigns the variable."""
-    while isinstance(target, ast.Attribute):
+def _base_name(target: ast.expr, own: Collection[str] = ()) -> str | None:
+    """``p`` for the target ``p.x``: assigning a struct's field assigns the variable.
+
+    So does ``v[i]`` of a variable among ``own``, where it proves to hold a vector or an array.
+    """
+    indexed = False
+    while isinstance(target, (ast.Attribute, ast.Subscript)):
+        indexed |= isinstance(target, ast.Subscript)
         target = target.value
-    return target.id if isinstance(target, ast.Name) else None
+    if not isinstance(target, ast.Name) or (indexed and target.id not in own):
+        return None
+    return target.id
 
 
 def _targets(node: ast.stmt) -> list[ast.expr]:
@@ -45,32 +52,37 @@ def _targets(node: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def _stores(target: ast.expr, out: set[str]) -> None:
+def _stores(target: ast.expr, out: set[str], own: Collection[str] = ()) -> None:
     if isinstance(target, ast.Name):
         out.add(target.id)
     elif isinstance(target, (ast.Tuple, ast.List)):
         for item in target.elts:
-            _stores(item, out)
+            _stores(item, out, own)
     elif isinstance(target, ast.Starred):
-        _stores(target.value, out)
-    elif isinstance(target, ast.Attribute):
-        name = _base_name(target)
+        _stores(target.value, out, own)
+    elif isinstance(target, (ast.Attribute, ast.Subscript)):
+        name = _base_name(target, own)
         if name is not None:
             out.add(name)
 
 
-def stored_names(body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | None = None) -> set[str]:
-    """Every variable that the statements assign, at any depth; ``known`` keeps what was found."""
+def stored_names(
+    body: Sequence[ast.stmt], known: dict[ast.stmt, set[str]] | None = None, own: Collection[str] = ()
+) -> set[str]:
+    """Every variable that the statements assign, at any depth; of ``own`` those too of which they set items.
+
+    ``known`` keeps what was found.
+    """
     out: set[str] = set()
     for node in body:
         found = None if known is None else known.get(node)
         if found is None:
             found = set[str]()
             for target in _targets(node):
-                _stores(target, found)
+                _stores(target, found, own)
             for inner in () if isinstance(node, ast.FunctionDef) else ("body", "orelse"):
                 if nested := getattr(node, inner, None):
-                    found |= stored_names(nested, known)
+                    found |= stored_names(nested, known, own)
             found |= named(node)
             if known is not None:
                 known[node] = found
@@ -135,7 +147,11 @@ class Liveness:
     ``before[node]`` is whose value from before ``node`` may be read in it or after it.
     """
 
-    def __init__(self, function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> None:
+    def __init__(
+        self, function: ast.FunctionDef, nodes: Sequence[ast.AST], own: Collection[str] = ()
+    ) -> None:
+        self.own = own
+        """The function's variables: where they hold vectors or arrays, setting an item assigns them."""
         self.carried: dict[ast.stmt, set[str]] = {}
         self.before: dict[ast.stmt, set[str]] = {}
         self.stored: dict[ast.stmt, set[str]] = {}
@@ -183,7 +199,7 @@ class Liveness:
         if isinstance(node, ast.With):
             stores: set[str] = set()
             for target in _targets(node):
-                _stores(target, stores)
+                _stores(target, stores, self.own)
             live = self._block(node.body, live, brk, cont) - stores
             return live.union(*[self._loads(item) for item in node.items])
         return self._simple(node, live)
@@ -198,7 +214,7 @@ class Liveness:
                     loads = loads | stores
             else:
                 loads = loads | self._loads(target)
-                name = _base_name(target)
+                name = _base_name(target, self.own)
                 if name is not None:
                     loads = loads | {name}
         return (live - stores) | loads
@@ -212,8 +228,10 @@ class Liveness:
             after |= brk
         if ast.Continue in jumps:
             after |= cont
-        assigned_then = stored_names(node.body, self.stored)
-        carried = ((assigned_then | stored_names(node.orelse, self.stored)) & after) | (assigned_then & other)
+        assigned_then = stored_names(node.body, self.stored, self.own)
+        carried = ((assigned_then | stored_names(node.orelse, self.stored, self.own)) & after) | (
+            assigned_then & other
+        )
         self.carried[node] = self.carried.get(node, set()) | carried
         self.before[node] = self.before.get(node, set()) | then | other
         return self._loads(node.test) | then | other
@@ -233,7 +251,7 @@ class Liveness:
             if grown == head:
                 break
             head = grown
-        assigned = stored_names(node.body, self.stored) | target
+        assigned = stored_names(node.body, self.stored, self.own) | target
         if isinstance(node, ast.While):
             assigned |= named(node)
             head |= late_names(node)

@@ -1,7 +1,7 @@
 """Assignments to fields of a parameter that nobody would see: structs are passed by value.
 
 Python changes the caller's object, compiled code a copy of it. So a ``@func`` or a method that assigns
-a field must hand the changed struct on as a whole: return it, or pass it to something. A kernel's copy
+a field, or an item of an array, must hand the changed struct on as a whole: return it, or pass it to something. A kernel's copy
 belongs to its thread, and there it is enough that something is read again.
 """
 
@@ -19,13 +19,9 @@ _Paths = frozenset[_Path]
 _NONE: _Paths = frozenset()
 
 
-def lost_writes(
-    function: ast.FunctionDef, kernel: bool, nodes: Sequence[ast.AST] | None = None
-) -> set[ast.AST]:
-    """The targets ``p.x`` of assignments that change nothing but a copy; ``nodes`` are the function's."""
-    nodes = walk(function) if nodes is None else nodes
-    if not any(isinstance(n.ctx, ast.Store) for n in nodes if type(n) is ast.Attribute):
-        return set()
+def lost_writes(function: ast.FunctionDef, kernel: bool) -> set[ast.AST]:
+    """The targets ``p.x``, ``p.a[i]`` of assignments that change nothing but a copy."""
+    nodes = walk(function)
     names = set(arguments_of(function)) - _rebound(function, nodes)
     inner = [n for n in nodes if isinstance(n, (ast.Lambda, ast.FunctionDef)) and n is not function]
     found = _LostWrites(names, kernel, frozenset(p for f in inner for p in _reads(f)))
@@ -41,8 +37,8 @@ def _rebound(function: ast.FunctionDef, nodes: Iterable[ast.AST]) -> set[str]:
 
 def _path(node: ast.AST) -> _Path | None:
     fields: list[str] = []
-    while isinstance(node, ast.Attribute):
-        fields.append(node.attr)
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        fields.append(node.attr if isinstance(node, ast.Attribute) else "[]")
         node = node.value
     return (node.id, *reversed(fields)) if isinstance(node, ast.Name) else None
 
@@ -52,11 +48,14 @@ def _reads(node: ast.AST | None) -> _Paths:
     found: set[_Path] = set()
     pending: list[ast.AST] = [] if node is None else [node]
     for item in pending:  # grows while it runs
-        if isinstance(item, (ast.Name, ast.Attribute)):
+        if isinstance(item, (ast.Name, ast.Attribute, ast.Subscript)):
             path = _path(item)
             if path is not None:
                 if isinstance(item.ctx, ast.Load):
                     found.add(path)
+                while isinstance(item, (ast.Attribute, ast.Subscript)):
+                    pending += [item.slice] if isinstance(item, ast.Subscript) else []
+                    item = item.value
                 continue
         if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
             pending.append(item.func.value)

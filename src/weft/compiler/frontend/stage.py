@@ -27,7 +27,7 @@ from weft.compiler.frontend.hostcalls import names_of
 from weft.compiler.frontend.liveness import stored_names
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.stage_expressions import BUILTINS
-from weft.compiler.frontend.stage_places import Places, is_deep
+from weft.compiler.frontend.stage_places import Places, is_deep, is_item
 from weft.compiler.frontend.syntax import check_syntax
 from weft.compiler.frontend.tree import (
     B,
@@ -38,6 +38,7 @@ from weft.compiler.frontend.tree import (
     fill_places,
     has,
     place,
+    root_of,
     thunk,
     tuple_of,
     var,
@@ -84,6 +85,8 @@ class _Stager(Places):
         if undefined:
             unset = ast.Assign([var(n, True) for n in undefined], b_attribute("UNDEFINED"))
             staged.insert(0, place(unset, function))
+        for n in sorted(set(parameters) & {root_of(t) for t in self.item_targets if is_item(t)}):
+            staged.insert(0, place(ast.Assign([var(n, True)], b_call("own", var(n))), function))
         if self.changes_items:
             changes = ast.Assign([ast.Attribute(var(B), "changes_items", ast.Store())], ast.Constant(True))
             staged.insert(0, place(changes, function))
@@ -105,9 +108,8 @@ class _Stager(Places):
         parameters = [*self._parameters(node.args)]
         result = b_attribute("MISSING") if node.returns is None else self._annotation(node.returns)
         decorators = [self.visit(d) for d in node.decorator_list]
-        inner = _Stager(node, self.builtins, False, self)
-        staged = inner.whole(node, name, arguments_of(node))
-        self.functions[name] = node
+        self.functions[name] = copy.deepcopy(node)
+        staged = _Stager(node, self.builtins, self).whole(node, name, arguments_of(node))
         made: ast.expr = b_call("nested", var(name), tuple_of(parameters), result)
         for decorator in reversed(decorators):
             made = ast.Call(decorator, [made], [])
@@ -189,29 +191,22 @@ class _Stager(Places):
                 inner = item.value if isinstance(item, ast.Starred) else item
                 out.extend(self.store(inner, var(name), like))
             return out
-        if is_deep(target):
-            new = self.temp("v")
-            before, parts = self.steps(target)
-            put = place(b_call("put", *parts, var(new)), like)
-            return [place(ast.Assign([var(new, True)], value), like), *before, place(ast.Expr(put), like)]
-        if isinstance(target, ast.Attribute):
-            held = target.value
-            arguments: list[ast.expr] = [self.visit(_as_load(held)), ast.Constant(target.attr)]
-            if target in self.lost:
-                arguments += [ast.Constant(text) for text in self._copy_of(held)]
-                lost = place(b_call("lost_field", *arguments), target)
-                return [place(ast.Expr(value), like), place(ast.Expr(lost), target)]
-            new = b_call("set_field", *arguments, value)
-            if isinstance(held, (ast.Name, ast.Attribute)):
-                return self.store(_as_store(held), new, like)
-            return [place(ast.Expr(new), like)]
+        if isinstance(target, (ast.Attribute, ast.Subscript)):
+            root, path = self.path(target)
+            return self._put(target, like, value, self.visit(root), tuple_of(path))
         return [place(ast.Assign([self.visit(target)], value), like)]
 
-    def _copy_of(self, held: ast.expr) -> tuple[str, str]:
-        """The parameter that ``held`` is or is part of, and the function's name; of a kernel none."""
-        while isinstance(held, ast.Attribute):
-            held = held.value
-        return ast.unparse(held), self.function
+    def _put(self, target: Any, like: ast.AST, value: ast.expr, *held: ast.expr) -> list[ast.stmt]:
+        """``v[i] = value``, ``p[i].a = value``: memory is written, and a variable of a value holds another."""
+        name = root_of(target)
+        own = ast.Constant(name if name in self.own else "")
+        where = target if isinstance(target, ast.Subscript) and not is_deep(target) else like
+        put = place(b_call("put", value, held[0], held[1], own, *held[2:]), where)
+        if name not in self.own:
+            return [place(ast.Expr(put), like)]
+        slot = [ast.Constant(True)] if name in self.slotted else []
+        kept = place(b_call("st", var(name), put, ast.Constant(name), *slot), like)
+        return [place(ast.Assign([var(name, True)], kept), like)]
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         value = self.visit(node.value)
@@ -231,21 +226,16 @@ class _Stager(Places):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
         target, out = node.target, list[ast.stmt]()
-        if is_deep(target):
-            out, parts = self.steps(target)
-            at = var(self.temp("p"))
-            out.append(place(ast.Assign([_as_store(at)], b_call("along", *parts)), target))
+        if isinstance(target, (ast.Attribute, ast.Subscript)):  # what leads there is evaluated once
+            root, path = self.path(target)
+            names = [self.temp("o"), self.temp("i"), self.temp("p")]
+            held, way, at = map(var, names)
+            for name, part in zip(names, (self.visit(root), tuple_of(path)), strict=False):
+                out.append(place(ast.Assign([var(name, True)], part), target))
+            out.append(place(ast.Assign([_as_store(at)], b_call("along", held, way)), target))
             now = place(b_call("read", at), target)
             value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
-            return [*out, place(ast.Expr(b_call("put", *parts, value, at)), node)]
-        if isinstance(target, ast.Subscript):  # evaluate object and index once
-            held, index = self.temp("o"), self.temp("i")
-            out.append(place(ast.Assign([var(held, True)], self.visit(target.value)), target))
-            out.append(place(ast.Assign([var(index, True)], self.visit(target.slice)), target))
-            now = place(ast.Subscript(var(held), var(index), ast.Load()), target)
-            value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
-            store = ast.Subscript(var(held), var(index), ast.Store())
-            return [*out, place(ast.Assign([place(store, target)], value), node)]
+            return [*out, *self._put(target, node, value, held, way, at)]
         now = self.visit(_as_load(target))
         value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
         if isinstance(target, ast.Name):
@@ -258,7 +248,9 @@ class _Stager(Places):
         if not names:
             return []
         values = [var(n) if n in before else b_call("reachable", var(n)) for n in names]
-        return [_in_slots(method, about, names, values)]
+        whole = stored_names([node], self.entirely)
+        ways = {n: self.ways(n, node) for n in names if n not in whole}
+        return [_in_slots(method, about, names, values, ways)]
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         return self._nested(node, self._if)
@@ -358,9 +350,17 @@ class _Stager(Places):
         return place(ast.Expr(b_call("assert_", self.condition(node.test), thunk(message))), node)
 
 
-def _in_slots(method: str, about: str, names: Sequence[str], values: Iterable[ast.expr]) -> ast.Assign:
-    """Give variables slots, where ``about`` asks for it."""
+def _in_slots(
+    method: str,
+    about: str,
+    names: Sequence[str],
+    values: Iterable[ast.expr],
+    ways: Mapping[str, tuple[tuple[str, ...], ...]] | None = None,
+) -> ast.Assign:
+    """Give variables slots, where ``about`` asks for it; ``ways`` lead to what items of some are set."""
     call = b_call(method, var(about), tuple_of([ast.Constant(n) for n in names]), tuple_of([*values]))
+    if ways:
+        call.args.append(ast.Constant(cast("Any", tuple(ways.items()))))
     return ast.Assign([tuple_of([var(n, True) for n in names], True)], call)
 
 
@@ -413,7 +413,7 @@ def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) ->
     asks = ByValue(names_of(scope, bound_names(nodes).union(fn.names())))
     if any(map(asks.is_concerned, nodes)):
         tree = asks.visit(tree)
-    stager = _Stager(tree, builtins.difference(scope.cells), kernel)
+    stager = _Stager(tree, builtins.difference(scope.cells))
     inner = stager.whole(tree, INNER, fn.names())
     fill_places(inner, inner)
     try:

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from weft.compiler.frontend.liveness import Liveness, stored_names
-from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import decided
 from weft.compiler.frontend.nonlocals import declared, held
 from weft.compiler.frontend.tree import (
@@ -24,6 +23,7 @@ from weft.compiler.frontend.tree import (
     function_of,
     has,
     place,
+    root_of,
     thunk,
     tuple_of,
     var,
@@ -96,24 +96,28 @@ class Expressions(ast.NodeTransformer):
         self,
         function: ast.FunctionDef,
         builtins: frozenset[str],
-        kernel: bool,
         outer: Expressions | None = None,
     ) -> None:
         nodes = walk(function)
-        self.lost = lost_writes(function, kernel, nodes)
-        self.function = "" if kernel else function.name
-        self.liveness = Liveness(function, nodes)
-        own = stored_names(function.body, self.liveness.stored).union(arguments_of(function))
+        shared_by = declared(function) if has(nodes, ast.Nonlocal) else set[str]()
+        own = stored_names(function.body).union(arguments_of(function), shared_by)
+        self.own = frozenset(own)
+        """The function's variables: what it assigns, is given, or shares with the function around it."""
+        self.liveness = Liveness(function, nodes, self.own)
         self.reassigned: set[str] = set()
         """Variables of this function that functions in it assign."""
         self.slotted: set[str] = set()
         """Those, and the ones that this function assigns so itself: they have slots from the beginning."""
         if has(nodes, ast.Nonlocal):
             self.reassigned = held(function)
-            own -= (said := declared(function))
-            self.slotted = self.reassigned | said
-        self.changes_items = any(_item_of(n) in own for n in nodes)
+            own -= shared_by
+            self.slotted = self.reassigned | shared_by
+        self.item_targets = [n for n in nodes if _is_item_target(n)]
+        """``a[i]`` and ``a[i].x`` where they are assigned."""
+        self.changes_items = any(root_of(n) in own for n in self.item_targets)
         """Whether it assigns elements of what its variables hold."""
+        self.entirely: dict[ast.stmt, set[str]] = {}
+        """What statements assign, but for items and parts of these."""
         self.carried = self.liveness.names | self.slotted
         """Variables that are read by the builder: they may be in slots, or not assigned."""
         self.functions: dict[str, ast.FunctionDef] = {}
@@ -327,14 +331,13 @@ def _clause(target: ast.expr, asked: str, method: str, about: ast.expr) -> ast.c
     return ast.comprehension(target, call, [], 0)
 
 
-def _item_of(node: ast.AST) -> str | None:
-    """``a`` where the node is ``a[i]`` or ``a[i].x`` and assigned."""
+def _is_item_target(node: ast.AST) -> bool:
     if not isinstance(node, (ast.Subscript, ast.Attribute)) or not isinstance(node.ctx, ast.Store):
-        return None
-    base, indexed = cast("ast.expr", node), False
-    while isinstance(base, (ast.Subscript, ast.Attribute)):
-        base, indexed = base.value, indexed or isinstance(base, ast.Subscript)
-    return base.id if indexed and isinstance(base, ast.Name) else None
+        return False
+    base = cast("ast.expr", node)
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    return isinstance(base, ast.Subscript)
 
 
 def _acts(node: ast.ListComp) -> bool:

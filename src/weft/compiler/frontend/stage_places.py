@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from weft.compiler.frontend.stage_expressions import Expressions
-from weft.compiler.frontend.tree import b_call, place, tuple_of, var
+from weft.compiler.frontend.tree import b_call, place, root_of, tuple_of, walk
 
 
 class Places(Expressions):
@@ -46,25 +46,37 @@ class Places(Expressions):
             return place(b_call("attribute", held, ast.Constant(node.attr)), node)
         return place(b_call("item", held, self.visit(node.slice)), node)
 
-    def steps(self, target: Any) -> tuple[list[ast.stmt], list[ast.expr]]:
-        """Of ``p[i].a[k]`` as a target: what evaluates ``p``, ``i`` and ``k`` once; these, then the rest."""
-        steps: list[Any] = [target]
-        while _is_indexed(steps[0].value):
-            steps.insert(0, steps[0].value)
-        before: list[ast.stmt] = []
+    def path(self, target: Any) -> tuple[ast.expr, list[ast.expr]]:
+        """Of ``p[i].a[k]`` as a target: ``p`` to be read, and staged what leads on; indices are in tuples."""
+        path: list[ast.expr] = []
+        node = target
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                path.append(ast.Constant(node.attr))
+            else:
+                path.append(tuple_of([self.visit(node.slice)]))
+            node = node.value
+        return node, path[::-1]
 
-        def held(stem: str, part: ast.expr) -> ast.Name:
-            name = self.temp(stem)
-            before.append(place(ast.Assign([var(name, True)], self.visit(part)), part))
-            return var(name)
+    def ways(self, name: str, node: ast.stmt) -> tuple[tuple[str, ...], ...]:
+        """The fields of a variable that lead to what has its items set within a statement."""
+        inside = set(walk(node))
+        targets = [t for t in self.item_targets if t in inside and root_of(t) == name]
+        return tuple(sorted({_fields(t) for t in targets}))
 
-        first, *rest = steps
-        parts: list[ast.expr] = [held("o", first.value), held("i", first.slice)]
-        path = [
-            ast.Constant(step.attr) if isinstance(step, ast.Attribute) else tuple_of([held("i", step.slice)])
-            for step in rest
-        ]
-        return before, [*parts, tuple_of(path)]
+
+def is_item(node: ast.AST) -> bool:
+    """Whether it begins with ``p[i]``."""
+    return _fields(node) == ()
+
+
+def _fields(node: ast.AST) -> tuple[str, ...]:
+    """``a``, ``b`` of ``p.a.b[i].c[k]``: what stands before the first index."""
+    found: list[str] = []
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        found = [*found, node.attr] if isinstance(node, ast.Attribute) else []
+        node = node.value
+    return tuple(reversed(found))
 
 
 def _is_indexed(node: ast.expr) -> bool:
@@ -90,7 +102,6 @@ def _is_variable(node: ast.Subscript) -> bool:
     return not _is_sliced(node) and not isinstance(node.slice, ast.Constant)
 
 
-def is_deep(target: ast.expr) -> bool:
-    """Whether a target leads on from ``p[i]``."""
-    deep = isinstance(target, (ast.Attribute, ast.Subscript)) and _is_indexed(target.value)
-    return deep and not _is_sliced(target)
+def is_deep(target: ast.Subscript) -> bool:
+    """Whether an index leads on from ``p[i]``."""
+    return _is_indexed(target.value)

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
-from weft.compiler.frontend.access import Access
+from weft.compiler.frontend.access import Access, is_changed_as_value
 from weft.compiler.frontend.closures import Closure, defined
 from weft.compiler.frontend.containers import check, stays
 from weft.compiler.frontend.contexts import Context
+from weft.compiler.frontend.draft import Draft
 from weft.compiler.frontend.dropped import Called, note_dropped
 from weft.compiler.frontend.generators import Generated, certain, extreme, first, generator, total
 from weft.compiler.frontend.iteration import enumerated, items_of, on_device, turned, zipped
@@ -31,12 +32,13 @@ from weft.lang.python_number import python_number
 from weft.lang.returned import returned
 from weft.lang.signature import MISSING
 from weft.lang.spec import is_composite, leaves_of, spec_of
-from weft.lang.structs import lost_field, replace_field
 from weft.lang.text import RunTimeText
 
 __all__ = ["Staging"]
 
 
+_Ways = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
+"""Variables of which only items are set, and the fields that lead to what has these."""
 _KNOWN = frozenset({bool, int, float, str, tuple, list, dict, set, type(None)})
 """Of these classes the truth is known at compile time."""
 
@@ -72,6 +74,11 @@ class Staging(Logic, Access):
             f"{self.result_of} has {self.most} operations up to here: what Python repeats is written out",
             hint="write a `for` statement over range(n), without unroll(...): that is one loop of the device",
         )
+
+    @property
+    def draft(self) -> Draft:
+        """The pass under way."""
+        return cast("Any", self.elaborator).under_way[-1]
 
     # -- functions in functions ---------------------------------------------------------------
     def nested(self, function: Any, parameters: tuple[Any, ...], result: Any) -> Closure:
@@ -122,9 +129,13 @@ class Staging(Logic, Access):
             return old
         return value
 
-    def _carried(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _carried(self, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()) -> tuple[Any, ...]:
         out: list[Any] = []
+        of_items = dict(ways)
         for name, value in zip(names, values, strict=True):
+            if name in of_items and not any(is_changed_as_value(value, way) for way in of_items[name]):
+                out.append(value)
+                continue
             if type(value) is Var:
                 if value.scope in self.scopes:
                     out.append(value)
@@ -144,7 +155,9 @@ class Staging(Logic, Access):
         )
         return value if here else UNDEFINED
 
-    def carry(self, condition: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def carry(
+        self, condition: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()
+    ) -> tuple[Any, ...]:
         """Before an ``if``: give its variables slots where the condition is a run-time value."""
         if isinstance(condition, Number):
             known = not isinstance(condition.value, Value)
@@ -155,16 +168,20 @@ class Staging(Logic, Access):
         else:  # an object that may compute its truth, as a range does
             self.tested = condition, truth(condition, self)
             known = isinstance(self.tested[1], bool)
-        return values if known else self._carried(names, values)
+        return values if known else self._carried(names, values, ways)
 
-    def carry_loop(self, items: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def carry_loop(
+        self, items: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()
+    ) -> tuple[Any, ...]:
         """Before a ``for``: likewise, unless it is unrolled."""
         late = isinstance(items, Generated) and items.late
-        return self._carried(names, values) if late or on_device(items) else values
+        return self._carried(names, values, ways) if late or on_device(items) else values
 
-    def carry_while(self, _: Any, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    def carry_while(
+        self, _: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()
+    ) -> tuple[Any, ...]:
         """Before a ``while``: always."""
-        return self._carried(names, values)
+        return self._carried(names, values, ways)
 
     def annotated(self, annotation: Any, value: Any) -> Any:
         """``x: T = value``: the value as T."""
@@ -194,18 +211,10 @@ class Staging(Logic, Access):
             hint="assign it to a variable, or leave it out",
         )
 
-    def set_field(self, held: Any, name: str, value: Any) -> Any:
-        """``held.name = value`` as a new value of ``held``."""
-        return replace_field(held, name, value)
-
     def augmented(self, held: Any, value: Any) -> Any:
         """``held += x``, once ``held + x`` is known: what is memory takes it, as NumPy's arrays do."""
         keep = getattr(cast("type[Any]", type(held)), "__weft_augmented__", None)
         return value if keep is None else keep(held, value)
-
-    def lost_field(self, held: Any, name: str, parameter: str, function: str) -> None:
-        """``held.name = ...`` where ``held`` is a copy that is not used again."""
-        lost_field(held, name, parameter, function)
 
     def matched(self, value: Any, pattern: Any, count: int, tried: Sequence[Any] = ()) -> tuple[Any, ...]:
         """Whether a value fits a pattern, and the ``count`` values that the pattern captures.

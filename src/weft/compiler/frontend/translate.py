@@ -25,14 +25,14 @@ from weft.compiler.frontend.names import (
 )
 from weft.compiler.frontend.variables import Var
 from weft.compiler.ir.core import Value
-from weft.diagnostics import INDEX, OBJECT, VALUE, Diagnostic, Location, a_, nearest
+from weft.diagnostics import INDEX, OBJECT, STORED, VALUE, Diagnostic, Location, a_, nearest
 from weft.diagnostics.wrote import Source, source_of
 from weft.dtype import dtype_elsewhere, dtype_hint, made_by
 from weft.lang.above import above
 from weft.lang.hints import OF_NUMBERS
 from weft.lang.number import Number
 from weft.lang.spec import holds_values, is_composite
-from weft.lang.structs import is_struct, unassigned_lane
+from weft.lang.structs import is_struct
 
 _Found = tuple[Diagnostic, object]
 """What is wrong, and which part of the expression is meant."""
@@ -307,7 +307,9 @@ def _in_weft(call: ast.Call, name: str, frame: FrameType | None) -> str:
 
 def _inserted(kind: str) -> _Found:
     """A lane or a number of a vector is assigned."""
-    message, note, hint = unassigned_lane(_article(kind))
+    message = f"the lanes of {_article(kind)} are assigned in kernels and @funcs alone, not in a helper"
+    note = f"{_article(kind)} is a value like a number: changing a lane makes a new one"
+    hint = f"write {OBJECT} = {OBJECT}.insert({INDEX}, {STORED})"
     return problem("item-assignment", message, hint, note)
 
 
@@ -329,11 +331,6 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
         return None
     kind = "a table" if table is None else _article(type(table).__name__)
     kind = {"an ndarray": "a NumPy array", "a ndarray": "a NumPy array"}.get(kind, kind)
-    if stored and isinstance(table, Number):
-        message = f"the lanes of {kind} cannot be assigned, and this one is known only at run time"
-        name = made_by[table.dtype.name].__name__
-        hint = f"use memory of the thread: stack_allocation({name}, {table.lanes})"
-        return problem("item-assignment", message, hint, part=INDEX)
     if stored:
         message = f"`{OBJECT}` is {kind} known at compile time, which a run-time value or index cannot change"
         length = getattr(table, "size", 0) or (type(table) is list and len(cast("list[Any]", table))) or "n"

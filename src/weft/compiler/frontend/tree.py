@@ -63,6 +63,13 @@ def bound_names(nodes: Iterable[ast.AST]) -> set[str]:
     return out
 
 
+def root_of(node: ast.AST) -> str:
+    """``p`` of ``p[i].a[k]``; nothing where it begins with no name."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def arguments_of(function: ast.FunctionDef) -> list[str]:
     """The names of a function's parameters, in order."""
     arguments = function.args

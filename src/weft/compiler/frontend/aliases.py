@@ -1,0 +1,417 @@
+"""Names of one object, a part of which is assigned: in Python all would see it, compiled code has values.
+
+What holds parts (vectors, matrices, arrays, structs) is a value as a number is, so an assignment to a part
+gives one variable another value. That is what Python does where no other name is of the same object, or none
+is read again; elsewhere it is refused. It is found in a function's text, forward which names may be of one
+object, backward which are read again, and only where such an assignment has been elaborated.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable, Sequence
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from weft.compiler.frontend.desugar import desugar
+from weft.compiler.frontend.handed import shares
+from weft.compiler.frontend.liveness import Liveness, stored_names
+from weft.compiler.frontend.lostwrites import lost_writes
+from weft.compiler.frontend.named import note_named
+from weft.compiler.frontend.tree import arguments_of, root_of, walk
+from weft.compiler.frontend.variables import Var
+from weft.compiler.source.definition import Definition
+from weft.diagnostics import a_, refuse
+from weft.lang.inline_array import InlineArray
+from weft.lang.number import Number, number_class
+from weft.lang.products import parts_of
+from weft.lang.spec import NumberSpec, PartsSpec, Spec, spec_of
+from weft.lang.structs import is_struct, lost_field
+
+if TYPE_CHECKING:
+    from weft.compiler.frontend.staging import Staging
+
+_Calls = tuple[ast.Call, ...]
+_MOST = 3
+"""Calls that are kept of how two names came to be of one object."""
+
+
+class _Source(NamedTuple):
+    """A name whose object an expression gives, or a part of it (``inner``), by which calls."""
+
+    name: str
+    calls: _Calls = ()
+    inner: bool = False
+
+
+class _Pair(NamedTuple):
+    """Two names of one object, or of a part of it: by which calls, and by which third name that had it too."""
+
+    one: str
+    other: str
+    calls: _Calls
+    by: str
+    inside: tuple[bool, bool]
+    """Whether it is a part of the one, and of the other, and not the whole."""
+
+
+_Pairs = frozenset[_Pair]
+_Sources = frozenset[_Source]
+_FRESH: _Sources = frozenset()
+_PARTS = (ast.IfExp, ast.BoolOp, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.comprehension)
+_DISPLAYS = (ast.Tuple, ast.List)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def caller_of(parameter: str) -> str:
+    """The name that stands for what the caller of a function has given."""
+    return f"<{parameter}>"
+
+
+class At(NamedTuple):
+    """What is known where a statement begins: names of one object, and what is read after it."""
+
+    node: ast.AST
+    pairs: _Pairs
+    read: frozenset[str]
+    lost: frozenset[str]
+    """Parameters of which it assigns parts that nobody sees."""
+
+    def others(self, name: str, kind: type[Any], frame: FrameType, fn: Definition) -> Iterable[str]:
+        """The names that may be of the object of a class that one is of, and are read again, or the caller's."""
+        for pair in self.pairs:
+            if pair.one == name and (pair.other in self.read or pair.other[0] == "<"):
+                by = frame.f_locals.get(pair.by)
+                if pair.by and not holds(by, kind):
+                    continue
+                if pair.inside[0] and not holds(frame.f_locals.get(name), kind, strictly=True):
+                    continue
+                if pair.inside[1] and not holds(frame.f_locals.get(pair.other), kind, strictly=True):
+                    continue
+                if all(shares(call, frame, fn, kind) for call in pair.calls):
+                    yield pair.other
+
+
+def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _Sources:
+    """The names whose objects an expression may give, or hold; ``calls`` are around it."""
+    if isinstance(node, ast.Name):
+        return frozenset({_Source(node.id, calls, inner)})
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return sources(node.value, calls, True)
+    if isinstance(node, ast.NamedExpr):
+        return sources(node.value, calls, inner)
+    if isinstance(node, ast.Call):
+        given: list[ast.expr] = [*node.args, *[keyword.value for keyword in node.keywords]]
+        called = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        calls = (*calls, node)[:_MOST]
+        return _FRESH.union(*[sources(part, calls, inner) for part in (*given, called)])
+    if isinstance(node, ast.IfExp):
+        return sources(node.body, calls, inner) | sources(node.orelse, calls, inner)
+    if isinstance(node, ast.Starred):
+        return sources(node.value, calls, True)
+    if isinstance(node, _COMPREHENSIONS):
+        outer = _FRESH.union(*[sources(clause.iter, calls, True) for clause in node.generators])
+        item = node.value if isinstance(node, ast.DictComp) else node.elt
+        return outer | sources(item, calls, inner)
+    if isinstance(node, _PARTS) or (
+        isinstance(node, ast.BinOp) and any(isinstance(n, _DISPLAYS) for n in (node.left, node.right))
+    ):
+        return _FRESH.union(*[sources(part, calls, inner) for part in ast.iter_child_nodes(node)])
+    return _FRESH
+
+
+class _Later(Liveness):
+    """Liveness that keeps what is read after each statement."""
+
+    def __init__(self, function: ast.FunctionDef, own: frozenset[str]) -> None:
+        self.later: dict[ast.stmt, frozenset[str]] = {}
+        super().__init__(function, walk(function), own)
+
+    def _statement(
+        self, node: ast.stmt, live: frozenset[str], brk: frozenset[str], cont: frozenset[str]
+    ) -> frozenset[str]:
+        before = super()._statement(node, live, brk, cont)
+        if isinstance(node, (ast.If, ast.While, ast.For, ast.With)):
+            after = before  # of the test: what its branches read
+        elif isinstance(node, ast.Return):
+            after = frozenset[str]()
+        else:
+            stored = stored_names([node]) if not _sets_parts(node) else set[str]()
+            after = live - stored
+        self.later[node] = self.later.get(node, frozenset[str]()) | after
+        return before
+
+
+def _sets_parts(node: ast.stmt) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(isinstance(t, (ast.Attribute, ast.Subscript)) for t in targets)
+
+
+class _Aliases:
+    """Forward over the statements: which names may be of one object."""
+
+    def __init__(self, later: dict[ast.stmt, frozenset[str]], lost: dict[ast.AST, frozenset[str]]) -> None:
+        self.at: dict[tuple[int, int], At] = {}
+        self.later = later
+        self.lost = lost
+        self.left: list[tuple[list[_Pairs], list[_Pairs]]] = []
+        """Of each loop around, what is so where ``break`` and where ``continue`` leave."""
+
+    def block(self, body: Sequence[ast.stmt], pairs: _Pairs | None) -> _Pairs | None:
+        """What is so behind the statements; None where nothing comes to there."""
+        for node in body:
+            if pairs is None:
+                return None
+            pairs = self._statement(node, pairs)
+        return pairs
+
+    def _note(self, node: ast.stmt, pairs: _Pairs, part: ast.AST | None = None) -> None:
+        place = node.lineno, node.col_offset
+        before = self.at.get(place)
+        known = pairs if before is None else pairs | before.pairs
+        lost = frozenset[str]().union(*[self.lost.get(n, ()) for n in walk(node)]) if part is None else ()
+        self.at[place] = At(part or node, known, self.later.get(node, frozenset()), frozenset(lost))
+
+    def _statement(self, node: ast.stmt, pairs: _Pairs) -> _Pairs | None:
+        if isinstance(node, ast.If):
+            self._note(node, pairs, node.test)
+            pairs = _named(node.test, pairs)
+            return _joined(self.block(node.body, pairs), self.block(node.orelse, pairs))
+        if isinstance(node, (ast.For, ast.While)):
+            return self._loop(node, pairs)
+        self._note(node, pairs)
+        pairs = _named(node, pairs)
+        if isinstance(node, ast.With):
+            for item in node.items:
+                if item.optional_vars is not None:
+                    pairs = _assigned(pairs, [(item.optional_vars, sources(item.context_expr))])
+            return self.block(node.body, pairs)
+        if isinstance(node, (ast.Break, ast.Continue)):
+            self.left[-1][isinstance(node, ast.Continue)].append(pairs)
+            return None
+        return None if isinstance(node, ast.Return) else _simple(node, pairs)
+
+    def _loop(self, node: ast.For | ast.While, pairs: _Pairs) -> _Pairs | None:
+        head, left = pairs, (list[_Pairs](), list[_Pairs]())
+        while True:
+            self._note(node, head, node.iter if isinstance(node, ast.For) else node.test)
+            begun = _named(node.test, head) if isinstance(node, ast.While) else head
+            if isinstance(node, ast.For):
+                begun = _assigned(head, [(node.target, sources(node.iter))])
+            self.left.append(left)
+            end = self.block(node.body, begun)
+            self.left.pop()
+            grown = head.union(*left[1], end or ())
+            if grown == head:
+                return self.block(node.orelse, head.union(*left[0]))
+            head = grown
+
+
+def _simple(node: ast.stmt, pairs: _Pairs) -> _Pairs:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            pairs = _assigned(pairs, _matched(target, node.value))
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        pairs = _assigned(pairs, [(node.target, sources(node.value))])
+    elif isinstance(node, ast.AugAssign):
+        pairs = _assigned(pairs, [(node.target, _FRESH)])
+    elif isinstance(node, ast.FunctionDef):
+        reads = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        pairs = _assigned(pairs, [(ast.Name(node.name), frozenset(map(_Source, reads)))])
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):  # as items.append(p)
+        call = node.value
+        if isinstance(call.func, ast.Attribute):
+            held = _FRESH.union(*[sources(argument) for argument in call.args])
+            pairs = _assigned(pairs, [(call.func, held)])
+    return pairs
+
+
+def _matched(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, _Sources]]:
+    """What each of several targets is given."""
+    if isinstance(target, _DISPLAYS):
+        if isinstance(value, _DISPLAYS) and len(value.elts) == len(target.elts):
+            pairs = zip(target.elts, value.elts, strict=True)
+            return [found for one, part in pairs for found in _matched(one, part)]
+        return [found for one in target.elts for found in _matched(one, value)]
+    if isinstance(target, ast.Starred):
+        target = target.value
+    return [(target, sources(value))]
+
+
+def _assigned(pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]]) -> _Pairs:
+    """What is so after an assignment of several targets at once."""
+    flat: list[tuple[ast.expr, _Sources]] = []
+    for target, found in given:
+        inner = walk(target) if isinstance(target, _DISPLAYS) else (target,)
+        flat += [(n, found) for n in inner if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
+    whole = {target.id for target, _ in flat if isinstance(target, ast.Name)}
+    out = {pair for pair in pairs if pair.one not in whole and pair.other not in whole}
+    partners: list[tuple[str, bool, set[tuple[_Source, str]]]] = []
+    for target, found in flat:
+        near = {(source, "") for source in found}
+        for source in found:
+            near |= {
+                (_Source(p.other, _together(source.calls, p.calls), p.inside[1]), source.name)
+                for p in pairs
+                if p.one == source.name
+            }
+        partners.append((root_of(target), not isinstance(target, ast.Name), near))
+    for n, (name, part, near) in enumerate(partners):
+        for (other, calls, inner), by in near:
+            if other not in whole and other != name:
+                out |= _both(name, other, calls, by, part, inner)
+        for other, other_part, others in partners[:n]:
+            for mine, theirs in ((m, t) for m, _ in near for t, _ in others if m.name == t.name):
+                if other != name:
+                    calls = _together(mine.calls, theirs.calls)
+                    out |= _both(name, other, calls, mine.name, part, other_part)
+    return frozenset(out)
+
+
+def _together(calls: _Calls, others: _Calls) -> _Calls:
+    return (*calls, *[call for call in others if call not in calls])[:_MOST]
+
+
+def _both(name: str, other: str, calls: _Calls, by: str, part: bool, inner: bool) -> set[_Pair]:
+    return {
+        _Pair(name, other, calls, by, (part, inner)),
+        _Pair(other, name, calls, by, (inner, part)),
+    }
+
+
+def _named(node: ast.AST, pairs: _Pairs) -> _Pairs:
+    for inner in walk(node):
+        if isinstance(inner, ast.NamedExpr):
+            pairs = _assigned(pairs, [(inner.target, sources(inner.value))])
+    return pairs
+
+
+def _joined(one: _Pairs | None, other: _Pairs | None) -> _Pairs | None:
+    return other if one is None else one if other is None else one | other
+
+
+class Aliases:
+    """What a function's text says of names of one object; ``at`` has it by line and column of statements."""
+
+    def __init__(self, tree: ast.FunctionDef, kernel: bool) -> None:
+        nodes = [node for statement in tree.body for node in walk(statement)]
+        if desugar(tree.body, nodes):
+            nodes = walk(tree)
+        note_named(nodes)
+        given = arguments_of(tree)
+        own = frozenset(stored_names(tree.body).union(given))
+        lost: dict[ast.AST, frozenset[str]] = {
+            target: frozenset({root_of(target)}) for target in lost_writes(tree, kernel)
+        }
+        found = _Aliases(_Later(tree, own).later, lost)
+        first: set[_Pair] = (
+            {_Pair(p, caller_of(p), (), "", (False, False)) for p in given} if not kernel else set[_Pair]()
+        )
+        found.block(tree.body, frozenset(first))
+        self.at = found.at
+        self.tree = tree
+
+    @functools.cached_property
+    def returned(self) -> list[_Calls]:
+        """The ways in which it may return an object that it was given, or a part of one: by which calls."""
+        out: list[_Calls] = []
+        for at in self.at.values():
+            if isinstance(at.node, ast.Return):
+                for name, calls, _ in sources(at.node.value):
+                    out += [
+                        _together(calls, p.calls) for p in at.pairs if p.one == name and p.other[0] == "<"
+                    ]
+        return out
+
+
+@functools.lru_cache(maxsize=1024)
+def _aliases(fn: Definition, _: object, kernel: bool) -> Aliases:
+    return Aliases(fn.body(), kernel)
+
+
+def aliases_of(fn: Definition, kernel: bool = False) -> Aliases:
+    """What a function's text says of names of one object."""
+    return _aliases(fn, fn.version, kernel)
+
+
+# -- what elaboration asks ------------------------------------------------------------------------
+class Changes:
+    """What one assignment to a part changes."""
+
+    def __init__(self) -> None:
+        self.kind: type[Any] | None = None
+        """The class of the innermost value of which a part is set."""
+        self.held: Any = None
+        """An array in memory, all names of which see what is set."""
+
+    def note(self, kind: type[Any]) -> None:
+        """A part of a value of this class is set."""
+        self.kind = self.kind or kind
+
+    def in_memory(self, held: Any) -> None:
+        """An item of this is set where it lies."""
+        if isinstance(held, InlineArray):
+            self.held = held
+            self.note(type(held))
+
+    def check(self, b: Staging, frame: FrameType, name: str, changed: bool) -> None:
+        """Refuse it where another name would have to see it; a variable ``name`` is to hold another value."""
+        kind = self.kind
+        assert kind is not None
+        if changed and not name:
+            refuse(
+                "item-assignment",
+                f"a part is set of {a_(kind.__name__)} that no variable of this function holds",
+                notes=(f"{a_(kind.__name__)} is a value, as a number is: a copy would be changed",),
+                hint="assign it to a variable and change that; "
+                "one of the function around needs `nonlocal` here",
+            )
+        draft = b.draft
+        f, fn = draft.function, draft.definition
+        at = aliases_of(fn, f.kernel or f.element).at.get(b.loc[:2])
+        if at is None or not b.live:
+            return
+        for other in at.others(name, kind, frame, fn):
+            if other[0] == "<":
+                if name in at.lost and other == caller_of(name):
+                    lost_field(name, "" if f.kernel or f.element else fn.name)
+                draft.changed[other[1:-1]] = kind
+            elif holds(frame.f_locals.get(other), kind, self.held):
+                refuse(
+                    "shared-value",
+                    f"`{name}` and `{other}` may be the same {kind.__name__} in Python, "
+                    f"and `{other}` is used after this assignment",
+                    notes=(
+                        f"{a_(kind.__name__)} is a value here, as a number is: `{other}` would not change",
+                    ),
+                    hint="where one is made of the other, write copy.copy(...) of it",
+                )
+        if name in at.lost:
+            lost_field(name, "" if f.kernel or f.element else fn.name)
+
+
+def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = False) -> bool:
+    """Whether a value is of a class, or a part of it is (``strictly``: a part); one that is ``but`` is none."""
+    if value is but or value is None:
+        return False
+    if type(value) is Var:
+        return value.spec is not None and _spec_holds(value.spec, kind, strictly)
+    if type(value) is kind and not strictly:
+        return True
+    items: Any = value
+    if isinstance(value, (Number, InlineArray)) or is_struct(cast("type[Any]", type(value))):
+        return _spec_holds(spec_of(value), kind, strictly)
+    if isinstance(value, dict):
+        items = cast("dict[Any, Any]", value).values()
+    elif not isinstance(value, (list, set, tuple)):
+        items = parts_of(value) or ()
+    return any(holds(item, kind, but) for item in items)
+
+
+def _spec_holds(spec: Spec, kind: type[Any], strictly: bool = False) -> bool:
+    if isinstance(spec, NumberSpec):
+        return not strictly and number_class(spec.dtype, spec.lanes) is kind
+    if not isinstance(spec, PartsSpec):
+        return False
+    return (spec.cls is kind and not strictly) or any(_spec_holds(s, kind) for s in spec.items)

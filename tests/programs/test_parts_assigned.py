@@ -1,0 +1,203 @@
+"""Assignments to parts of vectors, matrices, arrays and structs, beside Python's lists and objects."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import Int, Pointer, kernel
+from weft.gpu import global_idx
+
+SOURCE = """
+import copy
+
+from weft import SIMD, InlineArray, Int, func, struct
+from weft.linalg import Matrix, Vector
+
+
+@struct
+class Body:
+    at: Vector[Int, 3]
+    counts: InlineArray[Int, 3]
+    lanes: SIMD[Int, 2]
+
+
+@func
+def lanes(a: Int, b: Int, c: Int) -> Int:
+    v = SIMD[Int, 4](a, b, c, 1)
+    v[1] = 7
+    for i in range(abs(c)):
+        v[i % 4] += a
+        if a > b:
+            v[3] = v[i % 4]
+    v[0:2] = 5
+    w = copy.copy(v)
+    w[2] -= v[3]
+    return v[0] + v[1] * 10 + v[2] * 100 + v[3] * 1000 + w[2] * 7
+
+
+@func
+def small(a: Int, b: Int, c: Int) -> Int:
+    v = Vector[Int, 3](a, b, c)
+    m = Matrix[Int, 2, 3](a, b, c, c, b, a)
+    for i in range(3):
+        v[i] *= i + b
+        m[i % 2, i] = v[2 - i]
+        if v[i] > c:
+            v.zx = (v[i], 9)
+    m[1][0] += 5
+    v.x -= m[1, 0]
+    old = v
+    v = v * 2
+    v.y = 3
+    return v[0] + v[1] * 10 + v[2] * 100 + m[0, 0] * 7 + m[1, 1] * 70 + m[0, 2] * 700 + m[1][0] + old.y
+
+
+@func
+def branched(a: Int, b: Int, c: Int) -> Int:
+    held = InlineArray[Int, 3](a, b, c)
+    if a > 0:
+        held = InlineArray[Int, 3](c, b, a)
+        held[b % 3] = 5
+    for i in range(abs(b)):
+        held[i % 3] += i
+        if c > 1:
+            held = InlineArray[Int, 3](fill=held[1])
+    k = 0
+    while k < 2:
+        held[k] -= 1
+        k += 1
+    return held[0] + held[1] * 10 + held[2] * 100
+
+
+@func
+def fields(a: Int, b: Int, c: Int) -> Int:
+    s = Body(Vector[Int, 3](a, b, c), InlineArray[Int, 3](b, c, a), SIMD[Int, 2](a, b))
+    for i in range(abs(a) + 1):
+        s.at.x += 1
+        s.counts[(i + b) % 3] += s.at[i % 3]
+        s.lanes[i % 2] = s.counts[0]
+        s.at.yz = s.at.zy
+    other = Body(Vector[Int, 3](1, 2, 3), InlineArray[Int, 3](1, 2, 3), SIMD[Int, 2](1, 2))
+    bodies = InlineArray[Body, 2](s, other)
+    bodies[abs(c) % 2].counts[1] = 8
+    bodies[1].at[a % 3] = c
+    one = bodies[1]
+    return sum(bodies[0].counts) + sum(one.counts) * 10 + sum(one.at) * 100 + bodies[0].lanes[0] * 1000
+
+
+@func
+def raised(counts: InlineArray[Int, 3], v: Vector[Int, 3], by: Int):
+    for i in range(3):
+        counts[i] += by
+        v[i] = counts[2 - i]
+    return counts, v
+
+
+@func
+def given(a: Int, b: Int, c: Int) -> Int:
+    counts, v = InlineArray[Int, 3](a, b, c), Vector[Int, 3](a)
+    for _ in range(2):
+        counts, v = raised(counts, v, b)
+        counts[0] -= v[1]
+
+    def bump(by: Int) -> None:
+        nonlocal v
+        v[1] += by
+
+    bump(c)
+    return counts[0] + counts[1] * 10 + counts[2] * 100 + v.x * 7 + v.y * 70 + v.z * 700
+"""
+PLAIN = """
+import copy
+
+
+class Kind:
+    def __class_getitem__(cls, item):
+        return lambda *given, fill=None: cls(item, list(given) or [fill] * item[1])
+
+
+class InlineArray(Kind):
+    def __new__(cls, item, given):
+        return given
+
+
+class SIMD(Kind):
+    def __new__(cls, item, given):
+        return Lanes(given)
+
+
+class Lanes(list):
+    def __setitem__(self, at, value):
+        super().__setitem__(at, [value] * len(self[at]) if isinstance(at, slice) else value)
+
+
+class Vector(Kind):
+    def __init__(self, item, given):
+        self.all = given * 3 if len(given) == 1 else given
+
+    def __getitem__(self, at):
+        return self.all[at]
+
+    def __setitem__(self, at, value):
+        self.all[at] = value
+
+    def __mul__(self, by):
+        return Vector(None, [x * by for x in self.all])
+
+
+def number(name):
+    places = ["xyz".index(letter) for letter in name]
+
+    def get(self):
+        return self.all[places[0]] if len(name) == 1 else [self.all[p] for p in places]
+
+    def put(self, value):
+        for p, v in zip(places, [value] if len(name) == 1 else value):
+            self.all[p] = v
+
+    setattr(Vector, name, property(get, put))
+
+
+for name in ("x", "y", "z", "zx", "yz", "zy"):
+    number(name)
+
+
+class Matrix(Kind):
+    def __init__(self, item, given):
+        self.rows = [given[:3], given[3:]]
+
+    def __getitem__(self, at):
+        return self.rows[at] if isinstance(at, int) else self.rows[at[0]][at[1]]
+
+    def __setitem__(self, at, value):
+        self.rows[at[0]][at[1]] = value
+
+
+class Body:
+    def __init__(self, at, counts, lanes):
+        self.at, self.counts, self.lanes = at, counts, lanes
+"""
+GRID = np.array([*itertools.product((-2, 0, 1, 3, 5), repeat=3)], np.int64)
+
+
+@pytest.mark.parametrize("name", ["lanes", "small", "branched", "fields", "given"])
+def test_parts_change(name: str, load: Any, launch: Any) -> None:
+    function = getattr(load(SOURCE), name)
+    functions = SOURCE[SOURCE.index("@func") :].replace("@func\n", "")
+    plain = getattr(load(f"from weft import Int\n{PLAIN}\n\n{functions}"), name)
+
+    @kernel
+    def rows(n: Int, a: Pointer[Int], b: Pointer[Int], c: Pointer[Int], out: Pointer[Int]):
+        i = global_idx.x
+        if i < n:
+            out[i] = function(a[i], b[i], c[i])
+
+    inputs = [np.ascontiguousarray(GRID[:, k]) for k in range(3)]
+    found = launch(rows, inputs, np.empty(len(GRID), np.int64))
+    wanted = [plain(*map(int, row)) for row in GRID]
+    assert found.tolist() == wanted
+    assert [function(*map(int, row)) for row in GRID[:3]] == wanted[:3]
