@@ -31,8 +31,8 @@ class InlineArray:
 
     ``T`` is a number, a SIMD value, a pointer, a struct, or another such array. In memory an element is read
     and written alone, by any index: ``p[i].name[k] += 1``. So it is in an array that a kernel or ``@func``
-    makes or is given, made of ``n`` values or of ``fill=`` for all, and in one that is a struct's field: these are
-    values as a whole, so what is read from memory or returned is a copy.
+    makes or is given, made of ``n`` values or of ``fill=`` for all, and in one that is a struct's field. As
+    a whole it is a value, so what is read from memory or returned is a copy.
 
     Example:
         >>> from weft import Float32, Int, Pointer, func, struct

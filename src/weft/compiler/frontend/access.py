@@ -43,13 +43,11 @@ class Access:
         place = self._place_of(held, index)
         return held[index] if place is None else place
 
-    def _place_of(self, held: Any, index: Any, written: bool = False) -> Any:
-        """Where ``held[index]`` lies in memory, that of tables too unless it is written; None of all else."""
+    def _place_of(self, held: Any, index: Any) -> Any:
+        """Where ``held[index]`` lies in memory; None of all else."""
         place_of = None if isinstance(cast("object", held), type) else getattr(held, "__weft_place__", None)
         place = None if place_of is None else place_of(index)
-        if place is not None or written:
-            return place
-        if is_late(index) and (type(held) in (list, tuple) or is_array(held)):
+        if place is None and is_late(index) and (type(held) in (list, tuple) or is_array(held)):
             place = table_at(held, index)
         if place is None and isinstance(index, EnumValue) and isinstance(held, dict):
             place = table_at(index.along(cast("dict[Any, Any]", held)), index.place)
@@ -81,10 +79,7 @@ class Access:
             held = self.attribute(held, step) if isinstance(step, str) else self.item(held, step[0])
         if isinstance(last, str):
             return self.attribute(held, last)
-        if isinstance(held, Place):
-            return held.item(last[0])
-        place = self._place_of(held, last[0], not way)
-        return held[last[0]] if place is None else place
+        return self.item(held, last[0]) if way else held[last[0]]
 
     def own(self, value: Any) -> Any:
         """A parameter of which items are set: of an array, its copy in memory."""
@@ -96,9 +91,8 @@ class Access:
         In memory that alone is written; ``at`` is its place if known. A list holds another item. A value
         with parts is replaced as a whole, so ``held`` has to be a variable, or in a list that is one.
         """
-        changes = Changes()
+        changes = Changes(held, path)
         if isinstance(at, Place):
-            changes.in_memory(held)
             at.store(value)
             made = held
         else:
@@ -112,12 +106,8 @@ class Access:
         step, rest = path[0], path[1:]
         if isinstance(held, Place):
             return self._put_at(held, step, rest, value, changes)
-        if not isinstance(step, str) and (place := self._place_of(held, step[0], not rest)) is not None:
-            changes.in_memory(held)
-            if rest:
-                self._with_part(place, rest, value, changes)
-            else:
-                place.store(value)
+        if rest and not isinstance(step, str) and (place := self._place_of(held, step[0])) is not None:
+            self._with_part(place, rest, value, changes)
             return held
         if rest:
             inner = getattr(held, step) if isinstance(step, str) else held[step[0]]
@@ -148,7 +138,7 @@ class Access:
         elif rest:
             value = self._with_part(getattr(place.load(), step), rest, value, changes)
         now = place.load()
-        made = self._with_part(now, (step,), value, Changes())
+        made = self._with_part(now, (step,), value, Changes(now, (step,)))
         if made is not now:
             place.store(made)
         return place

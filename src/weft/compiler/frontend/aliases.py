@@ -27,7 +27,7 @@ from weft.lang.inline_array import InlineArray
 from weft.lang.number import Number, number_class
 from weft.lang.products import parts_of
 from weft.lang.spec import NumberSpec, PartsSpec, Spec, spec_of
-from weft.lang.structs import is_struct, lost_field
+from weft.lang.structs import is_struct, lost_field, struct_fields
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.staging import Staging
@@ -46,7 +46,7 @@ class _Source(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    """Two names of one object, or of a part of it: by which calls, and by which third name that had it too."""
+    """Two names of one object, or of a part of it: by which calls, and by which third name of it."""
 
     one: str
     other: str
@@ -79,7 +79,7 @@ class At(NamedTuple):
     """Parameters of which it assigns parts that nobody sees."""
 
     def others(self, name: str, kind: type[Any], frame: FrameType, fn: Definition) -> Iterable[str]:
-        """The names that may be of the object of a class that one is of, and are read again, or the caller's."""
+        """The names, read again or the caller's, that may be of an object of a class that one is of."""
         for pair in self.pairs:
             if pair.one == name and (pair.other in self.read or pair.other[0] == "<"):
                 by = frame.f_locals.get(pair.by)
@@ -339,21 +339,17 @@ def aliases_of(fn: Definition, kernel: bool = False) -> Aliases:
 class Changes:
     """What one assignment to a part changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: Any, path: Sequence[Any]) -> None:
         self.kind: type[Any] | None = None
         """The class of the innermost value of which a part is set."""
         self.held: Any = None
         """An array in memory, all names of which see what is set."""
+        if isinstance(held, InlineArray) and held.in_memory:
+            self.held, self.kind = held, _class_along(type(held), path[:-1])
 
     def note(self, kind: type[Any]) -> None:
         """A part of a value of this class is set."""
         self.kind = self.kind or kind
-
-    def in_memory(self, held: Any) -> None:
-        """An item of this is set where it lies."""
-        if isinstance(held, InlineArray):
-            self.held = held
-            self.note(type(held))
 
     def check(self, b: Staging, frame: FrameType, name: str, changed: bool) -> None:
         """Refuse it where another name would have to see it; a variable ``name`` is to hold another value."""
@@ -391,8 +387,20 @@ class Changes:
             lost_field(name, "" if f.kernel or f.element else fn.name)
 
 
+def _class_along(cls: type[Any], path: Sequence[Any]) -> type[Any]:
+    """The class of what fields and indices lead to."""
+    for step in path:
+        parts: Any = (
+            struct_fields(cls).get(step) if is_struct(cls) else getattr(cls, "__weft_items__", (None,))[0]
+        )
+        if not isinstance(parts, type):
+            return cls
+        cls = parts
+    return cls
+
+
 def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = False) -> bool:
-    """Whether a value is of a class, or a part of it is (``strictly``: a part); one that is ``but`` is none."""
+    """Whether a value is of a class, or a part of it is (``strictly``: a part); ``but`` does not count."""
     if value is but or value is None:
         return False
     if type(value) is Var:

@@ -79,7 +79,7 @@ def _holds(annotation: Any, kind: type[Any]) -> bool:
 
 
 def _meaning(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
-    """What a name or an attribute of one stands for where a function runs; MISSING where that is not known."""
+    """What a name or an attribute of one stands for where a function runs; MISSING if not known."""
     from weft.compiler.frontend.variables import Var
 
     if isinstance(node, ast.Name):
@@ -145,7 +145,7 @@ def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], f
 def _refuse_call(callee: Definition, parameter: str, name: str, again: str) -> None:
     refuse(
         "lost-field",
-        f"{callee.name} changes `{parameter}`, which is a copy of `{name}`, and `{again}` is used after this call",
+        f"{callee.name} changes `{parameter}`, a copy of `{name}`, and `{again}` is used after this call",
         notes=("what holds parts is passed by value: in Python the caller's object would change too",),
         hint=f"return `{parameter}` and write `{name} = ...` at the call, or give it copy.copy({name})",
     )

@@ -1,7 +1,7 @@
 """Assignments to fields of a parameter that nobody would see: structs are passed by value.
 
 Python changes the caller's object, compiled code a copy of it. So a ``@func`` or a method that assigns
-a field, or an item of an array, must hand the changed struct on as a whole: return it, or pass it to something. A kernel's copy
+a field, or an item of an array, must hand the whole on: return it, or pass it to something. A kernel's copy
 belongs to its thread, and there it is enough that something is read again.
 """
 

@@ -197,7 +197,7 @@ class _Stager(Places):
         return [place(ast.Assign([self.visit(target)], value), like)]
 
     def _put(self, target: Any, like: ast.AST, value: ast.expr, *held: ast.expr) -> list[ast.stmt]:
-        """``v[i] = value``, ``p[i].a = value``: memory is written, and a variable of a value holds another."""
+        """``v[i] = value``, ``p[i].a = value``: memory is written, or a variable holds another value."""
         name = root_of(target)
         own = ast.Constant(name if name in self.own else "")
         where = target if isinstance(target, ast.Subscript) and not is_deep(target) else like
@@ -238,8 +238,7 @@ class _Stager(Places):
             return [*out, *self._put(target, node, value, held, way, at)]
         now = self.visit(_as_load(target))
         value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
-        if isinstance(target, ast.Name):
-            value = b_call("augmented", self.visit(_as_load(target)), value)
+        value = b_call("augmented", self.visit(_as_load(target)), value)
         return self.store(target, value, node)
 
     def _carry(self, method: str, about: str, node: ast.stmt) -> list[ast.stmt]:
