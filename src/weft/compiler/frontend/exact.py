@@ -16,12 +16,16 @@ from weft.compiler.ir.types import Type
 from weft.diagnostics import frame_location, is_internal
 from weft.dtype import DType
 from weft.lang import conversions, elaboration, lanes, number, operators, power
+from weft.record import replace
+from weft.targets import Feature, Target
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.elaborate import Elaborator
 
 _NO_ATTRS: dict[str, Attribute] = {}
 _ACCESSES = frozenset(("llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"))
+_UNSEEN = {Feature.ASYNC_COPY}
+"""What a machine does by assembly, where the library also has loads and stores, which checks see."""
 _OPERATORS = frozenset(m.__file__ for m in (conversions, lanes, number, operators, power))
 """What stands between an operator and what it emits."""
 
@@ -38,6 +42,9 @@ class Exact(Staging):
     """``b`` where operations are to know their expressions."""
 
     exact = True
+
+    def __init__(self, target: Target, elaborator: Elaborator) -> None:
+        super().__init__(replace(target, supported=target.supported - _UNSEEN), elaborator)
 
     def value(
         self, name: str, operands: tuple[Value, ...], type: Type, attrs: Mapping[str, Attribute] = _NO_ATTRS
