@@ -32,7 +32,7 @@ from weft.algorithm import (
     sort,
     sum,
 )
-from weft.algorithm.places import Place
+from weft.algorithm.places import RunsOn
 from weft.compiler.frontend.options import PLAIN, CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu.host import DeviceContext
@@ -51,7 +51,7 @@ def ctx(device: DeviceContext, request: pytest.FixtureRequest) -> Iterator[Devic
     """The device; and as if a CPU's blocks had many threads, and few elements were many."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "many":
-            patch.setattr(Place, "threads_are_loops", False)
+            patch.setattr(RunsOn, "threads_are_loops", False)
             patch.setattr(places, "MANY", 3000)
         yield device
 
@@ -240,7 +240,7 @@ def test_sort(ctx: DeviceContext, n: int, seed: int, dtype: str) -> None:
 NUMBERS = {"float32": Float32, "uint16": UInt16, "int64": Int64}
 
 
-def _always(place: Place, kind: Any, n: int) -> bool:
+def _always(place: RunsOn, kind: Any, n: int) -> bool:
     return True
 
 
@@ -249,7 +249,7 @@ def test_many_numbers_are_sorted_by_digits(
     device: DeviceContext, monkeypatch: pytest.MonkeyPatch, kind: Any
 ) -> None:
     """As a GPU does from some millions on; what is equal keeps its order, as the two zeros show."""
-    monkeypatch.setattr(Place, "has_digits", _always)
+    monkeypatch.setattr(RunsOn, "has_digits", _always)
     rng = np.random.default_rng(8)
     x: Any = rng.integers(0, 1 << 15, 9001).astype(kind)
     if kind is np.float32:

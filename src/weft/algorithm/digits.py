@@ -21,7 +21,7 @@ from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
 if TYPE_CHECKING:
-    from weft.algorithm.places import Place
+    from weft.algorithm.places import RunsOn
 
 A = TypeVar("A")
 _BITS, _DIGITS = 8, 256
@@ -30,7 +30,7 @@ _SHARED = 1 << 15
 """Bytes of a tile."""
 
 
-def sort_by_digits(place: Place, src: Any, kind: Any, n: int) -> None:
+def sort_by_digits(place: RunsOn, src: Any, kind: Any, n: int) -> None:
     """Sort numbers of 16 bits or more in place, by ``<``; nan comes last."""
     itemsize = element_type(kind).itemsize
     each = min(16, _SHARED // (_DIGITS * itemsize))

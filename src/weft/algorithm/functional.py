@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from weft.algorithm import kernels
-from weft.algorithm.places import Place, as_count, as_shape
+from weft.algorithm.places import RunsOn, as_count, as_shape
 from weft.diagnostics import refuse
 from weft.lang import Comptime, Int, func
 from weft.lang.host_closures import steady
@@ -61,7 +61,7 @@ def elementwise(
         -max(1, min(len(extents), kernels.RANK)) :
     ]
     func = steady(func)
-    with Place(context, func) as place:
+    with RunsOn(context, func) as place:
         place.context.enqueue_function(
             kernels.elementwise, func=func, extents=extents, simd_width=simd_width, over=over
         )
@@ -100,7 +100,7 @@ def parallelize(
     count = as_count(num_work_items, "num_work_items", 1)
     workers = count if num_workers is None else min(count, as_count(num_workers, "num_workers", 2))
     func = steady(func)
-    with Place(context, func) as place:
+    with RunsOn(context, func) as place:
         blocks = place.threads_are_loops
         where: dict[str, Any] = {"grid_dim": workers, "block_dim": 1} if blocks else {"over": workers}
         if workers:

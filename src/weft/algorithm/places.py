@@ -27,7 +27,7 @@ _SHARED = 1 << 15
 """Bytes of shared memory that a block takes."""
 
 
-class Place:
+class RunsOn:
     """For ``with``: where an algorithm runs; what has no context of the user's is waited for.
 
     Args:
@@ -88,7 +88,7 @@ class Place:
         known = issubclass(kind, Number) and kind.dtype.bits > 8
         return known and not self.threads_are_loops and MANY_DIGITS <= n < 1 << 32
 
-    def __enter__(self) -> Place:
+    def __enter__(self) -> RunsOn:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:

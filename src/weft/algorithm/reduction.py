@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from weft.algorithm import kernels
 from weft.algorithm.elements import flat, is_aligned, kind_of, size_of
-from weft.algorithm.places import Place, as_count
+from weft.algorithm.places import RunsOn, as_count
 from weft.diagnostics import LaunchError
 from weft.dtype import DType, as_dtype
 from weft.lang.above import above
@@ -131,11 +131,13 @@ def scan(
         raise LaunchError.here("argument-type", message, "give init=, 0 for sums")
     kind = kind_of(dst)
     first, func = _first("init", init, kind), steady(func)
-    with Place(context, src, dst, func) as place:
+    with RunsOn(context, src, dst, func) as place:
         _scan(place, func, flat(src), flat(dst), kind, n, first, exclusive)
 
 
-def _scan(place: Place, func: Any, src: Any, dst: Any, kind: Any, n: int, init: Any, exclusive: bool) -> None:
+def _scan(
+    place: RunsOn, func: Any, src: Any, dst: Any, kind: Any, n: int, init: Any, exclusive: bool
+) -> None:
     threads, each = place.tile(kind)
     blocks = -(-n // (threads * each))
     totals: Any = place.context.enqueue_create_buffer(kind, blocks or 1)
@@ -148,7 +150,7 @@ def _scan(place: Place, func: Any, src: Any, dst: Any, kind: Any, n: int, init: 
         place.launch(kernels.scan, blocks, threads, dst=dst, init=init, exclusive=exclusive, **tiles)
 
 
-def exclusive_sums(place: Place, counts: Any, n: int) -> None:
+def exclusive_sums(place: RunsOn, counts: Any, n: int) -> None:
     """Let each number of a buffer be the sum of those before it."""
     kind = kind_of(counts)
     _scan(place, _add, flat(counts), flat(counts), kind, n, kind(0), True)
@@ -161,7 +163,7 @@ def _reduce(
     if not n and first is None:
         message = f"{name} has no element, and no init"
         raise LaunchError.here("argument-type", message, "give init=, which is the result then")
-    with Place(context, src, func, out) as place:
+    with RunsOn(context, src, func, out) as place:
         src = flat(src)
         threads, each = place.tile(kind)
         while True:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from weft.algorithm.elements import at, check_parameters, flat, kind_of, put, size_of
-from weft.algorithm.places import Place
+from weft.algorithm.places import RunsOn
 from weft.diagnostics import LaunchError, a_, refuse
 from weft.dtype import DType
 from weft.gpu import barrier, block_idx, global_idx, thread_idx
@@ -67,7 +67,7 @@ def sort(
         raise LaunchError.here("argument-type", message, "sort a flat view of it", at=("src", 0))
     n, kind = size_of(src), kind_of(src)
     less, key = steady(less), steady(key)
-    with Place(context, src, less, key) as place:
+    with RunsOn(context, src, less, key) as place:
         if less is None and key is None and place.has_digits(kind, n):
             from weft.algorithm.digits import sort_by_digits
 

@@ -9,8 +9,7 @@ import ast
 
 from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location
-from weft.diagnostics.reports import Other, Report
-from weft.diagnostics.reports import Place as Indices
+from weft.diagnostics.reports import Indices, Other, Report
 from weft.record import record
 
 _GROUPS = {
@@ -21,7 +20,7 @@ _GROUPS = {
 }
 """Who waits for each other, at what, and who that is once it has been named."""
 
-Place = tuple[str, int, int]
+SourcePlace = tuple[str, int, int]
 """File, line, and column in bytes."""
 
 
@@ -29,8 +28,8 @@ Place = tuple[str, int, int]
 class Parting:
     """A decision that all threads of a block must take alike, and the barrier that follows."""
 
-    decision: Place
-    barrier: Place
+    decision: SourcePlace
+    barrier: SourcePlace
     group: str = "block"
 
     def text(self) -> str:
@@ -81,7 +80,7 @@ class Parting:
         )
 
 
-def decision_place(at: Place) -> Location:
+def decision_place(at: SourcePlace) -> Location:
     """The condition or the range of a statement, or what else stands there."""
     from weft.diagnostics.wrote import statement_place
 

@@ -8,7 +8,7 @@ from weft.diagnostics.diagnostic import Diagnostic, Label
 from weft.diagnostics.location import Location
 from weft.record import record, replace
 
-Place = tuple[int, int, int]
+Indices = tuple[int, int, int]
 """Of a block in the grid, or of a thread in its block: x, y, z."""
 SHOWN = 20
 """So many reports are shown as text; the rest are counted."""
@@ -20,8 +20,8 @@ class Other:
 
     location: Location
     text: str
-    block: Place | None = None
-    thread: Place | None = None
+    block: Indices | None = None
+    thread: Indices | None = None
 
 
 @record
@@ -39,8 +39,8 @@ class Report:
     message: str
     location: Location
     kernel: str
-    block: Place
-    thread: Place
+    block: Indices
+    thread: Indices
     count: int = 1
     verb: str = ""
     buffer: str = ""

@@ -11,7 +11,7 @@ from weft.abi.console import IDS
 from weft.abi.formats import unpack
 from weft.abi.number_text import format_value
 from weft.diagnostics import Location, Report
-from weft.diagnostics.reports import Other, Place
+from weft.diagnostics.reports import Indices, Other
 from weft.record import replace
 from weft.runtime.printing import format_print
 
@@ -20,8 +20,8 @@ class Noted(NamedTuple):
     """An access that was noted: its site, its block where that is known, and its thread."""
 
     site: FaultSite
-    block: Place | None
-    thread: Place
+    block: Indices | None
+    thread: Indices
 
 
 class Told(NamedTuple):
@@ -29,8 +29,8 @@ class Told(NamedTuple):
 
     kernel: KernelInfo
     site: AssertSite | FaultSite
-    block: Place
-    thread: Place
+    block: Indices
+    thread: Indices
     values: Sequence[int]
     other: Noted | None = None
 
@@ -46,7 +46,7 @@ def report(kernel: KernelInfo, number: int, words: Sequence[int], other: Noted |
     return _assertion_failed(told) if isinstance(site, AssertSite) else KINDS[site.kind](told, site)
 
 
-def _place(words: Sequence[int]) -> Place:
+def _place(words: Sequence[int]) -> Indices:
     x, y, z = words
     return x, y, z
 
@@ -157,7 +157,9 @@ def _data_race(told: Told, site: FaultSite) -> Report:
         f"kernel {told.kernel.signature.name!r} {site.verb} {what} in one thread and {verb} it in another, "
         "and nothing orders the two"
     )
-    hint = "let the threads of the block wait between the two: `barrier()`"
+    hint, verbs = "let the threads of the block wait between the two: `barrier()`", {site.verb, verb}
+    if "updates" in verbs:
+        hint += f"; or {'read it by `Atomic.load`' if 'reads' in verbs else 'write it by `Atomic.store`'}"
     if "warps" in told.kernel.uses and _in_a_warp(told.thread, other.thread):
         hint += "; or those of the warp alone: `syncwarp()`"
     if there != told.block:
@@ -174,7 +176,7 @@ def _data_race(told: Told, site: FaultSite) -> Report:
     return replace(of_access(told, site, message, at, (hint,)), other=place)
 
 
-def _in_a_warp(one: Place, two: Place) -> bool:
+def _in_a_warp(one: Indices, two: Indices) -> bool:
     """Whether two threads of a block are certain to be of one warp."""
     return one[1:] == two[1:] == (0, 0) and one[0] // 32 == two[0] // 32
 

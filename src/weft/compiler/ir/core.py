@@ -16,7 +16,7 @@ from weft.record import field, record
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from weft.compiler.ir.sorts import AttributeSorts, RegionSort, Signature
+    from weft.compiler.ir.sorts import AttributeSorts, OpSignature, RegionSort
 
 Attribute = bool | int | float | str | Type | tuple[int, ...]
 Loc = tuple[int, int] | tuple[int, int, "Function", "Loc"]
@@ -83,7 +83,7 @@ class OpSpec:
     """The declaration of one kind of operation."""
 
     name: str
-    signature: Signature
+    signature: OpSignature
     """Its operands and results."""
     attributes: AttributeSorts
     regions: tuple[RegionSort, ...]

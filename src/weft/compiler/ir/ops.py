@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from weft.abi import folds
 from weft.compiler.ir import rules
 from weft.compiler.ir.core import Op, OpSpec, Sync
-from weft.compiler.ir.sorts import AttributeSorts, Signature, TypeRule, region_sorts
+from weft.compiler.ir.sorts import AttributeSorts, OpSignature, TypeRule, region_sorts
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -63,7 +63,7 @@ def _declare(
 
     In checked kernels it may have a ``span``: lines and columns of its expression, first and last.
     """
-    parts = Signature(operands, results, types), AttributeSorts(f"{attrs} span?:ints"), region_sorts(inner)
+    parts = OpSignature(operands, results, types), AttributeSorts(f"{attrs} span?:ints"), region_sorts(inner)
     flags = pure, terminator, writes, lets_go, derives
     SPECS[name] = OpSpec(name, *parts, verify, *flags, sync, fold)
 

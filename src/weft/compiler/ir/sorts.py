@@ -29,7 +29,7 @@ _TYPES: Mapping[str, Callable[[Type], bool]] = {
 }
 
 
-class Signature:
+class OpSignature:
     """The operands and results of one kind of operation."""
 
     __slots__ = ("_operands", "_results", "_rule", "_variadic", "_variadic_results", "known", "names")

@@ -13,16 +13,16 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
 from weft.compiler.ir.types import I64
 from weft.diagnostics import is_internal
-from weft.diagnostics.parted import Place
+from weft.diagnostics.parted import SourcePlace
 from weft.dtype import DType
 
 NewSite = Callable[[FaultSite], int]
 """What gives a site of the kernel at hand its number."""
 
 
-def places_of(kernel: Function, at: Loc) -> tuple[list[Place], bool]:
+def places_of(kernel: Function, at: Loc) -> tuple[list[SourcePlace], bool]:
     """Where in the user's code an operation comes from, innermost first; whether it is there itself."""
-    files: list[Place] = []
+    files: list[SourcePlace] = []
     loc: Loc | None = at
     while loc is not None:
         files.append(((kernel.file if len(loc) == 2 else loc[2].file), loc[0], loc[1]))

@@ -83,7 +83,7 @@ class Node:
 
 
 @record(eq=False)
-class Place:
+class KeptArray:
     """An array with a place for each thread: ``count`` elements each, behind so many bytes a thread."""
 
     kind: Type
@@ -140,7 +140,7 @@ class Cut:
         self.cells: dict[Value, int] = {}
         """Indices of loops, which the leader tells."""
         self._indices: set[Value] = set()
-        self.places: dict[Value, Place] = {}
+        self.places: dict[Value, KeptArray] = {}
         self.bytes_each = 0
         """Of the arrays, for a thread."""
         self._survey(self.nodes)
@@ -254,8 +254,8 @@ class Cut:
         """Whether a piece needs a loop's index, itself or for what it computes anew."""
         return any(index in op.operands for node in _pieces(self.nodes) for op in Region([], node.ops).walk())
 
-    def _place(self, kind: Type, count: int = 1) -> Place:
-        made = Place(kind, count, self.bytes_each)
+    def _place(self, kind: Type, count: int = 1) -> KeptArray:
+        made = KeptArray(kind, count, self.bytes_each)
         self.bytes_each += _bytes(kind) * count
         return made
 
@@ -350,7 +350,7 @@ class _Piece:
         b.emit("weft.return")
         return self.function
 
-    def address(self, place: Place) -> Value:
+    def address(self, place: KeptArray) -> Value:
         """Where this thread's part of an array lies."""
         return place.address(self.b, self.kept, self.cut.begin, self.threads, self.thread)
 

@@ -17,8 +17,8 @@ from weft.compiler.passes.group_cut import (
     GENERIC,
     PADDING,
     Cut,
+    KeptArray,
     Node,
-    Place,
     load,
     meets,
     product,
@@ -303,7 +303,7 @@ class Group:
         b.branch(disagree(b, some, all_, v.type), stop)
         return b.get(some, v.type)
 
-    def of(self, array: Place, n: Value) -> Value:
+    def of(self, array: KeptArray, n: Value) -> Value:
         """What a thread's place of an array holds."""
         return load(self.b, array.address(self.b, self.kept, self.cut.begin, self.threads, n), array.kind)
 

@@ -18,7 +18,7 @@ from weft.compiler.passes.settled import settled_loads
 from weft.compiler.passes.thread_context import Context
 from weft.compiler.passes.uniformity import Uniformity
 from weft.diagnostics import CompileError
-from weft.diagnostics.parted import Parting, Place
+from weft.diagnostics.parted import Parting, SourcePlace
 
 
 def find_barrier(region: Region) -> Op | None:
@@ -56,7 +56,7 @@ class Decisions:
         group = "warp" if meets_in_warp(met) else str(met.attrs.get("group", "block"))
         return Parting(self.place(op.loc), self.place(met.loc), group)
 
-    def place(self, loc: Loc) -> Place:
+    def place(self, loc: Loc) -> SourcePlace:
         """A place of the user's: of the kernel, or of a function that was put into it."""
         return places_of(self.kernel, loc)[0][0]
 

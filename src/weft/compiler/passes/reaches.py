@@ -49,7 +49,7 @@ _NOT = {
 }
 
 
-class Place(NamedTuple):
+class Pointed(NamedTuple):
     """Where a pointer points: bytes behind its origin, around which there is memory from low to high."""
 
     at: Terms
@@ -68,7 +68,7 @@ class Flag(NamedTuple):
     source: Value | None = None
 
 
-Held = Terms | Place | Flag
+Held = Terms | Pointed | Flag
 """What a variable holds."""
 
 
@@ -106,7 +106,7 @@ class Reaches:
         self._facts: tuple[Terms, ...] = ()
         self._known: dict[Value, Terms] = {}
         self._exact: dict[Value, Terms] = {}
-        self._places: dict[Value, Place] = {}
+        self._places: dict[Value, Pointed] = {}
         self._flags: dict[Value, Flag] = {}
         self._variables: dict[Value, Held] = {}
         self._given: list[_Given] = []
@@ -118,7 +118,7 @@ class Reaches:
         self._elsewhere = {v for v in uses if isinstance(v.owner, Op) and v.owner.name == "weft.slot"}
         """Variables that others may change."""
         for pointer, (low, high) in ends.items():
-            self._places[pointer] = Place({}, self._launch(low), self._launch(high))
+            self._places[pointer] = Pointed({}, self._launch(low), self._launch(high))
         for axis in "xyz"[: kernel.over_rank if loops else 0]:
             self._end_at_extent(axis)
         self._region(kernel.body)
@@ -341,7 +341,7 @@ class Reaches:
             elif isinstance(held, Flag):
                 self._flags[op.result] = held
 
-    def _within(self, place: Place, size: int) -> Condition:
+    def _within(self, place: Pointed, size: int) -> Condition:
         self._left -= 1
         if self._left < 0:
             return False
@@ -349,19 +349,19 @@ class Reaches:
         begins = proved(difference(place.at, place.low), self._facts)
         return begins is not False and all_of((begins, proved(behind, self._facts)))
 
-    def _place(self, op: Op) -> Place | None:
+    def _place(self, op: Op) -> Pointed | None:
         """Where the pointer points that an operation gives."""
         if op.name == "weft.get":
             held = self._variables.get(op.operands[0])
-            return held if isinstance(held, Place) else None
+            return held if isinstance(held, Pointed) else None
         if op.name == "llvm.alloca" and not op.operands:
-            return Place({}, {}, number(op.int_attr("count") * size_of(op.type_attr("elem_type").bits)))
+            return Pointed({}, {}, number(op.int_attr("count") * size_of(op.type_attr("elem_type").bits)))
         if op.name == "llvm.mlir.addressof":
             found = self.memory[str(op.attrs["global_name"])]
             size = number(found.count * size_of(found.element.bits))
-            return Place({}, {}, self._dynamic if found.external else size)
+            return Pointed({}, {}, self._dynamic if found.external else size)
         if op.name == "gpu.dynamic_shared_memory":
-            return Place({}, {}, self._dynamic)
+            return Pointed({}, {}, self._dynamic)
         base = self._places.get(op.operands[0]) if op.operands else None
         if base is None or op.name == "llvm.addrspacecast":
             return base

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from weft.abi.artifact import FaultSite, KernelInfo
 from weft.abi.shadow import ADDRESS, ATOMIC, CELL, CELL_BYTES, SITE, SITES, THREAD
 from weft.diagnostics import Location, Report, code_location
-from weft.diagnostics.reports import Other, Place
+from weft.diagnostics.reports import Indices, Other
 from weft.runtime.clocks import Clock, host_clock, pending
 from weft.runtime.faults import location_of, named
 
@@ -103,7 +103,7 @@ class _Access(NamedTuple):
     verb: str
     location: Location
     site: FaultSite | None = None
-    thread: Place | None = None
+    thread: Indices | None = None
 
 
 _done: list[Done] = []

@@ -19,7 +19,7 @@ from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
 from weft.abi.shadow import Shadow
 from weft.diagnostics import Diagnostic, Report
 from weft.diagnostics.parted import Parting
-from weft.diagnostics.reports import Place, merged
+from weft.diagnostics.reports import Indices, merged
 from weft.record import replace
 from weft.runtime.clocks import Clock
 from weft.runtime.cpu.beside import Done, Touched, races
@@ -259,18 +259,18 @@ def _on_parted(state: int, *what: Any) -> None:
     running.tell(place.decode(), parting.happened(name, *at, where))
 
 
-def _three(ids: Sequence[int]) -> Place:
+def _three(ids: Sequence[int]) -> Indices:
     x, y, z, *_ = ids
     return x, y, z
 
 
-def _place(number: int, extents: Sequence[int]) -> Place:
+def _place(number: int, extents: Sequence[int]) -> Indices:
     """What has that number in extents along x, y and z."""
     x, y, _ = extents
     return number % x, number // x % y, number // (x * y)
 
 
-def _in_group(running: _Running, group: str, origin: Sequence[int], number: int) -> tuple[Place, Place]:
+def _in_group(running: _Running, group: str, origin: Sequence[int], number: int) -> tuple[Indices, Indices]:
     """Block and thread, by the thread's number in a grid or in the cluster that begins at ``origin``."""
     sizes = running.cluster
     block, thread = divmod(number, math.prod(running.block))

@@ -15,7 +15,7 @@ import numpy as np
 from weft.abi import folds
 from weft.abi.formats import rounded, wrap
 from weft.abi.program import Form
-from weft.diagnostics.parted import Place
+from weft.diagnostics.parted import SourcePlace
 from weft.dtype import DType
 
 _TOP = 1 << 47
@@ -61,8 +61,8 @@ class At:
     def __init__(
         self,
         group: str,
-        place: Place,
-        barrier: Place | None = None,
+        place: SourcePlace,
+        barrier: SourcePlace | None = None,
         value: Any = None,
         share: tuple[Any, ...] | None = None,
         call: tuple[Callable[..., Any], int] | None = None,
