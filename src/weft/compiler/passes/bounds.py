@@ -8,7 +8,7 @@ accesses that happen may be checked for races too (``passes/races.py``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ from weft.compiler.passes.origins import (
 from weft.compiler.passes.proofs import all_of
 from weft.compiler.passes.races import Checks, Races
 from weft.compiler.passes.reaches import Reaches
+from weft.compiler.passes.stretches import Stretch, stretches
 from weft.compiler.passes.unset import Unset
 from weft.compiler.passes.versions import in_versions
 
@@ -125,65 +126,120 @@ class _Checked:
         self.region(body)
         body.ops[:0] = self.head
 
-    def site(self, kind: str, op: Op, origin: Origin) -> int:
-        """The site of a fault of an access: one for all versions."""
+    def site(self, kind: str, op: Op, like: Op, origin: Origin) -> int:
+        """The site of a fault of an access, which looks like another: one for all versions."""
         key = self.plan.own.get(op, op), kind
         if key not in self.plan.sites:
-            self.plan.sites[key] = self.new_site(access_site(kind, self.kernel, op, origin))
+            self.plan.sites[key] = self.new_site(access_site(kind, self.kernel, like, origin))
         return self.plan.sites[key]
 
     def region(self, region: Region) -> None:
         ops, region.ops[:] = region.ops[:], []
         b = self.b
         with b.into(region):
-            for op in ops:
-                if op.regions and self.is_within(op):
-                    continue
-                b.live, b.loc = True, op.loc
-                for inner in op.regions:
-                    self.region(inner)
-                b.live, b.loc = True, op.loc
-                if op.name in VERBS:
-                    given = op.results
-                    self.access(op)
-                    for each in given:
-                        self.origins.find(each)
-                else:
-                    region.ops.append(op)
-                    self.origins.follow(op)
-                if self.races is not None:
-                    self.races.order(op)
+            for op in stretches(ops):
+                if isinstance(op, Stretch):
+                    self.stretch(op)
+                elif not op.regions or not self.is_within(op):
+                    self.op(op)
+
+    def op(self, op: Op) -> None:
+        """One operation, with what is in it."""
+        b = self.b
+        b.live, b.loc = True, op.loc
+        for inner in op.regions:
+            self.region(inner)
+        b.live, b.loc = True, op.loc
+        if op.name in VERBS:
+            given = op.results
+            self.access(op)
+            for each in given:
+                self.origins.find(each)
+        else:
+            b.region.ops.append(op)
+            self.origins.follow(op)
+        if self.races is not None:
+            self.races.order(op)
 
     def access(self, op: Op) -> None:
         """Have an access happen where it is within its memory."""
-        b, place = self.b, op.operands[0]
-        origin, value = self.origins.of(place), self.origins.value
-        at, low, high = origin[:3]
-        within = self.within(op, origin)
-        aligned = self.aligned(op, origin)
-        if within is None and aligned is None:
-            self.happens(op, origin)
+        origin = self.origins.of(op.operands[0])
+        fits = {"out-of-bounds": self.within(op, origin), "misaligned": self.aligned(op, origin)}
+
+        def happens() -> None:
+            if self.races is not None:
+                self.races.check(op, origin, self.origins, [op])
+            self.finally_(op, origin)
+
+        self.guarded([op], op, origin, fits, happens)
+
+    def stretch(self, found: Stretch) -> None:
+        """Have accesses that belong together happen where all of them are within their memory."""
+        b, accesses = self.b, [access.op for access in found.accesses]
+        for op in found.ops:
+            if op not in accesses:
+                self.op(op)
+        if not all(self.is_trusted(op, self.origins.of(op.operands[0])) for op in accesses):
+            for op in accesses:
+                self.op(op)
             return
-        told, given = tuple(map(value, (at, low, high))), op.results
-        kept = [b.slot(r.type, "read", self.head) for r in given]
-        op.results = tuple([Value(r.type, op) for r in given])
+        b.live, b.loc = True, accesses[0].loc
+
+        def of(pointer: Value) -> Origin:
+            if isinstance(pointer.owner, Op):
+                self.origins.follow(pointer.owner)
+            return self.origins.of(pointer)
+
+        def happens() -> None:
+            for piece, parts in found.pieces(b) if self.races is not None else ():
+                assert self.races is not None
+                self.races.check(piece, of(piece.operands[0]), self.origins, parts)
+            for op in accesses:
+                self.finally_(op, self.origins.of(op.operands[0]))
+
+        given = [r for op in accesses for r in op.results]
+        whole = found.whole(b)
+        origin = of(whole.operands[0])
+        within = None if all(map(self.is_within, accesses)) else self.within(whole, origin)
+        self.guarded(accesses, whole, origin, {"out-of-bounds": within}, happens)
+        for each in given:
+            self.origins.find(each)
+
+    def guarded(
+        self,
+        ops: Sequence[Op],
+        like: Op,
+        origin: Origin,
+        fits: Mapping[str, Value | None],
+        happens: Callable[[], None],
+    ) -> None:
+        """Have accesses happen where something holds; faults are told as of one that is like them all."""
+        b, value = self.b, self.origins.value
+        both = [fit for fit in fits.values() if fit is not None]
+        if not both:
+            happens()
+            return
+        told, place = tuple(map(value, origin[:3])), like.operands[0]
+        given = [(op, r) for op in ops for r in op.results]
+        kept = [b.slot(r.type, "read", self.head) for _, r in given]
+        for op in ops:
+            op.results = tuple([Value(r.type, op) for r in op.results])
         with b.into(Region()) as inside:
-            self.happens(op, origin)
-            for slot, result in zip(kept, op.results, strict=True):
+            happens()
+            for slot, result in zip(kept, [r for op in ops for r in op.results], strict=True):
                 b.set(slot, result)
         with b.into(Region()) as outside:
-            for slot, nothing in zip(kept, self.nothing(op), strict=True):
+            for slot, nothing in zip(kept, [each for op in ops for each in self.nothing(op)], strict=True):
                 b.set(slot, nothing)
             address = b.value("llvm.ptrtoint", (place,), I64)
-            for kind, fits in (("out-of-bounds", within), ("misaligned", aligned)):
-                if fits is not None:
-                    site = self.site(kind, op, origin)
+            for kind, fit in fits.items():
+                if fit is not None:
+                    site = self.site(kind, ops[0], like, origin)
                     with b.into(Region()) as wrong:
                         tell(b, site, (*told, address))
-                    b.branch(fits, Region(), wrong)
-        both = [fits for fits in (within, aligned) if fits is not None]
+                    b.branch(fit, Region(), wrong)
         b.branch(both[0] if len(both) == 1 else b.arith("andi", *both), inside, outside)
-        for slot, result in zip(kept, given, strict=True):
+        for slot, (_, result) in zip(kept, given, strict=True):
             got = b.emit("weft.get", (slot,), (result.type,))
             got.results, result.owner = (result,), got
 
@@ -207,21 +263,24 @@ class _Checked:
         Memory begins where numbers of its type may; whoever promises more may be wrong.
         """
         b, alignment = self.b, alignment_of(op)
-        promised = alignment > size_of(_kind(op).scalar.bits)
-        own = isinstance(origin.low, int) and origin.low is not LEAST
-        if not self.bounds or (origin.step % alignment == 0 and (own or not promised)):
+        if self.is_trusted(op, origin):
             return None
         address = b.value("llvm.ptrtoint", (op.operands[0],), I64)
         rest = b.arith("andi", address, b.constant(alignment - 1, I64))
         return b.compare("eq", rest, b.constant(0, I64))
 
+    def is_trusted(self, op: Op, origin: Origin) -> bool:
+        """Whether it is known to begin there."""
+        alignment = alignment_of(op)
+        promised = alignment > size_of(_kind(op).scalar.bits)
+        own = isinstance(origin.low, int) and origin.low is not LEAST
+        return not self.bounds or (origin.step % alignment == 0 and (own or not promised))
+
     def cells_of(self, op: Op) -> Number:
         return 0 if self.races is None else self.races.cells_of(op)
 
-    def happens(self, op: Op, origin: Origin) -> None:
-        """An access that is within its memory."""
-        if self.races is not None:
-            self.races.check(op, origin, self.origins)
+    def finally_(self, op: Op, origin: Origin) -> None:
+        """An access that is within its memory, and noted."""
         if self.unset is not None:
             self.unset.check(op, origin, self.origins)
         self.b.region.ops.append(op)

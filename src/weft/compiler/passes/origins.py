@@ -138,7 +138,7 @@ class Origins:
         elif op.name == "llvm.getelementptr":
             base, size = self.of(op.operands[0]), size_of(op.type_attr("elem_type").bits)
             by = self.times(op.operands[1], size)
-            step = math.gcd(base.step, by if isinstance(by, int) else size)
+            step = math.gcd(base.step, by if isinstance(by, int) else size * factor_of(op.operands[1]))
             made = base._replace(at=self.sum(base.at, by), step=step)
         elif op.name == "llvm.addrspacecast":
             made = self.of(op.operands[0])
@@ -209,6 +209,16 @@ class Origins:
         return wide if size == 1 else b.arith("muli", wide, b.constant(size, I64))
 
 
+def factor_of(index: Value) -> int:
+    """A number that an index is a multiple of."""
+    by = index.owner
+    if isinstance(by, Op) and by.name == "arith.muli":
+        for each in by.operands:
+            if isinstance(each.owner, Op) and each.owner.name == "arith.constant":
+                return each.owner.int_attr("value")
+    return 1
+
+
 def size_of(bits: int) -> int:
     """Bytes in memory of a type of so many bits."""
     return max(1, bits // 8)
@@ -247,7 +257,8 @@ def in_blocks(space: AddressSpace) -> bool:
 def access_site(kind: str, kernel: Function, op: Op, origin: Origin) -> FaultSite:
     """The site of a fault of an access; a race delivers first what it races with."""
     pieces = (DType.int64,) * (5 if kind == "data-race" else 4)
-    what = {"verb": VERBS[op.name], "name": origin.name, "size": accessed(op), "alignment": alignment_of(op)}
+    size = op.attrs.get("element", accessed(op))
+    what = {"verb": VERBS[op.name], "name": origin.name, "size": size, "alignment": alignment_of(op)}
     return site_at(kernel, op, kind, pieces, **what)
 
 

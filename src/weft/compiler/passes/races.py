@@ -377,8 +377,8 @@ class Races:
             what |= ATOMIC | (RELEASE if op.attrs.get("ordering") in _RELEASING else 0)
         return now, b.arith("ori", now, b.arith("ori", self.thread, b.constant(what, I64)))
 
-    def check(self, op: Op, origin: Origin, origins: Origins) -> None:
-        """Have the thread note an access, and say what it races with."""
+    def check(self, op: Op, origin: Origin, origins: Origins, parts: Sequence[Op]) -> None:
+        """Have the thread note an access, which is made in parts, and say what it races with."""
         if origin.cells == 0:
             return
         b, verb, place = self.b, VERBS[op.name], op.operands[0]
@@ -399,7 +399,7 @@ class Races:
                 assert found is not None
                 wrong = told("data-race", found)
                 if verb == "writes" and not _is_atomic(op):
-                    wrong = self.unless_same(op, found, wrong)
+                    wrong = self.unless_same(parts, found, wrong)
                 elif verb != "writes":
                     unset = b.compare("eq", found, b.constant(UNSET, I64))
                     with b.into(Region()) as either:
@@ -452,18 +452,20 @@ class Races:
         how = f"atomic_{verb}" if _is_atomic(op) else verb
         return ".".join(["weft", how, "shared" if shared else "global", *words])
 
-    def unless_same(self, store: Op, found: Value, told: Region) -> Region:
-        """What is told of a write, unless it races a write of what it writes."""
-        b, (place, value) = self.b, store.operands
-        if not isinstance(value.type.scalar, (IntType, FloatType)):
+    def unless_same(self, stores: Sequence[Op], found: Value, told: Region) -> Region:
+        """What is told of writes, unless they race writes of what they write."""
+        b = self.b
+        if not all(isinstance(store.operands[1].type.scalar, (IntType, FloatType)) for store in stores):
             return told
-        attrs = {"alignment": store.attrs["alignment"], "invariant": False, "volatile": False}
         with b.into(Region()) as made:
-            there = b.value("llvm.load", (place,), value.type, attrs)
             both = b.arith("andi", found, b.constant(BOTH_WRITE, I64))
             differs = b.compare("eq", both, b.constant(0, I64))
-            for one, other in zip(self.bits(value), self.bits(there), strict=True):
-                differs = b.arith("ori", differs, b.compare("ne", one, other))
+            for store in stores:
+                place, value = store.operands
+                attrs = {"alignment": store.attrs["alignment"], "invariant": False, "volatile": False}
+                there = b.value("llvm.load", (place,), value.type, attrs)
+                for one, other in zip(self.bits(value), self.bits(there), strict=True):
+                    differs = b.arith("ori", differs, b.compare("ne", one, other))
             b.branch(differs, told)
         return made
 
