@@ -261,8 +261,8 @@ def noted(
     me: UInt64,
     floor: UInt64,
     since: UInt64,
+    count: Int64,
     *,
-    count: Comptime[int],
     how: Comptime[How],
 ) -> UInt64:
     """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
@@ -379,11 +379,11 @@ def access(
     reads, writes, atomic, warps, _ = how
     cell = Pointer.from_address((cells & ADDRESS) + UInt64((at >> shift) * CELL_BYTES), UInt64)
     if (atomic and not writes) or count > _FEW:
-        return noted(shadow, cell, me, floor, since, count=count, how=how)
+        return noted(shadow, cell, me, floor, since, Int64(count), how=how)
     if shared and not (writes or warps or mixed):
         for n in unroll(range(count)):
             if cell[CELL * n] - floor >= soon - floor:
-                return noted(shadow, cell, me, floor, since, count=count, how=how)
+                return noted(shadow, cell, me, floor, since, Int64(count), how=how)
         for n in unroll(range(count)):
             note_read(cell + CELL * n, me, soon)
         return UInt64(0)
@@ -396,7 +396,7 @@ def access(
             here = here & (cell[CELL * n] >= since)
         fine = fine & here
     if not fine:
-        return noted(shadow, cell, me, floor, since, count=count, how=how)
+        return noted(shadow, cell, me, floor, since, Int64(count), how=how)
     for n in unroll(range(count)):
         note(cell + CELL * n, me, shared=shared, writes=writes)
     return UInt64(0)
@@ -439,14 +439,15 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
         )
         static = count, shift, parts[0] == "shared", how, "mixed" in parts
         found = access, (_SHADOW, _WORD, _AT, *[_WORD] * 4, *map(StaticSpec, static))
-        apart = ".".join(["weft.noted", kind, str(count), *parts[3:]])
+        apart = ".".join(["weft.noted", kind, *[part for part in parts[3:] if part != "mixed"]])
     module = Elaborator(target).function(found[0].definition, found[1])
-    inline(module, lambda f: f.name not in ("noted", module.functions[-1].name))
+    names = {"noted": apart, "handed": "weft.handed", "releases": "weft.releases"}
+    names[module.functions[-1].name] = name
+    inline(module, lambda f: f.name not in names)
     made: list[Function] = []
     for f in module.functions:
         for op in f.body.walk():
             if op.name == "func.call":
-                op.attrs = {"callee": apart}
-        own = f.name == "noted"
-        made.append(replace(f, name=apart if own else name, inline=not own))
+                op.attrs = {"callee": names[str(op.attrs["callee"])]}
+        made.append(replace(f, name=names[f.name], inline=names[f.name] == name))
     return tuple(made)
