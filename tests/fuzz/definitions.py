@@ -259,7 +259,7 @@ def _lanes(s: Scope, name: str) -> list[str]:
 def _many(s: Scope, name: str) -> list[str]:
     """Python's function of as many numbers as it is given, or of names."""
     kind, body = s.kind(), inner(s, 3)
-    body.types = []
+    body.types, body.tables, body.memories = [], [], []  # Python takes no index that only run time knows
     body.names.append(("x", kind))
     body.gives, body.returns = kind, "number"
     form = s.pick(["star", "names", "given"])

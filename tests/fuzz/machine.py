@@ -94,6 +94,13 @@ def _apart(f: Callable[[], Any]) -> Any:
     return f()
 
 
+def _part(whole: Any, index: Any, op: str, value: Any) -> Any:
+    """A vector, or an array, of which an item is another."""
+    if op:
+        value = {"+": operator.add, "-": operator.sub}[op](whole[index], value)
+    return whole.insert(index, value) if isinstance(whole, Vector) else whole.replaced_at(index, value)
+
+
 def variable(name: str, kind: ScalarType, bound: Any) -> ScalarType:
     """A type variable of kernels: the type that it stands for."""
     return kind
@@ -280,6 +287,7 @@ class Machine:
             "_power": _power,
             "_variable": variable,
             "_apart": _apart,
+            "_part": _part,
             **ALGEBRA,
             **ALGORITHMS,
             "_product": operator.methodcaller("reduce_mul"),

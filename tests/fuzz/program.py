@@ -3,7 +3,8 @@
 The text is Python in which a few calls are marks. ``_Int32(x)`` says that the literals in ``x`` are ``Int32``
 there, by the language's rules: weft is given ``x``, the model converts. ``_times(x, y)`` is a product that a
 GPU must not fuse with a sum, ``_power(x, n)``, ``_product(v)`` and ``_apart(lambda: ...)`` likewise.
-``_variable("K", Int32, Integer)`` is a type variable: the model takes the type.
+``_variable("K", Int32, Integer)`` is a type variable: the model takes the type. ``v = _part(v, i, "", x)``
+is ``v[i] = x`` of a value, with ``"+"`` it is ``v[i] += x``.
 """
 
 from __future__ import annotations
@@ -126,6 +127,16 @@ class _ForWeft(ast.NodeTransformer):
 
     def __init__(self, apart: bool) -> None:
         self.apart = apart
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        self.generic_visit(node)
+        found = node.value
+        if not (isinstance(found, ast.Call) and ast.unparse(found.func) == "_part"):
+            return node
+        whole, index, op, value = found.args
+        return ast.parse(
+            f"{ast.unparse(whole)}[{ast.unparse(index)}] {ast.literal_eval(op)}= {ast.unparse(value)}"
+        ).body[0]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.fuzz.expressions import argument, condition, expression, index, record, vector
+from tests.fuzz.items import listed, parts
 from tests.fuzz.kinds import BOOL, INT, INTEGERS, Kind
 from tests.fuzz.leaves import literal, narrower, weak
 from tests.fuzz.mapped import mapped
@@ -182,42 +183,6 @@ def _vector(s: Scope, indent: str) -> list[str]:
     return [line]
 
 
-def _list(s: Scope, indent: str) -> list[str]:
-    """A list of numbers of run time, whose length is known."""
-    kind, name = s.kind(), s.fresh("l")
-    items = [expression(s, kind, 1) for _ in range(s.number(1, 3))]
-    lines = [f"{indent}{name} = [{', '.join(items)}]"]
-    size = len(items)
-    if s.chance(2):
-        lines.append(f"{indent}{name}.append({expression(s, kind, 1)})")
-        size += 1
-    if s.chance(3):
-        lines.append(f"{indent}{name}[{s.number(0, size - 1)}] = {expression(s, kind, 1)}")
-    if s.chance(3):
-        k, unrolled, mark = s.fresh("k"), s.chance(2), s.mark()
-        if unrolled:
-            s.constants.append(k)
-        else:
-            s.fixed.append((k, kind))
-        closed, s.closed = s.closed, True
-        made = f"[{expression(s, kind, 1)} for {k} in {'unroll(range(3))' if unrolled else name}]"
-        s.closed = closed
-        s.back(mark)
-        lines.append(f"{indent}{name} = {made}")
-        size = 3 if unrolled else size
-    if size > 1 and s.chance(2):
-        first, rest = s.fresh("v"), s.fresh("l")
-        lines.append(
-            f"{indent}{first}, *{rest} = {s.pick(['{0}', 'reversed({0})', '{0}[::-1]']).format(name)}"
-        )
-        s.names.append((first, kind))
-        s.fixed.append((f"{rest}[-1]", kind))
-    s.fixed += [(f"{name}[{n}]", kind) for n in range(size)]
-    if kind is not BOOL:
-        s.fixed += [(f"{how}({name})", kind) for how in ("min", "max", "sum")]
-    return lines
-
-
 def _weak(s: Scope, indent: str) -> list[str]:
     """A literal in a variable, which takes the type of what a loop adds to it."""
     kind, name, i = s.kind(), s.fresh("v"), s.fresh("i")
@@ -360,7 +325,8 @@ _SIMPLE = {
     "local": local,
     "pointer": pointer,
     "weak": _weak,
-    "list": _list,
+    "list": listed,
+    "parts": parts,
     "print": _print,
     "assert": _assert,
     "atomic": atomic,
