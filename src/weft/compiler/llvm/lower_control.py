@@ -152,6 +152,7 @@ def _for(lw: Lowering, op: Op) -> None:
         lw.start(body)
     lw.names[op.regions[0].args[0]] = index
     loop = Loop(latch, end, thread=thread, few="few" in op.attrs)
+    loop.pairs = "pairs" in op.attrs
     loop.lanes = thread and _known(upper) is not None
     if thread:
         loop.group = lw.meta("distinct !{}")
@@ -177,6 +178,7 @@ def _for(lw: Lowering, op: Op) -> None:
 
 
 _COPIES = '!{!"llvm.loop.unroll.disable"}'
+_PAIRS = '!{!"llvm.loop.interleave.count", i32 2}'
 _ALIGNED = '!{!"llvm.loop.align", i32 32}'
 """A short loop over two lines of the processor's decoded instructions takes a tenth longer."""
 
@@ -193,6 +195,8 @@ def _about(lw: Lowering, loop: Loop) -> str:
         said = ['!{!"llvm.loop.vectorize.enable", i1 false}', _COPIES]
     elif loop.thread:
         said = [f'!{{!"llvm.loop.parallel_accesses", {loop.group}}}', _ALIGNED]
+        if loop.pairs:
+            said.append(_PAIRS)
         if loop.lanes:  # else LLVM copies all rounds before it would make vectors of them
             said.append(_COPIES)
     elif loop.has_threads:

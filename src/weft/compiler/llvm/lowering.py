@@ -28,11 +28,11 @@ class Loop:
     """A loop around the code at hand: where ``break`` and ``continue`` go.
 
     ``thread`` is whether each round is a thread, ``block`` whether it is a block, ``few`` whether there are
-    few, ``lanes`` whether they are those of a warp. ``group`` is the access group of a thread loop, whose
+    few, ``lanes`` whether they are those of a warp, ``pairs`` whether two vectors of them go side by side. ``group`` is the access group of a thread loop, whose
     iterations may run in any order; ``has_threads`` says that one is within.
     """
 
-    __slots__ = ("block", "exit", "few", "group", "has_threads", "lanes", "latch", "thread")
+    __slots__ = ("block", "exit", "few", "group", "has_threads", "lanes", "latch", "pairs", "thread")
 
     def __init__(
         self, latch: str, exit: str, *, thread: bool = False, block: bool = False, few: bool = False
@@ -43,6 +43,7 @@ class Loop:
         self.block = block
         self.few = few
         self.lanes = False
+        self.pairs = False
         self.group = ""
         self.has_threads = False
 

@@ -9,6 +9,7 @@ from weft.compiler.passes.block_functions import block_functions
 from weft.compiler.passes.end_threads import branch_at_assertions, return_ends
 from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.lockstep import lockstep
+from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.targets import Target
@@ -34,6 +35,8 @@ def run_passes(
         if not debug:
             registers(made)
         thread_loops(made, even=even)
+        if even:
+            pairs(made)
         if backward:
             turn_round(made)
         heap_arrays(made)
