@@ -27,6 +27,7 @@ from weft.compiler.passes.heap_arrays import heap_arrays
 from weft.compiler.passes.inline_barriers import inline_barriers
 from weft.compiler.passes.lockstep import lockstep
 from weft.compiler.passes.meeting import Decisions
+from weft.compiler.passes.pairs import pairs
 from weft.compiler.passes.registers import registers
 from weft.compiler.passes.thread_loops import thread_loops
 from weft.compiler.passes.together import Together
@@ -132,6 +133,7 @@ PASSES: list[Callable[[Module], str | None]] = [
     thread_loops,
     heap_arrays,
     block_functions,
+    pairs,
 ]
 ANALYSES = (uniformity, first_threads, together)
 

@@ -13,6 +13,9 @@ import ctypes
 MOST_THREADS = 1024
 """Of a block: what a thread keeps over a barrier is there as many times."""
 
+MOST_NEIGHBOURS = 4096
+"""Threads of blocks that go side by side through a loop with the grid's stride: four pages of memory."""
+
 WARP = 32
 """Lanes of a warp."""
 STRIP = 16

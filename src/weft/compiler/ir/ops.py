@@ -133,7 +133,7 @@ _pure("vector.insertelement", "source:data dest:vec position:index", "dest", typ
 _pure("vector.shuffle", "v1:vec v2:v1", "vec", "mask:ints", types=rules.shuffles, verify=rules.mask_in_range)
 
 # Memory. ``llvm.alloca`` has the function's life: of one thread, or of ``count`` elements for each of many.
-_place = "elem_type:type count:count alignment:power"
+_place = "elem_type:type count:count alignment:power wide?:bool"
 _order = f"ordering:{_ORDERINGS} syncscope:str"
 _maybe = f"ordering?:{_ORDERINGS} syncscope?:str"
 _pure("llvm.getelementptr", "base:ptr index:index", "base", "elem_type:type")
@@ -169,7 +169,8 @@ _declare("weft.slot", "", "ptr", "elem_type:type name:str")
 _declare("weft.get", "slot:ptr", "any", verify=rules.slot_holds)
 _declare("weft.set", "slot:ptr value:any", verify=rules.slot_holds)
 _declare("weft.if", "condition:i1", "", "versions?:bool", inner="then else")
-_declare("weft.for", "lower:index upper:lower step:lower", "", "parallel:bool few?:bool pairs?:bool", "body(lower)")
+_loop = "parallel:bool few?:bool pairs?:bool"
+_declare("weft.for", "lower:index upper:lower step:lower", "", _loop, "body(lower)")
 _declare("weft.while", "", "", "blocks?:bool", inner="condition!weft.condition body")
 _declare("weft.condition", "condition:i1", terminator=True)
 _declare("weft.break", terminator=True)

@@ -28,8 +28,9 @@ class Loop:
     """A loop around the code at hand: where ``break`` and ``continue`` go.
 
     ``thread`` is whether each round is a thread, ``block`` whether it is a block, ``few`` whether there are
-    few, ``lanes`` whether they are those of a warp, ``pairs`` whether two vectors of them go side by side. ``group`` is the access group of a thread loop, whose
-    iterations may run in any order; ``has_threads`` says that one is within.
+    few, ``lanes`` whether they are those of a warp, ``pairs`` whether two vectors of them go side by side.
+    ``group`` is the access group of a thread loop, whose iterations may run in any order; ``has_threads``
+    says that one is within.
     """
 
     __slots__ = ("block", "exit", "few", "group", "has_threads", "lanes", "latch", "pairs", "thread")

@@ -24,6 +24,7 @@ from weft.compiler.passes.inline_barriers import BARRIERS
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, report, tally
+from weft.compiler.passes.neighbours import Neighbours, blocks_side_by_side, two_rounds
 from weft.compiler.passes.pieces import Cut, Piece
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, single
@@ -94,6 +95,10 @@ class BarrierBody:
         """The number of the first thread of the warp at hand, where each warp goes its own way."""
         self.number: Value | None = None
         """And the number of that warp."""
+        self.neighbours: Neighbours | None = None
+        """The blocks that go side by side at the beginning."""
+        self.wide: set[Piece] = set()
+        """What all of them do at once."""
         self.record: LaunchRecord | None = None
         """Of the group that is to end where threads disagree."""
 
@@ -120,17 +125,11 @@ class BarrierBody:
         out: list[Value] = []
         for node in nodes:
             if node.op is not None:
-                wanted = self.decides(node.op)
+                wanted = self.together.decides(node.op)
                 out.extend(v for v in wanted if v not in node.asked and not self.together.once(v))
             for part in node.parts:
                 out.extend(self.uniform_uses(part))
         return out
-
-    def decides(self, op: Op) -> tuple[Value, ...]:
-        """What control flow goes by."""
-        if op in self.together.strided:
-            return (*self.together.strided[op], *op.operands[1:])
-        return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
 
     def again(self, v: Value, uniform: bool) -> bool:
         """Whether ``v`` is cheaper computed anew than kept: pure, from indices and arguments."""
@@ -160,9 +159,15 @@ class BarrierBody:
         return total
 
     # -- storage ------------------------------------------------------------------------------
-    def array(self, kind: Type, count: int = 1, alignment: int = 0) -> Value:
-        """Memory for ``count`` values of every thread of a block, taken once per worker."""
+    def array(self, kind: Type, count: int = 1, alignment: int = 0, home: Piece | None = None) -> Value:
+        """Memory for ``count`` values of every thread of a block, taken once per worker.
+
+        There are as many blocks as are side by side at ``home``.
+        """
         size, *others = self.context.block_dim[: self.context.rank]
+        wide = self.neighbours is not None and home in self.wide
+        if self.neighbours is not None and wide:
+            size = _hoisted(self.head, "arith.muli", (size, self.neighbours.most), I64)
         for threads in others:
             size = _hoisted(self.head, "arith.muli", (size, threads), I64)
         if self.together.laned:  # the last strip may have lanes without a thread
@@ -172,6 +177,7 @@ class BarrierBody:
             times = _hoisted(self.head, "arith.constant", (), I64, {"value": count})
             size = _hoisted(self.head, "arith.muli", (size, times), I64)
         attrs = {"elem_type": kind, "count": count, "alignment": max(64, alignment, kind.bits // 8)}
+        attrs |= {"wide": True} if wide else {}
         return _hoisted(self.head, "llvm.alloca", (size,), _P, attrs)
 
     def allocate(self, nodes: list[Piece]) -> None:
@@ -193,18 +199,18 @@ class BarrierBody:
             if isinstance(owner, Op) and owner.name == "llvm.alloca":  # its address may be anywhere
                 kind, alignment = owner.type_attr("elem_type"), owner.int_attr("alignment")
                 count = _padded(owner.int_attr("count"), max(1, kind.bits // 8), alignment)
-                self.arrays[v] = (self.array(kind, count, alignment), kind, count)
+                self.arrays[v] = (self.array(kind, count, alignment, home), kind, count)
             elif isinstance(owner, Op) and owner.name == "weft.slot":
                 kind = owner.type_attr("elem_type")
                 if v in self.together.variables:
                     self.uniform[v] = self.variable(kind, str(owner.attrs["name"]))
                 elif v in kept and (len(users) > 1 or any(u.in_loop for u in users)):
-                    self.arrays[v] = (self.array(kind), kind, 1)
+                    self.arrays[v] = (self.array(kind, home=home), kind, 1)
                 else:
                     self.scalars[v] = _hoisted(self.head, owner.name, (), v.type, owner.attrs)
             elif v in handed or (users - {home} and not self.together.once(v) and not self.anew(v, users)):
-                if self.again(v, False):  # also by what is made of it elsewhere
-                    self.arrays[v] = (self.array(v.type), v.type, 1)
+                if self.again(v, False) or self.wide:  # also by what is made of it elsewhere
+                    self.arrays[v] = (self.array(v.type, home=home), v.type, 1)
                 else:
                     made.setdefault(home, []).append(v)
         for v, array in in_turn(nodes, made, self.used_in, self.array, {}):
@@ -223,6 +229,9 @@ class BarrierBody:
         """The whole block."""
         nodes = Cut(self.decisions, self.together, self.in_place).pieces(self.kernel.body.ops)
         self.survey(nodes)
+        if self.neighbours is not None:
+            blocks_side_by_side(self, nodes, self.neighbours)
+            return
         self.allocate(nodes)
         if self.returns_early:
             self.alive = self.array(I8)
@@ -406,6 +415,7 @@ class BarrierBody:
             lower = b.arith("addi", lower, self.uniform_value(offset))
         upper, step = (self.uniform_value(v) for v in op.operands[1:])
         every = self.bounds[0]
+        lower = two_rounds(self, node, lower, upper, step)
         with b.into(op.regions[0].alike(self.behind)) as made:
             if self.left is not None:
                 self.stop_when_all_left()

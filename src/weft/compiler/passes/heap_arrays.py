@@ -8,7 +8,7 @@ the stacks have of the threads that run it.
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import MOST_THREADS
+from weft.abi.cpu_launch import MOST_NEIGHBOURS, MOST_THREADS
 from weft.compiler.ir.core import Function, Module, Op, Region
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import Type
@@ -87,7 +87,8 @@ def _bytes(op: Op) -> int:
     """The most memory that the operation takes; that of a block's shared memory is limited elsewhere."""
     kind: Type = op.type_attr("elem_type")
     count = op.int_attr("count") if op.name == "llvm.alloca" else 1
-    return count * max(1, kind.bits // 8) * (MOST_THREADS if op.operands else 1)
+    threads = MOST_NEIGHBOURS if "wide" in op.attrs else MOST_THREADS
+    return count * max(1, kind.bits // 8) * (threads if op.operands else 1)
 
 
 def _move(f: Function, smallest: int) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.core import Op, Region, Value
 from weft.compiler.ir.types import I64, IntType
 
 _FAR = 1 << 62
@@ -41,9 +41,8 @@ def thread_plus(v: Value, shared: Callable[[Value, str], bool]) -> tuple[str, tu
     return None
 
 
-def only_global(kernel: Function) -> bool:
+def only_global(ops: Sequence[Op]) -> bool:
     """Whether of its place along x a thread only knows that in the whole grid: ``block * size + thread``."""
-    ops = list(kernel.body.walk())
     threads, blocks, sizes = (
         {op.result for op in ops if op.name == name and op.attrs["dimension"] == "x"}
         for name in ("gpu.thread_id", "gpu.block_id", "gpu.block_dim")
@@ -71,6 +70,12 @@ def is_positive(v: Value) -> bool:
     if owner.name == "arith.muli":
         return all(map(is_positive, owner.operands)) and Ranges().range(v) is not None
     return owner.name in _EXTENTS
+
+
+def is_far(step: Value) -> bool:
+    """Whether a step depends on how many blocks there are, so that others do what lies between."""
+    owner = step.owner
+    return isinstance(owner, Op) and (owner.name == "gpu.grid_dim" or any(map(is_far, owner.operands)))
 
 
 class Ranges:

@@ -22,6 +22,7 @@ from weft.compiler.passes.inline_barriers import has_barrier, inline_barriers
 from weft.compiler.passes.interior import find_interior
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions
+from weft.compiler.passes.neighbours import Neighbours, most_neighbours, side_by_side
 from weft.compiler.passes.thread_context import (
     Context,
     Frame,
@@ -142,6 +143,7 @@ class _Loops:
         functions = {f.name: f for f in module.functions}
         self.decisions = Decisions(kernel, functions)
         self.together = Together(kernel, functions, self.decisions.uniformity)
+        self.beside = None if group else side_by_side(kernel, self.together, frame)
         self.interior = None if self.together.splits else find_interior(kernel)
         self.record = LaunchRecord(self.b, Value(_P, None, "launch"))
 
@@ -172,6 +174,10 @@ class _Loops:
             b.set(start, taken)
             b.set(end, self.smaller(b.arith("addi", taken, chunk), total))
         head: list[Op] = []
+        most = one
+        if self.beside is not None:
+            most = most_neighbours(b, context)
+            chunk = self.larger(chunk, self.smaller(b.arith("addi", chunk, chunk), most))
         with b.into(condition):
             b.branch(b.compare("sge", b.get(start, I64), b.get(end, I64)), more)
             b.emit("weft.condition", (b.compare("slt", b.get(start, I64), total),))
@@ -179,13 +185,14 @@ class _Loops:
             linear = b.get(start, I64)
             self.place(context, linear)
             count = one
-            if self.frame.size or self.together.splits or self.group:
-                b.set(start, b.arith("addi", linear, one))
-            else:
+            alone = self.frame.size or self.together.splits or self.group
+            if not alone or self.beside is not None:
                 row = b.arith("subi", grid[0], context.block_id[0])
                 count = self.smaller(b.arith("subi", b.get(end, I64), linear), row)
-                b.set(start, b.arith("addi", linear, count))
-            self.blocks(context, count, parameters, head)
+            if self.beside is not None:
+                count = self.smaller(count, most)
+            b.set(start, b.arith("addi", linear, count))
+            self.blocks(context, count, parameters, head, most)
         made.body.ops.extend(head)
         b.emit("weft.while", (), (), {"blocks": True}, (condition, blocks))
         b.emit("weft.return")
@@ -242,8 +249,10 @@ class _Loops:
             every = self.smaller(b.arith("subi", self.record.field("over", axis), begin), every)
         return every
 
-    def blocks(self, context: Context, count: Value, parameters: list[Value], head: list[Op]) -> None:
-        """The work of ``count`` blocks that follow each other along x.
+    def blocks(
+        self, context: Context, count: Value, parameters: list[Value], head: list[Op], most: Value
+    ) -> None:
+        """The work of ``count`` blocks, ``most`` at most, that follow each other along x.
 
         Where they are not cut and share no memory their threads may run in any order: row by row through
         all of the blocks, so that memory is read in the order in which it lies.
@@ -255,6 +264,9 @@ class _Loops:
                 plan = self.decisions, self.together
                 made = BarrierBody(b, k, context, self.frame, head, parameters, bounds, *plan)
                 made.record = self.record if self.group else None
+                if self.beside is not None:
+                    bound = self.bound(0, context, count)
+                    made.neighbours = Neighbours(self.beside, most, count, bound)
                 made.emit()
             if not guards:
                 b.region.ops += block.ops
@@ -268,7 +280,7 @@ class _Loops:
         zero, first = b.constant(0, I64), context.block_id[0]
         ranges = [(zero, self.narrowed(axis, context, parameters)) for axis in range(1, context.rank)]
         inner = replace(inner, thread_id=[zero, *inner.thread_id[1:]])
-        if only_global(k) and not self.frame.helpers:  # all of them as if they were one
+        if only_global(list(k.body.walk())) and not self.frame.helpers:  # all of them as if they were one
             with b.into(rows[0] if rows else b.region):
                 self.rows(inner, parameters, head, count)
             loop_nest(b, rows, ranges, parallel=False)

@@ -87,6 +87,12 @@ class Together:
             return op in self._level and all(map(self.once, op.operands))
         return bool(op.results) and all(map(self.once, op.results))
 
+    def decides(self, op: Op) -> tuple[Value, ...]:
+        """What control flow that runs once for all threads goes by."""
+        if op in self.strided:
+            return (*self.strided[op], *op.operands[1:])
+        return (*op.operands, *(op.regions[0].ops[-1].operands if op.name == "weft.while" else ()))
+
     def _find_variables(self, kernel: Function) -> None:
         given: dict[Value, list[Op]] = {}
         for op in kernel.body.walk():

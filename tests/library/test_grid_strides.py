@@ -1,0 +1,85 @@
+"""Loops with the grid's stride, of which a CPU does several blocks and several rounds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from weft import Float32, Int, Int32, Pointer, kernel
+from weft.compile import compile_info
+from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.layout import Layout
+from weft.memory import AddressSpace, stack_allocation
+
+Launch = Callable[..., list[npt.NDArray[Any]]]
+
+
+@kernel
+def parts(a: Pointer[Float32], sums: Pointer[Float32], places: Pointer[Int32], n: Int, scale: Float32):
+    """What each thread adds up is rounded in its own order; what follows knows thread and block."""
+    shared = stack_allocation(Float32, Layout.row_major(64), address_space=AddressSpace.SHARED)
+    t, i = thread_idx.x, global_idx.x
+    mine, first = Float32(0.0), scale * Float32(i)
+    for k in range(i, n, block_dim.x * grid_dim.x):
+        mine = mine * scale + a[k]
+    shared[t] = mine
+    barrier()
+    sums[i] = shared[block_dim.x - 1 - t] + first
+    places[i] = Int32(1000 * block_idx.x + t)
+
+
+@pytest.mark.parametrize(("n", "grid", "block"), [(0, 3, 32), (70, 2, 64), (9000, 7, 48), (70000, 150, 64)])
+def test_what_threads_keep_of_a_loop(launch: Launch, n: int, grid: int, block: int) -> None:
+    scale, a = np.float32(0.75), np.random.default_rng(n).uniform(-1, 1, n).astype(np.float32)
+    threads = grid * block
+    mine = np.zeros(threads, np.float32)
+    for start in range(0, n, threads):
+        row = a[start : start + threads]
+        mine[: row.size] = mine[: row.size] * scale + row
+    index = np.arange(threads)
+    expected = mine.reshape(grid, block)[:, ::-1].reshape(-1) + scale * index.astype(np.float32)
+    given = a, np.zeros(threads, np.float32), np.zeros(threads, np.int32)
+    _, sums, places = launch(parts, *given, n, 0.75, grid_dim=grid, block_dim=block)
+    assert np.array_equal(sums, expected)
+    assert np.array_equal(places, 1000 * (index // block) + index % block)
+
+
+@kernel
+def doubled(a: Pointer[Int32], out: Pointer[Int32], n: Int):
+    for i in range(global_idx.x, n, grid_dim.x * block_dim.x):
+        out[i] = 2 * a[i] + Int32(grid_dim.x)
+
+
+@pytest.mark.parametrize(("n", "grid", "block"), [(1, 4, 16), (5000, 4, 32), (5001, 99, 25), (8192, 3, 1024)])
+def test_a_loop_that_is_all(launch: Launch, n: int, grid: int, block: int) -> None:
+    a = np.arange(n, dtype=np.int32)
+    _, out = launch(doubled, a, np.zeros(n + 8, np.int32), n, grid_dim=grid, block_dim=block)
+    assert np.array_equal(out, np.concatenate([2 * a + grid, np.zeros(8, np.int32)]))
+
+
+@kernel
+def by_block(a: Pointer[Int32], out: Pointer[Int32], n: Int):
+    """The rounds ask for the block, so each block goes alone."""
+    total = Int32(0)
+    for i in range(global_idx.x, n, grid_dim.x * block_dim.x):
+        total += a[i] * Int32(block_idx.x + 1)
+    out[global_idx.x] = total
+
+
+def test_rounds_that_know_their_block(launch: Launch) -> None:
+    n, grid, block = 3001, 5, 16
+    a, threads = np.arange(n, dtype=np.int32) % 7, grid * block
+    rows = np.concatenate([a, np.zeros(-n % threads, np.int32)]).reshape(-1, threads)
+    expected = rows.sum(0, dtype=np.int32) * (np.arange(threads, dtype=np.int32) // block + 1)
+    _, out = launch(by_block, a, np.zeros(threads, np.int32), n, grid_dim=grid, block_dim=block)
+    assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize(("fn", "side_by_side"), [(parts, True), (doubled, True), (by_block, False)])
+def test_neighbouring_blocks_go_side_by_side(fn: Any, side_by_side: bool) -> None:
+    text = str(compile_info(fn, target="x86-64", emission_kind="llvm"))
+    assert ("udiv i64 4096" in text) is side_by_side
