@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -130,3 +132,56 @@ def test_nan_is_beyond_no_bound(device: DeviceContext, kind: Any) -> None:
     device.enqueue_function(compare, x, out, grid_dim=1, block_dim=4)
     device.synchronize()
     assert out.tolist() == [0b1000_0000_0100, *[0b0111_1111_1011] * 3]
+
+
+@func(fast_math=True)
+def quick_sum(x: Pointer[Float32], n: Int) -> Float32:
+    """A sum in any order, in which a product with a reciprocal may be a division."""
+    total = Float32(0.0)
+    for i in range(n):
+        total += x[i]
+    return total
+
+
+@kernel(fast_math=True)
+def quick(a: Pointer[Float32], b: Pointer[Float32], c: Pointer[Float32], out: Pointer[Float32]):
+    i = global_idx.x
+    out[i] = a[i] * b[i] + c[i]
+    with no_contraction():
+        c[i] = a[i] * b[i] + c[i]
+
+
+def plain(a: Pointer[Float32], b: Pointer[Float32], c: Pointer[Float32], out: Pointer[Float32]):
+    out[global_idx.x] = of_its_own(a[global_idx.x], b[global_idx.x], c[global_idx.x]) + a[global_idx.x]
+
+
+def additions(text: str) -> set[str]:
+    """What additions of floats are allowed."""
+    return set(re.findall(r"= fadd ([a-z ]*)float", text))
+
+
+@pytest.mark.parametrize("target", ["x86-64", "sm_90"])
+def test_a_whole_kernel_and_those_that_it_calls(target: str) -> None:
+    fast = "reassoc nsz arcp contract "
+    assert additions(str(compile_info(quick, target=target, emission_kind="llvm"))) == {fast, ""}
+    slow = {""} if target == "x86-64" else {"contract "}
+    assert additions(str(compile_info(kernel(plain), target=target, emission_kind="llvm"))) == slow
+    calling = str(compile_info(kernel(fast_math=True)(plain), target=target, emission_kind="llvm"))
+    assert additions(calling) == {fast, *slow}
+    exact = kernel(fast_math=False)(plain)
+    assert additions(str(compile_info(exact, target=target, emission_kind="llvm"))) == slow
+
+
+def test_a_function_with_fast_math() -> None:
+    x = np.random.default_rng(2).uniform(0, 1, N).astype(np.float32)
+    assert quick_sum(x, N) == pytest.approx(float(x.sum(dtype=np.float64)), rel=1e-5)
+    again: Any = pickle.loads(pickle.dumps(quick_sum))
+    assert again is quick_sum
+    sent: Any = pickle.loads(pickle.dumps(func(fast_math=True)(_double)))
+    assert sent(1.5) == 3.0
+    assert sent.definition.fast_math
+    assert not func(_double).definition.fast_math
+
+
+def _double(x: Float32) -> Float32:
+    return x + x

@@ -14,12 +14,12 @@ from weft.abi.formats import bits_of, from_bits, wrap
 from weft.compiler.ir.core import Attribute, Op, Value
 from weft.compiler.ir.types import F32, I1, IntType, of_dtype, vector
 from weft.dtype import DType
-from weft.lang.elaboration import Elaboration, maybe_current
+from weft.lang.elaboration import FAST_MATH, Elaboration, maybe_current
 from weft.targets import Feature
 
 _EXACT: dict[str, Attribute] = {"fastmath": "none"}
 _CONTRACT: dict[str, Attribute] = {"fastmath": "contract"}
-_FAST: dict[str, Attribute] = {"fastmath": "reassoc,nsz,arcp,contract"}
+_FAST: dict[str, Attribute] = {"fastmath": FAST_MATH}
 _FASTMATH = {str(given["fastmath"]): given for given in (_EXACT, _CONTRACT, _FAST)}
 
 
@@ -69,6 +69,7 @@ def fast_math() -> AbstractContextManager[None]:
     Sums may be made in another order, so that a thread's loop over an array becomes vectors; a division
     may become a product; -0.0 may be 0.0; and products and sums are fused. Results differ in their last bits
     from those of exact code, and from device to device. It is for what the code within says itself.
+    ``@kernel(fast_math=True)`` and ``@func(fast_math=True)`` say it of a whole body.
 
     Example:
         >>> import numpy as np

@@ -282,12 +282,7 @@ def _check_names(fn: Definition, values: dict[str, Any]) -> None:
     problems.check(LaunchError, 0)
 
 
-def _defined(fn: Any, decorator: str, options: Mapping[str, object] | None = None) -> Definition:
-    if fn is None or options:
-        hint = f"write @{decorator}, or @{decorator} and .bind(...) for compile-time values"
-        if options and decorator == "kernel":
-            hint = "write @kernel; grid_dim=, block_dim= and compile-time values are given at the launch"
-        refuse("decorator", f"@{decorator}() has parentheses, and takes no options", hint=hint)
+def _defined(fn: Any, decorator: str, *, fast_math: bool = False) -> Definition:
     if isinstance(fn, Compiled):
         refuse(
             "decorator",
@@ -301,7 +296,7 @@ def _defined(fn: Any, decorator: str, options: Mapping[str, object] | None = Non
         hint = f"write it with def and decorate that with @{decorator}"
         refuse("decorator", f"@{decorator} goes on a function defined with def, not on a lambda", hint=hint)
     keep_locals(fn, 2)
-    made = definition_of(fn)
+    made = definition_of(fn, fast_math=fast_math)
     if decorator == "kernel":
         _check_no_method(made)
     return made
@@ -337,16 +332,61 @@ def _not_a_function(fn: object, decorator: str) -> tuple[str, str]:
         return f"a {kind}", f"leave out @{kind}"
     if isinstance(fn, type):
         return f"the class {fn.__name__}", "write @struct for a class"
+    if hasattr(type(fn), "__weft_nested__"):
+        return "a function in a function", "write `with fast_math():` around its body"
     if isinstance(fn, functools.partial):
         return "a functools.partial", "decorate the function, and give it values by .bind(...) or a closure"
     return a_(type(fn).__name__), f"write a function with def and decorate it with @{decorator}"
 
 
-def kernel(fn: Callable[P, None] = _NOTHING, **options: Never) -> Kernel[P]:
+def _option(decorator: str, fn: object, fast_math: object, options: Mapping[str, object]) -> bool:
+    """Whether a decorator is written with its option, which is then checked."""
+    hint = [f"write @{decorator}, or @{decorator}(fast_math=True); compile-time values go to .bind(...)"]
+    if options:
+        if decorator == "kernel":
+            hint = ["write @kernel; grid_dim=, block_dim= and compile-time values are given at the launch"]
+        refuse("decorator", f"@{decorator} has no option `{next(iter(options))}`", hint=hint)
+    if fast_math is None:
+        if fn is None:
+            refuse("decorator", f"@{decorator}() has parentheses, and no option in them", hint=hint)
+        return False
+    if fn is not None or type(fast_math) is not bool:
+        what = "a function beside fast_math" if fn is not None else f"fast_math={fast_math!r}"
+        hint = f"write @{decorator}(fast_math=True) above the function, or `with fast_math():` in it"
+        refuse("decorator", f"@{decorator} was given {what}", hint=hint)
+    return True
+
+
+class _Options(Protocol):
+    """What ``@kernel(...)`` gives."""
+
+    def __call__(self, fn: Callable[P, None], /) -> Kernel[P]: ...
+
+
+class _FuncOptions(Protocol):
+    """What ``@func(...)`` gives."""
+
+    def __call__(self, fn: Callable[P, R], /) -> Func[P, R]: ...
+
+
+@overload
+def kernel(fn: Callable[P, None]) -> Kernel[P]: ...
+
+
+@overload
+def kernel(*, fast_math: bool) -> _Options: ...
+
+
+def kernel(
+    fn: Callable[P, None] = _NOTHING, *, fast_math: bool | None = None, **options: Never
+) -> Kernel[P] | _Options:
     """Make a typed Python function a kernel.
 
     Its parameters are annotated with ``Int``, ``Float32``, ``Pointer[T]``, ``LayoutTensor[T]``,
     structs of these, or ``Comptime[...]`` for keyword-only compile-time values. It returns nothing.
+
+    ``@kernel(fast_math=True)`` has its floats computed as within ``with fast_math():`` of ``weft.lang``; they are
+    exact by default. Functions that it calls have their own.
 
     Raises:
         CompileError: ``fn`` is not a plain function.
@@ -359,7 +399,9 @@ def kernel(fn: Callable[P, None] = _NOTHING, **options: Never) -> Kernel[P]:
         ...     if global_idx.x < n:
         ...         x[global_idx.x] *= by
     """
-    return Kernel(_defined(fn, "kernel", options), {})
+    if not _option("kernel", fn, fast_math, options):
+        return Kernel(_defined(fn, "kernel"), {})
+    return lambda fn: Kernel(_defined(fn, "kernel", fast_math=fast_math is True), {})
 
 
 @overload
@@ -370,12 +412,20 @@ def func(fn: Func[P, R]) -> Func[P, R]: ...
 def func(fn: Callable[P, R]) -> Func[P, R]: ...
 
 
-def func(fn: Callable[P, R] | Func[P, R] = _NOTHING, **options: Never) -> Func[P, R]:
+@overload
+def func(*, fast_math: bool) -> _FuncOptions: ...
+
+
+def func(
+    fn: Callable[P, R] | Func[P, R] = _NOTHING, *, fast_math: bool | None = None, **options: Never
+) -> Func[P, R] | _FuncOptions:
     """Make a Python function callable from kernels, and compiled when Python calls it.
 
     A parameter without annotation takes values of any type; the function is compiled once for each
     combination. It may return early, and more than one value. Called by Python it runs on the CPU, takes
     NumPy arrays as pointers and tensors, and gives Python's numbers.
+
+    It has the option of ``kernel``, ``fast_math``.
 
     Raises:
         CompileError: ``fn`` is not a plain function.
@@ -390,6 +440,12 @@ def func(fn: Callable[P, R] | Func[P, R] = _NOTHING, **options: Never) -> Func[P
         >>> clamp01(1.5)
         1.0
     """
+    if _option("func", fn, fast_math, options):
+
+        def made(fn: Callable[..., Any], /) -> Func[..., Any]:
+            return Func(_defined(fn, "func", fast_math=fast_math is True), {})
+
+        return made
     if hasattr(type(fn), "__weft_nested__"):  # it stands in a function, where every function is one
         return fn  # pyright: ignore[reportReturnType]
-    return Func(_defined(fn, "func", options), {})
+    return Func(_defined(fn, "func"), {})

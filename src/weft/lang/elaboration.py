@@ -89,6 +89,10 @@ class Elaborator(Protocol):
         ...
 
 
+FAST_MATH = "reassoc,nsz,arcp,contract"
+"""What ``fast_math`` allows with floats, in MLIR's words."""
+
+
 class Elaboration(Builder):
     """A builder that knows what it builds for."""
 

@@ -35,7 +35,7 @@ from weft.lang.allocate import check_shared_memory
 from weft.lang.any_lanes import closed
 from weft.lang.captured import note
 from weft.lang.decorators import Func, Kernel
-from weft.lang.elaboration import building, current
+from weft.lang.elaboration import FAST_MATH, building, current
 from weft.lang.external import check_callback, check_result, filled
 from weft.lang.generic import bound_of, describe_annotation, substitute
 from weft.lang.host_closures import HostClosure
@@ -420,6 +420,8 @@ class Elaborator:
             )
             b = self._staging()
             b.file, b.function = place[0], draft.function
+            if fn.fast_math:
+                b.fastmath = FAST_MATH
             b.met, b.stored, b.untyped = met, stored, untyped
             b.region, b.loc = draft.function.body, (place[1], 0)
             b.annotation, b.result_of = annotation, fn.name

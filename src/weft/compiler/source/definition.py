@@ -80,6 +80,8 @@ class Definition:
 
     within = False
     """Whether it stands in a function that is being elaborated, which says what they read."""
+    fast_math = False
+    """Whether its body stands in ``with fast_math():``."""
     overloads: tuple[Definition, ...] = ()
     """Those that are called instead of it where their annotations say more of the arguments."""
 

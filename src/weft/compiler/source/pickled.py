@@ -84,7 +84,7 @@ def reduced(definition: PythonFunction) -> tuple[Any, ...]:
     about = (function.__module__, function.__name__, function.__qualname__, function.__doc__)
     return (
         _anew,
-        (token, sys.version_info[:2], marshal.dumps(code), _text(function), about),
+        (token, sys.version_info[:2], marshal.dumps(code), _text(function), about, definition.fast_math),
         _state(definition),
     )
 
@@ -190,7 +190,12 @@ def sent(value: Any) -> Any:
 
 
 def _anew(
-    token: str, version: tuple[int, int], code: bytes, text: str, about: tuple[str, str, str, str | None]
+    token: str,
+    version: tuple[int, int],
+    code: bytes,
+    text: str,
+    about: tuple[str, str, str, str | None],
+    fast_math: bool,
 ) -> PythonFunction:
     """The function that was pickled, its state yet to come."""
     from weft.compiler.source.python import definition_of
@@ -218,7 +223,7 @@ def _anew(
             _made.add(function)
         _tokens[function] = token
         _remember(token, function)
-    return definition_of(function)
+    return definition_of(function, fast_math=fast_math)
 
 
 def _of_main(module: str, qualname: str, code: CodeType) -> FunctionType | None:

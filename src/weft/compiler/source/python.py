@@ -33,8 +33,9 @@ _FUTURE_ANNOTATIONS = 0x1000000
 class PythonFunction(Definition):
     """A Python function. What can be replaced of it is read when it is asked for."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, *, fast_math: bool = False) -> None:
         self._function = function
+        self.fast_math = fast_math
         self.name = function.__name__
         self.qualname = function.__qualname__
         self.module = function.__module__
@@ -75,7 +76,7 @@ class PythonFunction(Definition):
                 setattr(made, name, getattr(fn, name))
         made.__dict__.update(fn.__dict__)
         share_text(made, fn)
-        return PythonFunction(made)
+        return PythonFunction(made, fast_math=self.fast_math)
 
     @property
     def defaults(self) -> tuple[Any, ...]:
@@ -229,29 +230,30 @@ def scope_of(fn: FunctionType) -> Scope:
     return Scope(fn.__globals__, dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)))
 
 
-_known: weakref.WeakKeyDictionary[FunctionType, weakref.ref[PythonFunction]]
-_known = weakref.WeakKeyDictionary()
+_Known = weakref.WeakKeyDictionary[FunctionType, "weakref.ref[PythonFunction]"]
+_known, _fast = _Known(), _Known()
 
 
 def is_definition(fn: FunctionType) -> bool:
     """Whether a function is a definition, of which the text counts."""
-    return fn in _known
+    return fn in _known or fn in _fast
 
 
-def definition_of(fn: Callable[..., Any]) -> PythonFunction:
-    """A Python function as a definition: the same one as long as anyone has it.
+def definition_of(fn: Callable[..., Any], *, fast_math: bool = False) -> PythonFunction:
+    """A Python function as a definition: the same one, for each ``fast_math``, as long as anyone has it.
 
     Raises:
         CompileError: it is a generator or asynchronous.
     """
     function = cast("FunctionType", fn)
-    found = _known.get(function)
+    known = _fast if fast_math else _known
+    found = known.get(function)
     made = None if found is None else found()
     if made is None:
-        made = PythonFunction(function)
+        made = PythonFunction(function, fast_math=fast_math)
         _check(made)
         keep_text(function)
-        _known[function] = weakref.ref(made)
+        known[function] = weakref.ref(made)
     return made
 
 
