@@ -40,19 +40,19 @@ class StreamClock:
 
     def __init__(self) -> None:
         self.number = next(_numbers)
-        self._now: dict[int, int] = {}
+        self.now: dict[int, int] = {}
 
     def launched(self) -> Clock:
         """One more launch; what it comes behind, and itself."""
-        _join(self._now, _host)
-        self._now[self.number] = self._now.get(self.number, 0) + 1
-        pending.add((self.number, self._now[self.number]))
+        _join(self.now, _host)
+        self.now[self.number] = self.now.get(self.number, 0) + 1
+        pending.add((self.number, self.now[self.number]))
         return self.reached()
 
     def reached(self) -> Clock:
         """All that what is queued now comes behind."""
-        return dict(self._now) if self._now else _NOTHING
+        return dict(self.now) if self.now else _NOTHING
 
     def waits(self, clock: Clock) -> None:
         """What is queued from now on comes behind that."""
-        _join(self._now, clock)
+        _join(self.now, clock)

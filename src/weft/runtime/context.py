@@ -296,7 +296,7 @@ class BaseContext(Here, PeerAccess):
         with order:
             enqueue_copy(self, queue, dst, src)
         if self.notes_writes and isinstance(dst, HostBuffer):
-            unwaited.written.add(dst.allocation)
+            unwaited.writes(dst.allocation)
         self.queued()
 
     def _ends(self, queue: Stream, dst: Any, src: Any) -> tuple[Any, Any, AbstractContextManager[object]]:
@@ -515,7 +515,8 @@ class BaseContext(Here, PeerAccess):
         Raises:
             DeviceError: work failed since the last time, by an assertion in a kernel for example.
         """
-        self.refuse_waiting()
+        if self.recording is not None:
+            self.refuse_waiting()
         unwaited.waited()
         self.stream.synchronize()
 

@@ -14,18 +14,23 @@ from weft.diagnostics import LaunchError
 if TYPE_CHECKING:
     from weft.runtime.allocation import Allocation
 
-written: weakref.WeakSet[Allocation] = weakref.WeakSet()
-"""What is written by copies that nobody has waited for."""
-
+written: set[weakref.ref[Allocation]] = set()
+"""What is written by copies that nobody has waited for: by hand, since each wait looks at it."""
 
 arrays: list[tuple[int, int]] = []
 """Memory of the host, from and to, that is written by launches which nobody has waited for."""
 
 
+def writes(memory: Allocation) -> None:
+    """A copy was queued that writes host memory."""
+    written.add(weakref.ref(memory, written.discard))
+
+
 def waited() -> None:
     """The program has waited."""
-    written.clear()
-    arrays.clear()
+    if written or arrays:
+        written.clear()
+        arrays.clear()
 
 
 def check_array(source: object) -> None:
@@ -52,7 +57,7 @@ def check(memory: Allocation | None) -> None:
     Raises:
         LaunchError: a copy into it was queued, and the program has not waited since.
     """
-    if memory in written:
+    if memory is not None and weakref.ref(memory) in written:
         raise LaunchError.here(
             "host-read",
             "this host memory is used before the program has waited for the copy that writes it",

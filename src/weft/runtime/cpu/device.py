@@ -382,7 +382,8 @@ class CpuStream:
 
     def synchronize(self) -> None:
         """Wait until all queued work has ended; print what it printed; raise what failed."""
-        host_knows(self._clock.reached())
+        if self._clock.now:
+            host_knows(self._clock.reached())
         self._lane.synchronize()
 
     def close(self) -> None:

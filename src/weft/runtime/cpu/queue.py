@@ -184,16 +184,17 @@ class Lane:
             DeviceError: a task failed.
             LaunchError: called by a task of this lane, which would wait for itself.
         """
-        if self._thread is threading.current_thread():
-            raise LaunchError.here(
-                "stream-deadlock",
-                "a function that a stream calls cannot wait for that stream, so for itself",
-                "wait outside of the function, or queue the function on another stream",
-            )
-        self.wait()
+        if not self.idle:
+            if self._thread is threading.current_thread():
+                raise LaunchError.here(
+                    "stream-deadlock",
+                    "a function that a stream calls cannot wait for that stream, so for itself",
+                    "wait outside of the function, or queue the function on another stream",
+                )
+            self.wait()
         self.console.flush()
-        failures, self._failures = self._failures, []
-        if failures:
+        if self._failures:
+            failures, self._failures = self._failures, []
             error, cause = _as_error(failures)
             if error is not None:
                 raise error from cause
