@@ -385,8 +385,8 @@ def kernel(
     Its parameters are annotated with ``Int``, ``Float32``, ``Pointer[T]``, ``LayoutTensor[T]``,
     structs of these, or ``Comptime[...]`` for keyword-only compile-time values. It returns nothing.
 
-    ``@kernel(fast_math=True)`` has its floats computed as within ``with fast_math():`` of ``weft.lang``; they are
-    exact by default. Functions that it calls have their own.
+    ``@kernel(fast_math=True)`` has its floats computed as within ``with fast_math():`` of ``weft.lang``; they
+    are exact by default. Functions that it calls have their own.
 
     Raises:
         CompileError: ``fn`` is not a plain function.
