@@ -408,6 +408,10 @@ def generated(a: Int, b: Int, c: Int) -> Int:
         if v == c:
             continue
         total += v
+    for v in (i * k for i in range(c) if i != b for k in range(i, a) for _ in range(2) if (i + k) % 3):
+        if v == 2:
+            continue
+        total = (total * 3 + v) % 1009
     return total
 
 

@@ -34,7 +34,18 @@ if TYPE_CHECKING:
 class Generated:
     """The items of a generator expression, each made when it is asked for."""
 
-    __slots__ = ("_b", "_chosen", "_decided", "_make", "_place", "_running", "asked", "late", "statement")
+    __slots__ = (
+        "_b",
+        "_chosen",
+        "_decided",
+        "_make",
+        "_place",
+        "_running",
+        "asked",
+        "late",
+        "leaves",
+        "statement",
+    )
 
     def __init__(
         self, b: Staging, items: Any, make: Callable[[Generated], Iterator[Any]], chosen: bool = False
@@ -46,6 +57,8 @@ class Generated:
         """Whether a ``for`` statement over it is a loop of the device, as over what it runs over first."""
         self.statement = False
         """Whether a ``for`` statement asks: its body, with what that does to the loop, is in a region."""
+        self.leaves = False
+        """Whether that body has a ``break``."""
         self._make = make
         self._running: Iterator[Any] | None = None
         self.asked = False
@@ -79,11 +92,14 @@ class Generated:
         b = self._b
         found, of_device = _found(items, self.statement, self._chosen)
         if self.statement and self.begun:
-            refuse(
-                "iteration",
-                "a `for` statement runs over a generator with one `for`, where only run time knows its items",
-                hint="write a `for` statement for each",
-            )
+            if self.leaves:
+                refuse(
+                    "iteration",
+                    "`break` leaves one loop, and this generator is two, whose items only run time knows",
+                    hint="write a `for` statement for each",
+                )
+            yield from b.loop(found)
+            return
         if not self.asked or not of_device:
             for item in known(found):
                 for reached in (True,) if self._decided is None else b.branches(b.not_(self._decided.load())):

@@ -141,6 +141,11 @@ def _jumps(body: Sequence[ast.stmt], known: dict[ast.stmt, frozenset[type[ast.st
     return out
 
 
+def has_break(body: Sequence[ast.stmt]) -> bool:
+    """Whether a ``break`` may leave the loop of this body."""
+    return ast.Break in _jumps(body, {})
+
+
 class Liveness:
     """``carried[node]`` is what the ``if`` or loop ``node`` carries; ``names`` is all of it.
 

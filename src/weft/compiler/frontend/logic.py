@@ -43,6 +43,8 @@ def truth(value: Any, b: Logic) -> bool | Value:
     for name in ("__bool__", "__len__"):
         for kind in class_of(value).__mro__:
             if name in vars(kind):
+                if kind is tuple:
+                    _check_no_bool(value)
                 return truth(vars(kind)[name](value), b)
     if is_composite(value) and spec_of(value).leaves():
         refuse(
@@ -51,6 +53,20 @@ def truth(value: Any, b: Logic) -> bool | Value:
             hint="compare something of it with a number; a pointer is never empty",
         )
     return bool(value)
+
+
+def _check_no_bool(value: tuple[Any, ...]) -> None:
+    """Refuse a tuple as a condition that has one in it, as the results of ``compare_exchange`` have."""
+    places = [n for n, part in enumerate(value) if isinstance(part, Number) and part.dtype.kind == "bool"]
+    if any(isinstance(value[n].value, Value) for n in places):
+        kind = "tuple" if type(value) is tuple else type(value).__name__
+        refuse(
+            "condition",
+            f"{a_(kind)} of {len(value)} is true whatever it holds, and this one holds a Bool",
+            hint=f"take that: x[{places[0]}]"
+            if len(places) == 1
+            else "take one of its items, or any(...) or all(...) of it",
+        )
 
 
 class Logic(Builtins):

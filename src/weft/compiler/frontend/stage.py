@@ -24,7 +24,7 @@ from weft.compiler.frontend.by_value import ByValue
 from weft.compiler.frontend.closures import written
 from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.hostcalls import names_of
-from weft.compiler.frontend.liveness import stored_names
+from weft.compiler.frontend.liveness import has_break, stored_names
 from weft.compiler.frontend.named import note_named
 from weft.compiler.frontend.stage_expressions import BUILTINS
 from weft.compiler.frontend.stage_places import Places, is_deep, is_item
@@ -292,10 +292,12 @@ class _Stager(Places):
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         items, item = self.temp("r"), self.temp("x")
+        jumps = has_break(node.body)
         out: list[ast.stmt] = [ast.Assign([var(items, True)], self.visit(node.iter))]
         out.extend(self._carry("carry_loop", items, node))
         body = [*self.store(node.target, var(item), node.target), *self.block(node.body)]
-        out.append(ast.For(var(item, True), b_call("loop", var(items)), body, []))
+        leaves = [ast.Constant(True)] if jumps else []
+        out.append(ast.For(var(item, True), b_call("loop", var(items), *leaves), body, []))
         return [place(s, node.iter) for s in out]
 
     def _while(self, node: ast.While) -> list[ast.stmt]:

@@ -322,10 +322,14 @@ class Staging(Logic, Access):
             if not goes_on:
                 self.members.passed(known, not taken)
 
-    def loop(self, items: Any) -> Iterator[Any]:
-        """The iterations of a ``for``: one of the loop's body for a Range, else each item."""
+    def loop(self, items: Any, leaves: bool = False) -> Iterator[Any]:
+        """The iterations of a ``for``: one of the loop's body for a Range, else each item.
+
+        ``leaves`` says that a ``break`` may leave it.
+        """
         if isinstance(items, Generated) and items.late:
             items.asked = items.statement = True
+            items.leaves = leaves
             yield from items
             return
         if on_device(items):
