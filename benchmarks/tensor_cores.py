@@ -7,6 +7,8 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
+from examples.hopper_matmul import prepared
+
 from benchmarks.kernels.products import launch_by_warpgroups, launch_by_warps
 from benchmarks.measure import in_turns, module, table
 from weft.gpu.host import DeviceContext
@@ -24,18 +26,20 @@ def run(options: argparse.Namespace) -> None:
     ctx = DeviceContext(api="cuda")
     a, b = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     out = torch.zeros(size, size, device="cuda")
-    made = torch.empty(size, size, device="cuda", dtype=torch.bfloat16)
+    made, short = (torch.empty(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     right = (a @ b.T).float()
     cases: dict[str, Callable[[], Any]] = {
         "weft, mma.sync": lambda: launch_by_warps(ctx, a, b, out, bm=128, bn=256, warp=(64, 64), stages=3)
     }
     if ctx.info.target == "sm_90":
         cases["weft, wgmma"] = lambda: launch_by_warpgroups(ctx, a, b, out, bm=256, bn=128, stages=4)
+        cases["weft, wgmma and TMA"] = prepared(ctx, a, b, short)
     for name, case in cases.items():
         out.zero_()
+        short.zero_()
         case()
         torch.cuda.synchronize()
-        error = ((out - right).norm() / right.norm()).item()
+        error = ((out + short - right).norm() / right.norm()).item()
         assert error < 0.01, f"{name} is wrong: {error}"
     cases["cuBLAS"] = lambda: torch.matmul(a, b.T, out=made)
 

@@ -80,7 +80,7 @@ from weft.lang.signature import parameters
 from weft.lang.spec import Spec, StaticSpec
 from weft.launch.ranges import describe_over
 from weft.layout import Layout, LayoutTensor
-from weft.layout.tma_async import TMATensorTile
+from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
 from weft.linalg import inverse, length, mat44, quat, slerp, vec3, vec4
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 from weft.sys import is_gpu
@@ -347,9 +347,13 @@ EXAMPLES: dict[str, tuple[dict[str, Any], int]] = {
 """What the kernels of ``examples/`` are launched with, and over how many extents."""
 
 
+HOPPERS = "hopper_matmul"
+"""The example that is for one architecture."""
+
+
 def example_cases() -> Iterator[Case]:
     for path in sorted((ROOT / "examples").glob("*.py")):
-        if "@kernel" not in path.read_text(encoding="utf-8"):
+        if "@kernel" not in path.read_text(encoding="utf-8") or path.stem == HOPPERS:
             continue
         for name, found in kernels_of(load(path)).items():
             given, rank = EXAMPLES.get(name, ({}, 0))
@@ -554,6 +558,18 @@ def test_what_llvm_packs_is_taken_apart(arch: str, assemble: Callable[[str, str]
     assert "s16x2" not in ptx
     assert ptx.count("%half<4>") == 2  # LLVM would have packed these
     assert assemble(ptx, arch) == ""
+
+
+def test_the_product_for_hopper(assemble: Callable[[str, str], str]) -> None:
+    example, ctx = load(ROOT / "examples" / f"{HOPPERS}.py"), DeviceContext(api="cpu")
+    x = ctx.enqueue_create_buffer(BFloat16, 1 << 16).tensor(Layout.row_major(256, 256))
+    swizzle = TensorMapSwizzle.SWIZZLE_128B
+    tiles = [ctx.create_tma_tile(x, (rows, 64), swizzle=swizzle) for rows in (128, 256, 16)]
+    given = {**dict(zip(("a", "b", "out"), tiles, strict=True)), "stages": 4, "band": 2}
+    ptx = Case("hopper", example.matmul, given).ptx("sm_90")
+    for word in ("setmaxnreg.inc", ".m64n256k16.", "cp.async.bulk.tensor.2d.global", ".maxntid 384"):
+        assert word in ptx
+    assert assemble(ptx, "sm_90a") == ""
 
 
 def test_every_example_is_assembled() -> None:

@@ -90,6 +90,11 @@ def test_block_sum(output: Callable[..., str]) -> None:
     assert output(PYTHON, "block_sum.py") == "7500003, NumPy: 7500003\n"
 
 
+def test_hopper_matmul(output: Callable[..., str]) -> None:
+    """Warps of different tasks; on a CPU by the interpreter."""
+    assert output(PYTHON, "hopper_matmul.py").endswith(": as NumPy has it\n")
+
+
 def test_compile_info(output: Callable[..., str]) -> None:
     text = output(PYTHON, "compile_info.py")
     assert '"func.func"() <{"sym_name" = "hello"' in text

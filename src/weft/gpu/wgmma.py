@@ -47,7 +47,7 @@ from weft.lang.decorators import func
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.machine import note_use, threads_are_loops, uses_thread
-from weft.lang.number import NumberLike
+from weft.lang.number import NumberLike, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Float32, Int, UInt32, UInt64
 from weft.memory import stack_allocation
@@ -56,6 +56,7 @@ __all__ = [
     "async_proxy_fence",
     "set_max_registers",
     "swizzled",
+    "warpgroup_pairs",
     "warpgroup_places",
     "warpgroup_zero",
     "wgmma_async",
@@ -130,6 +131,19 @@ def warpgroup_places(n: int) -> list[tuple[Any, Any]]:
     return [
         (row + 8 * half, column + 8 * j + i) for j in range(n // 8) for half in range(2) for i in range(2)
     ]
+
+
+def warpgroup_pairs(sums: tuple[Float32, ...], dtype: DTypeLike) -> list[tuple[tuple[Any, Any], Any]]:
+    """Each two neighbours in a row, as a vector of a type, with row and column of the first.
+
+    Args:
+        sums: this thread's, which were waited for: all of them, or those of some eights of columns.
+        dtype: the type that they are converted to.
+    """
+    pair = number_class(Float32.dtype, 2)
+    found = range(0, len(sums), 2)
+    places = warpgroup_places(2 * len(sums))
+    return [(places[i], pair(sums[i], sums[i + 1]).cast(as_dtype(dtype))) for i in found]
 
 
 def wgmma_async(
