@@ -145,6 +145,27 @@ def test_a_cpu_says_that_a_thread_waits_for_later_ones() -> None:
         ctx.synchronize()
 
 
+def test_a_schedule_keeps_the_order_of_threads_that_wait() -> None:
+    @kernel
+    def brought(x: Pointer[Float32], out: Pointer[Float32]):
+        tile = stack_allocation(Float32, 32, address_space=SHARED)
+        arrived = SharedMemBarrier(stack_allocation(UInt64, 1, address_space=SHARED))
+        if thread_idx.x == 0:
+            arrived.init(1)
+        barrier()
+        if thread_idx.x == 0:
+            arrived.expect_bytes(32 * 4)
+            async_bulk_copy(x, tile, 32, arrived)
+        arrived.wait(0)
+        out[thread_idx.x] = tile[31 - thread_idx.x]
+
+    for schedule in (1, 2):
+        ctx = DeviceContext(api="cpu", schedule=schedule)
+        x, out = memory(ctx, Float32, np.arange(32)), memory(ctx, Float32, np.zeros(32))
+        ctx.enqueue_function(brought, x, out, grid_dim=1, block_dim=32)
+        np.testing.assert_array_equal(found(out, 32), np.arange(32)[::-1])
+
+
 # -- bulk copies ------------------------------------------------------------------------------------
 @kernel
 def through_shared(x: Pointer[Any], out: Pointer[Any], *, n: Comptime[int], op: Comptime[str]):

@@ -49,7 +49,7 @@ from weft.diagnostics import refuse
 from weft.gpu.cluster import map_shared_rank
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
-from weft.lang.machine import threads_are_loops, uses_thread
+from weft.lang.machine import note_use, threads_are_loops, uses_thread
 from weft.lang.number import NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int, Int32, UInt32, UInt64
@@ -199,6 +199,7 @@ def _wait(word: Pointer[UInt64], parity: UInt32) -> None:
     if current_target().supports(Feature.THREADS_WAIT):
         _spin(word, parity)
     else:
+        note_use("thread_order")  # which a schedule that turns it round would break
         _must_have_ended(word, parity)
 
 
