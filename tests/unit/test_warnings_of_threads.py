@@ -1,4 +1,4 @@
-"""Warnings of what the threads of a block do together: races, and memory that they read far apart."""
+"""Warnings of what the threads of a block do together: races, memory read far apart, banks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from weft import CompileError, Float32, Int, Int32, Kernel, Pointer, kernel, struct
+from weft import CompileError, Float16, Float32, Int, Int32, Kernel, Pointer, kernel, struct
 from weft.atomic import Atomic
 from weft.compile import compile_info
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
-from weft.layout import Layout, LayoutTensor
+from weft.layout import ComposedLayout, Layout, LayoutTensor, Swizzle
 from weft.memory import AddressSpace, stack_allocation
 
 WIDE = Layout.row_major(64, 100)
@@ -301,3 +301,47 @@ RIGHT: list[Callable[..., None]] = [
 def test_threads_in_turn_or_of_their_own(fn: Kernel[...]) -> None:
     for target in ("native", "sm_90"):
         assert found(fn, target) == []
+
+
+# -- banks of shared memory ------------------------------------------------------------------------
+
+
+def through_shared(layout: Layout | ComposedLayout, dtype: Any = Float32) -> Kernel[...]:
+    @kernel
+    def columns(out: Pointer[Float32]):
+        here = stack_allocation(dtype, layout, address_space=AddressSpace.SHARED)
+        row, column = thread_idx.y, thread_idx.x
+        here[row, column] = dtype(1.0)
+        barrier()
+        out[row * 32 + column] = Float32(here[column, row])
+
+    return columns
+
+
+@kernel
+def by_eights(out: Pointer[Float32]):
+    here = stack_allocation(Float32, 256, address_space=AddressSpace.SHARED)
+    here[8 * thread_idx.x] = 1.0
+    barrier()
+    out[thread_idx.x] = here[thread_idx.x] + here[3 * thread_idx.x] + here[0]
+
+
+@kernel
+def vectors_of_rows(out: Pointer[Float32]):
+    here = stack_allocation(Float32, Layout.row_major(32, 32), address_space=AddressSpace.SHARED)
+    rows = here.vectorize[1, 4]()
+    rows[thread_idx.x, 0] = 1.0
+    barrier()
+    out[thread_idx.x] = rows[thread_idx.x // 8, thread_idx.x % 8].reduce_add()
+
+
+def test_bank_conflicts() -> None:
+    square = Layout.row_major(32, 32)
+    assert found(through_shared(square)) == [("bank-conflicts", 5)]
+    assert found(through_shared(Layout.row_major(32, 64), Float16)) == [("bank-conflicts", 5)]
+    assert found(through_shared(square, Float16)) == []  # in blocks of 8 x 4 threads only four wait
+    assert found(through_shared(square), "native") == []
+    for layout in (Layout((32, 32), (33, 1)), ComposedLayout(square, Swizzle(5, 0, 5))):
+        assert found(through_shared(layout)) == []
+    assert found(by_eights) == [("bank-conflicts", 2)]
+    assert found(vectors_of_rows) == [("bank-conflicts", 3)]

@@ -1,59 +1,25 @@
 """Bank conflicts of accesses to shared memory, counted before anything is compiled.
 
-The model: shared memory has 32 banks of 4 bytes. Bank ``n`` has the words ``n``, ``n + 32``, ..., of which it
-gives one in a cycle, to however many lanes ask for that one. An access of a warp takes as many cycles
-(*wavefronts*) as the bank of which most words are wanted. Lanes of 4 bytes or fewer are served together, of
-8 bytes each half of the warp, of 16 each quarter, so that those need 2 and 4 wavefronts at best.
-
-Source: NVIDIA, CUDA C++ Programming Guide, "Shared Memory" of the compute capabilities from 5.x on.
+``weft.lang.banks`` has the model: 32 banks of 4 bytes, each of which gives one word in a cycle (a
+*wavefront*), to lanes of 4 bytes or fewer together, of 8 bytes by halves of the warp, of 16 by quarters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import prod
 
 from weft.diagnostics import refuse
 from weft.dtype import DTypeLike, as_dtype
+from weft.lang.banks import BANKS, wavefronts
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.swizzle import ComposedLayout
 from weft.layout.tensor.partition import distribute, vectorize
 from weft.record import record
 
-__all__ = ["BANKS", "Conflicts", "bank", "conflicts", "wavefronts"]
+__all__ = ["Conflicts", "conflicts", "wavefronts"]
 
-BANKS = 32
-"""How many banks shared memory has; a warp has as many lanes."""
-_WORD = 4
 _WIDEST = 16
-
-
-def bank(address: int) -> int:
-    """The bank of a byte."""
-    return address // _WORD % BANKS
-
-
-def wavefronts(addresses: Sequence[int], size: int) -> int:
-    """How many cycles one access of a warp takes.
-
-    Args:
-        addresses: of each lane that takes part, in bytes, at multiples of ``size``; at most 32.
-        size: bytes that each lane accesses: 1, 2, 4, 8 or 16.
-
-    >>> wavefronts([4 * lane for lane in range(32)], 4), wavefronts([128 * lane for lane in range(32)], 4)
-    (1, 32)
-    >>> wavefronts([16 * lane for lane in range(32)], 16), wavefronts([0] * 32, 4)
-    (4, 1)
-    """
-    together = BANKS * _WORD // max(size, _WORD)
-    total = 0
-    for first in range(0, len(addresses), together):
-        words = {
-            a // _WORD + n for a in addresses[first : first + together] for n in range(-(-size // _WORD))
-        }
-        wanted = [word % BANKS for word in words]
-        total += max(map(wanted.count, wanted))
-    return total
 
 
 @record

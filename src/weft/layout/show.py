@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from os import PathLike
 
 from weft.diagnostics import refuse
+from weft.lang.banks import BANKS
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.swizzle import ComposedLayout
 from weft.layout.tensor.partition import distribute
 
 __all__ = ["format_layout", "layout_svg", "print_layout"]
 
-_BANKS = 32
 _CELL = 36
 """Width and height of a square of a picture."""
 _EDGE = 28
@@ -97,7 +97,7 @@ def layout_svg(layout: Layout | ComposedLayout, *, threads: Layout | None = None
         out.append(_text(_EDGE // 2, _EDGE + i * _CELL + _CELL // 2 + 4, i, "#666"))
         for j, (offset, owner) in enumerate(zip(places, who, strict=True)):
             x, y, named = _EDGE + j * _CELL, _EDGE + i * _CELL, owner is not None
-            hue = (owner if owner is not None else offset) % _BANKS * 360 // _BANKS
+            hue = (owner if owner is not None else offset) % BANKS * 360 // BANKS
             square = f'x="{x}" y="{y}" width="{_CELL}" height="{_CELL}"'
             out.append(f'<rect {square} fill="hsl({hue}, 70%, 82%)" stroke="#444"/>')
             out.append(_text(x + _CELL // 2, y + _CELL // 2 + (-2 if named else 4), offset))

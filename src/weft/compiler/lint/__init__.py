@@ -8,6 +8,7 @@ from weft.compiler.frontend.draft import Draft, reached
 from weft.compiler.ir.core import Function
 from weft.compiler.lint.accesses import Walk
 from weft.compiler.lint.barriers import check_barriers
+from weft.compiler.lint.conflicts import conflicts
 from weft.compiler.lint.races import races
 from weft.compiler.lint.uncoalesced import uncoalesced
 from weft.diagnostics import Diagnostic, is_internal
@@ -47,4 +48,5 @@ def _of_threads(function: Function, target: Target) -> list[Diagnostic]:
     found = list(races(function, walk, accesses))
     if target.threads != "loops":
         found += uncoalesced(function, accesses)
+        found += conflicts(function, accesses)
     return found
