@@ -268,7 +268,7 @@ def _many(s: Scope, name: str) -> list[str]:
         calls = [f"{name}({{0}})", f"{name}({{0}}, *({{1}}, {{0}}))"]
     elif form == "names":
         head, loop = f"def {name}(x, **rest):", "for y in rest.values():"
-        calls = [f"{name}({{0}}, a={{1}}, b={{0}})", f"{name}({{1}}, **{{{{'c': {{0}}}}}})"]
+        calls = [f"{name}({{0}}, a={{1}}, b={{0}})", f"{name}({{1}}, c={{0}})"]
     else:
         head, loop = f"def {name}(x, rest):", "for k, y in enumerate(rest):"
         calls = [f"{name}({{0}}, ({{1}}, {{1}}, {{0}}))", f"{name}({{1}}, [{{0}}])"]
