@@ -157,7 +157,8 @@ def test_run_checks_accesses(weft: Run, tmp_path: Path) -> None:
         "    x[global_idx.x] /= 2.0\n"
         "ctx = DeviceContext(api='cpu')\n"
         "x = ctx.enqueue_create_buffer(Float32, 300)\n"
-        "ctx.enqueue_function(halve, x[:3], grid_dim=1, block_dim=4)\n"
+        "other = ctx.create_stream()\n"  # which nobody waits for
+        "ctx.enqueue_function(halve, x[:3], grid_dim=1, block_dim=4, stream=other)\n"
     )
     assert weft("run", "wild.py").returncode == 0
     done = weft("run", "--check", "wild.py")

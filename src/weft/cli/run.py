@@ -76,3 +76,6 @@ def _wait_for_work() -> None:
     for context in () if launches is None else tuple(launches.open_contexts):
         if not context.closed and context.recording is None:
             context.synchronize()
+    queues = sys.modules.get("weft.runtime.cpu.queue")
+    if queues is not None:  # a context does not wait for its further streams
+        queues.synchronize_lanes()

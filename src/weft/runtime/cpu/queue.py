@@ -314,6 +314,16 @@ def wait_for_lanes() -> None:
             lane.wait()
 
 
+def synchronize_lanes() -> None:
+    """Wait until all that is queued has ended; raise what the first has to raise.
+
+    Raises:
+        DeviceError: a task failed.
+    """
+    for lane in list(_lanes):
+        lane.synchronize()
+
+
 def _after_fork() -> None:
     _active.clear()
     serves_lane(False)
