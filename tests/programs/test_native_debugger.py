@@ -84,8 +84,10 @@ continue
 
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="no gdb here")
-def test_gdb_stops_at_lines_and_shows_values(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+@pytest.mark.parametrize("given", ["", ", debug=True"])
+def test_gdb_stops_at_lines_and_shows_values(tmp_path: Path, given: str) -> None:
+    program = PROGRAM.replace('api="cpu"', f'api="cpu"{given}')
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
     (tmp_path / "commands").write_text(COMMANDS, encoding="utf-8")
     command = ["gdb", "-q", "-nx", "-batch", "-x", "commands", "--args", sys.executable, "program.py"]
     done = subprocess.run(
@@ -93,7 +95,7 @@ def test_gdb_stops_at_lines_and_shows_values(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "WEFT_DEBUG": "1"},
+        env={**os.environ, "WEFT_DEBUG": "0" if given else "1"},
         timeout=120,
         check=False,
     )

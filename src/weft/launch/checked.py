@@ -60,6 +60,19 @@ def schedule_of(info: DeviceInfo, asked: int | None, seed: int | None) -> int | 
     )
 
 
+def debugged(info: DeviceInfo, asked: bool | None) -> bool:
+    """Whether kernels are compiled for debuggers of native code, where a device lets that be said.
+
+    Raises:
+        LaunchError: it does not, and that was asked for.
+    """
+    if info.shares_host or not asked:
+        return info.shares_host and (settings().debug if asked is None else asked)
+    message = f"debuggers of native code do not step through kernels of {info.name}: debug= is for CPUs"
+    hint = "leave it out, or try the program with api='cpu'"
+    raise LaunchError.here("unsupported", message, hint, at=("debug", 5))
+
+
 def ends_of(signature: Signature, memory: Sequence[Any], values: Sequence[Any]) -> list[int]:
     """What a checked kernel takes behind its parameters and the size of what it shares: the ends of memory.
 

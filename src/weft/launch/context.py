@@ -15,7 +15,6 @@ from weft.abi.formats import bits_of
 from weft.compiler.cache import compile_kernel, kept, prepare
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.source.definition import Definition
-from weft.config import settings
 from weft.diagnostics import CompileError, Diagnostic, LaunchError, caller_location, note_slow
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray, mapping_of
@@ -40,7 +39,7 @@ from weft.launch.arguments import (
     is_current,
     take,
 )
-from weft.launch.checked import checked_for, ends_of, schedule_of, scheduled
+from weft.launch.checked import checked_for, debugged, ends_of, schedule_of, scheduled
 from weft.launch.extents import Placement, Placements
 from weft.launch.ranges import describe_over, is_even
 from weft.launch.tiles import MakesTiles
@@ -192,6 +191,7 @@ class DeviceContext(MakesTiles, BaseContext):
             says, else as many as this process has cores. ``ctx.info.multiprocessors`` is the number.
         schedule: a seed: a CPU runs the blocks in a shuffled order, and for odd seeds the threads of a block
             backwards. What a program gives should not depend on it. By default what ``WEFT_SCHEDULE`` says.
+        debug: whether a CPU's code is for gdb and lldb, not optimised; by default what ``WEFT_DEBUG`` says.
 
     Raises:
         DeviceError: the API or the device is not there; the message says what is.
@@ -228,6 +228,7 @@ class DeviceContext(MakesTiles, BaseContext):
         checked: Checks | None = None,
         threads: int | None = None,
         schedule: int | None = None,
+        debug: bool | None = None,
     ) -> None:
         self.checked, self.leaks = checked_for(checked)
         """What kernels are checked for, by words."""
@@ -236,8 +237,8 @@ class DeviceContext(MakesTiles, BaseContext):
         self.schedule = schedule_of(self.info, schedule, seed)
         """The seed of the order of blocks and threads, where there is one."""
         backward = self.schedule is not None and self.schedule % 2 == 1
-        debug = settings().debug and self.info.shares_host
-        self._always = CompileOptions(checked=self.checked, backward=backward, debug=debug)[2:6]
+        steps = debugged(self.info, debug)
+        self._always = CompileOptions(checked=self.checked, backward=backward, debug=steps)[2:6]
         self.notes_writes = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
         self._loaded: Variants[_Loaded] = Variants()
