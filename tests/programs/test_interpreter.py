@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -274,6 +274,27 @@ def test_lines_run_as_python_runs_them() -> None:
     assert x.tolist() == [0, 0, 1, -1]
     once = [2, 3, 4, 5]
     assert seen == [[*once, 7], [*once, 6, 5, 7], [*once, 6, 5, 6, 5, 7], [2, 3, 9]]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with Python 3.12")
+def test_monitors_see_the_lines() -> None:
+    monitoring: Any = getattr(sys, "monitoring")  # noqa: B009
+    context, x, seen = DeviceContext(api="interpreter"), np.zeros(4, np.float32), list[int]()
+
+    def line(code: CodeType, number: int) -> None:
+        if code.co_filename == __file__ and code.co_name == "branches":
+            seen.append(number - branches.definition.line)
+
+    monitoring.use_tool_id(4, "test")
+    monitoring.register_callback(4, monitoring.events.LINE, line)
+    monitoring.set_events(4, monitoring.events.LINE)
+    try:
+        context.enqueue_function(branches, x, 3, grid_dim=1, block_dim=4)
+    finally:
+        monitoring.set_events(4, 0)
+        monitoring.free_tool_id(4)
+    assert seen[:5] == [2, 3, 4, 5, 7]
+    assert seen[-3:] == [2, 3, 9]
 
 
 @pytest.mark.parametrize("t", [0, 1])

@@ -71,6 +71,7 @@ def test_an_integer_becomes_the_float_that_is_met(
             )
 
 
+@pytest.mark.filterwarnings("ignore:.*is never negative:weft.CompileWarning")
 @pytest.mark.parametrize("kind", INTEGERS)
 @SETTINGS
 @given(data=st.data())
