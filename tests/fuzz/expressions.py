@@ -433,7 +433,7 @@ def record(s: Scope, kind: Record, depth: int) -> str:
         name = s.pick(found)
         if kind.changes and depth > 0 and s.chance(2):
             method, takes = s.pick(kind.changes)
-            return f"copy.copy({name}).{method}({expression(s, takes, depth - 1, literals=True)})"
+            return f"copy.deepcopy({name}).{method}({expression(s, takes, depth - 1, literals=True)})"
         return name
     functions = [f for f in s.functions if f.gives is kind]
     if functions and depth > 0 and s.chance(3):

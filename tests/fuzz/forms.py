@@ -47,6 +47,11 @@ math.remainder({T}, {T})
 math.nextafter({T}, {T})
 math.frexp({T})[0]
 math.modf({T})[{0:1}]""",
+    "Int64": """Int64(len(range({Int64} & 7, {Int64} & 15, {0:2} + 1)))
+Int64(len(range({Int64} & 15)[{Int64} & 7:]))
+Int64(range({Int64} & 7, ({Int64} & 7) + 8)[{0:1} - 1])
+Int64(sum(range({Int64} & 15)[{Int64} & 7:{Int64} & 15:{0:1} + 1]))
+Int64(max(range(({Int64} & 7) + 1)[::-1]))""",
     "UInt32": "bit.byte_permute({UInt32}, {UInt32}, {UInt32})",
     "Int32": "math.frexp({float})[1]",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import copy
 import dataclasses
 import enum
 import functools
@@ -64,6 +63,17 @@ class Range:
     def __contains__(self, x: Any) -> bool:
         return int(x) in self.plain
 
+    def __getitem__(self, at: Any) -> Any:
+        if not isinstance(at, slice):
+            return Number(self.kind, self.plain[int(at)])
+        part = self.plain[slice(*(n if n is None else int(n) for n in (at.start, at.stop, at.step)))]
+        return Range(part.start, part.stop, part.step)
+
+
+def length(items: Any) -> Any:
+    """``len``, which of a range is a number of the device."""
+    return Number(INT, len(items.plain)) if isinstance(items, Range) else len(items)
+
 
 def numbered(items: Any, start: int = 0) -> Iterator[tuple[Number, Any]]:
     """``enumerate`` in a loop of the device, where the numbers are Int."""
@@ -92,6 +102,11 @@ def _power(x: Any, n: Any) -> Any:
 
 def _apart(f: Callable[[], Any]) -> Any:
     return f()
+
+
+def _itself(x: Any) -> Any:
+    """A copy: here values of several parts never change."""
+    return x
 
 
 def _part(whole: Any, index: Any, op: str, value: Any) -> Any:
@@ -275,6 +290,7 @@ class Machine:
             "func": func,
             "unroll": unroll,
             "range": Range,
+            "len": length,
             "enumerate": numbered,
             "SIMD": SIMD,
             "Layout": Layout,
@@ -302,7 +318,7 @@ class Machine:
             "TypeVar": TypeVar,
             "Integer": None,
             "Floating": None,
-            "copy": copy,
+            "copy": SimpleNamespace(copy=_itself, deepcopy=_itself),
             "dataclasses": dataclasses,
             "enum": enum,
             "iota": iota,

@@ -152,12 +152,14 @@ def _record(s: Scope, indent: str) -> list[str]:
     if kind.form != "struct":
         field, part = s.pick(kind.fields)
         return [f"{indent}{name} = {kind.changed(name, field, argument(s, part, 1, False))}"]
+    # another name may be of the same value, or of what is in it
+    own = f"{indent}{name} = copy.{s.pick(['deepcopy', 'copy'] if kind.flat() else ['deepcopy'])}({name})"
     place, part = s.pick(kind.parts(name))
     if not isinstance(part, Kind):
-        return [f"{indent}{place} = {argument(s, part, 1, True)}"]
+        return [own, f"{indent}{place} = {argument(s, part, 1, True)}"]
     if part is not BOOL and s.chance(3):
-        return [f"{indent}{place} += {expression(s, part, literals=True)}"]
-    return [f"{indent}{place} = {expression(s, part, literals=True)}"]
+        return [own, f"{indent}{place} += {expression(s, part, literals=True)}"]
+    return [own, f"{indent}{place} = {expression(s, part, literals=True)}"]
 
 
 def _algebra(s: Scope, indent: str) -> list[str]:
@@ -415,11 +417,15 @@ def _pattern(s: Scope, kind: Kind, bound: set[str] | None) -> str:
     """A pattern of a number; what it captures is added to ``bound``, unless it must capture nothing."""
     if kind is BOOL:
         return "_"
-    form = s.pick(["literal", "literal", "or", "any", "new", "old"])
+    form = s.pick(["literal", "literal", "or", "as", "any", "new", "old"])
     if form == "literal" or (form in ("new", "old") and bound is None):
         return literal(s, kind)
     if form == "or":
         return f"({literal(s, kind)} | {literal(s, kind)})"
+    if form == "as" and bound is not None:
+        bound.add(name := s.fresh("v"))
+        s.fixed.append((name, kind))
+        return f"({literal(s, kind)} | {literal(s, kind)} as {name})"
     if form == "any" or bound is None:
         return "_"
     known = [n for n, k in s.names if k is kind and n not in bound]
@@ -518,9 +524,13 @@ def _for(s: Scope, indent: str, depth: int) -> list[str]:
             after = True
         s.fixed.append((name, kind))
     target, items = name, f"range({bounds})"
-    form = s.pick("plain plain plain reversed enumerate zip".split())
+    form = s.pick("plain plain plain reversed part enumerate zip".split())
     if form == "reversed":
         items = f"reversed({items})"
+    elif form == "part" and kind is INT:
+        items += s.pick(
+            [f"[{expression(s, INT, 0)} & 1:]", "[::-1]", "[-2:]", f"[:{expression(s, INT, 0)} & 3:2]"]
+        )
     elif form == "enumerate":
         number, start = s.fresh("i"), s.pick(["", ", 1", ", -3"])
         target, items = f"{number}, {name}", f"enumerate({items}{start})"
