@@ -15,9 +15,6 @@ MOST_THREADS = 1024
 
 MOST_NEIGHBOURS = 4096
 """Threads of blocks that go side by side through a loop with the grid's stride: four pages of memory."""
-
-WARP = 32
-"""Lanes of a warp."""
 STRIP = 16
 """Kernels for blocks of a multiple of so many threads along x have no loops for single ones."""
 

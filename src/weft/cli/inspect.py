@@ -65,8 +65,7 @@ def _kind(word: str, target: Target) -> EmissionKind:
     Raises:
         CompileError: there is no such form, or not for the target.
     """
-    of_nvidia = target.triple.startswith("nvptx")
-    if word == "ptx" and of_nvidia:
+    if word == target.format == "ptx":
         return "asm"
     for known in EMISSION_KINDS:
         if word == known:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.gpu.lanes import LANES
 from weft.lang.comptime import Comptime, unroll
 from weft.lang.decorators import func
 from weft.lang.number import number_class
@@ -17,7 +18,6 @@ from weft.memory import stack_allocation
 
 __all__ = ["gathered", "matching", "multiplied", "spread"]
 
-_LANES = 32
 _COLUMNS = 8
 """Of each product."""
 
@@ -30,7 +30,7 @@ def multiplied(
     kind: Any = Float32.dtype if c.dtype.bits == 16 else c.dtype
     halves, count, each = m // 8, k // 4, max(1, 32 // a.dtype.bits)
     left, right = stack_allocation(kind, m * k), stack_allocation(kind, k * _COLUMNS)
-    for lane in range(_LANES):
+    for lane in range(LANES):
         g, t = lane // 4, lane % 4
         row = _exact(a.load(lane * count * halves, width=count * halves)).cast(kind)
         column = _exact(b.load(lane * count, width=count)).cast(kind)
@@ -62,7 +62,7 @@ def _exact(x: Any) -> Any:
 def spread(rows: Pointer[Any], out: Pointer[Any], *, count: Comptime[int], transpose: Comptime[bool]) -> None:
     """Rows of 16 bytes of so many matrices, as ``ldmatrix`` hands them out."""
     each = 32 // rows.dtype.bits
-    for lane in range(_LANES):
+    for lane in range(LANES):
         for n in unroll(range(count)):
             for part in unroll(range(each)):
                 at = _place(n, lane, part, each=each, transpose=transpose)
@@ -75,7 +75,7 @@ def gathered(
 ) -> None:
     """The other way, as ``stmatrix`` does it."""
     each = 32 // rows.dtype.bits
-    for lane in range(_LANES):
+    for lane in range(LANES):
         for n in unroll(range(count)):
             for part in unroll(range(each)):
                 at = _place(n, lane, part, each=each, transpose=transpose)
@@ -92,8 +92,8 @@ def _place(n: int, lane: Any, part: int, *, each: int, transpose: bool) -> Any:
 @func
 def matching(x: Pointer[Any], found: Pointer[UInt32]) -> None:
     """For each lane one bit for each that has the same number."""
-    for lane in range(_LANES):
+    for lane in range(LANES):
         bits = UInt32(0)
-        for other in range(_LANES):
+        for other in range(LANES):
             bits |= (x[other] == x[lane]).cast(UInt32) << UInt32(other)
         found[lane] = bits

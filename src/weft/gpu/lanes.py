@@ -9,6 +9,7 @@ from weft.diagnostics import a_, refuse
 from weft.gpu.indices import block_dim, thread_idx
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import (
+    WARP,
     group_barrier,
     lane_number,
     note_use,
@@ -24,7 +25,7 @@ from weft.lang.pointer import Pointer
 from weft.lang.scalars import Bool, Int, UInt8, UInt16, UInt32, UInt64
 from weft.lang.spec import leaves_of, spec_of
 
-LANES = 32
+LANES = WARP
 ALL = 0xFFFFFFFF
 
 

@@ -33,7 +33,7 @@ from typing import Any, TypeVar, cast
 
 from weft.diagnostics import a_, refuse
 from weft.gpu.by_warp import gathered, multiplied, spread
-from weft.gpu.lanes import lane_id
+from weft.gpu.lanes import LANES, lane_id
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
@@ -81,7 +81,7 @@ def _shapes() -> dict[tuple[str, str, int, str], MatrixShape]:
 
     def add(types: tuple[str, str, str], words: tuple[str, str, str], k: int, since: Feature) -> None:
         m = 8 if k == 4 and words[0] == "f64" else 16
-        found[types[0], types[1], m * k // 32, types[2]] = MatrixShape(m, 8, k, words, since)
+        found[types[0], types[1], m * k // LANES, types[2]] = MatrixShape(m, 8, k, words, since)
 
     for sums, word in (("float32", "f32"), ("float16", "f16")):
         add(("float16", "float16", sums), ("f16", "f16", word), 8, turing)
@@ -111,11 +111,11 @@ def shape_of(a: Any, b: Any, c: Any) -> MatrixShape:
             hint = "give a SIMD vector: each lane's part of a matrix"
             refuse("mma", f"{what} of mma() is {a_(type(value).__name__)}", hint=hint)
     shape = SHAPES.get((a.dtype.name, b.dtype.name, a.lanes, c.dtype.name))
-    if shape is None or b.lanes != shape.k * shape.n // 32 or c.lanes != shape.m * shape.n // 32:
+    if shape is None or b.lanes != shape.k * shape.n // LANES or c.lanes != shape.m * shape.n // LANES:
         same = [(key, s) for key, s in SHAPES.items() if key[:2] == (a.dtype.name, b.dtype.name)]
         same = [pair for pair in same if pair[0][3] == c.dtype.name] or same
         have = " or ".join(
-            f"{s.m * s.k // 32}, {s.k * s.n // 32} and {s.m * s.n // 32} ({s.m} x {s.n} x {s.k}"
+            f"{s.m * s.k // LANES}, {s.k * s.n // LANES} and {s.m * s.n // LANES} ({s.m} x {s.n} x {s.k}"
             f"{'' if key[3] == c.dtype.name else f', sums of {key[3]}'})"
             for key, s in same
         )

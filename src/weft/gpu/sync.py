@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.diagnostics import refuse
+from weft.gpu.lanes import LANES
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import block_barrier, uses_thread
 from weft.lang.number import Number
@@ -59,7 +60,7 @@ def _named(name: str, word: str, number: object, threads: object) -> None:
             f"{name} takes a number from 1 to 15, known at compile time",
             hint="barrier() is number 0",
         )
-    if type(count) is not int or count % 32 or not 32 <= count <= 1024:
+    if type(count) is not int or count % LANES or not LANES <= count <= 1024:
         hint = "write 64 for two warps, say"
         refuse("lanes", f"{name} takes how many threads come, whole warps, known at compile time", hint=hint)
     llvm_intrinsic(f"llvm.nvvm.barrier.cta.{word}.count", None, UInt32(found), UInt32(count), effects="block")

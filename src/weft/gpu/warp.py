@@ -33,7 +33,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics import refuse
-from weft.gpu.lanes import Shuffle, chosen, exchanged, lane_id, numbers_of, warp_barrier, warp_id
+from weft.gpu.lanes import LANES, Shuffle, chosen, exchanged, lane_id, numbers_of, warp_barrier, warp_id
 from weft.gpu.votes import Word, combined, elected, has_reduction, matched, reduced, told
 from weft.lang.number import NumberLike
 from weft.lang.scalars import Bool, Int32, UInt32
@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-WARP_SIZE = 32
+WARP_SIZE = LANES
 """Lanes of a warp, on every target that weft has."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from weft.abi.warp import WARP as WARP
 from weft.compiler.ir.core import Value
 from weft.compiler.ir.types import I32, I64, of_dtype, pointer
 from weft.diagnostics import refuse

@@ -27,7 +27,7 @@ from typing import Any, cast
 
 from weft.diagnostics import refuse
 from weft.dtype import DTypeLike, as_dtype
-from weft.gpu.lanes import lane_id
+from weft.gpu.lanes import LANES, lane_id
 from weft.gpu.mma import SHAPES, ld_matrix, mma
 from weft.lang.number import Number, number_class
 from weft.lang.pointer import AddressSpace
@@ -64,7 +64,7 @@ class TensorCore:
         self.out_type, self.in_type, self.transpose_b = as_dtype(out_type), as_dtype(in_type), transpose_b
         self.shape = m, n, k = shape
         name = self.in_type.name
-        found = SHAPES.get((name, name, m * k // 32, self.out_type.name))
+        found = SHAPES.get((name, name, m * k // LANES, self.out_type.name))
         if found is None or (found.m, found.n, found.k) != (m, n, k):
             have = [
                 f"({s.m}, {s.n}, {s.k})"
@@ -81,7 +81,7 @@ class TensorCore:
     def zero(self) -> Any:
         """Sums to begin with."""
         m, n, _ = self.shape
-        return number_class(self.out_type, m * n // 32)(0)
+        return number_class(self.out_type, m * n // LANES)(0)
 
     def mma_op(self, a: Any, b: Any, c: Any) -> Any:
         """``a @ b + c``, of what the loads gave."""
@@ -100,7 +100,7 @@ class TensorCore:
         m, _, k = self.shape
         self._check("a", a, (m, k), self.in_type)
         each, halves = self._each, m // 8
-        registers = m * k // 32 // each
+        registers = m * k // LANES // each
         if registers > 1 and self._by_rows(a):
             lane = lane_id()
             row = lane % 8 + 8 * (lane // 8 % halves)
@@ -117,7 +117,7 @@ class TensorCore:
         _, n, k = self.shape
         self._check("b", b, (n, k) if self.transpose_b else (k, n), self.in_type)
         each = self._each
-        registers = k * n // 32 // each
+        registers = k * n // LANES // each
         lane = lane_id()
         if self._by_rows(b) and (self.transpose_b or self.in_type.bits == 16):
             if self.transpose_b:

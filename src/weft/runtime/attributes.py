@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weft.abi.artifact import KernelInfo
+from weft.abi.warp import WARP
 from weft.diagnostics import Diagnostic, LaunchError
 from weft.record import replace
 from weft.runtime.dim import Dim, as_dim
@@ -122,15 +123,12 @@ def _uneven(grid: Dim, cluster: Dim, axis: str, blocks: int) -> tuple[str, str]:
     )
 
 
-_WARP = 32
-
-
 def check_uses(
     info: DeviceInfo,
     kernel: KernelInfo,
     attributes: LaunchAttributes | None,
     shared_bytes: int,
-    block: Sequence[int] = (_WARP, 1, 1),
+    block: Sequence[int] = (WARP, 1, 1),
     *,
     over: bool = False,
 ) -> None:
@@ -176,7 +174,7 @@ def check_uses(
             "write cooperative=True at the launch",
             at=("cooperative", 0),
         )
-    if "warps" in uses and (over or math.prod(block) % _WARP):
+    if "warps" in uses and (over or math.prod(block) % WARP):
         _refuse_warps(name, block, over=over)
     if attributes is not None and attributes.pdl and "wait_on_dependent_grids" not in uses:
         raise LaunchError.here(
@@ -190,13 +188,13 @@ def check_uses(
 def _refuse_warps(name: str, block: Sequence[int], *, over: bool) -> None:
     threads = math.prod(block)
     found = f"block_dim={tuple(block)} has {threads} threads"
-    hint = f"write block_dim={-(-threads // _WARP) * _WARP}"
+    hint = f"write block_dim={-(-threads // WARP) * WARP}"
     if over:
         found = "over= leaves out the threads behind the range's end"
         hint = "give grid_dim= and block_dim= in place of over="
     raise LaunchError.here(
         "warp-block",
-        f"{name} uses operations of warps, for which all {_WARP} lanes must be there; {found}",
+        f"{name} uses operations of warps, for which all {WARP} lanes must be there; {found}",
         f"{hint}; lanes without an element of their own take part with one that changes nothing",
         at=("over" if over else "block_dim", 0),
     )

@@ -10,6 +10,7 @@ from weft.abi.artifact import FOUND, AssertSite, FaultSite, KernelInfo
 from weft.abi.console import IDS
 from weft.abi.formats import unpack
 from weft.abi.number_text import format_value
+from weft.abi.warp import WARP
 from weft.diagnostics import Location, Report
 from weft.diagnostics.reports import Indices, Other
 from weft.record import replace
@@ -178,7 +179,7 @@ def _data_race(told: Told, site: FaultSite) -> Report:
 
 def _in_a_warp(one: Indices, two: Indices) -> bool:
     """Whether two threads of a block are certain to be of one warp."""
-    return one[1:] == two[1:] == (0, 0) and one[0] // 32 == two[0] // 32
+    return one[1:] == two[1:] == (0, 0) and one[0] // WARP == two[0] // WARP
 
 
 def _arithmetic(message: str, hint: str) -> Callable[[Told, FaultSite], Report]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from weft.abi.warp import WARP
 from weft.compiler.ir.types import AddressSpace
 from weft.record import replace
 from weft.targets.target import Feature, Target
@@ -38,7 +39,7 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         converts_halves=False,
         spaces=_SPACES,
         supported=frozenset({Feature.ASSEMBLER, Feature.C_FUNCTIONS, Feature.COOPERATIVE, Feature.CLUSTERS}),
-        warp_size=32,
+        warp_size=WARP,
         shared_limit=227 * 1024,
         cluster_limit=16,
         family=_FAMILIES.get(name.partition("-")[0], ""),

@@ -6,6 +6,7 @@ shut out older drivers. Shared memory is the opt-in limit per block of the CUDA 
 
 from __future__ import annotations
 
+from weft.abi.warp import WARP
 from weft.compiler.ir.types import AddressSpace
 from weft.targets.ptxas import mended
 from weft.targets.target import Feature, Target, Word, axes
@@ -132,7 +133,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         spaces=_SPACES,
         machine=_MACHINE,
         supported=frozenset(supported),
-        warp_size=32,
+        warp_size=WARP,
         family="nvvm",
         words=frozenset({"_", "WARP_SZ"}),
         own_words=() if suffix else ("wgmma.", "setmaxnreg.", ".multicast::"),

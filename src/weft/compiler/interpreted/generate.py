@@ -18,11 +18,10 @@ from weft.compiler.interpreted.memory import exchanged, loaded, stored, updated
 from weft.compiler.interpreted.natives import FOREIGN, Natives
 from weft.compiler.interpreted.shown import shown
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
+from weft.compiler.ir.effects import BARRIERS, group_of
 from weft.compiler.ir.types import I1, AddressSpace, FloatType, IntType, PointerType, Type
 from weft.targets import Target
 
-_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
-_WAITS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
 """Operations at which a thread lets others run."""
 _READS = frozenset({"llvm.load", "llvm.atomicrmw", "llvm.cmpxchg", "llvm.inline_asm", "llvm.call_intrinsic"})
 _AHEAD = frozenset({"weft.slot", "llvm.alloca"})
@@ -80,7 +79,7 @@ class _Module:
         self.floats: dict[str, tuple[str, float, int]] = {}
         walked = {f.name: [*f.body.walk()] for f in module.functions}
         self.meeting = module.reaching(
-            {name for name, ops in walked.items() if any(op.name in _WAITS for op in ops)}
+            {name for name, ops in walked.items() if any(op.name in BARRIERS for op in ops)}
         )
         """The functions in which threads may wait for each other."""
         self.looking = module.reaching({name for name, ops in walked.items() if _looks(ops)})
@@ -101,8 +100,8 @@ class _Module:
     def barrier(self, f: Function, op: Op) -> tuple[str, str, int, int] | None:
         """The first barrier within an operation of a function: who meets there, and its place."""
         for inner in [inner for region in op.regions for inner in region.walk()]:
-            if inner.name in _WAITS:
-                return _group(inner), f.file, inner.loc[0], inner.loc[1]
+            if inner.name in BARRIERS:
+                return group_of(inner), f.file, inner.loc[0], inner.loc[1]
             if inner.name == "func.call" and inner.attrs["callee"] in self.meeting:
                 callee = self.functions[str(inner.attrs["callee"])]
                 return self.barrier(callee, Op(inner.spec, (), {}, (callee.body,), (), inner.loc))
@@ -345,7 +344,7 @@ class _Writer:
     # -- threads and the host ------------------------------------------------------------------
     def barrier(self, op: Op) -> None:
         """Wait for the others."""
-        group = _group(op)
+        group = group_of(op)
         self.module.meets.add(group)
         self.put(f"yield __at({group!r}, {self.place(op)})")
 
@@ -429,11 +428,6 @@ def _looks(ops: Sequence[Op]) -> bool:
         for op in ops
         if op.name in _READS
     )
-
-
-def _group(op: Op) -> str:
-    """Who meets at such an operation."""
-    return "warp" if op.name in _EXCHANGES else str(op.attrs.get("group", "block"))
 
 
 def _zero(t: Type) -> str:

@@ -5,8 +5,8 @@ It takes the addresses of its operands' bytes and of its results', which lie one
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import WARP
 from weft.abi.program import Form
+from weft.abi.warp import WARP
 from weft.compiler.interpreted.expressions import kind_of
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_module

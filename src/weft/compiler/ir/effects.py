@@ -23,6 +23,19 @@ class Effects(NamedTuple):
 
 
 _NOTHING: frozenset[int] = frozenset()
+_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
+BARRIERS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
+"""Where all threads of a block wait for each other, or those of another group."""
+
+
+def group_of(op: Op) -> str:
+    """Who meets at such an operation."""
+    return "warp" if op.name in _EXCHANGES else str(op.attrs.get("group", "block"))
+
+
+def meets_in_warp(op: Op) -> bool:
+    """Whether lanes of a warp wait for each other there."""
+    return group_of(op) == "warp"
 
 
 def is_pure(op: Op) -> bool:

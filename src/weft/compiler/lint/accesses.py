@@ -7,6 +7,7 @@ import operator
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from weft.abi.warp import WARP
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.terms import Terms, along, difference, symbols
 from weft.compiler.ir.types import I1
@@ -16,7 +17,6 @@ from weft.diagnostics import Location
 _ACCESSES = frozenset({"llvm.load", "llvm.store"})
 _RETURN = frozenset({"weft.return"})
 _LEAVES = _RETURN | {"weft.break", "weft.continue", "llvm.unreachable"}
-_WARP = 32
 
 
 class Access(NamedTuple):
@@ -117,7 +117,7 @@ def _many(apart: Terms, predicate: str, holds: bool) -> bool:
         return True  # up to a bound that is an argument
     first = {product: count for product, count in apart.items() if product in ((), (X,))}
     compare = getattr(operator, predicate[-2:])
-    found = [compare(first.get((), 0) + x * first.get((X,), 0), 0) is holds for x in range(_WARP)]
+    found = [compare(first.get((), 0) + x * first.get((X,), 0), 0) is holds for x in range(WARP)]
     return sum(found) > 1
 
 

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from weft.abi.cpu_launch import WARP
+from weft.abi.warp import WARP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
+from weft.compiler.ir.effects import BARRIERS
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
 from weft.compiler.passes.given_first import kept_before
 from weft.compiler.passes.guard_bounds import threads_within
 from weft.compiler.passes.in_turn import in_turn
-from weft.compiler.passes.inline_barriers import BARRIERS
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, report, tally

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_region
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
+from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import I1
 from weft.compiler.passes.first_threads import differs
 from weft.diagnostics import CompileError
@@ -16,16 +17,6 @@ _BRIEF = 32
 """Operations of a function that is put into those that call it."""
 _HOISTED = frozenset({"weft.slot", "llvm.alloca"})
 _LOOPS = frozenset({"weft.for", "weft.while"})
-
-
-_EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
-BARRIERS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
-"""Where all threads of a block wait for each other, or those of another group."""
-
-
-def meets_in_warp(op: Op) -> bool:
-    """Whether lanes of a warp wait for each other there."""
-    return op.name in _EXCHANGES or op.attrs.get("group") == "warp"
 
 
 def has_barrier(region: Region) -> bool:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Loc, Op, Region, Value
+from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import I1, I64, Type
 from weft.compiler.passes.faults import places_of
 from weft.compiler.passes.first_threads import differs
-from weft.compiler.passes.inline_barriers import BARRIERS, meets_in_warp
 from weft.compiler.passes.settled import settled_loads
 from weft.compiler.passes.thread_context import Context
 from weft.compiler.passes.uniformity import Uniformity

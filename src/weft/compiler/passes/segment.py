@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.abi.cpu_launch import WARP
+from weft.abi.warp import WARP
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I8, I64, Type
 from weft.compiler.passes.thread_context import Context, Rewriter, linear

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import AddressSpace, PointerType
 from weft.compiler.passes.indices import constant
-from weft.compiler.passes.inline_barriers import BARRIERS, has_barrier, meets_in_warp
+from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.uniformity import JUMPS, LOOPS
 
 _Around = tuple[Sequence[Op], Op]

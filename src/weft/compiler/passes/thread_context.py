@@ -6,7 +6,7 @@ inlining removes).
 
 from __future__ import annotations
 
-from weft.abi.cpu_launch import WARP
+from weft.abi.warp import WARP
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.clone import clone_op
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.effects import BARRIERS, meets_in_warp
 from weft.compiler.ir.types import FloatType, VectorType
 from weft.compiler.passes.indices import Ranges, Strides, constant, is_positive, thread_plus
-from weft.compiler.passes.inline_barriers import BARRIERS, has_barrier, meets_in_warp
+from weft.compiler.passes.inline_barriers import has_barrier
 from weft.compiler.passes.lanes import takes
 from weft.compiler.passes.uniformity import JUMPS, LOOPS, Uniformity, branches_that_jump, is_alike, leaves
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from weft.abi.cpu_launch import WARP
+from weft.abi.warp import WARP
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import F32, F64, I1, I8, I32, I64, FloatType, IntType, Type, vector
 from weft.compiler.passes.thread_context import Context, linear

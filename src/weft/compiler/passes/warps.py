@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from weft.abi.cpu_launch import WARP
+from weft.abi.warp import WARP
 from weft.compiler.ir.core import Op, Value
 from weft.compiler.ir.types import I32, vector
 from weft.compiler.passes.thread_context import warp_of

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from weft.abi.artifact import KernelInfo, PrintSite
-from weft.abi.cpu_launch import MOST_THREADS, WARP
+from weft.abi.cpu_launch import MOST_THREADS
 from weft.abi.program import Program
+from weft.abi.warp import WARP
 from weft.diagnostics import Diagnostic, Location, Report
 from weft.diagnostics.parted import Parting, decision_place
 from weft.record import replace
