@@ -53,8 +53,8 @@ def matmul(
     if group == 0:  # the producer
         wgmma.set_max_registers(40, more=False)
         if thread_idx.x == 0:
-            a.prefetch_descriptor()
-            b.prefetch_descriptor()
+            for x in (a, b, out):
+                x.prefetch_descriptor()
             for tile in range(block_idx.x, down * across, grid_dim.x):
                 row, col = place(tile, across * band, band)
                 for k in range(steps):

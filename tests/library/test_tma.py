@@ -48,7 +48,7 @@ from weft.gpu.pipeline import Pipeline
 from weft.gpu.wgmma import async_proxy_fence
 from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
-from weft.memory import AddressSpace, stack_allocation
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
 Array = npt.NDArray[Any]
 SHARED = AddressSpace.SHARED
@@ -358,6 +358,22 @@ def test_multicast(anywhere: DeviceContext) -> None:
     np.testing.assert_array_equal(found(out, 2, 32), [x[4:36]] * 2)
 
 
+def test_memory_behind_another_is_aligned_as_it_asks(anywhere: DeviceContext) -> None:
+    @kernel
+    def addresses(out: Pointer[Int32]):
+        here = stack_allocation(Int32, 3, address_space=SHARED)
+        behind = dynamic_shared_memory(Int32, 32, alignment=1024)
+        here[thread_idx.x % 3] = 1
+        behind[thread_idx.x] = here[0]
+        out[thread_idx.x] = Int32(Int(behind) % 1024)
+
+    out = memory(anywhere, Int32, np.full(32, -1))
+    anywhere.enqueue_function(addresses, out, grid_dim=1, block_dim=32, shared_mem_bytes=128)
+    if anywhere.api == "cuda":
+        assert not found(out, 32).any()
+    assert ".b8 global$shared_1[1024]" in str(compile_info(addresses, target="sm_90"))
+
+
 # -- what is refused --------------------------------------------------------------------------------
 def test_launch_bounds() -> None:
     @kernel
@@ -374,14 +390,20 @@ def test_launch_bounds() -> None:
 
 
 def test_older_gpus_copy_by_their_threads() -> None:
+    @kernel
+    def first(x: TMATensorTile[Float32]):
+        tile = stack_allocation(Float32, 32, address_space=SHARED, alignment=128)
+        arrived = SharedMemBarrier(stack_allocation(UInt64, 1, address_space=SHARED))
+        x.async_copy(tile, arrived, (0, 0))
+
     ctx = DeviceContext(api="cpu")
-    x, out = memory(ctx, Float32, np.zeros(64)), memory(ctx, Float32, np.zeros(32))
+    x = memory(ctx, Float32, np.zeros(64))
     tile = ctx.create_tma_tile(x.tensor(Layout.row_major(8, 8)), (4, 8))
     for target in ("sm_75", "sm_89"):
-        info = str(compile_info(as_it_lies, target=target, x=tile, out=out, at=(0, 0), n=32))
-        assert "mbarrier" not in info
+        info = str(compile_info(first, target=target, x=tile))
+        assert "mbarrier.arrive" not in info
         assert "cp.async" not in info
-    info = str(compile_info(as_it_lies, target="sm_90", x=tile, out=out, at=(0, 0), n=32))
+    info = str(compile_info(first, target="sm_90", x=tile))
     assert "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes" in info
 
 
@@ -412,6 +434,46 @@ def test_tiles_begin_where_the_hardware_takes_them(anywhere: DeviceContext) -> N
     anywhere.enqueue_function(as_it_lies, tile, x, (0, 2), grid_dim=1, block_dim=32, n=32)
     with pytest.raises(DeviceError, match="last coordinate is at a multiple of 16 bytes"):
         anywhere.synchronize()
+
+
+def test_tiles_are_looked_up_first() -> None:
+    @kernel
+    def forgotten(x: TMATensorTile[Float32]):
+        tile = stack_allocation(Float32, 32, address_space=SHARED, alignment=128)
+        x.async_store(tile, (0, 0))
+
+    ctx = DeviceContext(api="cpu")
+    x = memory(ctx, Float32, np.zeros(64))
+    tile = ctx.create_tma_tile(x.tensor(Layout.row_major(8, 8)), (4, 8))
+    with pytest.raises(LaunchError, match="forgotten copies tiles that the hardware has not looked up"):
+        ctx.enqueue_function(forgotten, tile, grid_dim=1, block_dim=32)
+
+
+def test_tiles_of_arrays() -> None:
+    ctx = DeviceContext(api="cpu")
+    x, out = np.arange(64, dtype=np.float32).reshape(8, 8), np.zeros(32, np.float32)
+    tile = ctx.create_tma_tile(x, (4, 8))
+    for _ in range(2):
+        x += 1
+        ctx.enqueue_function(as_it_lies, tile, out, (4, 0), grid_dim=1, block_dim=32, n=32)
+        ctx.synchronize()
+        np.testing.assert_array_equal(out.reshape(4, 8), x[4:])
+
+
+@kernel
+def to_all_at_once(x: TMATensorTile[Float32], out: LayoutTensor[Float32]):
+    tile = stack_allocation(Float32, 32, address_space=SHARED, alignment=128)
+    arrived = SharedMemBarrier(stack_allocation(UInt64, 1, address_space=SHARED))
+    x.async_multicast_load(tile, arrived, (0,), 3)
+
+
+def test_clusters_are_of_hopper() -> None:
+    ctx = DeviceContext(api="cpu")
+    x = memory(ctx, Float32, np.zeros(64))
+    tile = ctx.create_tma_tile(x, (32,))
+    rows = x.tensor(Layout.row_major(2, 32))
+    with pytest.raises(CompileError, match=r"async_multicast_load\(\) is not known on sm_89"):
+        compile_info(to_all_at_once, target="sm_89", x=tile, out=rows)
 
 
 def test_copies_of_the_wrong_memory() -> None:

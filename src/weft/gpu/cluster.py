@@ -65,7 +65,8 @@ __all__ = [
 T = TypeVar("T")
 
 
-def _check(name: str) -> None:
+def check(name: str) -> None:
+    """The target has clusters."""
     target = current_target()
     uses_thread()
     note_use("clusters")
@@ -93,7 +94,7 @@ class ClusterDimensions:
         """Of the block's place and the blocks of a cluster, where threads are loops."""
 
     def _along(self, axis: str) -> Int:
-        _check(f"{self._name}.{axis}")
+        check(f"{self._name}.{axis}")
         if not threads_are_loops():
             return _register(f"{self._register}.{axis}")
         size = grid_value("cluster_dim", axis)
@@ -127,7 +128,7 @@ block_id_in_cluster = ClusterDimensions(
 
 def block_rank_in_cluster() -> Int:
     """The block's number in its cluster, from 0; x counts fastest."""
-    _check("block_rank_in_cluster()")
+    check("block_rank_in_cluster()")
     if not threads_are_loops():
         return _register("cluster.ctarank")
     row = block_id_in_cluster.y + cluster_dim.y * block_id_in_cluster.z
@@ -140,7 +141,7 @@ def cluster_arrive() -> None:
     What it wrote before is visible to the others after their ``cluster_wait``. All threads of the cluster
     that still run must call it, and then ``cluster_wait``, before they call it again.
     """
-    _check("cluster_arrive()")
+    check("cluster_arrive()")
     if threads_are_loops():
         return  # what was done before is done when the wait ends
     llvm_intrinsic("llvm.nvvm.barrier.cluster.arrive.aligned", None)
@@ -148,7 +149,7 @@ def cluster_arrive() -> None:
 
 def cluster_wait() -> None:
     """Wait until every thread of the cluster has called ``cluster_arrive``."""
-    _check("cluster_wait()")
+    check("cluster_wait()")
     if threads_are_loops():
         group_barrier("cluster")
         return
@@ -160,7 +161,7 @@ def cluster_sync() -> None:
 
     It is ``cluster_arrive()`` and ``cluster_wait()``, and what ``barrier()`` is to a block.
     """
-    _check("cluster_sync()")
+    check("cluster_sync()")
     cluster_arrive()
     cluster_wait()
 
@@ -194,7 +195,7 @@ def map_shared_rank(memory: Any, rank: NumberLike) -> Any:
     Raises:
         CompileError: the memory is not shared memory, or the target has no clusters.
     """
-    _check("map_shared_rank()")
+    check("map_shared_rank()")
     given = cast("object", memory)
     tensor = cast("LayoutTensor[Any]", given) if isinstance(given, LayoutTensor) else None
     found_pointer = cast("object", given if tensor is None else tensor.ptr)

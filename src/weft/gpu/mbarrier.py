@@ -46,7 +46,7 @@ from typing import Any
 
 from weft.atomic import Atomic
 from weft.diagnostics import refuse
-from weft.gpu.cluster import map_shared_rank
+from weft.gpu import cluster
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.machine import note_use, threads_are_loops, uses_thread
@@ -158,12 +158,13 @@ def _arrive(word: Pointer[UInt64]) -> None:
 
 
 def _arrive_at(word: Pointer[UInt64], rank: UInt32) -> None:
+    cluster.check("arrive_cluster()")
     if has_hardware():
         text = "{ .reg .b32 there; mapa.shared::cluster.u32 there, $0, $1; "
         arrive = "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
         _asm(text + arrive, None, word, rank, constraints="r,r")
     else:
-        _count(map_shared_rank(word, rank), Int32(1), Int32(0))
+        _count(cluster.map_shared_rank(word, rank), Int32(1), Int32(0))
 
 
 def _expect(word: Pointer[UInt64], count: UInt32, *, arrives: bool) -> None:

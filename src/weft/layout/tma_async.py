@@ -51,7 +51,7 @@ from weft.atomic import Atomic
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.gpu.bulk import async_bulk_commit_group, async_bulk_wait_group, reduction_word
-from weft.gpu.cluster import cluster_dim, map_shared_rank
+from weft.gpu.cluster import check, cluster_dim, map_shared_rank
 from weft.gpu.mbarrier import SharedMemBarrier, count_in, has_hardware, shared_address
 from weft.lang.accept import Accepted, Mismatch, element_dtype
 from weft.lang.comptime import Comptime, unroll
@@ -59,7 +59,7 @@ from weft.lang.decorators import func
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import inline_asm
 from weft.lang.lanes import iota
-from weft.lang.machine import uses_thread
+from weft.lang.machine import note_use, uses_thread
 from weft.lang.number import NumberLike, type_name
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int, Int32, UInt16, UInt64
@@ -129,6 +129,7 @@ class TMATensorTile(Generic[T]):
         PTX: ``fence.proxy.tensormap`` and ``prefetch.tensormap``.
         """
         uses_thread()
+        note_use("tiles_looked_up")
         if has_hardware():
             text = "fence.proxy.tensormap::generic.acquire.sys [$0], 128; prefetch.tensormap [$0];"
             inline_asm(text, None, self.descriptor, constraints="l", effects="all")
@@ -170,6 +171,7 @@ class TMATensorTile(Generic[T]):
             coords: as for ``async_copy``.
             multicast_mask: bit r is set for the block of rank r.
         """
+        check("async_multicast_load()")
         at, mask = self._checked("async_multicast_load()", dst, coords), UInt16(multicast_mask)
         if has_hardware():
             self._load(dst, mem_barrier, at, mask)
@@ -220,6 +222,7 @@ class TMATensorTile(Generic[T]):
     # -- how ------------------------------------------------------------------------------------
     def _checked(self, name: str, memory: Any, coords: Any, least: int | None = None) -> tuple[Int, ...]:
         uses_thread()
+        note_use("tiles")
         if not isinstance(memory, Pointer):
             refuse("async-copy", f"{name} takes shared memory, not {kind_of(memory)}", hint="give a pointer")
         pointer = cast("Pointer[Any]", memory)

@@ -167,6 +167,13 @@ def check_uses(
             f"write shared_mem_bytes={max(0, info.max_shared_bytes - kernel.shared)} or less",
             at=("shared_mem_bytes", 0),
         )
+    if "tiles" in uses and "tiles_looked_up" not in uses:
+        raise LaunchError.here(
+            "tensor-tile",
+            f"{name} copies tiles that the hardware has not looked up",
+            "call x.prefetch_descriptor() for each in one thread of a block, before the first copy",
+            at=("kernel", 0),
+        )
     if "grid_sync" in uses and (attributes is None or not attributes.cooperative):
         raise LaunchError.here(
             "cooperative",

@@ -7,7 +7,7 @@ known of a kernel is what its draft has gathered of what it calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import Site
@@ -56,7 +56,7 @@ class Draft:
     tells: bool = False
     """It prints or asserts."""
     memory: set[Global] = field(default_factory=set[Global])
-    """Memory of fixed size."""
+    """Memory of fixed size, and that of the launch's size, which counts for nothing."""
     refused: list[CompileError] = field(default_factory=list[CompileError])
     """What is wrong with it, unless less memory is taken in the end."""
     changed: dict[str, type[Any]] = field(default_factory=dict[str, "type[Any]"])
@@ -77,7 +77,7 @@ class Draft:
             self.refused += what.refused
         elif not isinstance(what, Global):
             self.tells = True
-        elif not what.external:
+        else:
             self.memory.add(what)
 
     def bound_threads(self, count: int) -> None:
@@ -106,7 +106,9 @@ def reached(drafts: Iterable[Draft]) -> list[Draft]:
 def shared_memory(drafts: Iterable[Draft]) -> int:
     """How many bytes of it are what a block shares."""
     found = set[Global]().union(*[draft.memory for draft in drafts])
-    return sum(g.count * max(1, g.element.bits // 8) for g in found if g.space == AddressSpace.SHARED)
+    return sum(
+        g.count * max(1, g.element.bits // 8) for g in _with_room(found) if g.space == AddressSpace.SHARED
+    )
 
 
 def assemble(kernels: Sequence[Draft], target: Target) -> tuple[Module, list[dict[int, Site]]]:
@@ -142,7 +144,7 @@ def assemble(kernels: Sequence[Draft], target: Target) -> tuple[Module, list[dic
     return module, sites
 
 
-def _with_room(memory: list[Global]) -> list[Global]:
+def _with_room(memory: Collection[Global]) -> list[Global]:
     """What a block shares of fixed size made so long that what lies behind it is aligned as it asks.
 
     NVIDIA's linker puts the memory of the launch's size right behind the other.
