@@ -34,6 +34,7 @@ from weft.math.basic import (
     sqrt,
     trunc,
 )
+from weft.math.counting import comb, factorial, isqrt, perm
 from weft.math.integers import align_down, align_up, ceildiv, gcd, iota, lcm
 from weft.math.parts import (
     degrees,
@@ -44,7 +45,9 @@ from weft.math.parts import (
     nextafter,
     radians,
     remainder,
+    ulp,
 )
+from weft.math.sequences import dist, fsum, prod
 from weft.math.transcendental import (
     acos,
     acosh,
@@ -92,10 +95,12 @@ __all__ = [
     "ceil",
     "ceildiv",
     "clamp",
+    "comb",
     "copysign",
     "cos",
     "cosh",
     "degrees",
+    "dist",
     "e",
     "erf",
     "erfc",
@@ -103,10 +108,12 @@ __all__ = [
     "exp2",
     "exp10",
     "expm1",
+    "factorial",
     "floor",
     "fma",
     "fmod",
     "frexp",
+    "fsum",
     "gamma",
     "gcd",
     "hypot",
@@ -116,6 +123,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "isqrt",
     "lcm",
     "ldexp",
     "lgamma",
@@ -128,8 +136,10 @@ __all__ = [
     "modf",
     "nan",
     "nextafter",
+    "perm",
     "pi",
     "pow",
+    "prod",
     "radians",
     "remainder",
     "round",
@@ -142,6 +152,7 @@ __all__ = [
     "tanh",
     "tau",
     "trunc",
+    "ulp",
 ]
 
 pi = 3.141592653589793

@@ -232,6 +232,22 @@ def nextafter(x: Any, y: Any) -> Any:
     return floating("nextafter", _nextafter, math.nextafter, x, y, wide=False)
 
 
+def _ulp(x: ops.Real) -> ops.Real:
+    a = ops.absolute(x)
+    above = _nextafter(a, ops.like(a, math.inf))
+    return ops.is_infinite(above).select(a - _nextafter(a, ops.like(a, 0.0)), above - a)
+
+
+def ulp(x: FloatT) -> FloatT:
+    """The value of the last bit of a number in its format; of 0 the smallest number there is.
+
+    Example:
+        >>> ulp(1.0), ulp(-4.0)
+        (2.220446049250313e-16, 8.881784197001252e-16)
+    """
+    return floating("ulp", _ulp, math.ulp, x, wide=False)
+
+
 def degrees(x: FloatT) -> FloatT:
     """An angle in degrees of one in radians, within 1 ulp.
 

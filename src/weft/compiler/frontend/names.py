@@ -155,9 +155,9 @@ _PACKAGES = {"numba": "cuda", "triton": "tl", "warp": "wp", "taichi": "ti"}
 """The packages whose modules these are."""
 
 MATH = frozenset(
-    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees erf erfc exp exp2 expm1"
-    " floor fma fmod frexp gamma hypot isfinite isinf isnan ldexp lgamma log log10 log1p log2 max min modf"
-    " nextafter pow radians rsqrt sin sinh sqrt tan tanh trunc".split()
+    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil comb copysign cos cosh degrees dist erf erfc exp"
+    " exp2 expm1 factorial floor fma fmod frexp gamma hypot isfinite isinf isnan isqrt ldexp lgamma log log10"
+    " log1p log2 max min modf nextafter perm pow radians rsqrt sin sinh sqrt tan tanh trunc ulp".split()
 )
 """What ``weft.math`` has under the name that others use."""
 
@@ -172,14 +172,7 @@ NUMPYS = {
     "square": "write x * x",
     "sign": "write copysign(1.0, x), from weft.math",
     "array": "write SIMD[Float32, 2](a, b), or take memory of the thread: stack_allocation(Float32, n)",
-    "isqrt": "write Int(sqrt(Float64(n))), from weft.math, exact below 2**52",
-    **dict.fromkeys(
-        ("factorial", "comb", "perm"),
-        "take a table: [math.factorial(k) for k in range(21)][n], or weft.math.gamma",
-    ),
     "fsum": "add them up as Float64",
-    "dist": "write length(a - b), from weft.linalg",
-    "ulp": "write nextafter(x, inf) - x, from weft.math",
     **dict.fromkeys(("zeros_like", "empty_like", "ones_like"), "write stack_allocation(Float32, n)"),
     **dict.fromkeys(
         ("sum", "mean", "prod", "dot", "matmul", "amax", "amin"), "write a loop over the elements"
