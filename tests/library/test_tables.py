@@ -38,6 +38,7 @@ class Rule:
 
 TAPS = [0.1, 0.2, 0.3, 0.4]
 GRID = ((1, 2, 3), (4, 5, -6))
+ENDS = {1: (2, 0), 0: (1, 2)}
 SCALED = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
 RULES = [Rule(Int32(n - 1), [0.1 * n, 0.5], Float32.splat(2, n)) for n in range(3)]
 TYPED = (Float32(0.1), Float32(0.7))
@@ -51,6 +52,8 @@ def look_up(x: Pointer[Float32], y: Pointer[Float64], n: Pointer[Int32], i: Int)
     first, *_, last = GRID[i]  # a tuple, in which each literal takes the type of what it meets
     n[0] = last + GRID[0][i] * GRID[-1][0]
     y[0] += 0.5 * first
+    begin, end = ENDS[i]  # pyright: ignore[reportArgumentType] of a dict whose keys count from 0
+    n[0] += 100 * begin + 1000 * end
     x[1] = SCALED[i, 2] + SCALED[1][i] + SCALED[i][i + 1]
     row = SCALED[i]
     x[2] = row[3] - row[i]
@@ -78,14 +81,19 @@ def test_elements_of_tables(device: DeviceContext, i: int) -> None:
     with y.map_to_host() as host:
         assert host[:].tolist() == [TAPS[i] + 0.5 * GRID[i][0], [0.1 * i, 0.5][i] + 0.5]
     with n.map_to_host() as host:
-        assert host[:].tolist() == [GRID[i][2] + GRID[0][i] * 4, i - 1, 4 if i else 3]
+        begin, end = ENDS[i]
+        assert host[:].tolist() == [
+            GRID[i][2] + GRID[0][i] * 4 + 100 * begin + 1000 * end,
+            i - 1,
+            4 if i else 3,
+        ]
 
 
 def test_a_literal_takes_the_type_that_it_meets() -> None:
     """On a GPU each type has its own table in constant memory, and no table is there twice."""
     text = str(compile_info(look_up, target="sm_90"))
-    # TAPS as Float32 and Float64, GRID, its first row, SCALED, its second row, RULES, TYPED; FLAGS is code
-    assert text.count(".const .align 16 .b8") == 8
+    # TAPS as Float32 and Float64, GRID, a row of it, SCALED, a row of it, RULES, TYPED, ENDS; FLAGS is code
+    assert text.count(".const .align 16 .b8") == 9
     assert "ld.const" in text
 
 

@@ -49,13 +49,17 @@ class Access:
         place = None if place_of is None else place_of(index)
         if place is None and is_late(index) and (type(held) in (list, tuple) or is_array(held)):
             place = table_at(held, index)
+        if place is None and type(held) is dict and is_late(index):
+            items = cast("dict[Any, Any]", held)
+            if all(type(key) is int and 0 <= key < len(items) for key in items):  # which is a table
+                place = table_at([items[key] for key in range(len(items))], index)
         if place is None and isinstance(index, EnumValue) and isinstance(held, dict):
             place = table_at(index.along(cast("dict[Any, Any]", held)), index.place)
         return place
 
     def index(self, held: Any, index: Any) -> Any:
         """``held[index]``, by an index that may be known only at run time."""
-        if type(held) in (list, tuple) or is_array(held) or isinstance(index, EnumValue):
+        if type(held) in (list, tuple, dict) or is_array(held) or isinstance(index, EnumValue):
             return self.read(self.item(held, index))
         return held[index]
 

@@ -356,9 +356,8 @@ def _of_a_dict(table: dict[Any, Any]) -> tuple[str, ...]:
     each = f"compare it with each key: `for key, value in {OBJECT}.items(): if {INDEX} == key: ...`"
     if not table or not all(type(key) is int and 0 <= key < 1024 for key in table):
         return (each,)
-    last = max(table)
-    values = f"{OBJECT}[k]" if len(table) > last else f"{OBJECT}.get(k, 0)"
-    return (f"a list can be indexed at run time: `[{values} for k in range({last + 1})][{INDEX}]`", each)
+    values = f"{OBJECT}.get(k, 0) for k in range({max(table) + 1})"
+    return (f"a list can be indexed at run time: `[{values}][{INDEX}]`", each)
 
 
 class _LateIndex(Exception):
