@@ -66,7 +66,8 @@ class Range:
     def __getitem__(self, at: Any) -> Any:
         if not isinstance(at, slice):
             return Number(self.kind, self.plain[int(at)])
-        part = self.plain[slice(*(n if n is None else int(n) for n in (at.start, at.stop, at.step)))]
+        ends: list[Any] = [at.start, at.stop, at.step]  # pyright: ignore[reportUnknownMemberType]
+        part = self.plain[slice(*(None if n is None else int(n) for n in ends))]
         return Range(part.start, part.stop, part.step)
 
 
