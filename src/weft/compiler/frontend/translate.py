@@ -313,7 +313,9 @@ def _inserted(kind: str) -> _Found:
     return problem("item-assignment", message, hint, note)
 
 
-def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None) -> _Found | None:
+def _lookup(
+    error: BaseException, node: ast.AST | None, frame: FrameType | None, helper: str
+) -> _Found | None:
     """A table known at compile time, looked up at a place known only at run time."""
     if not isinstance(node, ast.Subscript):
         return None
@@ -342,6 +344,8 @@ def _lookup(error: BaseException, node: ast.AST | None, frame: FrameType | None)
             hint = f"pass it as an argument, which a kernel can write: a parameter `{held}: Pointer[{name}]`"
         return problem("not-compile-time", message, hint, part=INDEX)
     hint = f"copy `{OBJECT}` into a buffer and pass that to the kernel, or unroll the loop"
+    if helper:
+        hint = f"{helper} is ordinary Python; decorate it with @func, which looks tables up at run time"
     if isinstance(table, (list, tuple)) and holds_values(table):
         held = {type(v).__name__ for v in cast("list[Any]", table) if isinstance(v, Number)}
         kept = f"InlineArray[{held.pop() if len(held) == 1 else 'Float32'}, {len(cast('list[Any]', table))}]"
@@ -385,7 +389,7 @@ def translated(
     """
     source = source_of(place.file)
     node = None if source is None else source.at(place)
-    found = _python_math(node, frame) or _lookup(error, node, frame)
+    found = _python_math(node, frame) or _lookup(error, node, frame, helper)
     if found is None and direct:
         found = _direct(error, node, frame, source)
     if found is not None:
@@ -504,7 +508,7 @@ def refined(
         return diagnostic, part
     source = source_of(place.file)
     node = None if source is None else source.at(place)
-    found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame)
+    found = _python_math(node, frame) or _lookup(_LateIndex(), node, frame, helper)
     if found is not None:
         return found
     found = _sorting(node) or _member(node, frame)
