@@ -342,18 +342,21 @@ EXAMPLES: dict[str, tuple[dict[str, Any], int]] = {
     "mandelbrot_simd": ({"out": GRAY, "width": 8}, 2),
     "mandelbrot_pixels": ({"out": GRAY}, 2),
     "hello": ({}, 0),
+    "softmax_rows": ({"columns": 4096, "threads": 256}, 0),
+    "count_bytes": ({"copies": 2}, 0),
+    "add_all": ({"loads": 4}, 0),
     "transpose_tiles": ({"x": Layout.row_major(1000, 200), "out": Layout.row_major(200, 1000)}, 0),
 }
 """What the kernels of ``examples/`` are launched with, and over how many extents."""
 
 
-HOPPERS = "hopper_matmul"
-"""The example that is for one architecture."""
+LATER = ("hopper_matmul", "matmul_mma")
+"""The examples that not all architectures run."""
 
 
 def example_cases() -> Iterator[Case]:
     for path in sorted((ROOT / "examples").glob("*.py")):
-        if "@kernel" not in path.read_text(encoding="utf-8") or path.stem == HOPPERS:
+        if "@kernel" not in path.read_text(encoding="utf-8") or path.stem in LATER:
             continue
         for name, found in kernels_of(load(path)).items():
             given, rank = EXAMPLES.get(name, ({}, 0))
@@ -561,15 +564,25 @@ def test_what_llvm_packs_is_taken_apart(arch: str, assemble: Callable[[str, str]
 
 
 def test_the_product_for_hopper(assemble: Callable[[str, str], str]) -> None:
-    example, ctx = load(ROOT / "examples" / f"{HOPPERS}.py"), DeviceContext(api="cpu")
-    x = ctx.enqueue_create_buffer(BFloat16, 1 << 16).tensor(Layout.row_major(256, 256))
-    swizzle = TensorMapSwizzle.SWIZZLE_128B
-    tiles = [ctx.create_tma_tile(x, (rows, 64), swizzle=swizzle) for rows in (128, 256, 16)]
+    example, ctx = load(ROOT / "examples" / "hopper_matmul.py"), DeviceContext(api="cpu")
+    swizzle, x = TensorMapSwizzle.SWIZZLE_128B, ctx.enqueue_create_buffer(BFloat16, 1 << 16)
+    whole = x.tensor(Layout.row_major(256, 256))
+    tiles = [ctx.create_tma_tile(whole, (rows, 64), swizzle=swizzle) for rows in (128, 256, 16)]
     given = {**dict(zip(("a", "b", "out"), tiles, strict=True)), "stages": 4, "band": 2}
     ptx = Case("hopper", example.matmul, given).ptx("sm_90")
     for word in ("setmaxnreg.inc", ".m64n256k16.", "cp.async.bulk.tensor.2d.global", ".maxntid 384"):
         assert word in ptx
     assert assemble(ptx, "sm_90a") == ""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_120"])
+def test_the_product_by_mma(arch: str, assemble: Callable[[str, str], str]) -> None:
+    example, square = load(ROOT / "examples" / "matmul_mma.py"), Layout.row_major(256, 256)
+    x = DeviceContext(api="cpu").enqueue_create_buffer(BFloat16, 1 << 16).tensor(square)
+    ways = {"tile": (64, 64), "warp": (32, 32), "stages": 3, "group": 1}
+    ptx = Case("mma", example.product, {"a": x, "b": x, "out": x, **ways}).ptx(arch)
+    assert "mma.sync.aligned.m16n8k16" in ptx
+    assert assemble(ptx, arch) == ""
 
 
 def test_every_example_is_assembled() -> None:

@@ -137,6 +137,37 @@ def test_warps_of_different_tasks(waiting: DeviceContext) -> None:
     np.testing.assert_array_equal(found(out, 32), total)
 
 
+@kernel
+def in_stages(x: Pointer[Float32], out: Pointer[Float32], rounds: Int):
+    """All threads use what the first one has copied while they used what came before."""
+    tiles = stack_allocation(Float32, 3 * 64, address_space=SHARED)
+    pipe = Pipeline[3](stack_allocation(UInt64, 6, address_space=SHARED))
+    pipe.init(consumers=64)
+    total = Float32(0.0)
+    for n in range(rounds + 2):
+        if thread_idx.x == 0 and n < rounds:
+            stage = pipe.producer_acquire(n)
+            pipe.full(n).expect_bytes(64 * 4)
+            async_bulk_copy(x + 64 * (block_idx.x * rounds + n), tiles + 64 * stage, 64, pipe.full(n))
+        if n >= 2:
+            stage = pipe.consumer_wait(n - 2)
+            total = 2.0 * total + tiles[64 * stage + 63 - thread_idx.x]
+            pipe.consumer_release(n - 2)
+        barrier()
+    out[block_idx.x * 64 + thread_idx.x] = total
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 8])
+def test_stages_for_all_threads(anywhere: DeviceContext, rounds: int) -> None:
+    numbers = np.random.default_rng(2).integers(0, 9, (3, rounds, 64))
+    x, out = memory(anywhere, Float32, numbers), memory(anywhere, Float32, np.zeros(192))
+    anywhere.enqueue_function(in_stages, x, out, rounds, grid_dim=3, block_dim=64)
+    total = np.zeros((3, 64))
+    for n in range(rounds):
+        total = 2 * total + numbers[:, n, ::-1]
+    np.testing.assert_array_equal(found(out, 3, 64), total)
+
+
 def test_a_cpu_says_that_a_thread_waits_for_later_ones() -> None:
     ctx = DeviceContext(api="cpu")
     out = memory(ctx, Int32, np.zeros(32))
