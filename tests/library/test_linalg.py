@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import Float32, Float64, Int, Int32, LaunchError, Pointer, func, kernel, struct
+from weft import CompileError, Float32, Float64, Int, Int32, LaunchError, Pointer, func, kernel, struct
 from weft.complex import ComplexFloat32
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
@@ -392,3 +392,15 @@ def test_types_and_sizes_are_found() -> None:
     assert scaled(vec3(1, 2, 3), vec3(1, 1, 1)) == 12.0
     assert scaled(vec3i(1, 2, 3), vec3i(1, 1, 1)) == 12
     assert scaled(vec2(1, 2), vec2(3, 1)) == 10.0
+
+
+def test_parts_are_set_on_the_host_too() -> None:
+    v, m = vec3(1, 2, 3), mat22(1, 2, 3, 4)
+    v.zx = (7, 8)
+    v[1] = 9
+    m[0, 1] = 5
+    m[1] = (6, 0.5)
+    assert [float(x) for x in v] == [8.0, 9.0, 7.0]
+    assert [float(x) for x in m] == [1.0, 5.0, 6.0, 0.5]
+    with pytest.raises(CompileError, match="names `x` twice"):
+        v.xx = (1, 2)

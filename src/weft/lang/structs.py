@@ -202,8 +202,45 @@ def lost_field(parameter: str, function: str) -> NoReturn:
     )
 
 
+def as_read(value: Any, name: str) -> Any:
+    """A value as a run-time variable or a parameter gives it, of which a helper would set a copy's fields."""
+    kind = cast("type[Any]", type(value))
+    if is_struct(kind):
+        value.__dict__["__weft_read__"] = name
+        for field in struct_fields(kind):
+            as_read(getattr(value, field), f"{name}.{field}")
+    elif issubclass(kind, tuple):
+        for n, part in enumerate(value):
+            as_read(part, f"{name}[{n}]")
+    return value
+
+
+def _copied(self: object) -> Any:
+    return remade(type(self), [getattr(self, name) for name in struct_fields(type(self))])
+
+
+def _copied_deep(self: object, memo: Any) -> Any:
+    from copy import deepcopy
+
+    return remade(type(self), [deepcopy(getattr(self, name), memo) for name in struct_fields(type(self))])
+
+
 def _assign(self: object, name: str, value: Any) -> None:
     """``p.x = value`` outside of compiled code: as the constructor takes it."""
+    held = self.__dict__.get("__weft_read__")
+    if held is not None and maybe_current() is not None:
+        refuse(
+            "lost-field",
+            f"this helper is given a copy of `{held}`, whose fields it cannot set",
+            notes=("a helper is Python at compile time, which is given what the variable holds",),
+            hint=f"make the helper a @func that returns the {type(self).__name__}, and assign it at the call",
+        )
+    several = getattr(type(self), "__weft_several__", None)
+    if several is not None and several(name):
+        made = with_part(self, name, value)
+        for part in name:
+            _assign(self, part, getattr(made, part))
+        return
     fields = struct_fields(type(self))
     if name not in fields:
         check_field(self, name)
@@ -317,6 +354,7 @@ def _made(cls: type[T], scope: dict[str, Any], pack: int, align: int) -> type[T]
     compare_fields(made, tuple(field.name for field in dataclasses.fields(made)))
     made.__weft_names__, made.__weft_open__ = classmethod(_names), classmethod(_open_fields)
     made.__setattr__ = _assign
+    made.__copy__, made.__deepcopy__ = _copied, _copied_deep
     made.__weft_struct__ = True
     made.__weft_pack__, made.__weft_align__ = pack, align
     made.__weft_element__ = staticmethod(_element_type)

@@ -46,6 +46,8 @@ class Vector(Parts, Generic[T, N]):
         y: T
         z: T
         w: T
+
+        def __setattr__(self, name: str, value: Any) -> None: ...  # v.xy = ...
     else:
 
         def __class_getitem__(cls, item: Any) -> Any:
@@ -83,13 +85,6 @@ class Vector(Parts, Generic[T, N]):
         if len(name) < 2 or not all(part in names for part in name):
             return object.__getattribute__(self, name)  # which says that there is none
         return cast("Any", Vector)[type(self).element, len(name)](*[getattr(self, part) for part in name])
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not type(self).__weft_several__(name):
-            object.__setattr__(self, name, value)
-            return
-        for part in name:
-            setattr(self, part, getattr(self.put(name, value), part))
 
     @classmethod
     def __weft_several__(cls, name: str) -> bool:

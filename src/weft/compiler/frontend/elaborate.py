@@ -47,7 +47,18 @@ from weft.lang.problems import Problems
 from weft.lang.python_number import python_number
 from weft.lang.returned import is_one, result_annotation
 from weft.lang.signature import Parameter, argument_key, bind, parameters
-from weft.lang.spec import NumberSpec, Spec, StaticSpec, given_spec, lanes_of, leaves_by, leaves_of, spec_of
+from weft.lang.spec import (
+    NumberSpec,
+    PartsSpec,
+    Spec,
+    StaticSpec,
+    given_spec,
+    lanes_of,
+    leaves_by,
+    leaves_of,
+    spec_of,
+)
+from weft.lang.structs import as_read
 from weft.lang.type_variables import assumed, outside, settle, type_of
 from weft.lang.weak import meet
 from weft.record import replace
@@ -474,7 +485,8 @@ def _parameter(b: Staging, f: Function, name: str, spec: Spec) -> Any:
         arguments = [Value(part.type, None, name + part.suffix) for part in parts]
         f.args.extend(arguments)
         leaves.append(arguments[0] if len(parts) == 1 else vector_of(b, arguments, leaf.type))
-    return spec.build(leaves)
+    made = spec.build(leaves)
+    return made if f.kernel or not isinstance(spec, PartsSpec) else as_read(made, name)
 
 
 def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: str) -> Any:

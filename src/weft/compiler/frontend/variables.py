@@ -17,7 +17,7 @@ from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, 
 from weft.lang.promote import fits, promote
 from weft.lang.python_number import python_number
 from weft.lang.spec import NumberSpec, PartsSpec, Spec, StaticSpec, leaves_of, spec_of
-from weft.lang.structs import is_struct, replace_field, struct_fields
+from weft.lang.structs import as_read, is_struct, replace_field, struct_fields
 from weft.lang.weak import assumed_type
 
 if TYPE_CHECKING:
@@ -340,6 +340,8 @@ class Var:
         if isinstance(spec, PartsSpec) and self.parts:
             return remade(spec.cls, [part.now() for part in self.parts])
         value = spec.build(self.held())
+        if isinstance(spec, PartsSpec):
+            return as_read(value, self.name)
         if self.is_weak:
             value.weak = self.weak
         return value
