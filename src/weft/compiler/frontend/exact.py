@@ -9,6 +9,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, cast
 
 from weft.abi.checks import ALWAYS
+from weft.compiler.frontend import access
 from weft.compiler.frontend.stage import is_staged
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.core import Attribute, Op, Region, Value
@@ -26,8 +27,8 @@ _NO_ATTRS: dict[str, Attribute] = {}
 _ACCESSES = frozenset(("llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"))
 _UNSEEN = {Feature.ASYNC_COPY}
 """What a machine does by assembly, where the library also has loads and stores, which checks see."""
-_OPERATORS = frozenset(m.__file__ for m in (conversions, lanes, number, operators, power))
-"""What stands between an operator and what it emits."""
+_OPERATORS = frozenset(m.__file__ for m in (access, conversions, lanes, number, operators, power))
+"""What stands between an operator, or an index, and what it emits."""
 
 
 def _span(frame: FrameType) -> tuple[int, ...] | None:
