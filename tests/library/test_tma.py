@@ -416,6 +416,7 @@ def test_launch_bounds() -> None:
     ctx = DeviceContext(api="cpu")
     out = memory(ctx, Float32, np.zeros(96))
     ctx.enqueue_function(few, out, grid_dim=1, block_dim=64)
+    ctx.enqueue_function(few, out, over=64)
     with pytest.raises(LaunchError, match=r"96 threads; launch_bounds\(64\) of few allows no more"):
         ctx.enqueue_function(few, out, grid_dim=1, block_dim=96)
 

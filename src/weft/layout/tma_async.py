@@ -349,6 +349,7 @@ def _each_piece(
 
     What the hardware does not take fails here too.
     """
+    assert Int(memory) % _LINE == 0, "a tile lies in shared memory at a multiple of 128 bytes"
     assert at[-1] * tile.dtype.itemsize % _CHUNK == 0, "a tile's last coordinate is at a multiple of 16 bytes"
     if stores:
         for n in at:

@@ -143,7 +143,7 @@ def check_uses(
     """
     name, uses = kernel.signature.name, kernel.uses
     threads = math.prod(block)
-    if 0 < kernel.max_threads < threads:
+    if 0 < kernel.max_threads < threads and not over:
         raise LaunchError.here(
             "launch-bounds",
             f"block_dim={tuple(block)} has {threads} threads; launch_bounds({kernel.max_threads}) of {name} "
