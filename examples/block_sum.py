@@ -11,7 +11,7 @@ from weft.gpu.host import DeviceBuffer, DeviceContext
 
 WIDTH = 4
 """Numbers of a load: 16 bytes."""
-LOADS = 8
+LOADS = 4
 """Loads of a thread that are under way together."""
 
 

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from benchmarks.kernels.products import launch_by_warpgroups, launch_by_warps
 
-from weft import BFloat16, CompileError, Comptime, Float8_e4m3fn, Float16, Float32, Pointer, kernel
+from weft import (
+    SIMD,
+    BFloat16,
+    CompileError,
+    Comptime,
+    Float8_e4m3fn,
+    Float8_e5m2,
+    Float16,
+    Float32,
+    Int8,
+    Int32,
+    Pointer,
+    UInt8,
+    kernel,
+)
 from weft.compile import compile_info
-from weft.gpu import barrier, thread_idx
+from weft.gpu import barrier, lane_id, thread_idx, warp_id
 from weft.gpu.host import DeviceContext
 from weft.gpu.wgmma import (
     async_proxy_fence,
@@ -74,6 +88,102 @@ def test_a_product_by_a_warpgroup(device: DeviceContext, kind: Any, k: int, n: i
     tiles = tensor(device, kind, a), tensor(device, kind, b), out
     device.enqueue_function(product, *tiles, grid_dim=1, block_dim=128, n=n)
     np.testing.assert_array_equal(found(out, 64, n), a @ b.T)
+
+
+@kernel
+def any_product(
+    a: LayoutTensor[Any],
+    b: LayoutTensor[Any],
+    out: LayoutTensor[Any],
+    *,
+    n: Comptime[int],
+    b_major: Comptime[Literal["k", "n"]],
+    held: Comptime[bool],
+):
+    """Of ``a`` in memory or in registers, and of ``b`` in rows along k or n."""
+    k, memory, lane = a.shape[1], AddressSpace.SHARED, lane_id()
+    allocate, number = cast(Any, stack_allocation), cast(Any, SIMD)
+    here_a = allocate(a.dtype, 64 * k, address_space=memory, alignment=1024)
+    here_b = allocate(b.dtype, max(n, 64) * k, address_space=memory, alignment=1024)
+    for i in range(thread_idx.x, 64 * k, 128):
+        here_a[swizzled(a.dtype, i // k, i % k)] = a[i // k, i % k]
+    for i in range(thread_idx.x, n * k, 128):
+        row, column = i // k, i % k
+        place = swizzled(b.dtype, row, column)
+        if b_major == "n":
+            place = row // 64 * (64 * 64) + swizzled(b.dtype, column, row % 64)
+        here_b[place] = b[row, column]
+    async_proxy_fence()
+    barrier()
+    left: Any = here_a
+    if held:
+        each = 4 // a.dtype.itemsize
+        row, column = warp_id() % 4 * 16 + lane // 4, lane % 4 * each
+        places = [(row + r % 2 * 8, r // 2 * 4 * each + column + i) for r in range(4) for i in range(each)]
+        left = [
+            number[a.dtype, 4 * each](*[a[at, 8 * each * s + along] for at, along in places])
+            for s in range(4)
+        ]
+    zero = warpgroup_zero(n, cast(Any, out.element_type))
+    sums = wgmma_wait(wgmma_async(left, here_b, zero, wait=1, b_major=b_major))
+    for place, (row, column) in enumerate(warpgroup_places(n)):
+        out[row, column] = sums[place]
+
+
+FORMS: list[tuple[Any, Any, Any, int, str]] = [
+    (Float32, Float32, Float32, 16, "k"),
+    (Float16, Float16, Float16, 24, "k"),
+    (Float8_e5m2, Float8_e4m3fn, Float16, 8, "k"),
+    (Int8, Int8, Int32, 24, "k"),
+    (UInt8, UInt8, Int32, 64, "k"),
+    (BFloat16, BFloat16, Float32, 128, "n"),
+    (Float16, Float16, Float32, 40, "n"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # of rows of one column
+@pytest.mark.parametrize("held", [False, True], ids=["memory", "registers"])
+@pytest.mark.parametrize(("left", "right", "sums", "n", "b_major"), FORMS)
+def test_every_form(
+    device: DeviceContext, left: Any, right: Any, sums: Any, n: int, b_major: str, held: bool
+) -> None:
+    hopper(device)
+    k = 128 // left.dtype.itemsize
+    a, b = numbers(64, k), numbers(n, k)
+    if left is UInt8:
+        a, b = abs(a), abs(b)
+    out = tensor(device, sums, np.zeros((64, n)))
+    tiles = tensor(device, left, a), tensor(device, right, b), out
+    options: dict[str, Any] = {"n": n, "b_major": b_major, "held": held}
+    device.enqueue_function(any_product, *tiles, grid_dim=1, block_dim=128, **options)
+    with out.storage.map_to_host() as host:
+        made = np.array([float(x) for x in host]).reshape(64, n)
+    np.testing.assert_array_equal(made, (a @ b.T).astype(np.float16 if sums is Float16 else np.int64))
+
+
+def refused(a: Any, b: Any, sums: Any, n: int, **more: Any) -> str:
+    @kernel
+    def wrong(out: Pointer[Float32]):
+        allocate, memory = cast(Any, stack_allocation), AddressSpace.SHARED
+        left = allocate(a, 4096, address_space=memory, alignment=1024)
+        right = allocate(b, 4096, address_space=memory, alignment=1024)
+        out[0] = wgmma_async(left, right, warpgroup_zero(n, sums), **more)[0].cast(Float32)
+
+    with pytest.raises(CompileError) as error:
+        compile_info(wrong, target="cpu")
+    return str(error.value)
+
+
+def test_what_is_no_form_is_refused() -> None:
+    assert "wgmma_async() does not multiply float16 with bfloat16" in refused(Float16, BFloat16, Float32, 8)
+    assert "sums of bfloat16 are float32 in wgmma_async(), not float16" in refused(
+        BFloat16, BFloat16, Float16, 8
+    )
+    assert "multiplies int8 with 40 columns by none of its forms" in refused(Int8, Int8, Int32, 40)
+    assert "takes no b of float32 with b_major='n'" in refused(Float32, Float32, Float32, 8, b_major="n")
+    assert "takes no b of float16 with b_major='n' and 72" in refused(
+        Float16, Float16, Float32, 72, b_major="n"
+    )
 
 
 def test_a_product_by_warps_in_stages(device: DeviceContext) -> None:

@@ -3,11 +3,11 @@
 A *warpgroup* is 128 threads that follow each other in the block. It multiplies 64 rows of ``a`` with up to
 256 rows of ``b``, which both lie in shared memory in rows of 128 bytes along k, *swizzled*: of row r the 16
 bytes number c lie at ``c ^ (r % 8)``, so that eight rows meet all banks (``swizzled`` says where an element
-goes). The sums stay in registers. The hardware goes on by itself: ``wait`` says how many products may still
-run.
+goes). ``a`` may also be in registers, and ``b`` in rows along n. The sums stay in registers. The hardware
+goes on by itself: ``wait`` says how many products may still run.
 
 On an NVIDIA GPU of compute capability 9.0 these are ``wgmma.mma_async`` (PTX ISA, "Asynchronous Warpgroup
-Level Matrix Instructions"). On a CPU each thread computes its own sums where the product begins.
+Level Matrix Instructions"). On a CPU each warp computes its 16 rows where the product begins.
 
 Example:
     >>> from weft import BFloat16, Float32, Pointer, kernel
@@ -37,17 +37,19 @@ Example:
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, Literal, TypeVar, cast, overload
 
 from weft.diagnostics import refuse
-from weft.dtype import DTypeLike, as_dtype
-from weft.gpu.lanes import block_threads, lane_id, warp_id
-from weft.lang.comptime import Comptime
+from weft.dtype import DType, DTypeLike, as_dtype
+from weft.gpu.by_warp import multiplied
+from weft.gpu.lanes import lane_id, warp_id
+from weft.lang.comptime import Comptime, unroll
 from weft.lang.decorators import func
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm
-from weft.lang.machine import note_use, threads_are_loops, uses_thread
-from weft.lang.number import NumberLike, number_class
+from weft.lang.machine import by_warp, note_use, threads_are_loops, uses_thread
+from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Float32, Int, UInt32, UInt64
 from weft.memory import stack_allocation
@@ -67,11 +69,25 @@ _ROWS = 64
 _LINE = 128
 """Bytes of a row along k."""
 _CHUNK = 16
-_KINDS = {"float16": "f16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3", "float8_e5m2": "e5m2"}
+_WORD = 4
+_KINDS = {
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float32": "tf32",
+    "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2",
+    "int8": "s8",
+    "uint8": "u8",
+}
+_ALIKE = ({"float16"}, {"bfloat16"}, {"float32"}, {"float8_e4m3fn", "float8_e5m2"}, {"int8"}, {"uint8"})
+"""Types that are multiplied with each other."""
+_SUMS = {"float32": "f32", "float16": "f16", "int32": "s32"}
 _STEP = 32
 """Bytes along k that one instruction takes."""
-_DESCRIPTOR = 1 << 16 | 8 * _LINE // 16 << 32 | 1 << 62
+_DESCRIPTOR = 8 * _LINE // 16 << 32 | 1 << 62
 """Eight rows of a swizzled tile follow each other, and the next eight follow these."""
+
+N = TypeVar("N", bound=Number)
 
 
 def swizzled(dtype: DTypeLike, row: NumberLike, column: NumberLike) -> Any:
@@ -117,11 +133,20 @@ def set_max_registers(count: int, *, more: bool) -> None:
         inline_asm(f"setmaxnreg.{word}.sync.aligned.u32 {count};", None, constraints="", effects="block")
 
 
-def warpgroup_zero(n: int) -> tuple[Float32, ...]:
-    """A thread's sums of 64 x ``n`` to begin with: ``n // 2`` of them. n is 8 to 256, a multiple of 8."""
+@overload
+def warpgroup_zero(n: int) -> tuple[Float32, ...]: ...
+@overload
+def warpgroup_zero(n: int, dtype: type[N]) -> tuple[N, ...]: ...
+def warpgroup_zero(n: int, dtype: Any = Float32) -> tuple[Any, ...]:
+    """A thread's sums of 64 x ``n`` to begin with: ``n // 2`` of them. n is 8 to 256, a multiple of 8.
+
+    Args:
+        n: columns of the product.
+        dtype: Float32; Float16 for products of Float16 and 8-bit floats; Int32 for those of 8-bit integers.
+    """
     if not 8 <= n <= 256 or n % 8:
         refuse("mma", f"a warpgroup multiplies with 8 to 256 columns, not {n}", hint="a multiple of 8")
-    return (Float32(0.0),) * (n // 2)
+    return (dtype(0),) * (n // 2)
 
 
 def warpgroup_places(n: int) -> list[tuple[Any, Any]]:
@@ -147,70 +172,152 @@ def warpgroup_pairs(sums: tuple[Float32, ...], dtype: DTypeLike) -> list[tuple[t
 
 
 def wgmma_async(
-    a: Pointer[Any], b: Pointer[Any], sums: tuple[Float32, ...], *, wait: int = 0
-) -> tuple[Float32, ...]:
-    """``a @ b.T + sums`` by the 128 threads of a warpgroup.
+    a: Pointer[Any] | Sequence[Number],
+    b: Pointer[Any],
+    sums: tuple[N, ...],
+    *,
+    wait: int = 0,
+    b_major: Literal["k", "n"] = "k",
+) -> tuple[N, ...]:
+    """``a @ b.T + sums`` by the 128 threads of a warpgroup; ``a @ b`` where ``b`` lies in rows along n.
 
     Args:
-        a: 64 swizzled rows of 128 bytes in shared memory, at a multiple of 1024 bytes: 64 elements of 16 bits
-            or 128 of 8 along k.
+        a: 64 swizzled rows of 128 bytes in shared memory, at a multiple of 1024 bytes: 32 elements of Float32
+            (taken as tf32, so without its low 13 bits), 64 of 16 bits or 128 of 8 along k. Or four fragments,
+            each this lane's part of 16 rows and 32 bytes along k, as ``mma`` and ``TensorCore.load_a`` have
+            it: each warp has 16 of the rows.
         b: as many rows as the product has columns, likewise.
-        sums: this thread's, by ``warpgroup_zero``, or what an earlier product gave.
+        sums: this thread's, by ``warpgroup_zero``, or what an earlier product gave: Float32; Float16 of
+            Float16 and 8-bit floats; Int32 of 8-bit integers, where n is 8, 24 or a multiple of 16.
         wait: how many products of this warpgroup may still run when it returns, this one included; at compile
             time. Before the sums are read, ``wgmma_wait`` waits for the last ones.
+        b_major: along what the rows of ``b`` lie. ``"n"``, for elements of 16 bits: 64 rows along k of 64
+            columns each, then those of the next 64 columns; swizzled too.
 
     Returns:
-        the sums; they and the tiles are the hardware's until the product was waited for.
+        the sums; they and the tiles are the hardware's until the product was waited for. PTX:
+        ``wgmma.mma_async``, four times.
 
     Raises:
-        CompileError: the tiles are no shared memory, of other types than Float16, BFloat16, Float8_e4m3fn or
-            Float8_e5m2, or the target is a GPU other than ``sm_90``; code for that is ``sm_90a`` then.
+        CompileError: the tiles are no shared memory, of types that are not multiplied, or the target is a GPU
+            other than ``sm_90``; code for that is ``sm_90a`` then.
     """
     uses_thread()
     note_use("warps")
-    for name, tile in (("a", a), ("b", b)):
-        _check(name, tile)
+    kind, held = _left(a), isinstance(a, Sequence)
+    _check("b", b)
     n = 2 * len(sums)
-    steps = range(_LINE // _STEP)
-    k = _STEP // a.dtype.itemsize
+    _check_types(kind, b.dtype, sums[0].dtype, n, b_major)
     if threads_are_loops():
-        return _computed(a, b, sums, n)
+        left = a if isinstance(a, Pointer) else tuple(a)
+        return _computed(left, b, sums, n=n, b_major=b_major)
     _has("wgmma_async")
-    count = len(sums)
-    held = "{" + ", ".join(f"${i}" for i in range(count)) + "}"
-    word = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{_KINDS[a.dtype.name]}.{_KINDS[b.dtype.name]}"
-    turned = ", 0, 0" if k == _STEP // 2 else ""
-    each = "".join(
-        f"add.s64 da, ${2 * count}, {2 * s}; add.s64 db, ${2 * count + 1}, {2 * s}; "
-        f"{word} {held}, da, db, p, 1, 1{turned}; "
-        for s in steps
-    )
+    whole = sums[0].dtype.name == "int32"
+    registers = _packed(sums)
+    count, letter = len(registers), "f" if sums[0].dtype.name == "float32" else "r"
+    left = [_registers(part) for part in cast("Any", a)] if held else []
+    names = "{" + ", ".join(f"${i}" for i in range(count)) + "}"
+    word = f"wgmma.mma_async.sync.aligned.m64n{n}k{_STEP // kind.itemsize}.{_SUMS[sums[0].dtype.name]}"
+    word += f".{_KINDS[kind.name]}.{_KINDS[b.dtype.name]}"
+    turned = ([] if held else ["0"]) + [str(int(b_major == "n"))] if kind.itemsize == 2 else []
+    flags = ", ".join(["p", *([] if whole else ["1", "1"]), *turned])
+    step = 2 * _LINE * 8 * 2 // _CHUNK if b_major == "n" else _STEP // _CHUNK  # of the address, in 16 bytes
+    each, place = "", 2 * count
+    for s in range(_LINE // _STEP):
+        from_a = "{" + ", ".join(f"${place + 4 * s + i}" for i in range(4)) + "}" if held else "da"
+        if not held:
+            each += f"add.s64 da, ${place + 1}, {_STEP // _CHUNK * s}; "
+        at_b = place + 16 if held else place
+        each += f"add.s64 db, ${at_b}, {step * s}; {word} {names}, {from_a}, db, {flags}; "
     text = (
         f"{{ .reg .pred p; .reg .b64 da, db; setp.ne.b32 p, 1, 0; wgmma.fence.sync.aligned; {each}"
         f"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {wait}; }}"
     )
-    places = ",".join(["=f"] * count + [str(i) for i in range(count)] + ["l", "l"])
-    made = inline_asm(
-        text,
-        (Float32,) * count,
-        *sums,
-        _descriptor(a),
-        _descriptor(b),
-        constraints=places,
-        effects="write",
+    places = ",".join(
+        [f"={letter}"] * count + [str(i) for i in range(count)] + (["r"] * 16 + ["l"] if held else ["l", "l"])
     )
-    return made
+    next_columns = 64 * _LINE // _CHUNK if b_major == "n" else 1
+    tiles = [_descriptor(b, next_columns), *([] if held else [_descriptor(cast("Any", a), 1)])]
+    given = [register for part in left for register in part] + tiles if held else tiles
+    made = inline_asm(
+        text, (type(registers[0]),) * count, *registers, *given, constraints=places, effects="write"
+    )
+    return _unpacked(made, sums)
 
 
-def wgmma_wait(sums: tuple[Float32, ...]) -> tuple[Float32, ...]:
-    """Wait for all products of this warpgroup, and give their sums to be read."""
+def _left(a: Any) -> DType:
+    """The type of the left side's elements."""
+    if isinstance(a, Sequence):
+        parts = cast("Sequence[Any]", a)
+        kinds = {(part.dtype.name, part.lanes) if isinstance(part, Number) else None for part in parts}
+        if len(parts) != _LINE // _STEP or len(kinds) > 1 or None in kinds:
+            refuse("mma", "a of wgmma_async() is no four fragments of one type", hint="see TensorCore.load_a")
+        dtype = parts[0].dtype
+        if dtype.name not in _KINDS or parts[0].lanes * dtype.itemsize != _CHUNK:
+            have = f"{parts[0].lanes} x {dtype}"
+            refuse("mma", f"a fragment of wgmma_async() is {have}", hint="it has 16 bytes of each lane")
+        return dtype
+    _check("a", a)
+    return a.dtype
+
+
+def _check_types(a: DType, b: DType, sums: DType, n: int, b_major: str) -> None:
+    if not any({a.name, b.name} <= kinds for kinds in _ALIKE):
+        hint = f"it multiplies {', '.join(sorted('with '.join(sorted(kinds)) for kinds in _ALIKE))}"
+        refuse("mma", f"wgmma_async() does not multiply {a} with {b}", hint=hint)
+    have = {"float32"} if not a.is_integer else {"int32"}
+    if a.name == "float16" or (a.bits == 8 and a.is_float):
+        have.add("float16")
+    if sums.name not in have:
+        found = " or ".join(sorted(have))
+        refuse(
+            "mma", f"sums of {a} are {found} in wgmma_async(), not {sums}", hint=f"warpgroup_zero(n, {found})"
+        )
+    if a.is_integer and n % 16 and n not in (8, 24):
+        refuse(
+            "mma",
+            f"wgmma_async() multiplies {a} with {n} columns by none of its forms",
+            hint="8, 24, or 16 k",
+        )
+    if b_major not in ("k", "n") or (b_major == "n" and (a.bits != 16 or (n > 64 and n % 64))):
+        hint = "rows along n are of elements of 16 bits, and of up to 64 columns or multiples of 64"
+        refuse("mma", f"wgmma_async() takes no b of {a} with b_major={b_major!r} and {n} columns", hint=hint)
+
+
+def _registers(part: Any) -> list[Any]:
+    """A fragment as four words."""
+    words = part.bitcast(number_class(UInt32.dtype, 4))
+    return [words[i] for i in range(4)]
+
+
+def _packed(sums: tuple[Any, ...]) -> list[Any]:
+    """The sums as the instruction holds them: two of 16 bits in a register."""
+    if sums[0].dtype.bits == 32:
+        return list(sums)
+    pair = number_class(sums[0].dtype, 2)
+    return [pair(*sums[i : i + 2]).bitcast(UInt32) for i in range(0, len(sums), 2)]
+
+
+def _unpacked(registers: tuple[Any, ...], sums: tuple[N, ...]) -> tuple[N, ...]:
+    kind: Any = type(sums[0])
+    if kind.dtype.bits == 32:
+        return registers
+    pairs = [register.bitcast(number_class(kind.dtype, 2)) for register in registers]
+    return tuple([pair[i] for pair in pairs for i in range(2)])
+
+
+def wgmma_wait(sums: tuple[N, ...]) -> tuple[N, ...]:
+    """Wait for all products of this warpgroup, and give their sums to be read. PTX: ``wgmma.wait_group``."""
     uses_thread()
     if threads_are_loops():
         return sums
     _has("wgmma_wait")
-    places = ",".join(["=f"] * len(sums) + [str(i) for i in range(len(sums))])
-    text = "wgmma.wait_group.sync.aligned 0;"
-    return inline_asm(text, (Float32,) * len(sums), *sums, constraints=places, effects="write")
+    registers = _packed(sums)
+    count, letter = len(registers), "f" if sums[0].dtype.name == "float32" else "r"
+    places = ",".join([f"={letter}"] * count + [str(i) for i in range(count)])
+    kind, text = _type_of(registers[0]), "wgmma.wait_group.sync.aligned 0;"
+    made = inline_asm(text, (kind,) * count, *registers, constraints=places, effects="write")
+    return _unpacked(made, sums)
 
 
 def _check(name: str, tile: Any) -> None:
@@ -238,33 +345,58 @@ def _has(name: str) -> None:
         )
 
 
-def _descriptor(tile: Pointer[Any]) -> UInt64:
-    """What says to the hardware where a tile lies and how."""
+def _descriptor(tile: Pointer[Any], leading: int) -> UInt64:
+    """What says to the hardware where a tile lies and how; ``leading``: the next 64 columns, in 16 bytes."""
     address = UInt32(Int(tile)) >> 4 & 0x3FFF
-    return address.cast(UInt64) | UInt64(_DESCRIPTOR)
-
-
-def _computed(a: Pointer[Any], b: Pointer[Any], sums: tuple[Float32, ...], n: int) -> tuple[Float32, ...]:
-    """The same where threads are loops."""
-    block_threads()
-    held = stack_allocation(Float32, len(sums))
-    for i, x in enumerate(sums):
-        held[i] = x
-    lane = lane_id()
-    row, column = warp_id() % 4 * 16 + (lane >> 2), 2 * (lane & 3)
-    _add_products(a, b, held, row, column, n=n, line=_LINE // a.dtype.itemsize)
-    return tuple(held[i] for i in range(len(sums)))
+    return address.cast(UInt64) | UInt64(_DESCRIPTOR | leading << 16)
 
 
 @func
-def _add_products(
-    a: Any, b: Any, held: Any, row: Int, column: Int, *, n: Comptime[int], line: Comptime[int]
-) -> None:
+def _computed(a: Any, b: Any, sums: Any, *, n: Comptime[int], b_major: Comptime[str]) -> tuple[Any, ...]:
+    """The same where threads are loops: products of fragments by each warp, of 8 columns after the others."""
+    kind = _type_of(sums[0])
+    each, k = _WORD // b.dtype.itemsize, _STEP // b.dtype.itemsize
+    lane = lane_id()
+    g, t = lane >> 2, lane & 3
+    left = a
+    if isinstance(a, Pointer):
+        row = warp_id() % 4 * 16 + g
+        left = [_of_a(a, row, k * s + t * each, each) for s in range(_LINE // _STEP)]
+    held = stack_allocation(kind, len(sums))
+    for i, x in enumerate(sums):
+        held[i] = x
     for j in range(n // 8):
-        for half in range(2):
-            for i in range(2):
-                total = held[4 * j + 2 * half + i]
-                for k in range(line):
-                    x = a[swizzled(a.dtype, row + 8 * half, k)].cast(Float32)
-                    total += x * b[swizzled(a.dtype, column + 8 * j + i, k)].cast(Float32)
-                held[4 * j + 2 * half + i] = total
+        some = held.load(4 * j, width=4)
+        for s in unroll(range(_LINE // _STEP)):
+            right = _joined(
+                [_of_b(b, k * s + half * 4 * each + t * each, 8 * j + g, each, b_major) for half in range(2)]
+            )
+            some = by_warp(multiplied, (left[s], right, some), _type_of(some), m=16, k=k)
+        held.store(4 * j, some)
+    return tuple([held[i] for i in range(len(sums))])
+
+
+def _of_a(a: Any, row: Any, k: Any, each: int) -> Any:
+    """A fragment: of each other word eight rows below, and the last two 16 bytes along k."""
+    places = [swizzled(a.dtype, row + r % 2 * 8, k + r // 2 * 4 * each) for r in range(4)]
+    return _joined([a.load(place, width=each) for place in places])
+
+
+def _of_b(b: Any, k: Any, column: Any, each: int, major: str) -> Any:
+    """Some elements along k of a column."""
+    if major == "k":
+        return b.load(swizzled(b.dtype, column, k), width=each)
+    first = column // 64 * (64 * 64)
+    return number_class(b.dtype, each)(
+        *[b[first + swizzled(b.dtype, k + i, column % 64)] for i in range(each)]
+    )
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Vectors, or numbers, one behind the other."""
+    numbers = [part[i] if part.lanes > 1 else part for part in parts for i in range(part.lanes)]
+    return number_class(parts[0].dtype, len(numbers))(*numbers)
+
+
+def _type_of(value: object) -> Any:
+    return type(value)
