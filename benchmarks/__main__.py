@@ -38,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="a Python with NVRTC, Triton, llvmlite",
     )
     parser.add_argument("--size", type=int, default=0, help="pixels along each side of the pictures")
-    parser.add_argument("--kernels", default="", help="which of the fourteen, with commas between them")
+    parser.add_argument(
+        "--kernels", default="", help="which of the fourteen, or of the library's, with commas between them"
+    )
     options = parser.parse_args(argv)
     unknown = [n for n in options.names if n not in BENCHMARKS]
     if unknown:

@@ -28,20 +28,18 @@ def run(options: argparse.Namespace) -> None:
     if torch is None or not torch.cuda.is_available():
         print("needs torch and a GPU that it knows\n")
         return
-    bench = Library(DeviceContext(api="cuda"), torch, options.rounds or 15)
+    bench = Library(DeviceContext(api="cuda"), torch, options.rounds or 15, options.size or 8192)
     print(f"{bench.ctx.name}\n")
-    bench.sum()
-    bench.softmax()
-    bench.transpose()
-    bench.histogram()
-    bench.matmul(options.size or 8192)
+    every = "sum,softmax,transpose,histogram,matmul"
+    for name in (options.kernels or every).split(","):
+        getattr(bench, name)()
 
 
 class Library:
     """One GPU and the peers that are there."""
 
-    def __init__(self, ctx: DeviceContext, torch: Any, rounds: int) -> None:
-        self.ctx, self.torch, self.rounds = ctx, torch, rounds
+    def __init__(self, ctx: DeviceContext, torch: Any, rounds: int, size: int) -> None:
+        self.ctx, self.torch, self.rounds, self.size = ctx, torch, rounds, size
         self.cupy: Any = module("cupy")
         self.triton: Any = module("benchmarks.peers.library_triton")
 
@@ -185,8 +183,8 @@ class Library:
 
         self.compare("histogram of 256 MiB", cases, right, work=n / 1e9, unit="GB/s", calls=2)
 
-    def matmul(self, size: int) -> None:
-        torch = self.torch
+    def matmul(self) -> None:
+        torch, size = self.torch, self.size
         a, b = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
         out = torch.empty(size, size, device="cuda", dtype=torch.bfloat16)
         kept = (a @ b.T).float()

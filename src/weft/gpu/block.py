@@ -1,9 +1,11 @@
 """Blocks: what all threads of a block do together, by warps first and then through shared memory.
 
 All threads of the block come to an operation, as to a barrier, or none. Blocks may have one to three axes,
-and have whole warps: a multiple of 32 threads, which are counted x fastest. Steps have the same order on all
-devices, so results are the same bit for bit. Each operation has its own shared memory and waits until it may
-be used again, so that operations may follow each other, also in loops.
+and have whole warps: a multiple of 32 threads, which are counted x fastest. Steps have the same order on
+all devices, so results are the same bit for bit. They are there on NVIDIA GPUs from compute capability 7.0
+on and on CPUs, made of ``weft.gpu.warp`` and ``barrier()`` where no instruction is named. Each operation
+has its own shared memory and waits until it may be used again, so that operations may follow each other,
+also in loops.
 
 Example:
     >>> from weft import Float32, Pointer, kernel
@@ -73,7 +75,8 @@ def reduce(value: T, function: Callable[[T, T], T] | Word) -> T:
     """All threads' values combined by ``function``, in all threads.
 
     Each warp combines its own (``warp.reduce``) and writes one value, and then each the values of all warps,
-    as a tree again. Two barriers; shared memory for 32 values; no bank conflicts.
+    as a tree again, as CUB's ``BlockReduce`` does. Two barriers; shared memory for 32 values; no bank
+    conflicts.
 
     Args:
         value: each thread's own: a number, a vector or a struct.
@@ -144,8 +147,8 @@ def min(value: T) -> T:
 def prefix_sum(value: T, *, exclusive: bool = False) -> T:
     """The sum of the values of this thread and all before it; ``exclusive``: of those before it alone.
 
-    By warps, and then by each warp over the warps' sums. Two barriers; shared memory for 32 values; no bank
-    conflicts.
+    By warps, and then by each warp over the warps' sums, as CUB's ``BlockScan`` does. Two barriers; shared
+    memory for 32 values; no bank conflicts.
     """
     return cast("T", _scanned(value, exclusive=exclusive))
 
@@ -230,17 +233,26 @@ def _exchanged(value: Any, thread: Int, *, most: Comptime[int]) -> Any:
 
 
 def count(predicate: Bool | bool) -> Int32:
-    """In how many threads ``predicate`` holds, for all; it is a barrier. CUDA: ``__syncthreads_count``."""
+    """In how many threads ``predicate`` holds, for all; it is a barrier.
+
+    PTX: ``barrier.cta.red.popc``. CUDA: ``__syncthreads_count``.
+    """
     return cast("Int32", _asked("popc", Bool(predicate)))
 
 
 def any(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` holds in a thread; it is a barrier. CUDA: ``__syncthreads_or``."""
+    """Whether ``predicate`` holds in a thread; it is a barrier.
+
+    PTX: ``barrier.cta.red.or``. CUDA: ``__syncthreads_or``.
+    """
     return cast("Bool", _asked("or", Bool(predicate)))
 
 
 def all(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` holds in all threads; it is a barrier. CUDA: ``__syncthreads_and``."""
+    """Whether ``predicate`` holds in all threads; it is a barrier.
+
+    PTX: ``barrier.cta.red.and``. CUDA: ``__syncthreads_and``.
+    """
     return cast("Bool", _asked("and", Bool(predicate)))
 
 
@@ -258,8 +270,9 @@ def _asked(word: Literal["popc", "or", "and"], predicate: Bool) -> Any:
 def histogram(bin: NumberLike, *, bins: int) -> Pointer[UInt32]:
     """How many threads have each number from 0 to below ``bins``: shared memory of the block.
 
-    Numbers outside are not counted. The memory is the same at each call of this length, and may be read until
-    the next. Three barriers; one atomic update of shared memory a thread.
+    Numbers outside are not counted. As CUB's ``BlockHistogram`` by atomics (PTX: ``red.shared``). The memory
+    is the same at each call of this length, and may be read until the next. Three barriers; one atomic
+    update of shared memory a thread.
     """
     return cast("Pointer[UInt32]", _histogram(Int(bin), bins=bins))
 
@@ -328,10 +341,10 @@ def radix_sort(key: T, value: V, *, descending: bool = False, most: int = _MOST)
 def radix_sort(key: Any, value: Any = None, *, descending: bool = False, most: int = _MOST) -> Any:
     """The keys of the block in order: thread 0 is given the least, and so on; and what goes with them.
 
-    Five bits a pass from the lowest, each keeping the order of equal digits. Two barriers a pass, 14 for 32
-    bits, and two more for values. Shared memory for ``most`` keys and 1024 counters, for values also for
-    ``most`` of these and of 32 bits. Threads of a warp with the same digit are found by votes. On a CPU one
-    thread sorts, eight bits a pass.
+    Five bits a pass from the lowest, each keeping the order of equal digits. Three barriers a pass, 21 for
+    32 bits, and two more for values (after CUB's ``BlockRadixRankMatch``). Shared memory for ``most`` keys
+    and 1088 counters, for values also for ``most`` of these and of 32 bits. Threads of a warp with the same
+    digit are found by votes. On a CPU one thread sorts, eight bits a pass.
 
     Args:
         key: a number of any width, each thread's own. Floats are ordered by their bits: -0 before 0, nan of a

@@ -127,7 +127,7 @@ block_id_in_cluster = ClusterDimensions(
 
 
 def block_rank_in_cluster() -> Int:
-    """The block's number in its cluster, from 0; x counts fastest."""
+    """The block's number in its cluster, from 0; x counts fastest. PTX: ``%cluster_ctarank``."""
     check("block_rank_in_cluster()")
     if not threads_are_loops():
         return _register("cluster.ctarank")
@@ -139,7 +139,8 @@ def cluster_arrive() -> None:
     """Say that this thread is here, and go on.
 
     What it wrote before is visible to the others after their ``cluster_wait``. All threads of the cluster
-    that still run must call it, and then ``cluster_wait``, before they call it again.
+    that still run must call it, and then ``cluster_wait``, before they call it again. PTX:
+    ``barrier.cluster.arrive``.
     """
     check("cluster_arrive()")
     if threads_are_loops():
@@ -148,7 +149,7 @@ def cluster_arrive() -> None:
 
 
 def cluster_wait() -> None:
-    """Wait until every thread of the cluster has called ``cluster_arrive``."""
+    """Wait until every thread of the cluster has called ``cluster_arrive``. PTX: ``barrier.cluster.wait``."""
     check("cluster_wait()")
     if threads_are_loops():
         group_barrier("cluster")
@@ -185,8 +186,9 @@ def map_shared_rank(memory: Pointer[T], rank: NumberLike) -> Pointer[T]: ...
 def map_shared_rank(memory: Any, rank: NumberLike) -> Any:
     """Another block's copy of the same shared memory: what ``memory`` is in the block of this rank.
 
-    It is read and written like one's own, after a ``cluster_sync()`` by which the other block runs and
-    has written it. No block may end while another still uses its memory: end with a ``cluster_sync()``.
+    It is read and written like one's own, after a ``cluster_sync()`` by which the other block runs and has
+    written it (PTX: ``mapa.shared::cluster``). No block may end while another still uses its memory: end
+    with a ``cluster_sync()``.
 
     Args:
         memory: shared memory of this block, as a pointer or a tensor.

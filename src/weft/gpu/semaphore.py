@@ -2,7 +2,7 @@
 
 A semaphore is an ``Int32`` in memory that all blocks reach, which holds whose turn it is. What a block wrote
 before ``release`` may be read by the one that ``wait`` lets go on. A block must only wait for blocks that run
-already or have ended, as those of lower numbers do.
+already or have ended, as those of lower numbers do. All targets have it; PTX: ``ld.acquire``, ``st.release``.
 
 Example:
     >>> from weft import Float32, Int32, Pointer, kernel

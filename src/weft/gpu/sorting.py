@@ -19,6 +19,8 @@ from weft.memory import stack_allocation
 
 _DIGIT = 5
 """Bits of a pass: a digit for each lane of a warp."""
+_ROW = 2**_DIGIT + 1
+"""Counters of a warp, and one more: those of a digit are in different banks."""
 _BYTE = 8
 """Bits of a pass where one thread sorts."""
 _WARPS = 32
@@ -65,9 +67,10 @@ def sorted_keys(bits: Any, *, most: Comptime[int], sources: Comptime[bool] = Fal
             _in_turn(keys, froms, most=most, sources=sources)
         barrier()
     else:
-        counts = stack_allocation(UInt32, _WARPS * warp.WARP_SIZE, address_space=AddressSpace.SHARED)
+        counts = stack_allocation(UInt32, _WARPS * _ROW, address_space=AddressSpace.SHARED)
+        totals = stack_allocation(UInt32, 2**_DIGIT, address_space=AddressSpace.SHARED)
         for n in unroll(range(0, bits.dtype.bits, _DIGIT)):
-            place = _place((bits >> n).cast(UInt32) & (2**_DIGIT - 1), counts)
+            place = _place((bits >> n).cast(UInt32) & (2**_DIGIT - 1), counts, totals)
             keys[place] = bits
             if sources:
                 froms[place] = source
@@ -83,30 +86,34 @@ def sorted_keys(bits: Any, *, most: Comptime[int], sources: Comptime[bool] = Fal
 
 
 @func
-def _place(digit: UInt32, counts: Any) -> Int:
+def _place(digit: UInt32, counts: Any, totals: Any) -> Int:
     """Where a key goes in a pass: behind those of lesser digits, of earlier warps, of earlier lanes.
 
-    Each warp has a row of counters, one for each digit, of which each lane adds up a column.
+    Each warp has a row of counters, one for each digit. Those of a digit one warp adds up, at once.
     """
-    row = counts + warp_id() * warp.WARP_SIZE
-    row[lane_id()] = 0
+    row, lane, warps = counts + warp_id() * _ROW, lane_id(), block_threads() // warp.WARP_SIZE
+    row[lane] = 0
     alike = UInt32(0xFFFFFFFF)
     for n in unroll(range(_DIGIT)):
         is_set = (digit >> n) & 1 == 1
         votes = warp.ballot(is_set)
         alike &= is_set.select(votes, ~votes)
-    earlier = pop_count(alike & ((UInt32(1) << lane_id().cast(UInt32)) - 1))
+    earlier = pop_count(alike & ((UInt32(1) << lane.cast(UInt32)) - 1))
     warp.syncwarp()
     if earlier == 0:
         row[digit] = pop_count(alike)
     barrier()
-    before, every = UInt32(0), UInt32(0)
-    for n in range(block_threads() // warp.WARP_SIZE):
-        here = counts[n * warp.WARP_SIZE + lane_id()]
-        before += (n < warp_id()).select(here, 0)
-        every += here
-    begin = warp.prefix_sum(every, exclusive=True) + before
-    return Int(warp.shuffle_idx(begin, digit) + earlier)
+    for d in range(warp_id(), 2**_DIGIT, warps):
+        place = counts + (lane < warps).select(lane, 0) * _ROW + d
+        here = (lane < warps).select(place[0], 0)
+        through = warp.prefix_sum(here)
+        if lane < warps:
+            place[0] = through - here
+        if lane == warp.WARP_SIZE - 1:
+            totals[d] = through
+    barrier()
+    begin = warp.prefix_sum(totals[lane], exclusive=True)
+    return Int(warp.shuffle_idx(begin, digit) + row[digit] + earlier)
 
 
 @func

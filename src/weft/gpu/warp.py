@@ -4,7 +4,8 @@ The lanes of a warp are threads that follow each other in their block, x countin
 for all 32 at once: a launch has blocks of whole warps, and lanes that take part in one come to it together,
 or the whole warp does not. A value may be a number of any type, a SIMD vector, a struct, or a tuple.
 
-On an NVIDIA GPU they are its instructions (``shfl.sync``, ``vote.sync``, ``match.sync``, ``redux.sync``).
+On an NVIDIA GPU, from compute capability 7.0 on, they are its instructions (``shfl.sync``, ``vote.sync``,
+``match.sync``, ``redux.sync``; PTX ISA, "Parallel Synchronization and Communication Instructions").
 On a CPU a warp is one vector where lanes read from others that are known at compile time, else 32 rounds of
 a loop; threads of a warp that part before an operation are told of, where a GPU would go wrong.
 
@@ -84,7 +85,7 @@ def shuffle_idx(value: T, lane: NumberLike, *, width: int = WARP_SIZE) -> T:
 def shuffle_up(value: T, delta: NumberLike, *, width: int = WARP_SIZE) -> T:
     """What ``value`` is so many lanes below; one's own in the first lanes of a group, which have none there.
 
-    CUDA: ``__shfl_up_sync``.
+    As ``shuffle_idx``. PTX: ``shfl.sync.up``. CUDA: ``__shfl_up_sync``.
     """
     return cast("T", exchanged(Shuffle.UP, value, delta, _width(width)))
 
@@ -92,7 +93,7 @@ def shuffle_up(value: T, delta: NumberLike, *, width: int = WARP_SIZE) -> T:
 def shuffle_down(value: T, delta: NumberLike, *, width: int = WARP_SIZE) -> T:
     """What ``value`` is so many lanes above; one's own in the last lanes of a group, which have none there.
 
-    CUDA: ``__shfl_down_sync``.
+    As ``shuffle_idx``. PTX: ``shfl.sync.down``. CUDA: ``__shfl_down_sync``.
     """
     return cast("T", exchanged(Shuffle.DOWN, value, delta, _width(width)))
 
@@ -100,13 +101,13 @@ def shuffle_down(value: T, delta: NumberLike, *, width: int = WARP_SIZE) -> T:
 def shuffle_xor(value: T, mask: NumberLike, *, width: int = WARP_SIZE) -> T:
     """What ``value`` is in the lane whose number differs in the bits of ``mask``.
 
-    One's own where that is in a later group. CUDA: ``__shfl_xor_sync``.
+    One's own where that is in a later group. PTX: ``shfl.sync.bfly``. CUDA: ``__shfl_xor_sync``.
     """
     return cast("T", exchanged(Shuffle.XOR, value, mask, _width(width)))
 
 
 def broadcast(value: T, lane: NumberLike = 0) -> T:
-    """What ``value`` is in one lane, for all."""
+    """What ``value`` is in one lane, for all. As ``shuffle_idx``. PTX: ``shfl.sync.idx``."""
     return shuffle_idx(value, lane)
 
 
@@ -114,7 +115,8 @@ def reduce(value: T, function: Callable[[T, T], T] | Word, *, width: int = WARP_
     """All lanes' values combined by ``function``, in all lanes.
 
     In log2(``width``) steps each lane takes in what the lane 1, 2, 4 ... away has: the order is the same on
-    all devices, so are the results bit for bit, and all lanes have the same if the function commutes.
+    all devices, so are the results bit for bit, and all lanes have the same if the function commutes. PTX:
+    ``shfl.sync.bfly`` for each step.
 
     Args:
         value: each lane's own: a number, a vector, a struct, a tuple.
@@ -152,24 +154,25 @@ def reduce(value: T, function: Callable[[T, T], T] | Word, *, width: int = WARP_
 
 
 def sum(value: T, *, width: int = WARP_SIZE, stride: int = 1) -> T:
-    """The sum of all lanes' values, in all lanes."""
+    """The sum of all lanes' values, in all lanes: ``reduce`` by ``"add"``."""
     return reduce(value, "add", width=width, stride=stride)
 
 
 def max(value: T, *, width: int = WARP_SIZE, stride: int = 1) -> T:
-    """The greatest of all lanes' numbers, in all lanes; of vectors, lane by lane."""
+    """The greatest of all lanes' numbers, in all lanes; of vectors, lane by lane: ``reduce`` by ``"max"``."""
     return reduce(value, "max", width=width, stride=stride)
 
 
 def min(value: T, *, width: int = WARP_SIZE, stride: int = 1) -> T:
-    """The least of all lanes' numbers, in all lanes; of vectors, lane by lane."""
+    """The least of all lanes' numbers, in all lanes; of vectors, lane by lane: ``reduce`` by ``"min"``."""
     return reduce(value, "min", width=width, stride=stride)
 
 
 def prefix_sum(value: T, *, exclusive: bool = False, width: int = WARP_SIZE) -> T:
     """The sum of the values of this lane and all before it; ``exclusive``: of those before it alone.
 
-    The first lane's is then 0. In log2(``width``) steps, after Hillis and Steele (1986).
+    The first lane's is then 0. Of numbers, vectors, and structs that are added and made from 0. In
+    log2(``width``) steps, after Hillis and Steele (1986). PTX: ``shfl.sync.up`` for each.
     """
     lane = lane_id().cast(Int32) % _width(width)
     total: Any = value
@@ -185,17 +188,20 @@ def prefix_sum(value: T, *, exclusive: bool = False, width: int = WARP_SIZE) -> 
 
 
 def ballot(predicate: Bool | bool) -> UInt32:
-    """One bit for each lane, from the lowest: whether ``predicate`` holds there. CUDA: ``__ballot_sync``."""
+    """One bit for each lane, from the lowest: whether ``predicate`` holds there.
+
+    PTX: ``vote.sync.ballot.b32``. CUDA: ``__ballot_sync``.
+    """
     return cast("UInt32", told("ballot", predicate))
 
 
 def any(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` holds in a lane. CUDA: ``__any_sync``."""
+    """Whether ``predicate`` holds in a lane. PTX: ``vote.sync.any``. CUDA: ``__any_sync``."""
     return cast("Bool", told("any", predicate))
 
 
 def all(predicate: Bool | bool) -> Bool:
-    """Whether ``predicate`` holds in all lanes. CUDA: ``__all_sync``."""
+    """Whether ``predicate`` holds in all lanes. PTX: ``vote.sync.all``. CUDA: ``__all_sync``."""
     return cast("Bool", told("all", predicate))
 
 
@@ -222,7 +228,10 @@ def match_any(value: Any) -> UInt32:
 
 
 def match_all(value: Any) -> Bool:
-    """Whether all lanes have the same, as ``match_any`` compares. CUDA: ``__match_all_sync``."""
+    """Whether all lanes have the same, as ``match_any`` compares: with the first one's.
+
+    PTX: ``shfl.sync.idx`` and ``vote.sync.all``. CUDA: ``__match_all_sync``.
+    """
     first = broadcast(value)
     same = Bool(True)
     for one, other in zip(numbers_of(value), numbers_of(first), strict=True):
@@ -234,7 +243,7 @@ def match_all(value: Any) -> Bool:
 def syncwarp() -> None:
     """Wait until all lanes are here; what they wrote to memory is visible to each other then.
 
-    CUDA: ``__syncwarp()``.
+    PTX: ``bar.warp.sync``. CUDA: ``__syncwarp()``.
     """
     warp_barrier()
 

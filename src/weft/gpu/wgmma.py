@@ -221,7 +221,7 @@ def wgmma_async(
     word += f".{_KINDS[kind.name]}.{_KINDS[b.dtype.name]}"
     turned = ([] if held else ["0"]) + [str(int(b_major == "n"))] if kind.itemsize == 2 else []
     flags = ", ".join(["p", *([] if whole else ["1", "1"]), *turned])
-    step = 2 * _LINE * 8 * 2 // _CHUNK if b_major == "n" else _STEP // _CHUNK  # of the address, in 16 bytes
+    step = (_STEP // 2 * _LINE if b_major == "n" else _STEP) // _CHUNK  # of the address, in 16 bytes
     each, place = "", 2 * count
     for s in range(_LINE // _STEP):
         from_a = "{" + ", ".join(f"${place + 4 * s + i}" for i in range(4)) + "}" if held else "da"
