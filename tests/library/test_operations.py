@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from made_up_targets import AMD
 from ptxas import find_ptxas
 from weft import (
     SIMD,
@@ -31,6 +32,7 @@ from weft import (
 )
 from weft.atomic import Atomic, fence
 from weft.compile import compile_info
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu import (
     block,
     block_rank_in_cluster,
@@ -50,6 +52,7 @@ from weft.gpu.mma import ld_matrix, mma, st_matrix
 from weft.gpu.semaphore import Semaphore
 from weft.gpu.sync import named_barrier, named_barrier_arrive
 from weft.gpu.wgmma import async_proxy_fence, set_max_registers, warpgroup_zero, wgmma_async
+from weft.lang.accept import spec_of_annotation
 from weft.memory import AddressSpace, stack_allocation
 
 OLDEST = 70
@@ -179,6 +182,19 @@ OPERATIONS: dict[str, Is] = {
     "set_max_registers()": Is(lambda _: set_max_registers(64, more=True), "setmaxnreg.inc", 90, only=True),
     "async_proxy_fence()": Is(lambda _: async_proxy_fence(), "fence.proxy.async", 90, only=True),
 }
+PLAIN = {
+    "Atomic.fetch_add",
+    "fence",
+    "Semaphore",
+    "launch_dependent_grids",
+    "wait_on_dependent_grids",
+    "async_copy",
+    "async_copy_commit_group",
+    "async_copy_wait_group",
+    "async_copy_wait_all",
+    "block.histogram",
+}
+"""What is weft's own language where there is no instruction."""
 CAPABILITIES = (70, 75, 80, 89, 90, 100, 120)
 
 
@@ -215,6 +231,27 @@ def test_it_is_an_instruction_or_is_refused(name: str, tmp_path: Path) -> None:
         assert name in found.message
         assert f"sm_{capability}" in found.message
         assert found.hints
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_another_vendor_has_it_or_says_so(name: str) -> None:
+    """Of a vendor without words for lanes and tensor cores, whatever the length of its warps."""
+    use = OPERATIONS[name].use
+
+    @kernel
+    def uses(x: Pointer[Int32]):
+        use(x)
+
+    try:
+        elaborate_kernel(uses, {"x": spec_of_annotation(Pointer[Int32])}, AMD)
+    except CompileError as error:
+        assert name not in PLAIN
+        found = error.diagnostics[0]
+        assert found.code == "unsupported"
+        assert AMD.name in found.message
+        assert found.hints
+    else:
+        assert name in PLAIN
 
 
 def assembled(text: str, capability: int, folder: Path) -> None:

@@ -57,7 +57,8 @@ def grid_sync() -> None:
         CompileError: the blocks of a launch do not all run at once on this target.
     """
     target = current_target()
-    if not target.supports(Feature.COOPERATIVE):
+    known = threads_are_loops() or target.supports(Feature.NVVM)  # of others the counter is not known
+    if not (known and target.supports(Feature.COOPERATIVE)):
         refuse(
             "unsupported",
             f"grid_sync() is not known on {target.name}, where the blocks of a launch do not all run at once",

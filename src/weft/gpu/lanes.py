@@ -75,7 +75,8 @@ def check(name: str, *, whole: bool = True) -> None:
     if whole:
         note_use("warps")
     if not threads_are_loops() and not target.supports(Feature.NVVM):
-        refuse("unsupported", f"{name} is not known on {target.name}")
+        hint = "let threads hand each other values in shared memory, around a barrier()"
+        refuse("unsupported", f"{name} is not known on {target.name}", hint=hint)
 
 
 def warp_barrier() -> None:
