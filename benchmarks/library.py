@@ -85,9 +85,9 @@ class Library:
         exact = x.double().sum().item()
         found: dict[str, Any] = {}
         add = Sum(self.ctx)
-        made = add(x, n)
         cases: dict[str, Case] = {
-            "weft": lambda: add(x, n),
+            "weft, by blocks": lambda: add.by_blocks(x, n),
+            "weft, by warps": lambda: add.by_warps(x, n),
             "torch": lambda: found.update(torch=x.sum()),
         }
         if self.cupy is not None:
@@ -103,8 +103,8 @@ class Library:
             cases["Triton"] = triton
 
         def right(name: str) -> bool:
-            if name == "weft":
-                with made.map_to_host() as host:
+            if name.startswith("weft"):
+                with add.total.map_to_host() as host:
                     return abs(float(host[0]) / exact - 1) < 1e-5
             return abs(float(found[name]) / exact - 1) < 1e-5
 

@@ -115,6 +115,10 @@ def matmul(
 ) -> None:
     """Queue it over tensors or arrays of two axes, whose extents are multiples of the tile's."""
     (rows, columns), (bm, bn) = (a.shape[0], b.shape[0]), tile
+    if rows % (bm * group) or columns % bn or a.shape[1] % DEEP:
+        raise ValueError(
+            f"{rows} x {columns} x {a.shape[1]} are no multiples of {bm * group} x {bn} x {DEEP}"
+        )
     ctx.enqueue_function(
         product,
         a,

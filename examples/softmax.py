@@ -50,6 +50,8 @@ def softmax_rows(
 def softmax(ctx: DeviceContext, x: object, out: object, rows: int, columns: int, threads: int = 0) -> None:
     """Queue it; ``columns`` are a multiple of 4 times the threads of a block."""
     threads = threads or max(32, min(1024, columns // (8 * WIDTH)))
+    if columns % (threads * WIDTH):
+        raise ValueError(f"{columns} columns are no multiple of {threads * WIDTH}")
     ctx.enqueue_function(
         softmax_rows, x, out, grid_dim=rows, block_dim=threads, columns=columns, threads=threads
     )

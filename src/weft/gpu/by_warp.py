@@ -16,8 +16,6 @@ from weft.lang.pointer import Pointer
 from weft.lang.scalars import Float32, UInt32
 from weft.memory import stack_allocation
 
-__all__ = ["gathered", "matching", "multiplied", "spread"]
-
 _COLUMNS = 8
 """Of each product."""
 
