@@ -28,6 +28,7 @@ from weft import (
     Int8,
     Int32,
     Pointer,
+    UInt64,
     kernel,
 )
 from weft.atomic import Atomic, fence
@@ -47,6 +48,8 @@ from weft.gpu import (
     wait_on_dependent_grids,
     warp,
 )
+from weft.gpu.bulk import async_bulk_commit_group, async_bulk_copy, async_bulk_wait_group
+from weft.gpu.mbarrier import SharedMemBarrier
 from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_all, async_copy_wait_group
 from weft.gpu.mma import ld_matrix, mma, st_matrix
 from weft.gpu.semaphore import Semaphore
@@ -103,6 +106,22 @@ def copied(x: Pointer[Int32]) -> None:
     keep(x, here[thread_idx.x])
 
 
+def mbarrier() -> SharedMemBarrier:
+    return SharedMemBarrier(stack_allocation(UInt64, 1, address_space=AddressSpace.SHARED))
+
+
+def brought(x: Pointer[Int32]) -> None:
+    here = shared(Int32)
+    async_bulk_copy(x, here, 64, mbarrier())
+    keep(x, here[thread_idx.x])
+
+
+def taken(x: Pointer[Int32]) -> None:
+    here = shared(Int32)
+    here[thread_idx.x] = own(x)
+    async_bulk_copy(here, x, 64)
+
+
 def wgmma(x: Pointer[Int32]) -> None:
     keep(x, wgmma_async(shared(Float16), shared(Float16), warpgroup_zero(8))[0])
 
@@ -149,6 +168,14 @@ OPERATIONS: dict[str, Is] = {
     "async_copy_commit_group": Is(alone(async_copy_commit_group), "cp.async.commit_group", 80, "ret;"),
     "async_copy_wait_group": Is(lambda _: async_copy_wait_group(1), "cp.async.wait_group 1", 80, "ret;"),
     "async_copy_wait_all": Is(alone(async_copy_wait_all), "cp.async.wait_all", 80, "ret;"),
+    "async_bulk_copy": Is(brought, "cp.async.bulk.shared::cluster.global", 90, "st.shared"),
+    "async_bulk_copy, back": Is(taken, "cp.async.bulk.global.shared::cta", 90, "st.global"),
+    "async_bulk_commit_group": Is(alone(async_bulk_commit_group), "cp.async.bulk.commit_group", 90, "ret;"),
+    "async_bulk_wait_group": Is(alone(async_bulk_wait_group), "cp.async.bulk.wait_group 0", 90, "ret;"),
+    "init": Is(lambda _: mbarrier().init(1), "mbarrier.init.shared", 90, "ret;"),
+    "arrive": Is(lambda _: mbarrier().arrive(), "mbarrier.arrive", 90, "atom"),
+    "expect_bytes": Is(lambda _: mbarrier().expect_bytes(64), "mbarrier.arrive.expect_tx", 90, "atom"),
+    "wait": Is(lambda _: mbarrier().wait(0), "mbarrier.try_wait.parity", 90, "bra"),
     "ldmatrix": Is(rows, "ldmatrix.sync.aligned.m8n8.x4", 75),
     "stmatrix": Is(stored, "stmatrix.sync.aligned.m8n8.x4", 90),
     "mma.sync.aligned.m16n8k8.row.col.f32.f16": Is(
@@ -179,8 +206,8 @@ OPERATIONS: dict[str, Is] = {
         90,
         only=True,
     ),
-    "set_max_registers()": Is(lambda _: set_max_registers(64, more=True), "setmaxnreg.inc", 90, only=True),
-    "async_proxy_fence()": Is(lambda _: async_proxy_fence(), "fence.proxy.async", 90, only=True),
+    "set_max_registers": Is(lambda _: set_max_registers(64, more=True), "setmaxnreg.inc", 90, "ret;"),
+    "async_proxy_fence": Is(alone(async_proxy_fence), "fence.proxy.async", 90, "ret;"),
 }
 PLAIN = {
     "Atomic.fetch_add",
@@ -192,7 +219,17 @@ PLAIN = {
     "async_copy_commit_group",
     "async_copy_wait_group",
     "async_copy_wait_all",
+    "async_bulk_copy",
+    "async_bulk_copy, back",
+    "async_bulk_commit_group",
+    "async_bulk_wait_group",
     "block.histogram",
+    "async_proxy_fence",
+    "set_max_registers",
+    "init",
+    "arrive",
+    "expect_bytes",
+    "wait",
 }
 """What is weft's own language where there is no instruction."""
 CAPABILITIES = (70, 75, 80, 89, 90, 100, 120)
