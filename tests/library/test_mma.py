@@ -29,7 +29,7 @@ from weft import (
     unroll,
 )
 from weft.compile import compile_info
-from weft.gpu import barrier, lane_id, thread_idx
+from weft.gpu import barrier, block_idx, grid_sync, lane_id, thread_idx, warp_id
 from weft.gpu.host import DeviceContext
 from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_group
 from weft.gpu.mma import SHAPES, ld_matrix, mma, st_matrix
@@ -182,6 +182,46 @@ def test_products_among_branches_and_variables(device: DeviceContext, n: int) ->
     device.enqueue_copy(dst=found, src=out)
     device.synchronize()
     np.testing.assert_array_equal(found.reshape(3, 32, 4), [sums, *others])
+
+
+@kernel
+def of_some_warps(x: Pointer[Float64], out: Pointer[Float64]):
+    lane = lane_id()
+    if warp_id() == 1:
+        out.store(2 * lane, mma(x[lane], x[32 + lane], x.load(64 + 2 * lane, width=2)))
+    elif warp_id() == 2:
+        for _ in range(warp_id()):
+            out.store(64 + 2 * lane, mma(x[lane], x[32 + lane], Float64.splat(2, 1.0)))
+    barrier()
+    out[128 + thread_idx.x] = Float64(thread_idx.x)
+
+
+@kernel
+def around_a_barrier_of_the_grid(x: Pointer[Float64], out: Pointer[Float64]):
+    lane, number = lane_id(), block_idx.x.cast(Float64)
+    sums = mma(x[lane], x[32 + lane], x.load(64 + 2 * lane, width=2))
+    grid_sync()
+    out.store((32 * block_idx.x + lane) * 2, mma(x[lane] + number, x[32 + lane], sums))
+
+
+def test_products_by_some_warps_and_around_barriers(device: DeviceContext) -> None:
+    numbers = np.random.default_rng(1).integers(-4, 5, 128).astype(np.float64)
+    a, b, c = numbers[:32].reshape(8, 4), numbers[32:64].reshape(8, 4).T, numbers[64:].reshape(8, 8)
+    x, out = (device.enqueue_create_buffer(Float64, n) for n in (128, 224))
+    device.enqueue_copy(dst=x, src=numbers)
+
+    def found() -> Array:
+        held = np.empty(224)
+        device.enqueue_copy(dst=held, src=out)
+        device.synchronize()
+        return held
+
+    device.enqueue_function(of_some_warps, x, out, grid_dim=1, block_dim=96)
+    right = [(a @ b + c).reshape(-1), (a @ b + 1).reshape(-1), np.arange(96)]
+    np.testing.assert_array_equal(found(), np.concatenate(right))
+    device.enqueue_function(around_a_barrier_of_the_grid, x, out, grid_dim=2, block_dim=32, cooperative=True)
+    right = [a @ b + c + (a + number) @ b for number in range(2)]
+    np.testing.assert_array_equal(found()[:128].reshape(2, 8, 8), right)
 
 
 @kernel
