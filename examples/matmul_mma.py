@@ -85,14 +85,16 @@ def product(
                 if step + stages - 1 < steps:
                     fetch(Int(step + stages - 1))
                 async_copy_commit_group()
-            a_now, b_now = left, right
-            if k == DEEP // 16 - 1:
+            a_now, b_now, last = left, right, k == DEEP // 16 - 1
+            if not last:
+                left, right = fragments(here, k + 1)
+            some = [mma(a_now[i // n], b_now[i % n], now[i]) for i in unroll(range(m * n // 2))]
+            if last:  # in the midst of products, so that fewer wait idly
                 async_copy_wait_group(stages - 2)
                 barrier()
                 left, right = fragments(memory + (step + 1) % stages * size, 0)
-            else:
-                left, right = fragments(here, k + 1)
-            now = tuple([mma(a_now[i // n], b_now[i % n], now[i]) for i in unroll(range(m * n))])
+            rest = [mma(a_now[i // n], b_now[i % n], now[i]) for i in unroll(range(m * n // 2, m * n))]
+            now = (*some, *rest)
         sums = now
     async_copy_wait_group(0)
     for i in unroll(range(m * n)):
