@@ -291,3 +291,23 @@ def held(x: Pointer[Float64], out: Pointer[Float32], n: Int):
 
 def test_results_that_nothing_types_in_structs_and_tuples() -> None:
     assert run(held, [1.0, -1.0, 3.0], np.float32) == [0.75 + 0.5, 0.75 + 0.5, 6.0 + 3.0]
+
+
+@func
+def of_a_long_constant(x: Float64, n: Int) -> Float64:
+    long, total = Int(2**24 + 1), 0.0
+    for _ in range(n):
+        total += long + 0.5
+    return (long / 2.0 + total) * x
+
+
+@func
+def of_a_short_float(x: Float32) -> Float32:
+    return of_a_long_constant(Float64(x), 1).cast(Float32) + (Int(2**24 + 1) + 0.5) * x
+
+
+def test_a_constant_that_no_float32_holds_waits_for_a_float64() -> None:
+    assert of_a_long_constant(3.0, 2) == ((2**24 + 1) / 2.0 + 2 * (2**24 + 1.5)) * 3.0
+    with pytest.raises(CompileError, match="no Float32 is 16777217") as info:
+        of_a_short_float(1.0)
+    assert "was called from" not in str(info.value)

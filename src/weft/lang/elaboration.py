@@ -80,6 +80,10 @@ class Elaborator(Protocol):
         """Warn of the code at hand, if ``value`` proves to be what the diagnostic says."""
         ...
 
+    def postpone(self, error: CompileError, /) -> None:
+        """Refuse the code at hand, unless a type that this pass assumes proves to be another."""
+        ...
+
     def is_for_several_types(self) -> bool:
         """Whether the code at hand may be elaborated for other types too, as its text stands."""
         ...

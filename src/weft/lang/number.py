@@ -567,6 +567,16 @@ def _meet_literal(op: str, number: Number, literal: object) -> tuple[type[Number
     return type(number), number.weak
 
 
+def _too_long(message: str) -> None:
+    """A constant integer has more digits than a float, in code unless it meets a Float64 later."""
+    try:
+        refuse("literal", message, hint="compute in Float64: convert the integer by Float64(...)")
+    except CompileError as error:
+        if (b := maybe_current()) is None:
+            raise
+        b.elaborator.postpone(error)
+
+
 def _meet_float(op: str, number: Number, literal: float) -> tuple[type[Number], object]:
     """An integer meets a float literal: it becomes a float, if no bits of it are known to be lost."""
     if op in "&|^<<>>":
@@ -580,10 +590,6 @@ def _meet_float(op: str, number: Number, literal: float) -> tuple[type[Number], 
     value = number.value
     for lane in () if isinstance(value, Value) else value if has_lanes(value) else (value,):
         if wrap(dtype, lane) != lane:
-            name = number_class(dtype).__name__
-            refuse(
-                "literal",
-                f"`{op}` meets the float {literal!r}, but no {name} is {lane}",
-                hint="compute in Float64: convert the integer by Float64(...)",
-            )
+            _too_long(f"`{op}` meets the float {literal!r}, but no {number_class(dtype).__name__} is {lane}")
+            break
     return number_class(dtype, number.lanes), mark

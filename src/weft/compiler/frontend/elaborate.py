@@ -151,6 +151,14 @@ class Elaborator:
                 f = draft.function
                 draft.refused.append(located_here(error, f.file, f.line, f.source_name))
 
+    def postpone(self, error: CompileError) -> None:
+        """Refuse the code at hand, unless a type that this pass assumes proves to be another."""
+        b, f = _staging(), self.under_way[-1].function
+        if b.live:  # who calls this is said where it is raised
+            placed, own = located_here(error, f.file, f.line, f.source_name), error.diagnostics[0].notes
+            placed.diagnostics = tuple([replace(d, notes=own) for d in placed.diagnostics])
+            b.postponed.append(placed)
+
     def doubt(self, diagnostic: Diagnostic, value: Value | None = None) -> None:
         """Warn of the code at hand, if ``value`` proves to be what the diagnostic says."""
         if _staging().live:
@@ -450,12 +458,16 @@ class Elaborator:
                     draft.result, draft.changes = finish(b, draft.function, fn, f.kernel)
             except (CompileError, Exception) as error:
                 if not b.learnt:  # else it may be wrong for the types that were assumed only
+                    if b.postponed:
+                        raise b.postponed[0] from None
                     found = located(error, *place[:2], fn.name)
                     told = isinstance(error, WeftError) or found.diagnostics[0].code != "compile-time-error"
                     raise found from (None if told else error)  # a cause that says more than the message
             finally:
                 self.under_way.pop()
             if not b.learnt:
+                if b.postponed:
+                    raise b.postponed[0]
                 return draft
             if restored(around):  # by a helper, perhaps, which then is no more done than they are
                 self.done = dict(list(self.done.items())[:done])

@@ -14,6 +14,7 @@ from weft.targets import Target
 if TYPE_CHECKING:
     from weft.compiler.frontend.dropped import Called
     from weft.compiler.frontend.variables import Var
+    from weft.diagnostics import CompileError
 
 
 class FunctionState(Elaboration):
@@ -41,6 +42,8 @@ class FunctionState(Elaboration):
         self.returns: list[tuple[Op, Region, Any]] = []
         self.shared_vars: dict[Var, Var] = {}
         """Variables that functions in a function assign: by the one that they stand for, those here."""
+        self.postponed: list[CompileError] = []
+        """What is wrong unless a type that this pass assumes proves to be another."""
         self.given_back: dict[Var, Var] = {}
         """Of them those that the last call has made."""
         self.left_open: set[Var] = set()
