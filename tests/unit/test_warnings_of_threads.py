@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from weft import CompileError, Float16, Float32, Int, Int32, Kernel, Pointer, kernel, struct
+from weft import CompileError, Float16, Float32, Int, Int32, Kernel, Pointer, func, kernel, struct
 from weft.atomic import Atomic
 from weft.compile import compile_info
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
@@ -69,6 +69,45 @@ def test_threads_next_to_each_other_far_apart() -> None:
     assert found(row_sums, x=WIDE) == [("uncoalesced", 5)]
     assert found(over_range, x=WIDE, out=WIDE, over=2) == [("uncoalesced", 2)] * 2
     assert found(turned, "native", x=WIDE, out=WIDE) == []  # a CPU's threads are no warp
+
+
+@func
+def summed_row(x: Pointer[Float32], row: Int, n: Int) -> Float32:
+    total = Float32(0.0)
+    for k in range(n):
+        total += x[row * 1024 + k]
+    return total
+
+
+@func
+def stored(x: Pointer[Float32], at: Int, value: Float32) -> None:
+    x[at] = value
+
+
+@func
+def both(x: Pointer[Float32], out: Pointer[Float32], i: Int, row: Int) -> None:
+    stored(out, i, summed_row(x, row, 1024))
+
+
+@kernel
+def row_sums_by_function(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        both(x, out, i, i)
+
+
+@kernel
+def one_row_by_function(x: Pointer[Float32], out: Pointer[Float32], n: Int):
+    i = global_idx.x
+    if i < n:
+        both(x, out, i, block_idx.x)
+        both(x + n, out, 4 * i, block_idx.y)
+
+
+def test_functions_are_looked_into() -> None:
+    line = summed_row.definition.line + 4 - (row_sums_by_function.definition.line + 1)
+    assert found(row_sums_by_function) == [("uncoalesced", line)]
+    assert found(one_row_by_function) == []
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from weft.compiler.frontend.draft import Draft, reached
 from weft.compiler.ir.core import Function
@@ -31,9 +31,10 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
         if is_internal(function.file) or not (function.kernel or function.element):
             continue
         if draft.uses_thread or function.element:
-            found += _of_threads(function, target)
+            functions = {other.function.name: other.function for other in drafts}
+            found += _of_threads(function, functions, target)
             if target.threads != "loops":
-                check_barriers(function, {other.function.name: other.function for other in drafts})
+                check_barriers(function, functions)
         if any(doubt.value is not None for doubt in draft.doubts):
             from weft.compiler.lint.widened import widened
 
@@ -41,12 +42,12 @@ def doubts(kernels: Sequence[Draft], target: Target) -> tuple[Diagnostic, ...]:
     return tuple(found)
 
 
-def _of_threads(function: Function, target: Target) -> list[Diagnostic]:
+def _of_threads(function: Function, functions: Mapping[str, Function], target: Target) -> list[Diagnostic]:
     """What threads do together."""
-    walk = Walk(function)
+    walk = Walk(function, functions)
     accesses = walk.accesses()
     found = list(races(function, walk, accesses))
     if target.threads != "loops":
         found += uncoalesced(function, accesses)
-        found += conflicts(function, accesses)
+        found += conflicts(accesses)
     return found

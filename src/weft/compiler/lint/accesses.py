@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from weft.abi.warp import WARP
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.terms import Terms, along, difference, symbols
-from weft.compiler.ir.types import I1
+from weft.compiler.ir.types import I1, PointerType
 from weft.compiler.lint.addresses import Address, Addresses, X
-from weft.diagnostics import Location
+from weft.diagnostics import Location, is_internal
 
 _ACCESSES = frozenset({"llvm.load", "llvm.store"})
 _RETURN = frozenset({"weft.return"})
+_DEEPEST, _MOST = 4, 400
+"""Functions within functions that are looked into, and accesses."""
 _LEAVES = _RETURN | {"weft.break", "weft.continue", "llvm.unreachable"}
 
 
@@ -27,17 +29,27 @@ class Access(NamedTuple):
     """The ``for`` around it."""
     place: Address
     region: Region
+    function: Function
+    """Which has it, as the kernel or as one that it calls."""
 
 
 class Walk:
-    """The accesses of a function whose place is known.
+    """The accesses of a function whose place is known, and of those of the program that it calls.
 
     Left out are those that only few threads reach, or nobody knows how many.
     """
 
-    def __init__(self, function: Function) -> None:
-        self.addresses = Addresses(function)
+    def __init__(
+        self,
+        function: Function,
+        functions: Mapping[str, Function],
+        addresses: Addresses | None = None,
+        deep: int = 0,
+    ) -> None:
+        self.addresses = addresses or Addresses(function)
         self._function = function
+        self._functions = functions
+        self._deep = deep
         self._given: dict[Value, list[Value]] | None = None
 
     def given(self, slot: Value) -> list[Value]:
@@ -61,7 +73,9 @@ class Walk:
             if name in _ACCESSES:
                 place = self.addresses.address(op.operands[0])
                 if place is not None and not op.attrs["volatile"] and "ordering" not in op.attrs:
-                    found.append(Access(op, loops, place, region))
+                    found.append(Access(op, loops, place, region, self._function))
+            elif name == "func.call":
+                self._called(op, loops, found)
             elif name == "weft.for":
                 body = op.regions[0]
                 self.addresses.loops[body] = op
@@ -73,6 +87,19 @@ class Walk:
                     return
             elif name == "weft.if" and not self._branches(op, loops, found):
                 return
+
+    def _called(self, op: Op, loops: tuple[Op, ...], found: list[Access]) -> None:
+        """What a function of the program does with these arguments."""
+        called = self._functions.get(str(op.attrs["callee"]))
+        if called is None or is_internal(called.file) or self._deep >= _DEEPEST or len(found) > _MOST:
+            return
+        look = self.addresses
+        given = {
+            argument: look.address(v) if isinstance(v.type, PointerType) else look.terms(v)
+            for argument, v in zip(called.args, op.operands, strict=True)
+        }
+        inner = Walk(called, self._functions, Addresses(called, given), self._deep + 1)
+        inner._region(called.body, loops, found)
 
     def _branches(self, op: Op, loops: tuple[Op, ...], found: list[Access]) -> bool:
         """Both sides; whether as many threads as before come to what follows."""
@@ -92,7 +119,7 @@ class Walk:
         """Whether neighbouring threads are known to come where a condition holds, or where it does not."""
         op = v.owner
         if not isinstance(op, Op):
-            return isinstance(v.owner, type(None))  # an argument
+            return isinstance(v.owner, type(None)) and not self._deep  # an argument of the kernel
         if op.name == "arith.constant":
             return True
         if op.name in ("arith.andi", "arith.ori") and v.type is I1:
@@ -125,7 +152,7 @@ def _leaves(region: Region, by: frozenset[str]) -> bool:
     return any(op.spec.name in by for op in region.walk())
 
 
-def place_of(function: Function, access: Access) -> Location:
+def place_of(access: Access) -> Location:
     """Where a program reads or writes: the subscript, if it is known which."""
     from weft.diagnostics.wrote import statement_place
 
@@ -145,7 +172,7 @@ def place_of(function: Function, access: Access) -> Location:
         ]
         return found[alike.index(op)] if len(found) == len(alike) else (heads or [statement])[0]
 
-    return statement_place(function.file, line, column, subscript)
+    return statement_place(access.function.file, line, column, subscript)
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:

@@ -5,6 +5,7 @@ Only what follows from the index alone is known: variables, what is loaded, and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from weft.compiler.ir.core import Function, Op, Region, Value
@@ -27,11 +28,19 @@ class Address(NamedTuple):
 
 
 class Addresses:
-    """The addresses and integers of one function."""
+    """The addresses and integers of one function; ``given`` are those of a call's arguments, where known."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(
+        self, function: Function, given: Mapping[Value, Terms | Address | None] | None = None
+    ) -> None:
         self.loops: dict[Region, Op] = {}
         self._known: dict[Value, Terms | None] = {}
+        self._given: dict[Value, Address | None] = {}
+        for argument, known in (given or {}).items():
+            if isinstance(known, Address) or isinstance(argument.type, PointerType):
+                self._given[argument] = known if isinstance(known, Address) else None
+            else:
+                self._known[argument] = known
         if function.element:
             for argument, symbol in zip(function.args[-3:], (X, Y, Z), strict=True):
                 self._known[argument] = {(symbol,): 1}
@@ -55,6 +64,9 @@ class Addresses:
                 total = added(total, index, size_of(owner.type_attr("elem_type")))
             pointer = owner.operands[0]
             owner = pointer.owner
+        if pointer in self._given:
+            at = self._given[pointer]
+            return None if at is None else Address(at.base, added(at.terms, total, 1))
         return Address(pointer, total)
 
     def _terms(self, v: Value) -> Terms | None:

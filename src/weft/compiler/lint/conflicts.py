@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from weft.compiler.ir.core import Function
 from weft.compiler.ir.terms import along, constant
 from weft.compiler.ir.types import AddressSpace, PointerType
 from weft.compiler.lint.accesses import Access, place_of
@@ -17,14 +16,14 @@ _MANY = 8
 """From so many ways on it is told: fewer may be the price of something else."""
 
 
-def conflicts(function: Function, accesses: list[Access]) -> Iterator[Diagnostic]:
+def conflicts(accesses: list[Access]) -> Iterator[Diagnostic]:
     """Accesses for which lanes wait for each other, however a block's threads are spread; once a place."""
     places: dict[Location, int] = {}
     flat = not any(along(access.place.terms, Y) for access in accesses)
     for access in accesses:
         ways = _ways(access, (BANKS,) if flat else (8, 16, BANKS))
         if ways >= _MANY:
-            place = place_of(function, access)
+            place = place_of(access)
             places[place] = max(ways, places.get(place, 0))
     for place, ways in places.items():
         yield Diagnostic(

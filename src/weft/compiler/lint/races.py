@@ -16,7 +16,7 @@ def races(function: Function, walk: Walk, accesses: list[Access]) -> Iterator[Di
 
     Nothing is said of code that knows atomic operations: it may have its turns.
     """
-    stores = [access for access in accesses if access.op.name == "llvm.store"]
+    stores = [access for access in accesses if access.op.name == "llvm.store" and access.function is function]
     found = [access for access in stores if _is_updated_by_all(walk, access)]
     if not found or any(_lets_wait(op) for op in function.body.walk()):
         return
@@ -24,7 +24,7 @@ def races(function: Function, walk: Walk, accesses: list[Access]) -> Iterator[Di
         yield Diagnostic(
             "race",
             "all threads change this element at once: what one adds, another writes over",
-            (Label(place_of(function, access)),),
+            (Label(place_of(access)),),
             ("between its read and its write others do the same",),
             ("write Atomic.fetch_add(pointer, value) or its kin of weft.atomic, or let one thread write",),
         )

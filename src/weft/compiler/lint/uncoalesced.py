@@ -29,7 +29,7 @@ def uncoalesced(function: Function, accesses: list[Access]) -> Iterator[Diagnost
     places: dict[Location, list[_Found]] = {}
     for access in accesses:
         if (found := _found(access)) is not None:
-            places.setdefault(place_of(function, access), []).append(found)
+            places.setdefault(place_of(access), []).append(found)
     dense = bool(places) and any(map(_is_dense, accesses))
     index = "global_idx" if function.element else "thread_idx"
     for place, together in places.items():
