@@ -56,9 +56,12 @@ class Piece(ctypes.Structure):
 
 
 class Entry(ctypes.Structure):
-    """What is known of a block: its first tick, its number, and the record of what it released last."""
+    """What is known of a block: its first tick, its number, and the record of what it released last.
 
-    _fields_ = [("first", ctypes.c_uint64), ("number", ctypes.c_uint64), ("released", ctypes.c_uint64)]
+    What it did before the tick ``met`` was released with that.
+    """
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("first", "number", "released", "met")]
 
 
 class Shadow(ctypes.Structure):

@@ -19,10 +19,11 @@ is one on a GPU too; what is not told may be one:
 - Of reads a cell keeps two: the last, and one by another thread that was not in order with it, of another
   block if there was such. Where many read, a race with one of them is found, though not with each.
 - An atomic write that releases (by its order, or behind a fence) hands over what its thread did before, and
-  its block before the last barrier. There is one such record for a block, and an atomic read of any memory
-  that was released acquires all that was released so far, whatever its order. So what is missing in a program
-  that hands over by several flags may go unnoticed, and so may a missing acquire; a missing release or
-  barrier does not. In clusters, what one has acquired counts for all, and of whatever was released.
+  its block before the last barrier: it ends a stretch of its thread's, where no warps wait. There is one such
+  record for a block, and an atomic read of any memory that was released acquires all that was released so
+  far, whatever its order. So what is missing in a program that hands over by several flags may go unnoticed,
+  and so may a missing acquire; a missing release or barrier does not. In clusters, what one has acquired
+  counts for all, and of whatever was released.
 - Two writes of the same value.
 """
 
@@ -77,13 +78,17 @@ _BEGAN, _GATHERED, _CLUSTER, _TURN, _SEEN = (
 )
 _LOW, _HIGH = (getattr(Piece, name).offset // WORD for name in ("low", "high"))
 _PIECE = ctypes.sizeof(Piece)
-_FIRST, _NUMBER, _RELEASED = (getattr(Entry, name).offset // WORD for name in ("first", "number", "released"))
+_FIRST, _NUMBER, _RELEASED, _MET = (
+    getattr(Entry, name).offset // WORD for name in ("first", "number", "released", "met")
+)
 _ENTRY_BYTES = ctypes.sizeof(Entry)
-How = tuple[bool, bool, bool, bool, bool]
-"""An access: whether it reads, writes, is atomic; whether lanes of warps wait too, and blocks of clusters."""
+How = tuple[bool, bool, bool, str, bool]
+"""An access: whether it reads, writes, is atomic; whose stretches there are beside those of blocks (``warps``
+or ``threads``), whether blocks of clusters wait too."""
 _NEXT = 1 << TICK
-_WARP = ((1 << SITE) - 1) & -(1 << (THREAD + 5))
-"""The bits in which records of one warp agree."""
+_OWN = ((1 << SITE) - 1) & -(1 << THREAD)
+_WARP = _OWN & -(1 << (THREAD + 5))
+"""The bits in which records of one thread agree, and those of one warp."""
 _NEVER = (1 << 64) - 1
 _FEW = 2
 """Cells of an access that is looked at where it is made: of more the code would grow too long."""
@@ -113,6 +118,7 @@ def enter(shadow: Pointer[UInt64], number: UInt64) -> UInt64:
         entry[_FIRST] = first
         entry[_NUMBER] = number & ((1 << ROUND) - 1)
         entry[_RELEASED] = 0
+        entry[_MET] = 0
         if logged < shadow[_ROOM]:
             shadow[_LOGGED] = logged + 1
     return shadow[_BLOCK]
@@ -158,10 +164,17 @@ def stretch(shadow: Pointer[UInt64], waited: UInt64) -> UInt64:
 
 @func
 def clash(
-    other: UInt64, me: UInt64, floor: UInt64, block: UInt64, phase: UInt64, cluster: UInt64, turn: UInt64
+    other: UInt64,
+    me: UInt64,
+    floor: UInt64,
+    block: UInt64,
+    phase: UInt64,
+    whose: UInt64,
+    cluster: UInt64,
+    turn: UInt64,
 ) -> Bool:
     """Whether a record from ``floor`` on is not in order with this one, and one of both not atomic."""
-    warps = (other >= phase) & ((other ^ me) & _WARP != 0)
+    warps = (other >= phase) & ((other ^ me) & whose != 0)
     blocks = (other < block) & ((other >= turn) | (other < cluster))
     apart = ((other ^ me) >> TICK == 0).select((other ^ me) & SAME != 0, blocks | warps)
     return (other >= floor) & apart & (other & me & ATOMIC == 0)
@@ -218,26 +231,28 @@ def thread_of(me: UInt64) -> UInt64:
 
 
 @func
-def releases(shadow: Pointer[UInt64], me: UInt64) -> Bool:
+def releases(shadow: Pointer[UInt64], me: UInt64, *, of: Comptime[str]) -> Bool:
     """Whether an atomic write hands over what came before it: by its order, or since there was a fence.
 
     It then does so for the block, of which one record is kept.
     """
     fenced = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me) + 1] >= shadow[_BLOCK]
-    if not (fenced or me & RELEASE != 0 or 0 < shadow[_FENCED] < tick_of(me)):
+    met = shadow[_PHASE] if of == "threads" else tick_of(me)
+    if not (fenced or me & RELEASE != 0 or 0 < shadow[_FENCED] < met):
         return Bool(False)
     entry = Pointer.from_address(shadow[_ENTRY], UInt64)
     before = entry[_RELEASED]
-    several = ((before ^ me) >> TICK == 0) & ((before & RELEASE != 0) | ((before ^ me) & SAME != 0))
+    several = (entry[_MET] == met) & ((before & RELEASE != 0) | ((before ^ me) & _OWN != 0))
+    entry[_MET] = met
     entry[_RELEASED] = several.select(me | RELEASE, me & ~UInt64(RELEASE))
     return Bool(True)
 
 
 @func
-def handed(shadow: Pointer[UInt64], other: UInt64, me: UInt64) -> Bool:
+def handed(shadow: Pointer[UInt64], other: UInt64, me: UInt64, *, of: Comptime[str]) -> Bool:
     """Whether an access was released, and this thread has acquired, or before a barrier its block."""
     own = Pointer.from_address(shadow[_THREADS], UInt64)[2 * thread_of(me)] >= shadow[_BLOCK]
-    if not (own or 0 < shadow[_ACQUIRED] < tick_of(me)):
+    if not (own or 0 < shadow[_ACQUIRED] < (shadow[_PHASE] if of == "threads" else tick_of(me))):
         return Bool(False)
     low, high = UInt64(0), shadow[_LOGGED]
     log = Pointer.from_address(shadow[_LOG], UInt64)
@@ -249,9 +264,10 @@ def handed(shadow: Pointer[UInt64], other: UInt64, me: UInt64) -> Bool:
             high = middle
     if low == shadow[_ROOM]:
         return Bool(True)  # of one of the blocks that are too many nothing is known
-    released = log[(low - 1) * (_ENTRY_BYTES // WORD) + _RELEASED]
-    same = ((released ^ other) >> TICK == 0) & ((released & RELEASE != 0) | ((released ^ other) & SAME == 0))
-    return (released >> TICK > other >> TICK) | same
+    entry = log + (low - 1) * (_ENTRY_BYTES // WORD)
+    released = entry[_RELEASED]
+    same = (released & RELEASE != 0) | ((released ^ other) & _OWN == 0)
+    return (other < entry[_MET]) | ((other >> TICK <= released >> TICK) & same)
 
 
 @func
@@ -266,16 +282,17 @@ def noted(
     how: Comptime[How],
 ) -> UInt64:
     """Note an access of so many cells; gives 0, ``UNSET``, or the record of one that it clashes with."""
-    reads, writes, atomic, warps, clusters = how
+    reads, writes, atomic, of, clusters = how
     cluster, turn = (shadow[_CLUSTER], shadow[_TURN]) if clusters else (UInt64(0), UInt64(0))
-    marks = floor, shadow[_BLOCK], shadow[_PHASE] if warps else UInt64(_NEVER), cluster, turn
+    phase, whose = shadow[_PHASE] if of else UInt64(_NEVER), UInt64(_WARP if of == "warps" else _OWN)
+    marks = floor, shadow[_BLOCK], phase, whose, cluster, turn
     found = UInt64(0)
     if atomic:
         gets = (cell[0] >= floor) & (cell[0] & RELEASE != 0) if reads else Bool(False)
         if gets:
             acquire(shadow, me)
         if writes:
-            me = (me & ~UInt64(RELEASE)) | (gets | releases(shadow, me)).select(RELEASE, UInt64(0))
+            me = (me & ~UInt64(RELEASE)) | (gets | releases(shadow, me, of=of)).select(RELEASE, UInt64(0))
     for n in range(count):
         wrote, read, beside = cell[CELL * n], cell[CELL * n + 1], cell[CELL * n + 2]
         if reads and wrote < since:
@@ -294,7 +311,7 @@ def noted(
             if clash(read & ~UInt64(ATOMIC), me, *marks) and not (floor <= beside < shadow[_BLOCK]):
                 cell[CELL * n + 2] = read
             cell[CELL * n + 1] = me
-    if found > UNSET and (shadow[_SEEN] != 0 if clusters else handed(shadow, found, me)):
+    if found > UNSET and (shadow[_SEEN] != 0 if clusters else handed(shadow, found, me, of=of)):
         return UInt64(0)
     return found
 
@@ -423,25 +440,23 @@ def checks(name: str, target: Target) -> tuple[Function, ...]:
 
     ``weft.reads.shared.4.2`` is one that reads 4 bytes of shared memory, where cells are for 1 << 2 bytes;
     ``.warps`` and ``.clusters`` stand behind that where lanes of a warp or blocks of a cluster wait for each
-    other, ``.mixed`` where others read memory of blocks atomically.
+    other, ``.threads`` where threads hand over, ``.mixed`` where others read memory of blocks atomically.
     """
     kind, *parts = name.removeprefix("weft.").split(".")
     found: tuple[Func[..., Any], tuple[Spec, ...]]
-    apart = ""
+    apart = of = ""
     if kind in _EVENTS:
         found = _EVENTS[kind], (_SHADOW, _WORD)
     else:
         size, shift, atomic = int(parts[1]), int(parts[2]), kind.startswith("atomic")
         reads, writes = "writes" not in kind, "reads" not in kind
-        count, how = (
-            max(1, size >> shift),
-            (reads, writes, atomic, *[word in parts for word in ("warps", "clusters")]),
-        )
+        of = next((word for word in ("warps", "threads") if word in parts), "")
+        count, how = max(1, size >> shift), (reads, writes, atomic, of, "clusters" in parts)
         static = count, shift, parts[0] == "shared", how, "mixed" in parts
         found = access, (_SHADOW, _WORD, _AT, *[_WORD] * 4, *map(StaticSpec, static))
         apart = ".".join(["weft.noted", kind, *[part for part in parts[3:] if part != "mixed"]])
     module = Elaborator(target).function(found[0].definition, found[1])
-    names = {"noted": apart, "handed": "weft.handed", "releases": "weft.releases"}
+    names = {"noted": apart, "handed": f"weft.handed.{of}", "releases": f"weft.releases.{of}"}
     names[module.functions[-1].name] = name
     inline(module, lambda f: f.name not in names)
     made: list[Function] = []

@@ -166,6 +166,10 @@ class Races:
         """Whether blocks of a cluster reach each other's memory, and whether they meet."""
         self.again = self.met or self.clusters
         """Whether blocks go on behind others."""
+        warps = any(_meets(op, "warp") for op in ops)
+        frees = any(op.name == "llvm.fence" or op.attrs.get("ordering") in _RELEASING for op in ops)
+        self.of = "warps" if warps else "threads" if frees else ""
+        """Whose stretches there are beside those of blocks: where they wait, and where they release."""
         self.hidden = hides(ops)
         """Whether there may be memory of blocks where pointers do not say it."""
         self.places = places_of(module)
@@ -197,7 +201,7 @@ class Races:
             if any(op.name == "gpu.barrier" for op in self.kernel.body.walk()):
                 self.passed = b.slot(I64, "passed", self.head)
                 b.set(self.passed, b.constant(0, I64))
-            if any(_meets(op, "warp") for op in self.kernel.body.walk()):
+            if self.of:
                 self.waited = b.slot(I64, "waited", self.head)
                 b.set(self.waited, b.constant(0, I64))
         return cells
@@ -260,6 +264,8 @@ class Races:
             self.count(self.waited)
         elif _meets(op, "grid") or _meets(op, "cluster"):
             self.meet_all(grid=_meets(op, "grid"))
+        elif self.of == "threads" and VERBS.get(op.name, "reads") != "reads" and _is_atomic(op):
+            self.count(self.waited)
         elif op.name == "llvm.fence":
             self.call("weft.fence", self.b.arith("ori", self.now(), self.thread))
 
@@ -443,8 +449,8 @@ class Races:
     def named(self, op: Op, *, shared: bool) -> str:
         """The function that notes an access."""
         verb, words = VERBS[op.name], [str(accessed(op)), str(self.shifts[shared])]
-        if self.waited is not None:
-            words.append("warps")
+        if self.of:
+            words.append(self.of)
         if self.clusters:
             words.append("clusters")
         if shared and verb == "reads" and self.mixed:
