@@ -34,7 +34,7 @@ from weft.lang import (
     struct,
     unroll,
 )
-from weft.lang.above import provide
+from weft.lang.above import above, provide
 from weft.lang.scalars import *
 
 if TYPE_CHECKING:
@@ -141,20 +141,22 @@ class _Rooms:
 
         return not _HOST.isdisjoint(module.split(".")[1:2]) and module != dim.__name__
 
+    def unknown(self, module: str, name: str) -> Exception:
+        from sys import _getframe, modules  # pyright: ignore[reportPrivateUsage]
+
+        from weft.diagnostics import elaborating
+
+        caller = _getframe(2)  # behind the module's own function
+        inside = caller.f_code.co_filename.startswith(("<frozen", __file__[:-11]))
+        if name.startswith("_") or inside or elaborating.now:
+            return AttributeError(f"module {module!r} has no attribute {name!r}")
+        from weft.compiler.frontend.names import advice
+        from weft.runtime.spelt import unknown_of_module
+
+        return unknown_of_module(caller, module, name, advice(name) or "", dir(modules[module]))
+
 
 provide(_Rooms())
-
-
-def _unknown(name: str) -> Exception:
-    from sys import _getframe  # pyright: ignore[reportPrivateUsage]
-
-    caller = _getframe(2)
-    if name.startswith("_") or caller.f_code.co_filename.startswith(("<frozen", __file__[:-11])):
-        return AttributeError(f"module 'weft' has no attribute {name!r}")
-    from weft.compiler.frontend.names import advice
-    from weft.runtime.spelt import unknown_of_module
-
-    return unknown_of_module(caller, "weft", name, advice(name) or "", __dir__())
 
 
 if not TYPE_CHECKING:  # so that type checkers know which names exist
@@ -162,7 +164,7 @@ if not TYPE_CHECKING:  # so that type checkers know which names exist
     def __getattr__(name: str) -> object:
         module = _LATER.get(name)
         if module is None:
-            raise _unknown(name)
+            raise above().unknown("weft", name)
         found = globals()[name] = getattr(importlib.import_module(module), name)
         return found
 

@@ -21,8 +21,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
+from weft.lang.above import above
 from weft.lang.atomics import (
     Ordering,
     Scope,
@@ -147,3 +148,9 @@ def fence(ordering: Ordering = "acq_rel", *, scope: Scope = "device") -> None:
     CUDA's ``__threadfence()`` is ``fence("seq_cst")``, ``__threadfence_block()`` has scope ``"block"``.
     """
     memory_fence(ordering, scope)
+
+
+if not TYPE_CHECKING:  # what has another name, or is in another room, is told
+
+    def __getattr__(name: str) -> object:
+        raise above().unknown(__name__, name)

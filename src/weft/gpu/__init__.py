@@ -17,6 +17,8 @@ Example:
     HostBuffer([0, 1, 2, 10, 11, 12])
 """
 
+from typing import TYPE_CHECKING
+
 from weft.gpu.cluster import (
     block_id_in_cluster,
     block_rank_in_cluster,
@@ -33,6 +35,7 @@ from weft.gpu.grid_controls import launch_dependent_grids, wait_on_dependent_gri
 from weft.gpu.indices import block_dim, block_idx, global_idx, grid_dim, launch_bounds, thread_idx
 from weft.gpu.lanes import lane_id, warp_id
 from weft.gpu.sync import barrier
+from weft.lang.above import above
 
 __all__ = [
     "barrier",
@@ -57,3 +60,8 @@ __all__ = [
     "wait_on_dependent_grids",
     "warp_id",
 ]
+
+if not TYPE_CHECKING:  # what has another name, or is in another room, is told
+
+    def __getattr__(name: str) -> object:
+        raise above().unknown(__name__, name)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from weft.lang.above import above
 from weft.layout.algebra.coordinates import crd2idx, idx2crd
 from weft.layout.algebra.divide import (
     blocked_product,
@@ -106,6 +107,6 @@ if not TYPE_CHECKING:  # so that type checkers know which names exist
     def __getattr__(name: str) -> object:
         module = _LATER.get(name)
         if module is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            raise above().unknown(__name__, name)
         found = globals()[name] = getattr(importlib.import_module(module), name)
         return found

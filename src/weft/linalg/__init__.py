@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from weft.lang import Float16, Float32, Float64, Int32, UInt32
+from weft.lang.above import above
 from weft.linalg.matrices import Matrix, determinant, diag, inverse, trace, transpose
 from weft.linalg.parts import norm
 from weft.linalg.quaternions import Quaternion, slerp
@@ -89,3 +90,8 @@ mat44h = Matrix[Float16, Literal[4], Literal[4]]
 quat = Quaternion[Float32]
 quatd = Quaternion[Float64]
 quath = Quaternion[Float16]
+
+if not TYPE_CHECKING:  # what has another name, or is in another room, is told
+
+    def __getattr__(name: str) -> object:
+        raise above().unknown(__name__, name)

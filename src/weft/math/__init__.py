@@ -16,6 +16,9 @@ Example:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from weft.lang.above import above
 from weft.math.basic import (
     abs,
     ceil,
@@ -165,3 +168,8 @@ inf = float("inf")
 """Positive infinity."""
 nan = float("nan")
 """Not a number."""
+
+if not TYPE_CHECKING:  # what has another name, or is in another room, is told
+
+    def __getattr__(name: str) -> object:
+        raise above().unknown(__name__, name)

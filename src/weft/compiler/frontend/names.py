@@ -173,7 +173,11 @@ NUMPYS = {
     "sign": "write copysign(1.0, x), from weft.math",
     "array": "write SIMD[Float32, 2](a, b), or take memory of the thread: stack_allocation(Float32, n)",
     "fsum": "add them up as Float64",
-    **dict.fromkeys(("zeros_like", "empty_like", "ones_like"), "write stack_allocation(Float32, n)"),
+    **_all(
+        "write stack_allocation(Float32, n), of a size known at compile time",
+        "zeros empty ones full zeros_like empty_like ones_like",
+    ),
+    **_all("compute it where it is needed: start + i * step", "arange linspace"),
     **dict.fromkeys(
         ("sum", "mean", "prod", "dot", "matmul", "amax", "amin"), "write a loop over the elements"
     ),
