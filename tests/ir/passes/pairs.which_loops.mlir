@@ -19,7 +19,9 @@
       %b = "arith.addf"(%a, %by) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
       %c = "arith.mulf"(%b, %w) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
       %d = "arith.addf"(%c, %by) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
-      "llvm.store"(%here, %d) {"alignment" = 4 : i64, "volatile" = false} : (!llvm.ptr<1>, f32) -> ()
+      %e = "arith.mulf"(%d, %w) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
+      %f = "arith.addf"(%e, %by) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
+      "llvm.store"(%here, %f) {"alignment" = 4 : i64, "volatile" = false} : (!llvm.ptr<1>, f32) -> ()
     }) {"parallel" = true} : (i64, i64, i64) -> ()
     "weft.return"() : () -> ()
   }) : () -> ()
@@ -45,7 +47,9 @@
       %b = "arith.addf"(%a, %by) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
       %c = "arith.mulf"(%b, %w) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
       %d = "arith.addf"(%c, %by) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
-      "llvm.store"(%here, %d) {"alignment" = 4 : i64, "volatile" = false} : (!llvm.ptr<1>, f32) -> ()
+      %e = "arith.mulf"(%d, %w) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
+      %f = "arith.addf"(%e, %by) <{"fastmath" = #arith.fastmath<none>}> : (f32, f32) -> f32
+      "llvm.store"(%here, %f) {"alignment" = 4 : i64, "volatile" = false} : (!llvm.ptr<1>, f32) -> ()
     }) {"parallel" = true, "pairs" = true} : (i64, i64, i64) -> ()
     "weft.return"() : () -> ()
   }) {} : () -> ()

@@ -10,7 +10,7 @@ from weft.compiler.ir.core import Module, Op
 from weft.compiler.ir.types import FloatType
 from weft.compiler.passes.uniformity import LOOPS
 
-_ENOUGH = 4
+_ENOUGH = 6
 """With fewer computations memory is what a loop waits for."""
 
 
