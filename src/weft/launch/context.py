@@ -244,8 +244,6 @@ class DeviceContext(MakesTiles, BaseContext):
         self._loaded: Variants[_Loaded] = Variants()
         self._extents = Placements(self.info)
         self._launches = 0
-        self._guests: dict[int, Stream] = {}
-        """The streams of other libraries' arrays that launches went to, by their handles."""
         self._waiting: set[int] = set()
         """Those that ``synchronize`` has to wait for."""
         self._native: Launcher | None = None
@@ -263,21 +261,12 @@ class DeviceContext(MakesTiles, BaseContext):
             self.device.note(made[1].address, made[1].nbytes, written=False)
         return made
 
-    def synchronize(self) -> None:
-        """Wait until all work queued on the context's own stream has ended; write what kernels printed.
-
-        Launches on other libraries' arrays, which may be on the streams of these, are waited for too.
-
-        Raises:
-            DeviceError: work failed since the last time, by an assertion in a kernel for example.
-        """
-        if self._guests and self.recording is None:
-            used: set[int] = set() if self._native is None else self._native.used_streams()
-            for handle, guest in self._guests.items():
-                if handle in used or handle in self._waiting:
-                    guest.synchronize()
-            self._waiting.clear()
-        super().synchronize()
+    def _wait_for_guests(self) -> None:
+        used: set[int] = set() if self._native is None else self._native.used_streams()
+        for handle, guest in self._guests.items():
+            if handle in used or handle in self._waiting:
+                guest.synchronize()
+        self._waiting.clear()
 
     def _ends(self, queue: Stream, dst: Any, src: Any) -> tuple[Any, Any, AbstractContextManager[object]]:
         found = copy_arrays(self, queue, dst, src) if is_array(dst) or is_array(src) else None

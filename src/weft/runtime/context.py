@@ -106,6 +106,8 @@ class BaseContext(Here, PeerAccess):
         self.keys: defaultdict[DType, object] = defaultdict(object)
         """What open buffers of this context and of one element type have in common."""
         self._keeping = _Keeping()
+        self._guests: dict[int, Stream] = {}
+        """The streams of other libraries' arrays that launches went to, by their handles."""
 
     @staticmethod
     def _prepare() -> None:
@@ -512,13 +514,22 @@ class BaseContext(Here, PeerAccess):
     def synchronize(self) -> None:
         """Wait until all work queued on the context's own stream has ended; write what kernels printed.
 
+        Launches on other libraries' arrays, which may be on the streams of these, are waited for too.
+
         Raises:
             DeviceError: work failed since the last time, by an assertion in a kernel for example.
         """
-        if self.recording is not None:
+        if self._closed or self.recording is not None:  # asked here: after idle each call takes microseconds
+            self._check_open()
             self.refuse_waiting()
-        unwaited.waited()
-        self.stream.synchronize()
+        if self._guests:
+            self._wait_for_guests()
+        if unwaited.written or unwaited.arrays:
+            unwaited.waited()
+        self._stream.synchronize()
+
+    def _wait_for_guests(self) -> None:
+        """Wait for launches that went to streams of other libraries."""
 
     def keep(self, owner: object) -> None:
         """Keep an object until the work has ended that this thread is about to queue and that uses it.

@@ -50,23 +50,24 @@ class Console:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._parts: list[str] = []
+        self.parts: list[str] = []
+        """What is there."""
         self._size = 0
 
     def write(self, text: str) -> None:
         """Add text, from any thread."""
         with self._lock:
-            self._parts.append(text)
+            self.parts.append(text)
             self._size += len(text)
             if self._size > self._LIMIT:
                 self.flush()
 
     def flush(self) -> None:
         """Write what was collected to what ``sys.stdout`` is now."""
-        if not self._parts:
+        if not self.parts:
             return
         with self._lock:
-            text, self._parts, self._size = "".join(self._parts), [], 0
+            text, self.parts, self._size = "".join(self.parts), [], 0
             out = sys.stdout
             if text and out is not None:
                 out.write(text)

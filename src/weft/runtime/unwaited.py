@@ -28,9 +28,8 @@ def writes(memory: Allocation) -> None:
 
 def waited() -> None:
     """The program has waited."""
-    if written or arrays:
-        written.clear()
-        arrays.clear()
+    written.clear()
+    arrays.clear()
 
 
 def check_array(source: object) -> None:

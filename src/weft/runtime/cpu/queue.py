@@ -184,7 +184,8 @@ class Lane:
             DeviceError: a task failed.
             LaunchError: called by a task of this lane, which would wait for itself.
         """
-        if not self.idle:
+        words, native = self.words, self._native  # as in ``idle``: after idle each call takes microseconds
+        if words.finished != words.submitted or words.inside or native.ended != native.queued:
             if self._thread is threading.current_thread():
                 raise LaunchError.here(
                     "stream-deadlock",
@@ -192,7 +193,8 @@ class Lane:
                     "wait outside of the function, or queue the function on another stream",
                 )
             self.wait()
-        self.console.flush()
+        if self.console.parts:
+            self.console.flush()
         if self._failures:
             failures, self._failures = self._failures, []
             error, cause = _as_error(failures)
