@@ -76,3 +76,40 @@ def test_nan_is_asked_for(text: str, feature: str, asks_for_nan: str) -> None:
 def test_this_machine_is_taken_not_to_have_it(name: str) -> None:
     assert f"+{name}" not in host_machine()[2]
     assert without_wrong(f"+sse,+{name},-avx") == f"+sse,-{name},-avx"
+
+
+_ROWS = """
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @f(ptr addrspace(1) %a, ptr addrspace(1) %out, i64 %n, i64 %from) {
+entry:
+  br label %body
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %sum = phi float [ 0.0, %entry ], [ %more, %body ]
+  %row = mul i64 %i, 3
+  %at = add i64 %row, %from
+  %p = getelementptr float, ptr addrspace(1) %a, i64 %at
+  %v = load float, ptr addrspace(1) %p
+  %more = fadd float %sum, %v
+  %next = add nsw i64 %i, 1
+  %again = icmp slt i64 %next, %n
+  br i1 %again, label %body, label %end
+end:
+  store float %more, ptr addrspace(1) %out
+  ret void
+}
+"""
+
+
+def test_addresses_in_loops_are_made_cheaper_for_gpus_alone() -> None:
+    """What LLVM is told of that holds for the whole process."""
+    job = Job(_ROWS, "asm", "nvptx64-nvidia-cuda", "sm_90", "+ptx78")
+
+    def additions(job: Job) -> int:
+        made = compile(job, lambda stage: None)
+        assert isinstance(made, str)
+        return len(re.findall(r"\t(?:add|mad|mul|shl)\S+64", made))
+
+    before = additions(job)
+    assert additions(job._replace(vectors=True)) != before
+    assert additions(job) == before

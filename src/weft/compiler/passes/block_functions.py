@@ -1,7 +1,8 @@
 """What a worker does of each block, or row of blocks, in a function of its own.
 
-The loop that takes blocks then stands apart from it. Little time goes by there, so LLVM is told not to
-optimise it; what LLVM does to a kernel's loops takes longer the deeper they lie.
+The loop that takes blocks then stands apart from it, and with it what says which block it is, by divisions
+that LLVM makes much of. Little time goes by there, so LLVM is told not to optimise it; what LLVM does to a
+kernel's loops takes longer the deeper they lie.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ def block_functions(module: Module) -> None:
 def _cut_out(f: Function, loop: Op) -> Function:
     """A function that does what the loop's body did, and is called there now."""
     blocks = loop.regions[-1]
+    first = next((n for n, op in enumerate(blocks.ops) if not _stays(op)), len(blocks.ops))
+    begin, blocks.ops[:] = blocks.ops[:first], blocks.ops[first:]
     inner = [*blocks.walk()]
     defined = {v for op in inner for v in (*op.results, *(a for r in op.regions for a in r.args))}
     needed = dict.fromkeys(v for op in inner for v in op.operands if v not in defined)
     elsewhere = {v for op in loop.regions[0].walk() for v in op.operands}
-    elsewhere.update(v for op in f.body.ops if op is not loop for v in op.operands)
+    elsewhere.update(v for op in (*f.body.ops, *begin) if op is not loop for v in op.operands)
     body, mapping = Region(), dict[Value, Value]()
     given: list[Value] = []
     for v in sorted(needed, key=lambda v: v not in f.args):
@@ -53,8 +56,23 @@ def _cut_out(f: Function, loop: Op) -> Function:
     args = [mapping[v] for v in given]
     made = replace(f, name=f"{f.name}.block", args=args, body=body, alone=alone, inline=False)
     call = Op(SPECS["func.call"], tuple(given), {"callee": made.name}, (), (), loop.loc)
-    blocks.ops[:] = [call]
+    blocks.ops[:] = [*_used(begin, call), call]
     return made
+
+
+def _stays(op: Op) -> bool:
+    """Whether what stands before a block's work may stay in the loop."""
+    return op.name == "weft.get" or (op.spec.pure and not op.regions)
+
+
+def _used(ops: list[Op], call: Op) -> list[Op]:
+    """The operations that give what the call takes."""
+    wanted, found = set(call.operands), list[Op]()
+    for op in reversed(ops):
+        if not wanted.isdisjoint(op.results):
+            wanted.update(op.operands)
+            found.append(op)
+    return found[::-1]
 
 
 def _is_alone(f: Function, v: Value) -> bool:

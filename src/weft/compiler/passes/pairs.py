@@ -29,4 +29,4 @@ def _computes(op: Op) -> int:
     kind = op.results[0].type.scalar if op.results else None
     if not isinstance(kind, FloatType) or kind.bits < 32:
         return inner * (_ENOUGH if op.name in LOOPS else 1)
-    return _ENOUGH if op.name == "func.call" else int(op.spec.pure)
+    return _ENOUGH if op.name == "func.call" else int(op.spec.pure and bool(op.operands))

@@ -241,8 +241,7 @@ class _Loops:
         """How many threads run along an axis, of so many blocks: all, or those inside an over= range."""
         b, size = self.b, context.block_dim[axis]
         if self.frame.even and axis == 0:  # here, where LLVM sees it beside the loop that it makes vectors of
-            strips = self.larger(b.arith("divui", size, b.constant(STRIP, I64)), b.constant(1, I64))
-            size = b.arith("muli", strips, b.constant(STRIP, I64))
+            size = self.larger(b.arith("andi", size, b.constant(-STRIP, I64)), b.constant(STRIP, I64))
         every = size if count is None else b.arith("muli", size, count)
         if axis < self.kernel.over_rank:
             begin = b.arith("muli", context.block_id[axis], size)

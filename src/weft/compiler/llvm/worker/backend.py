@@ -10,7 +10,8 @@ import functools
 import itertools
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, NamedTuple
 
 import llvmlite.binding as _binding  # pyright: ignore[reportMissingTypeStubs]
@@ -127,7 +128,21 @@ def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
     if job.kind == "llvm-opt":
         return str(module)
     stage("make code of")
-    return machine.emit_assembly(module) if job.kind == "asm" else machine.emit_object(module)
+    with _addresses_as_they_are() if job.vectors else nullcontext():
+        return machine.emit_assembly(module) if job.kind == "asm" else machine.emit_object(module)
+
+
+@contextmanager
+def _addresses_as_they_are() -> Generator[None]:
+    """Without the pass that looks for cheaper addresses in loops: a processor has few that cost anything.
+
+    It takes up to two thirds of the time in which code is made, and loops were not faster by it.
+    """
+    llvm.set_option("weft", "--disable-lsr=true")
+    try:
+        yield
+    finally:
+        llvm.set_option("weft", "--disable-lsr=false")  # for GPUs, and others in this process
 
 
 _NARROWS = re.compile(r"= (?:trunc .* to i(?:8|16)|(?:and|shl|[al]shr|[su]div|[su]rem) i\d+ \S+ \d+)\b")
