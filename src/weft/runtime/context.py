@@ -8,13 +8,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, cast, overload
 
-from weft.abi.formats import pack
 from weft.diagnostics import DeviceError, LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
 from weft.runtime import drivers, unwaited
 from weft.runtime.allocation import Allocation
 from weft.runtime.buffers import Buffer, DeviceBuffer
-from weft.runtime.copies import enqueue_copy, own_buffer
+from weft.runtime.copies import enqueue_copy, own_buffer, pattern_of
 from weft.runtime.dim import as_index
 from weft.runtime.driver import Device, DeviceInfo, Driver, LoadObject, Stream
 from weft.runtime.graphs import DeviceGraph, GraphCapture, Recording
@@ -32,17 +31,6 @@ def _element_hint(like: object, size: object) -> str:
     if isinstance(like, int) and isinstance(size, (type, str)):
         return "write the element type first, then the number of elements"
     return dtype_hint(like)
-
-
-def _pattern(dtype: DType, value: object) -> bytes:
-    """The bytes of one element."""
-    if dtype.is_number:
-        return pack(dtype, value)
-    import numpy as np
-
-    made = np.zeros((), dtype.numpy)
-    made[...] = cast("Any", dtype.taken(value))
-    return made.tobytes()
 
 
 _AS_IT_IS = nullcontext()
@@ -313,7 +301,7 @@ class BaseContext(Here, PeerAccess):
         """
         address = own_buffer(self, buffer)
         try:
-            pattern = _pattern(buffer.dtype, value)
+            pattern = pattern_of(buffer.dtype, value)
         except (TypeError, ValueError, OverflowError) as error:
             raise LaunchError.here(
                 "fill-value",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from weft.abi.formats import pack
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType
 from weft.record import record, replace
@@ -195,3 +196,14 @@ def _end(context: BaseContext, end: object, name: str) -> _End:
     name_of = _NAMES.get(array.dtype) or _NAMES.setdefault(array.dtype, array.dtype.name)
     address: int = array.__array_interface__["data"][0]
     return _End(address, array.size, name_of, array.itemsize, "h", array)
+
+
+def pattern_of(dtype: DType, value: object) -> bytes:
+    """The bytes of one element, of which a fill copies many."""
+    if dtype.is_number:
+        return pack(dtype, value)
+    import numpy as np
+
+    made = np.zeros((), dtype.numpy)
+    made[...] = cast("Any", dtype.taken(value))
+    return made.tobytes()
