@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft import CompileError, Comptime, Float32, Int, Int32, kernel
+from weft import CompileError, Comptime, Float16, Float32, Int, Int32, kernel
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.gpu.memory import async_copy_wait_all
@@ -28,6 +28,7 @@ from weft.layout import (
     copy_sram_to_dram,
     copy_sram_to_local,
 )
+from weft.layout.tensor_core import TensorCore
 from weft.memory import AddressSpace, stack_allocation
 
 Launch = Callable[..., list[npt.NDArray[Any]]]
@@ -299,3 +300,49 @@ def test_iterators(launch: Launch, dynamic: bool) -> None:
     expected = np.stack([x[:, 4 * k + 4 : 4 * k + 8] for k in range(4)])
     expected[0, 0, 0] += x[1, 5::4].sum()
     assert found.tolist() == expected.tolist()
+
+
+@kernel
+def product_of_swizzled(a: LayoutTensor[Float16], b: LayoutTensor[Float16], out: LayoutTensor[Float32]):
+    """Rows of 32 elements, of which eight stay together, as ``ldmatrix`` wants them."""
+    core = TensorCore(Float32, Float16, (16, 8, 16))
+    swizzle = Swizzle(2, 3, 3)
+    left = stack_allocation(Float16, ComposedLayout(Layout.row_major(16, 32), swizzle), address_space=SHARED)
+    right = stack_allocation(Float16, ComposedLayout(Layout.row_major(32, 8), swizzle), address_space=SHARED)
+    copy_dram_to_sram(left.vectorize[1, 8](), a.vectorize[1, 8]())
+    copy_dram_to_sram(right, b)
+    barrier()
+    sums = core.zero()
+    for k in range(2):
+        sums = core.mma_op(core.load_a(left.tile[16, 16](0, k)), core.load_b(right.tile[16, 8](k, 0)), sums)
+    core.store_d(out, sums)
+
+
+def test_tensor_cores_take_swizzled_tiles(launch: Launch, ptx: Callable[..., str]) -> None:
+    a = (np.arange(16 * 32) % 13 - 6).astype(np.float16).reshape(16, 32)
+    b = (np.arange(32 * 8) % 7 - 3).astype(np.float16).reshape(32, 8)
+    found = launch(product_of_swizzled, a, b, np.zeros((16, 8), np.float32), grid_dim=1, block_dim=32)[2]
+    assert found.tolist() == (a.astype(np.float32) @ b.astype(np.float32)).tolist()
+    text = ptx(product_of_swizzled, a, b, np.zeros((16, 8), np.float32))
+    assert text.count("ldmatrix.sync.aligned.m8n8.x4") >= 1
+
+
+@kernel
+def copied_by_one(x: LayoutTensor[Float32]):
+    """What is read together in a branch is read again behind it."""
+    here = stack_allocation(Float32, Layout.row_major(4, 2), address_space=SHARED)
+    there = stack_allocation(Float32, Layout.row_major(4, 2), address_space=SHARED)
+    copy_dram_to_sram(here, x)
+    barrier()
+    if thread_idx.x == 0:
+        there.copy_from(here)
+    barrier()
+    x[thread_idx.x, 0] = there[thread_idx.x, 1]
+
+
+def test_copies_are_right_under_all_checks() -> None:
+    ctx = DeviceContext(api="cpu", checked=True)
+    x = np.arange(8, dtype=np.float32).reshape(4, 2)
+    ctx.enqueue_function(copied_by_one, x, grid_dim=1, block_dim=4)
+    ctx.synchronize()
+    assert x[:, 0].tolist() == x[:, 1].tolist() == [1, 3, 5, 7]

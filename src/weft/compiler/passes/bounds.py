@@ -186,7 +186,7 @@ class _Checked:
         b.live, b.loc = True, accesses[0].loc
 
         def of(pointer: Value) -> Origin:
-            if isinstance(pointer.owner, Op):
+            if isinstance(pointer.owner, Op) and pointer not in self.origins.known:  # made here
                 self.origins.follow(pointer.owner)
             return self.origins.of(pointer)
 
