@@ -343,8 +343,8 @@ def radix_sort(key: Any, value: Any = None, *, descending: bool = False, most: i
 
     Five bits a pass from the lowest, each keeping the order of equal digits. Three barriers a pass, 21 for
     32 bits, and two more for values (after CUB's ``BlockRadixRankMatch``). Shared memory for ``most`` keys
-    and 1088 counters, for values also for ``most`` of these and of 32 bits. Threads of a warp with the same
-    digit are found by votes. On a CPU one thread sorts, eight bits a pass.
+    and up to 1088 counters, for values also for ``most`` of these and of 32 bits. Threads of a warp with the
+    same digit are found by votes. On a CPU one thread sorts, eight bits a pass.
 
     Args:
         key: a number of any width, each thread's own. Floats are ordered by their bits: -0 before 0, nan of a

@@ -19,11 +19,8 @@ from weft.memory import stack_allocation
 
 _DIGIT = 5
 """Bits of a pass: a digit for each lane of a warp."""
-_ROW = 2**_DIGIT + 1
-"""Counters of a warp, and one more: those of a digit are in different banks."""
 _BYTE = 8
 """Bits of a pass where one thread sorts."""
-_WARPS = 32
 
 
 def ordered(key: Any, descending: bool) -> Any:
@@ -67,10 +64,11 @@ def sorted_keys(bits: Any, *, most: Comptime[int], sources: Comptime[bool] = Fal
             _in_turn(keys, froms, most=most, sources=sources)
         barrier()
     else:
-        counts = stack_allocation(UInt32, _WARPS * _ROW, address_space=AddressSpace.SHARED)
+        span = 1 << (-(-most // warp.WARP_SIZE) - 1).bit_length()  # lanes that have a digit of all warps
+        counts = stack_allocation(UInt32, span * _row(span), address_space=AddressSpace.SHARED)
         totals = stack_allocation(UInt32, 2**_DIGIT, address_space=AddressSpace.SHARED)
         for n in unroll(range(0, bits.dtype.bits, _DIGIT)):
-            place = _place((bits >> n).cast(UInt32) & (2**_DIGIT - 1), counts, totals)
+            place = _place((bits >> n).cast(UInt32) & (2**_DIGIT - 1), counts, totals, span=span)
             keys[place] = bits
             if sources:
                 froms[place] = source
@@ -86,12 +84,13 @@ def sorted_keys(bits: Any, *, most: Comptime[int], sources: Comptime[bool] = Fal
 
 
 @func
-def _place(digit: UInt32, counts: Any, totals: Any) -> Int:
+def _place(digit: UInt32, counts: Any, totals: Any, *, span: Comptime[int]) -> Int:
     """Where a key goes in a pass: behind those of lesser digits, of earlier warps, of earlier lanes.
 
-    Each warp has a row of counters, one for each digit. Those of a digit one warp adds up, at once.
+    Each warp has a row of counters, one for each digit. Those of a digit some lanes add up, at once.
     """
-    row, lane, warps = counts + warp_id() * _ROW, lane_id(), block_threads() // warp.WARP_SIZE
+    lane, warps, each = lane_id(), block_threads() // warp.WARP_SIZE, warp.WARP_SIZE // span
+    row = counts + warp_id() * _row(span)
     row[lane] = 0
     alike = UInt32(0xFFFFFFFF)
     for n in unroll(range(_DIGIT)):
@@ -103,17 +102,23 @@ def _place(digit: UInt32, counts: Any, totals: Any) -> Int:
     if earlier == 0:
         row[digit] = pop_count(alike)
     barrier()
-    for d in range(warp_id(), 2**_DIGIT, warps):
-        place = counts + (lane < warps).select(lane, 0) * _ROW + d
-        here = (lane < warps).select(place[0], 0)
-        through = warp.prefix_sum(here)
-        if lane < warps:
+    of_warp = lane % span
+    for first in range(warp_id() * each, 2**_DIGIT, warps * each):
+        place = counts + (of_warp < warps).select(of_warp, 0) * _row(span) + first + lane // span
+        here = (of_warp < warps).select(place[0], 0)
+        through = warp.prefix_sum(here, width=span)
+        if of_warp < warps:
             place[0] = through - here
-        if lane == warp.WARP_SIZE - 1:
-            totals[d] = through
+        if of_warp == span - 1:
+            totals[first + lane // span] = through
     barrier()
     begin = warp.prefix_sum(totals[lane], exclusive=True)
     return Int(warp.shuffle_idx(begin, digit) + row[digit] + earlier)
+
+
+def _row(span: int) -> int:
+    """Counters of a warp, and some more: what lanes add up is in different banks."""
+    return 2**_DIGIT + warp.WARP_SIZE // span
 
 
 @func
