@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -9,6 +11,7 @@ import numpy.typing as npt
 import pytest
 from benchmarks.kernels.products import launch_by_warpgroups, launch_by_warps
 
+from ptxas import find_ptxas
 from weft import (
     SIMD,
     BFloat16,
@@ -159,6 +162,32 @@ def test_every_form(
     with out.storage.map_to_host() as host:
         made = np.array([float(x) for x in host]).reshape(64, n)
     np.testing.assert_array_equal(made, (a @ b.T).astype(np.float16 if sums is Float16 else np.int64))
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["memory", "registers"])
+@pytest.mark.parametrize(("left", "right", "sums", "n", "b_major"), FORMS)
+def test_the_assembler_takes_every_form(
+    left: Any, right: Any, sums: Any, n: int, b_major: Any, held: bool, tmp_path: Path
+) -> None:
+    ptxas = find_ptxas()
+    if ptxas is None:
+        pytest.skip("needs NVIDIA's assembler")
+
+    @kernel
+    def alone(x: Pointer[Float32]):
+        allocate, memory, number = cast(Any, stack_allocation), AddressSpace.SHARED, cast(Any, SIMD)
+        a = allocate(left, 1024, address_space=memory, alignment=1024)
+        b = allocate(right, 1024, address_space=memory, alignment=1024)
+        fragment = number[left, 16 // left.dtype.itemsize]
+        parts = [x.load(4 * s, width=4).bitcast(fragment) for s in range(4)] if held else a
+        zero = warpgroup_zero(n, sums)
+        for i, each in enumerate(wgmma_wait(wgmma_async(parts, b, zero, wait=1, b_major=b_major))):
+            x[i] = each.cast(Float32)
+
+    (tmp_path / "it.ptx").write_text(str(compile_info(alone, target="sm_90")), encoding="utf-8")
+    command = [ptxas, "-arch", "sm_90a", "it.ptx", "-o", "it.cubin"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def refused(a: Any, b: Any, sums: Any, n: int, **more: Any) -> str:
