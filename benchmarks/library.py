@@ -1,4 +1,4 @@
-"""What is written with ``weft.gpu``'s warps, blocks, atomics and tensor cores beside torch, Triton and CuPy.
+"""What is written with ``weft.gpu``'s warps, blocks and atomics beside torch, Triton and CuPy.
 
 The kernels are those of ``examples``. All is measured by events of one stream, in turns.
 """
@@ -12,7 +12,6 @@ from typing import Any
 
 from examples.block_sum import Sum
 from examples.histogram import histogram
-from examples.matmul_mma import matmul
 from examples.softmax import softmax
 from examples.transpose import transpose
 
@@ -28,9 +27,9 @@ def run(options: argparse.Namespace) -> None:
     if torch is None or not torch.cuda.is_available():
         print("needs torch and a GPU that it knows\n")
         return
-    bench = Library(DeviceContext(api="cuda"), torch, options.rounds or 15, options.size or 8192)
+    bench = Library(DeviceContext(api="cuda"), torch, options.rounds or 15)
     print(f"{bench.ctx.name}\n")
-    every = "sum,softmax,transpose,histogram,matmul"
+    every = "sum,softmax,transpose,histogram"
     for name in (options.kernels or every).split(","):
         getattr(bench, name)()
 
@@ -38,8 +37,8 @@ def run(options: argparse.Namespace) -> None:
 class Library:
     """One GPU and the peers that are there."""
 
-    def __init__(self, ctx: DeviceContext, torch: Any, rounds: int, size: int) -> None:
-        self.ctx, self.torch, self.rounds, self.size = ctx, torch, rounds, size
+    def __init__(self, ctx: DeviceContext, torch: Any, rounds: int) -> None:
+        self.ctx, self.torch, self.rounds = ctx, torch, rounds
         self.cupy: Any = module("cupy")
         self.triton: Any = module("benchmarks.peers.library_triton")
 
@@ -182,21 +181,3 @@ class Library:
             return bool((torch.as_tensor(found[name], device="cuda").long() == kept).all())
 
         self.compare("histogram of 256 MiB", cases, right, work=n / 1e9, unit="GB/s", calls=2)
-
-    def matmul(self) -> None:
-        torch, size = self.torch, self.size
-        a, b = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-        out = torch.empty(size, size, device="cuda", dtype=torch.bfloat16)
-        kept = (a @ b.T).float()
-        cases: dict[str, Case] = {
-            "weft, mma.sync": lambda: matmul(self.ctx, a, b, out),
-            "cuBLAS": lambda: torch.matmul(a, b.T, out=out),
-        }
-
-        def right(name: str) -> bool:
-            error = ((out.float() - kept).norm() / kept.norm()).item()
-            out.zero_()
-            return error < 0.01
-
-        title = f"a @ b.T of bfloat16, {size} x {size} x {size}"
-        self.compare(title, cases, right, work=2 * size**3 / 1e12, unit="TFLOP/s")

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from examples.hopper_matmul import prepared
+from examples.matmul_mma import matmul
 
-from benchmarks.kernels.products import launch_by_warpgroups, launch_by_warps
+from benchmarks.kernels.products import launch_by_warpgroups
 from benchmarks.measure import in_turns, module, table
 from weft.gpu.host import DeviceContext
 
@@ -28,9 +29,7 @@ def run(options: argparse.Namespace) -> None:
     out = torch.zeros(size, size, device="cuda")
     made, short = (torch.empty(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     right = (a @ b.T).float()
-    cases: dict[str, Callable[[], Any]] = {
-        "weft, mma.sync": lambda: launch_by_warps(ctx, a, b, out, bm=128, bn=256, warp=(64, 64), stages=3)
-    }
+    cases: dict[str, Callable[[], Any]] = {"weft, mma.sync": lambda: matmul(ctx, a, b, short)}
     if ctx.info.target == "sm_90":
         cases["weft, wgmma"] = lambda: launch_by_warpgroups(ctx, a, b, out, bm=256, bn=128, stages=4)
         cases["weft, wgmma and TMA"] = prepared(ctx, a, b, short)
