@@ -104,8 +104,9 @@ def _place(digit: UInt32, counts: Any, totals: Any, *, span: Comptime[int]) -> I
     barrier()
     of_warp = lane % span
     for first in range(warp_id() * each, 2**_DIGIT, warps * each):
-        place = counts + (of_warp < warps).select(of_warp, 0) * _row(span) + first + lane // span
-        here = (of_warp < warps).select(place[0], 0)
+        place, here = counts + of_warp * _row(span) + first + lane // span, UInt32(0)
+        if of_warp < warps:
+            here = place[0]
         through = warp.prefix_sum(here, width=span)
         if of_warp < warps:
             place[0] = through - here
