@@ -28,6 +28,12 @@ class Vector:
             return Vector(self.kind, self.lanes[lane])
         return self.lanes[int(lane)]
 
+    def __setitem__(self, lane: Any, value: Any) -> None:
+        self.lanes[int(lane)] = as_kind(value, self.kind)
+
+    def __copy__(self) -> Vector:
+        return Vector(self.kind, list(self.lanes))
+
     def __str__(self) -> str:
         return f"[{', '.join(map(str, self.lanes))}]"
 

@@ -179,6 +179,11 @@ def _vector(s: Scope, indent: str) -> list[str]:
     if s.vectors and s.chance(2):
         name, kind, lanes = s.pick(s.vectors)
         return [f"{indent}{name} = {vector(s, kind, lanes, 2)}"]
+    if s.vectors and s.chance(2):  # a lane of one that no other name is of
+        name, kind, lanes = s.pick(s.vectors)
+        sign = "=" if kind is BOOL else s.pick(["=", "+=", "-="])
+        lane = index(s, lanes)
+        return [f"{indent}{name} = copy.copy({name})", f"{indent}{name}[{lane}] {sign} {expression(s, kind)}"]
     kind, lanes, name = s.kind(), s.pick([2, 4, 8]), s.fresh("u")
     line = f"{indent}{name} = {vector(s, kind, lanes, 2)}"
     s.vectors.append((name, kind, lanes))

@@ -18,6 +18,8 @@ from weft.compiler.source.definition import MISSING, Definition
 from weft.compiler.source.python import definition_of
 from weft.diagnostics import CompileError, is_internal, refuse
 from weft.lang.inline_array import InlineArray
+from weft.lang.number import number_class
+from weft.lang.spec import NumberSpec
 from weft.lang.structs import is_struct, struct_fields
 
 if TYPE_CHECKING:
@@ -85,7 +87,12 @@ def _meaning(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
     if isinstance(node, ast.Name):
         found: Any = MISSING if frame is None else frame.f_locals.get(node.id, MISSING)
         if type(found) is Var:
-            return getattr(found.spec, "cls", MISSING)
+            spec = found.spec
+            return (
+                number_class(spec.dtype, spec.lanes)
+                if isinstance(spec, NumberSpec)
+                else getattr(spec, "cls", MISSING)
+            )
         if found is MISSING:
             names = {**vars(builtins), **fn.scope.globals, **fn.scope.captured()}
             found = names.get(node.id, MISSING)
