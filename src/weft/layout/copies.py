@@ -35,6 +35,7 @@ Example:
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Literal
 
 from weft.diagnostics import refuse
@@ -179,6 +180,10 @@ def _together(
     check_alike(dst, src)
     if threads is None:
         threads = Layout.row_major(*dst.layout.static_shape)
+    if not isinstance(threads, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
+        refuse("layout", f"{threads!r} is no layout of threads", "write Layout.row_major(8, 4), say")
+    if count is not None and operator.index(count) < 1:
+        refuse("operand", f"num_threads={count} is no number of threads", "write how many a block has")
     thread = _thread(scope)
     count = LANES if scope == "warp" else count
     if count is None:

@@ -9,6 +9,7 @@ from typing import Any
 from weft.diagnostics import refuse
 from weft.gpu.memory import async_copy
 from weft.lang.decorators import func
+from weft.lang.hints import kind_of
 from weft.lang.pointer import AddressSpace
 from weft.lang.scalars import Int
 from weft.layout.tensor.edge import absent, complete, whole_read, whole_write
@@ -127,7 +128,7 @@ def check_space(name: str, what: str, tensor: Any, *spaces: AddressSpace) -> Non
         CompileError: it lies elsewhere.
     """
     if not hasattr(tensor, "layout") or tensor.address_space not in spaces:
-        found = tensor.address_space.name if hasattr(tensor, "layout") else repr(tensor)
+        found = tensor.address_space.name if hasattr(tensor, "layout") else kind_of(tensor)
         wanted = " or ".join(space.name for space in spaces)
         refuse(
             "address-space",
