@@ -18,6 +18,7 @@ from weft.diagnostics import (
     LaunchError,
     PerformanceWarning,
     WeftError,
+    advised_by,
 )
 from weft.dtype import DType
 from weft.lang import (
@@ -150,13 +151,19 @@ class _Rooms:
         inside = caller.f_code.co_filename.startswith(("<frozen", __file__[:-11]))
         if name.startswith("_") or inside or elaborating.now:
             return AttributeError(f"module {module!r} has no attribute {name!r}")
-        from weft.compiler.frontend.names import advice
         from weft.runtime.spelt import unknown_of_module
 
-        return unknown_of_module(caller, module, name, advice(name) or "", dir(modules[module]))
+        return unknown_of_module(caller, module, name, _advice(name, "") or "", dir(modules[module]))
+
+
+def _advice(name: str, asked: str) -> str | None:
+    from weft.compiler.frontend.names import advice
+
+    return advice(name, asked)
 
 
 provide(_Rooms())
+advised_by(_advice)
 
 
 if not TYPE_CHECKING:  # so that type checkers know which names exist

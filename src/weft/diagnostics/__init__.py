@@ -11,10 +11,12 @@ from weft.diagnostics.errors import (
     PerformanceWarning,
     WeftError,
     a_,
+    advised_by,
     elaborating,
     nearest,
     note_slow,
     refuse,
+    undefined,
 )
 from weft.diagnostics.location import (
     Location,
@@ -48,6 +50,7 @@ __all__ = [
     "Report",
     "WeftError",
     "a_",
+    "advised_by",
     "caller_location",
     "calling_frame",
     "character_column",
@@ -60,6 +63,7 @@ __all__ = [
     "refuse",
     "render",
     "render_all",
+    "undefined",
 ]
 
 if not TYPE_CHECKING:  # what is needed where something is wrong

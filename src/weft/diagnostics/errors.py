@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -186,6 +186,28 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
         held = [lower for lower in by_lower if name.lower() in lower.split("_")]
         found = held if len(held) == 1 else []
     return by_lower[found[0]] if found else None
+
+
+_ADVICE: list[Callable[[str, str], str | None]] = []
+
+
+def advised_by(advice: Callable[[str, str], str | None]) -> None:
+    """Say who knows what to write for a name that is not defined, and what is asked of it."""
+    _ADVICE[:] = [advice]
+
+
+def undefined(error: Exception, text: str, scope: Iterable[str], otherwise: str) -> str:
+    """The hint where a text could not be evaluated: for a name that is not there, what is meant by it."""
+    name = getattr(error, "name", None) or "" if isinstance(error, NameError) else ""
+    if not name:
+        return otherwise
+    asked = text.partition(f"{name}.")[2]
+    asked = asked[: next((n for n, c in enumerate(asked) if not c.isidentifier()), len(asked))]
+    for advice in _ADVICE:
+        if found := advice(name, asked):
+            return found
+    guess = nearest(name, scope)
+    return f"did you mean `{guess}`?" if guess else otherwise
 
 
 def a_(name: str) -> str:

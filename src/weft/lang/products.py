@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any, NoReturn, cast
 
 from weft.compiler.source.quoted import text_of, unquoted
-from weft.diagnostics import a_, nearest, refuse
+from weft.diagnostics import a_, refuse, undefined
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
 
@@ -44,11 +44,11 @@ def annotations_of(cls: type[Any]) -> dict[str, Any]:
             try:
                 found[name] = unquoted(annotation, lambda text, spaces=spaces: eval(text, *spaces))
             except NameError as error:
-                guess, text = nearest(error.name or "", scope), text_of(annotation) or annotation
+                text = text_of(annotation) or annotation
                 refuse(
                     "annotation",
                     f"the type `{text}` of {cls.__name__}.{name} does not evaluate: {error}",
-                    hint=f"did you mean `{guess}`?" if guess else "define it outside of functions",
+                    hint=undefined(error, str(text), scope, "define it outside of functions"),
                 )
     return {name: found[name] for name in part_names(cls) or () if name in found}
 

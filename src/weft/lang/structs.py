@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeGuard, TypeVar, cast, dataclass_transform,
 from weft.compiler.ir.core import Value
 from weft.compiler.source.python import definition_of, named_in
 from weft.compiler.source.quoted import unquoted
-from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse
+from weft.diagnostics import VALUE, CompileError, a_, caller_location, nearest, refuse, undefined
 from weft.dtype import DType
 from weft.lang.any_lanes import closed, is_open
 from weft.lang.decorators import Compiled, Func
@@ -46,11 +46,10 @@ def struct_fields(cls: type[Any]) -> dict[str, Any]:
             try:
                 annotation = unquoted(field.type, lambda text: eval(text, scope))
             except NameError as error:
-                guess = nearest(error.name or "", scope)
                 refuse(
                     "annotation",
                     f"the type `{field.type}` of {cls.__name__}.{field.name} does not evaluate: {error}",
-                    hint=f"did you mean `{guess}`?" if guess else "define or import what it names",
+                    hint=undefined(error, str(field.type), scope, "define or import what it names"),
                 )
             found[field.name] = substitute(annotation, types)
         cls.__weft_fields__ = found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 from weft.compiler.source.definition import MISSING, Definition, Parameter, Scope
 from weft.compiler.source.quoted import text_of, unquoted
 from weft.compiler.source.written import keep_text, share_text
-from weft.diagnostics import CompileError, nearest
+from weft.diagnostics import CompileError, undefined
 
 if TYPE_CHECKING:
     import ast
@@ -165,17 +165,12 @@ class PythonFunction(Definition):
             try:
                 return eval(_code_of(text), fn.__globals__, scope)
             except Exception as error:
-                guess = nearest(error.name or "", fn.__globals__) if isinstance(error, NameError) else None
-                hint = (
-                    f"did you mean `{guess}`?"
-                    if guess
-                    else "define or import what it names before the launch"
-                )
+                otherwise = "define or import what it names before the launch"
                 raise CompileError.at(
                     "annotation",
                     f"the annotation `{text}` of {of} does not evaluate: {error}",
                     self.place(name),
-                    hints=(hint,),
+                    hints=(undefined(error, text, fn.__globals__, otherwise),),
                 ) from None
 
         return unquoted(annotation, evaluate)
