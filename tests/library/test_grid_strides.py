@@ -12,6 +12,7 @@ import pytest
 from weft import Float32, Int, Int32, Pointer, kernel
 from weft.compile import compile_info
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
+from weft.lang import no_contraction
 from weft.layout import Layout
 from weft.memory import AddressSpace, stack_allocation
 
@@ -24,11 +25,13 @@ def parts(a: Pointer[Float32], sums: Pointer[Float32], places: Pointer[Int32], n
     shared = stack_allocation(Float32, Layout.row_major(64), address_space=AddressSpace.SHARED)
     t, i = thread_idx.x, global_idx.x
     mine, first = Float32(0.0), scale * Float32(i)
-    for k in range(i, n, block_dim.x * grid_dim.x):
-        mine = mine * scale + a[k]
+    with no_contraction():
+        for k in range(i, n, block_dim.x * grid_dim.x):
+            mine = mine * scale + a[k]
     shared[t] = mine
     barrier()
-    sums[i] = shared[block_dim.x - 1 - t] + first
+    with no_contraction():
+        sums[i] = shared[block_dim.x - 1 - t] + first
     places[i] = Int32(1000 * block_idx.x + t)
 
 
