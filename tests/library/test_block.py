@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import Comptime, Float32, Float64, InlineArray, Int, Int32, UInt32, kernel, unroll
+from weft import Comptime, Float32, Float64, InlineArray, Int, Int32, Pointer, UInt16, UInt32, kernel, unroll
 from weft.gpu import block, block_dim, block_idx, thread_idx
 from weft.gpu.host import DeviceContext
 from weft.layout import Layout, LayoutTensor
@@ -146,6 +146,24 @@ def test_radix_sort(launch: Launch, kind: Any, descending: bool) -> None:
     _, out = launch(sorts, x, np.zeros_like(x), descending=descending, grid_dim=2, block_dim=128)
     rows = np.sort(x.reshape(2, 128), axis=1)
     np.testing.assert_array_equal(out.reshape(2, 128), rows[:, ::-1] if descending else rows)
+
+
+@pytest.mark.parametrize(("threads", "most"), [(96, 1024), (256, 256)])
+def test_what_gpus_sort_by_has_no_races(monkeypatch: pytest.MonkeyPatch, threads: int, most: int) -> None:
+    """It runs on a CPU too, where another way is taken, and is checked there."""
+    monkeypatch.setattr("weft.gpu.sorting.threads_are_loops", lambda: False)
+
+    @kernel
+    def as_on_a_gpu(x: Pointer[UInt16], out: Pointer[UInt16]):
+        out[thread_idx.x] = block.radix_sort(x[thread_idx.x], most=most)
+
+    numbers = np.random.default_rng(threads).integers(0, 500, threads).astype(np.uint16)
+    with DeviceContext(api="cpu", checked=True) as ctx:
+        x, out = (ctx.enqueue_create_buffer(UInt16, threads) for _ in range(2))
+        ctx.enqueue_copy(dst=x, src=numbers)
+        ctx.enqueue_function(as_on_a_gpu, x, out, grid_dim=1, block_dim=threads)
+        with out.map_to_host() as host:
+            np.testing.assert_array_equal(host.numpy(), np.sort(numbers))
 
 
 @kernel
