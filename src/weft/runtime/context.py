@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, cast, overload
+from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 from weft.diagnostics import DeviceError, LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype, dtype_hint
@@ -427,7 +427,7 @@ class BaseContext(Here, PeerAccess):
                 at=("iterations", 1),
             )
         if not callable(function):
-            kind = "None" if function is None else a_(type(cast("object", function)).__name__)
+            kind = "None" if function is None else a_(type(function).__name__)
             raise LaunchError.here(
                 "execution-time",
                 f"execution_time calls a function with the context, not {kind}",
