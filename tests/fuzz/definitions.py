@@ -147,11 +147,14 @@ def _methods(
     return ((look, takes, gives),), (("change", takes),)
 
 
-def functions(s: Scope) -> list[str]:
-    """Plain helpers, and functions of numbers, pairs and structs that call those before them."""
+def functions(s: Scope, captured: bool) -> list[str]:
+    """Plain helpers, and functions of numbers, pairs and structs that call those before them.
+
+    What a function of the host takes along is compiled, and so takes no stars.
+    """
     lines: list[str] = []
     for n in range(s.number(0, 3)):
-        forms = [_plain, _number, _number, _pair, _struct, _open, _lanes, _many]
+        forms = [_plain, _number, _number, _pair, _struct, _open, _lanes, _open if captured else _many]
         lines += s.pick([*forms, generic, generic, overloaded, applied, recursive])(s, f"h{n}")
     return lines
 

@@ -42,7 +42,7 @@ def program_of(choice: Choice) -> Program:
     every = [*INTEGERS, *FLOATS]
     s.favourites = [s.pick(every) for _ in range(s.number(2, 4))]
     made = shape(s)
-    lines = [*constants(s, made.form == "host"), "", *structs(s), *functions(s)]
+    lines = [*constants(s, made.form == "host"), "", *structs(s), *functions(s, made.form == "host")]
     s.kernel = True
     arguments = [Argument("n", "scalar", "Int64", [bits_of(INT, _limit(s, made))])]
     s.fixed += [("row", INT), ("n", INT)]

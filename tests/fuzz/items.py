@@ -14,7 +14,7 @@ def parts(s: Scope, indent: str) -> list[str]:
     kind, lanes = s.kind(), s.pick([2, 4])
     if s.chance(2):
         name = s.fresh("u")
-        made = f"{vector(s, kind, lanes, 1)}.insert(0, {expression(s, kind, 1, literals=True)})"
+        made = f"copy.copy({vector(s, kind, lanes, 1)})"
     else:
         name = s.fresh("l")
         made = argument(s, Many(kind, lanes, False), 2, False)
@@ -79,8 +79,9 @@ def listed(s: Scope, indent: str) -> list[str]:
     else:
         first = s.fresh("v")
         size -= 1
-        lines.append(f"{indent}{first}, *{kept} = {name}")
-        lines.append(f"{indent}{kept} = tuple({kept})")
+        rest = s.fresh("l")
+        lines.append(f"{indent}{first}, *{rest} = {name}")
+        lines.append(f"{indent}{kept} = tuple({rest})")
         s.names.append((first, kind))
     s.fixed += [(f"{kept}[{n}]", kind) for n in range(size)]
     if kind is not BOOL and size:

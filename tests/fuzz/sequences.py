@@ -53,7 +53,7 @@ def folded(s: Scope, kind: Kind, made: Made) -> str:
         return f"sum(({generator(s, made, kind)}), {kind.name}({literal(s, kind)}))"
     least = s.pick(["min", "max"])
     if how == "few":
-        return f"{least}({generator(s, made, kind, few=True)})"
+        return f"{kind.name}({least}({generator(s, made, kind, few=True)}))"
     if how == "default":
         return f"{least}(({generator(s, made, kind)}), default={kind.name}({literal(s, kind)}))"
     mark, name = s.mark(), s.fresh("q")
@@ -63,4 +63,4 @@ def folded(s: Scope, kind: Kind, made: Made) -> str:
     by = made(s.kind(), 1)
     s.back(mark)
     s.closed = closed
-    return f"{least}({items}, key=lambda {name}: {by})"
+    return f"Int64({least}({items}, key=lambda {name}: {by}))"

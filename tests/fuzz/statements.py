@@ -533,9 +533,7 @@ def _for(s: Scope, indent: str, depth: int) -> list[str]:
     if form == "reversed":
         items = f"reversed({items})"
     elif form == "part" and kind is INT:
-        items += s.pick(
-            [f"[{expression(s, INT, 0)} & 1:]", "[::-1]", "[-2:]", f"[:{expression(s, INT, 0)} & 3:2]"]
-        )
+        items += s.pick([f"[{numbers[1]} & 1:]", "[::-1]", "[-2:]", f"[:{numbers[2]} & 3:2]"])
     elif form == "enumerate":
         number, start = s.fresh("i"), s.pick(["", ", 1", ", -3"])
         target, items = f"{number}, {name}", f"enumerate({items}{start})"

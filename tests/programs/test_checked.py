@@ -8,7 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import DeviceError, Float32, Float64, Int, Int32, Pointer, UInt8, func, kernel, struct
+from weft import (
+    DeviceError,
+    Float32,
+    Float64,
+    Int,
+    Int16,
+    Int32,
+    Pointer,
+    UInt8,
+    func,
+    kernel,
+    struct,
+    unroll,
+)
 from weft.atomic import Atomic
 from weft.gpu import barrier, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
@@ -180,6 +193,23 @@ def test_tensors(ctx: DeviceContext) -> None:
     said = outcome(ctx, cells, tensor, 4, block_dim=3)
     assert "takes index 4 of a mode that counts from 0 to 3" in said
     assert "and 2 more times" in said
+
+
+@kernel
+def rows_read_twice(x: LayoutTensor[Int16], out: Pointer[Int], n: Int):
+    row, total = x[n & 7, 2:6], Int(0)
+    for _ in range(n):
+        total += sum([row[k] for k in unroll(range(4))])
+    out[0] = total + 10 * sum([row[k] for k in unroll(range(4))])
+
+
+def test_elements_side_by_side_in_a_loop_and_behind_it() -> None:
+    host, out = np.arange(99, dtype=np.int16), np.zeros(1, np.int64)
+    with DeviceContext(api="cpu", checked=True) as ctx:
+        x = ctx.enqueue_create_buffer(Int16, 99)
+        ctx.enqueue_copy(dst=x, src=host)
+        assert not outcome(ctx, rows_read_twice, x.tensor(Layout.row_major(9, 11)), out, 3)
+    assert out.tolist() == [13 * int(host[35:39].sum())]
 
 
 def test_parts_of_memory(ctx: DeviceContext) -> None:

@@ -256,7 +256,8 @@ def _assigned(pairs: _Pairs, given: Sequence[tuple[ast.expr, _Sources]]) -> _Pai
                 for p in pairs
                 if p.one == source.name
             }
-        partners.append((root_of(target), not isinstance(target, ast.Name), near))
+        if name := root_of(target):  # else what is set lies where no variable of the function's leads
+            partners.append((name, not isinstance(target, ast.Name), near))
     for n, (name, part, near) in enumerate(partners):
         for (other, calls, inner), by in near:
             if other not in whole and other != name:
