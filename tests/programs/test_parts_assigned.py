@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import SIMD, Int, Pointer, kernel
+from weft import Int, Pointer, iota, kernel
 from weft.gpu import global_idx
 
 SOURCE = """
@@ -206,11 +206,11 @@ def test_parts_change(name: str, load: Any, launch: Any) -> None:
 @kernel
 def beside_memory(rows: Int, n: Pointer[Int], out: Pointer[Int]):
     if global_idx.x < rows:
-        v = SIMD[Int, 2](n[0], 3)
+        v = iota(Int, 2, n[0], 3)
         (out + 1)[0] = v[1]  # begins with no variable
         v[n[0] & 1] = 9
         out[0] = v[0] * 10 + v[1]
 
 
 def test_a_part_is_assigned_beside_memory_that_has_no_name(launch: Any) -> None:
-    assert launch(beside_memory, [np.int64([7])], np.zeros(2, np.int64)).tolist() == [79, 3]
+    assert launch(beside_memory, [np.array([7])], np.zeros(2, np.int64)).tolist() == [79, 10]
