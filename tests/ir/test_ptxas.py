@@ -344,7 +344,8 @@ EXAMPLES: dict[str, tuple[dict[str, Any], int]] = {
     "hello": ({}, 0),
     "softmax_rows": ({"columns": 4096, "threads": 256}, 0),
     "count_bytes": ({"copies": 2}, 0),
-    "add_all": ({"loads": 4}, 0),
+    "by_warps": ({"loads": 4}, 0),
+    "by_blocks": ({"loads": 4}, 0),
     "transpose_tiles": ({"x": Layout.row_major(1000, 200), "out": Layout.row_major(200, 1000)}, 0),
 }
 """What the kernels of ``examples/`` are launched with, and over how many extents."""

@@ -287,19 +287,12 @@ def outside(p: Pointer[Part]):
     p[0].weights[4] = 1.0
 
 
-@kernel
-def element_of_value(p: Pointer[Part]):
-    w = p[0].weights
-    w[0] = 1.0
-
-
 @pytest.mark.parametrize(
     ("refused", "text"),
     [
         (address_in_packed, "lies at a multiple of 1 bytes, and a pointer to such at one of 8"),
         (address_of_value, "is a value, which has no address"),
         (outside, "index 4 is outside of this memory, which has 4 elements"),
-        (element_of_value, "this InlineArray is a copy, whose elements do not change"),
     ],
 )
 def test_refusals(refused: Any, text: str) -> None:
