@@ -144,8 +144,8 @@ def test_slices(launch: Launch, ptx: Ptx, dynamic: bool) -> None:
 
 @kernel
 def by_steps(x: LayoutTensor[Int32], out: LayoutTensor[Int32], i: Int):
-    out[0][i] = x[i][0] + x[i + 1][i] * 10  # pyright: ignore[reportIndexIssue]
-    out[i][0] += 5  # pyright: ignore[reportIndexIssue]
+    out[0][i] = x[i][0] + x[i + 1][i] * 10
+    out[i][0] += 5
 
 
 @pytest.mark.parametrize("dynamic", [False, True])

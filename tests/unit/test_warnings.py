@@ -256,7 +256,7 @@ def by_table(x: Pointer[Float32], n: Int):
             x[i] = Float32(x[i] + 2.0 * TAPS[i % 2])
 
 
-@kernel
+@kernel  # pyright: ignore[reportUnknownArgumentType]
 def by_number(x: Pointer[Float32], a):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
     total = 0.0
     for i in range(3):
