@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import enum
 import functools
@@ -105,9 +106,9 @@ def _apart(f: Callable[[], Any]) -> Any:
     return f()
 
 
-def _itself(x: Any) -> Any:
-    """A copy: here values of several parts never change."""
-    return x
+def _copied(x: Any) -> Any:
+    """A copy: lanes change, other values of several parts do not."""
+    return copy.copy(x) if isinstance(x, Vector) else x
 
 
 def _part(whole: Any, index: Any, op: str, value: Any) -> Any:
@@ -319,7 +320,7 @@ class Machine:
             "TypeVar": TypeVar,
             "Integer": None,
             "Floating": None,
-            "copy": SimpleNamespace(copy=_itself, deepcopy=_itself),
+            "copy": SimpleNamespace(copy=_copied, deepcopy=_copied),
             "dataclasses": dataclasses,
             "enum": enum,
             "iota": iota,
@@ -392,7 +393,7 @@ def _run_block(kernel: Any, args: dict[str, Any], threads: list[Callable[[], Non
         place()
         started.append(None)
         try:
-            made = kernel(**args)
+            made = kernel(**{name: _copied(value) for name, value in args.items()})
         except AssertionError:
             failed = True
             continue

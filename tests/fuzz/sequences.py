@@ -21,7 +21,7 @@ def generator(s: Scope, made: Made, kind: Kind, few: bool = False) -> str:
     rows = [(t, k) for t, k, extents in s.tensors if len(extents) == 1]
     if rows and s.chance(3):
         items, held = s.pick(rows)
-        name = s.fresh("q")
+        name = s.fresh("each")
         s.fixed.append((name, held))
     else:
         items = f"range({made(INT, 1)} & 7)"
@@ -29,7 +29,7 @@ def generator(s: Scope, made: Made, kind: Kind, few: bool = False) -> str:
             items = s.pick([f"range(({made(INT, 1)} & 3) + 1)", "range(-2, 3, 2)", "range(4, 0, -1)"])
         elif s.chance(3):
             items = s.pick([f"range(-2, {made(INT, 1)} & 7, 3)", f"reversed(range({made(INT, 0)} & 3))"])
-        name = s.fresh("q")
+        name = s.fresh("each")
         s.fixed.append((name, INT))
     found = f"{made(kind, 1)} for {name} in {items}"
     if not few and s.chance(3):
@@ -56,7 +56,7 @@ def folded(s: Scope, kind: Kind, made: Made) -> str:
         return f"{kind.name}({least}({generator(s, made, kind, few=True)}))"
     if how == "default":
         return f"{least}(({generator(s, made, kind)}), default={kind.name}({literal(s, kind)}))"
-    mark, name = s.mark(), s.fresh("q")
+    mark, name = s.mark(), s.fresh("each")
     items = f"range(({made(INT, 1)} & 7) + 1)"
     closed, s.closed = s.closed, True
     s.fixed.append((name, INT))
