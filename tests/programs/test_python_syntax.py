@@ -59,6 +59,18 @@ def named_again(a: Int, b: Int, c: Int) -> Int:
 
 
 @func
+def gone_through(a: Int, b: Int, c: Int) -> Int:
+    ends, total = 1, 0
+    if a > b:
+        ends = 3
+    for v in (i * 2 for i in reversed(range(ends))):
+        total += v + 1
+    for v in (i + j for i in range(c) for j in range(2)):
+        total += v
+    return total
+
+
+@func
 def inner(a: Int, b: Int, c: Int) -> Int:
     def clamped(x: Int, top=b) -> Int:
         if x > top:
@@ -426,7 +438,7 @@ def cut(a: Int, b: Int, c: Int) -> Int:
 """
 FUNCTIONS = """
 named named_aside inner matched guarded left looped compared unrolled_and_asked gathered asked
-reassigned counters exhausted chosen generated cut
+reassigned counters exhausted chosen generated cut gone_through
 """.split()
 GRID = np.array([*itertools.product((-1, 0, 1, 2, 3, 9), repeat=3)], np.int64)
 

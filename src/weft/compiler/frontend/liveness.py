@@ -109,9 +109,8 @@ def _own(scope: Any) -> tuple[set[str], set[ast.AST]]:
 
 
 def _read(node: ast.AST) -> _Names:
-    """What is read within; of a generator, but for what it goes through, which is there before it runs."""
-    nodes = walk(node)
-    left = set(walk(node.generators[0].iter)) if isinstance(node, ast.GeneratorExp) else set[ast.AST]()
+    """What is read within, but for the variables of comprehensions and functions in it."""
+    nodes, left = walk(node), set[ast.AST]()
     for inner in nodes:
         if isinstance(inner, _SCOPES):
             own, outside = _own(inner)
@@ -124,7 +123,16 @@ def _read(node: ast.AST) -> _Names:
 def _read_when_called(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> _Names:
     """The function's variables that the functions and generators in it read, whenever they run."""
     inner = [n for n in nodes if isinstance(n, _CLOSURES) and n is not function]
-    return _NONE.union(*map(_read, inner)) & bound_names(nodes) if inner else _NONE
+    return _NONE.union(*map(_read_late, inner)) & bound_names(nodes) if inner else _NONE
+
+
+def _read_late(closure: ast.AST) -> _Names:
+    """What is read where it runs: what a generator goes through is there before."""
+    if not isinstance(closure, ast.GeneratorExp):
+        return _read(closure)
+    first, *others = closure.generators
+    without = ast.comprehension(first.target, ast.Tuple([], ast.Load()), first.ifs, first.is_async)
+    return _read(ast.GeneratorExp(closure.elt, [without, *others]))
 
 
 def _jumps(body: Sequence[ast.stmt], known: dict[ast.stmt, frozenset[type[ast.stmt]]]) -> set[type[ast.stmt]]:
