@@ -394,7 +394,9 @@ def test_memory_behind_another_is_aligned_as_it_asks(anywhere: DeviceContext) ->
     def addresses(out: Pointer[Int32]):
         here = stack_allocation(Int32, 3, address_space=SHARED)
         behind = dynamic_shared_memory(Int32, 32, alignment=1024)
-        here[thread_idx.x % 3] = 1
+        if thread_idx.x < 3:
+            here[thread_idx.x] = 1
+        barrier()
         behind[thread_idx.x] = here[0]
         out[thread_idx.x] = Int32(Int(behind) % 1024)
 
