@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import CompileError, Float32, Int, PerformanceWarning, Pointer, UInt8, UInt64, config, kernel
+from weft import CompileError, Float32, Int, PerformanceWarning, Pointer, config, kernel
 from weft.compile import compile_info
 from weft.compiler.llvm import emit as llvm
 from weft.compiler.llvm import workers
@@ -38,13 +37,8 @@ def scaled(x: Pointer[Float32], n: Int, by: Float32):
         x[global_idx.x] *= by
 
 
-@kernel
-def stumbles(o: Pointer[UInt64], a: Pointer[UInt8], b: Pointer[UInt8], p: UInt64, q: UInt64, r: UInt8):
-    i = global_idx.x
-    v = r * 170
-    o[i] = 45 // p + p**q
-    a[i] = (v + v) * v**6
-    b[i] = (v + v) * v**6
+ABORTS = Path(__file__).with_name("llvm_aborts.ll")
+"""A module over which the vectoriser of LLVM 22 ends the process: its two models of cost disagree."""
 
 
 @pytest.fixture(autouse=True)
@@ -111,23 +105,18 @@ def test_what_is_in_the_cache_starts_no_worker(pool: Any, monkeypatch: pytest.Mo
     assert threading.current_thread() not in asked  # what launches natively is compiled beside it, once
 
 
-def test_an_abort_of_llvm_costs_a_warning() -> None:
-    with pytest.warns(PerformanceWarning, match=r"fails to optimise stumbles: .*LoopVectorize") as told:
-        code = compile_info(stumbles, target="x86-64", emission_kind="object").code
+def test_an_abort_of_llvm_costs_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = workers.run
+    texts = [ABORTS.read_text(encoding="utf-8")]
+
+    def aborts_at_first(job: Any, *rest: Any) -> Any:
+        return run((texts.pop(), *job[1:]) if texts else job, *rest)
+
+    monkeypatch.setattr(workers, "run", aborts_at_first)
+    with pytest.warns(PerformanceWarning, match=r"fails to optimise scaled: .*LoopVectorize") as told:
+        code = compile_info(scaled, target="x86-64", emission_kind="object").code
     assert len(code) > 500
-    assert (told[0].filename, told[0].lineno) == (__file__, stumbles.function.__code__.co_firstlineno)
-
-
-def test_what_llvm_stumbles_over_is_right() -> None:
-    o, a, b = np.zeros(64, np.uint64), np.zeros(64, np.uint8), np.zeros(64, np.uint8)
-    with warnings.catch_warnings(), DeviceContext(api="cpu") as ctx:
-        warnings.simplefilter("ignore", PerformanceWarning)  # this machine's vectors may need another way
-        ctx.enqueue_function(stumbles, o, a, b, 3, 4, 77, grid_dim=1, block_dim=64)
-        ctx.synchronize()
-    v = 77 * 170 % 256
-    assert (o == 45 // 3 + 3**4).all()
-    assert (a == (v + v) * v**6 % 256).all()
-    assert (b == a).all()
+    assert (told[0].filename, told[0].lineno) == (__file__, scaled.function.__code__.co_firstlineno)
 
 
 @pytest.mark.parametrize("failing", [1, 2, 3])
