@@ -106,7 +106,7 @@ class CpuDevice:
 
     def alloc(self, nbytes: int) -> int:
         """The address of new memory, aligned to 256 bytes. Waits where much is about to be given back."""
-        if nbytes >= PAGES_FROM and sum(tuple(self._leaving.values())) > MOST_BYTES:
+        if nbytes >= PAGES_FROM and sum(self._leaving.copy().values()) > MOST_BYTES:  # freed within, perhaps
             wait_for_lanes()
         try:
             block = Block(nbytes)

@@ -218,7 +218,7 @@ def running() -> list[tuple[KernelInfo, int, CodePlace | None]]:
 
     They are launched where the main thread is, if nothing else is known.
     """
-    each = [r for r in tuple(_running.values()) if r.under_way]
+    each = [r for r in tuple(_running.copy().values()) if r.under_way]
     return [(r.function.kernel, r.function.address, r.place) for r in each]
 
 

@@ -51,8 +51,8 @@ def is_gone(address: int, block: Block | None) -> None:
     if found is None or block is None:
         return
     _gone[address] = found._replace(block=block)
-    held = sum([made.nbytes for made in tuple(_gone.values())])
-    for old, made in tuple(_gone.items()):
+    held = sum([made.nbytes for made in tuple(_gone.copy().values())])
+    for old, made in tuple(_gone.copy().items()):
         if held <= _MOST_BYTES:
             break
         held -= made.nbytes
@@ -61,8 +61,8 @@ def is_gone(address: int, block: Block | None) -> None:
 
 def pieces() -> list[tuple[int, int, bool]]:
     """All of it: from, to, and whether it is still there."""
-    there = [(address, address + made.nbytes, True) for address, made in tuple(_alive.items())]
-    return there + [(address, address + made.nbytes, False) for address, made in tuple(_gone.items())]
+    there = [(address, address + made.nbytes, True) for address, made in tuple(_alive.copy().items())]
+    return there + [(address, address + made.nbytes, False) for address, made in tuple(_gone.copy().items())]
 
 
 def explained(report: Report, site: FaultSite, at: int) -> Report:

@@ -178,7 +178,7 @@ class Primary:
             return lost_error(self.place, self.lost)
         reason = f"{FAULTS[failure.status]} ({failure.name})"
         # a fault of one GPU may come back from calls for any, so the kernels tell whose it is
-        others = [p for p in tuple(_primaries.values()) if p.cu is self.cu and p is not self]
+        others = [p for p in tuple(_primaries.copy().values()) if p.cu is self.cu and p is not self]
         for other in others:
             if other.lost is not None:
                 reason = f"{other.place} had failed"
