@@ -147,7 +147,7 @@ def assemble(kernels: Sequence[Draft], target: Target) -> tuple[Module, list[dic
 def _with_room(memory: Collection[Global]) -> list[Global]:
     """What a block shares of fixed size made so long that what lies behind it is aligned as it asks.
 
-    NVIDIA's linker puts the memory of the launch's size right behind the other.
+    Linkers may put the memory of the launch's size right behind the other, wherever that ends.
     """
     shared = [g for g in memory if g.space == AddressSpace.SHARED]
     align = max([g.align for g in shared if g.external], default=1)
