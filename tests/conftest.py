@@ -16,7 +16,7 @@ import hypothesis
 import pytest
 
 from gpu_turns import gpu_turn
-from ptxas import WHEELS, find_ptxas
+from ptxas import find_ptxas
 
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
@@ -71,7 +71,7 @@ def assemble(tmp_path: Path) -> Callable[[str, str], str]:
     """What ``ptxas`` has to say of a text for a GPU; nothing, where it takes it."""
     program = find_ptxas()
     if program is None:
-        pytest.skip(f"no ptxas: neither from {' or '.join(WHEELS)} nor on the PATH")
+        pytest.skip("no ptxas: neither from nvidia-cuda-nvcc-cu12 nor on the PATH")
 
     def run(ptx: str, arch: str) -> str:
         made = tmp_path / "kernel.cubin"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.llvm.emit import warm
-from weft.compiler.pipeline import EmissionKind, check_emission_kind, elaborate_kernel
+from weft.compiler.pipeline import Compilation, EmissionKind, check_emission_kind, elaborate_kernel
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, a_, caller_location
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
@@ -24,7 +24,13 @@ from weft.lang.type_variables import check_types, type_of
 from weft.record import replace
 from weft.targets import Target, find_target
 
-__all__ = ["Info", "compile_info"]
+if TYPE_CHECKING:
+    from weft.targets.occupancy import Resources
+
+__all__ = ["CodeKind", "Info", "compile_info"]
+
+CodeKind = EmissionKind | Literal["sass"]
+"""The forms that ``compile_info`` shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class Info:
     """The kernel's symbol in its machine code."""
     target: str
     """What it was compiled for, such as ``sm_90``."""
-    emission_kind: EmissionKind
+    emission_kind: CodeKind
     """Which form ``code`` has."""
     code: str | bytes = field(repr=False)
     """The text, or the bytes of an object file."""
@@ -43,6 +49,37 @@ class Info:
     """How long each stage took, in milliseconds."""
     warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
     """What is legal in it and hardly meant so; each was a warning too."""
+    _assembly: str = field(default="", compare=False, repr=False)
+
+    @property
+    def resources(self) -> Resources:
+        """What the kernel uses of an NVIDIA GPU: registers, spills, shared memory, and so its occupancy.
+
+        It is NVIDIA's assembler that tells, so ``ptxas`` has to be found: in the wheel
+        ``nvidia-cuda-nvcc-cu12``, in a toolkit or on the PATH. The kinds ``"asm"``, ``"object"`` and
+        ``"sass"`` have it.
+
+        Raises:
+            CompileError: this is another kind, or for a CPU, or there is no assembler here.
+
+        Example:
+            >>> from weft import Float32, Pointer, kernel
+            >>> from weft.gpu import global_idx
+            >>> @kernel
+            ... def clear(x: Pointer[Float32]):
+            ...     x[global_idx.x] = 0.0
+            >>> used = compile_info(clear, target="sm_90").resources  # doctest: +SKIP
+            >>> used.spill_loads, used.occupancy(256).fraction  # doctest: +SKIP
+            (0, 1.0)
+        """
+        from weft.runtime.drivers import toolkit
+
+        tools = toolkit(find_target(self.target).format)
+        if not self._assembly or tools is None:
+            message = f"the {self.emission_kind} of {self.name} for {self.target} does not tell what it uses"
+            hint = "ask compile_info(..., emission_kind='asm', target='sm_90').resources"
+            raise CompileError.at("no-assembler", message, caller_location(), hints=(hint,))
+        return tools.assemble(self._assembly)[1]
 
     def __str__(self) -> str:
         if isinstance(self.code, str):
@@ -54,7 +91,7 @@ def compile_info(
     f: Callable[..., Any] | Compiled,
     /,
     *types: Any,
-    emission_kind: EmissionKind = "asm",
+    emission_kind: CodeKind = "asm",
     target: str | Target | None = None,
     over: int = 0,
     **named: Any,
@@ -66,14 +103,18 @@ def compile_info(
         types: for the parameters whose annotations leave something open, in their order: the layout
             of a ``LayoutTensor[T]``, the type of a parameter without annotation.
         emission_kind: ``"ir"`` as elaborated, ``"llvm"`` before and ``"llvm-opt"`` after LLVM's
-            optimisation, ``"asm"`` (PTX on NVIDIA) or ``"object"``.
+            optimisation, ``"asm"`` (PTX on NVIDIA), ``"object"`` (a cubin on NVIDIA), or ``"sass"``,
+            NVIDIA's machine code with the lines of the source. For the last two NVIDIA's ``ptxas`` and
+            ``nvdisasm`` have to be found, in the wheels ``nvidia-cuda-nvcc-cu12`` and
+            ``nvidia-cuda-nvdisasm``, in a toolkit or on the PATH.
         target: the machine, such as ``"sm_90"`` or ``"aarch64"``; by default the one that
             ``DeviceContext()`` takes here.
         over: for a launch over a range, its number of extents; the edge's guard is compiled in then.
         named: compile-time parameters by name, and types by the name of their parameter.
 
     Raises:
-        CompileError: the kernel cannot be compiled, or there is no such target or emission kind.
+        CompileError: the kernel cannot be compiled, there is no such target or emission kind, or no
+            assembler.
 
     Example:
         >>> from weft import Float32, Int, Pointer, kernel
@@ -86,8 +127,8 @@ def compile_info(
         >>> info.name, info.target, ".visible .entry double(" in str(info)
         ('double', 'sm_80', True)
     """
-    kind = check_emission_kind(emission_kind)
     found = find_target(default_target() if target is None else target)
+    kind = "sass" if emission_kind == "sass" and found.format == "ptx" else check_emission_kind(emission_kind)
     kernel = _as_kernel(f)
     from weft.launch.ranges import describe_over
 
@@ -101,8 +142,22 @@ def compile_info(
     even = not over and found.threads == "loops"
     options = CompileOptions(describe_over(over) if over else None, distinct=True, even=even)
     made = elaborate_kernel(kernel, specs, found, options)
-    code = made.emit(kind)
-    return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts)
+    code, assembly = _code(made, kind)
+    return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts, assembly)
+
+
+def _code(made: Compilation, kind: CodeKind) -> tuple[str | bytes, str]:
+    """A form of a kernel, and the assembly that a vendor's tools take, where that is known."""
+    from weft.runtime.drivers import toolkit
+
+    tools = toolkit(made.target.format)
+    if tools is None or kind not in ("asm", "object", "sass"):
+        return made.emit(check_emission_kind(kind)), ""
+    assembly = str(made.emit("asm"))
+    if kind == "asm":
+        return assembly, assembly
+    binary = tools.assemble(assembly)[0]
+    return binary if kind == "object" else tools.disassemble(binary), assembly
 
 
 def default_target() -> str:

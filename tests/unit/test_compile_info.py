@@ -153,6 +153,6 @@ def test_errors() -> None:
     assert "scaled has no parameter `bye`" in refused(Int32, by=1, bye=2)
     assert "did you mean 'llvm'?" in refused(Int32, by=1, emission_kind="lvm")
     assert "did you mean 'sm_90'?" in refused(Int32, by=1, target="sm90")
-    assert "use the emission kind 'asm'" in refused(Int32, by=1, emission_kind="object")
+    assert "no emission kind 'sass'" in refused(Int32, by=1, emission_kind="sass", target="x86-64")
     with pytest.raises(CompileError, match="is not a function that weft can compile"):
         compile_info(3)  # pyright: ignore

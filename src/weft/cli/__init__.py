@@ -218,7 +218,7 @@ def _add_inspect(commands: Any) -> None:
         metavar="FILE[:KERNEL]",
         help="a kernel's name, or a call that makes one; without it the file's kernels are listed",
     )
-    kinds = "ir, llvm, llvm-opt, asm (on NVIDIA also as ptx) or object"
+    kinds = "ir, llvm, llvm-opt, asm or object; for NVIDIA also ptx, cubin, sass and resources"
     inspect.add_argument("--emit", default="asm", metavar="KIND", help=kinds)
     inspect.add_argument("--target", metavar="NAME", help="such as sm_90; by default this machine's device")
     extents: dict[str, Any] = {"type": int, "default": 0, "choices": (1, 2, 3)}

@@ -10,11 +10,11 @@ import re
 import sys
 from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
-from typing import Any, cast, get_origin
+from typing import Any, Literal, cast, get_origin
 
 from weft.cli.program import compiled, execute
-from weft.compile import compile_info, default_target
-from weft.compiler.pipeline import EMISSION_KINDS, EmissionKind
+from weft.compile import CodeKind, compile_info, default_target
+from weft.compiler.pipeline import EMISSION_KINDS
 from weft.diagnostics import CompileError, Diagnostic, a_, nearest
 from weft.lang.accept import element_dtype
 from weft.lang.decorators import Func, Kernel
@@ -22,6 +22,16 @@ from weft.lang.signature import describe_parameters, parameters
 from weft.layout import LayoutTensor
 from weft.record import replace
 from weft.targets import Target, find_target
+from weft.targets.occupancy import Resources
+
+_NVIDIA: dict[str, CodeKind | Literal["resources"]] = {
+    "ptx": "asm",
+    "cubin": "object",
+    "sass": "sass",
+    "resources": "resources",
+}
+"""Forms that NVIDIA's GPUs alone have, by their names."""
+_BLOCKS = (32, 64, 128, 256, 512, 1024)
 
 
 def inspect(words: argparse.Namespace) -> int:
@@ -39,14 +49,26 @@ def inspect(words: argparse.Namespace) -> int:
         dtype = element_dtype((named.get(name),))
         named[name] = layout if dtype is None else SimpleNamespace(layout=layout, dtype=dtype)
     try:
-        info = compile_info(kernel, emission_kind=kind, target=target, over=words.over, **named)
+        form = "asm" if kind == "resources" else kind
+        info = compile_info(kernel, emission_kind=form, target=target, over=words.over, **named)
     except CompileError as error:
         raise CompileError(_in_options(d, kernel) for d in error.diagnostics) from None
     if words.output is not None and os.path.exists(words.output) and os.path.samefile(words.output, file):
         message = f"-o {words.output} would write over the file that is inspected"
         raise CompileError.at("output", message, None, hints=("give the output another name",))
-    _write(info.code, words.output)
+    _write(_table(info.resources) if kind == "resources" else info.code, words.output)
     return 0
+
+
+def _table(used: Resources) -> str:
+    """What a kernel uses, and how full blocks of several sizes make a multiprocessor."""
+    lines = [f"{name:<14}{getattr(used, name):>8}" for name in Resources.__slots__]
+    lines += ["", "threads  blocks  warps  occupancy  limited by"]
+    for threads in _BLOCKS:
+        held = used.occupancy(threads)
+        numbers = f"{threads:>7}{held.blocks:>8}{held.warps:>7}{held.fraction:>10.0%}"
+        lines.append(f"{numbers}   {held.limited_by}")
+    return "\n".join([*lines, ""])
 
 
 def _file_and_name(text: str) -> tuple[str, str]:
@@ -59,29 +81,25 @@ def _file_and_name(text: str) -> tuple[str, str]:
     return (file, name) if file else (text, "")
 
 
-def _kind(word: str, target: Target) -> EmissionKind:
+def _kind(word: str, target: Target) -> CodeKind | Literal["resources"]:
     """What ``--emit`` asks for.
 
     Raises:
         CompileError: there is no such form, or not for the target.
     """
-    if word == target.format == "ptx":
-        return "asm"
+    if target.format == "ptx" and word in _NVIDIA:
+        return _NVIDIA[word]
     for known in EMISSION_KINDS:
         if word == known:
             return known
     message, hint = f"--emit {word} is no form of a kernel", "write --emit asm for PTX or assembly"
-    guess = nearest(word, (*EMISSION_KINDS, "ptx"))
-    if word == "ptx":
-        message = f"--emit ptx is for NVIDIA's GPUs, and the target is {target.name}"
+    guess = nearest(word, (*EMISSION_KINDS, *_NVIDIA))
+    if word in _NVIDIA:
+        message = f"--emit {word} is for NVIDIA's GPUs, and the target is {target.name}"
         hint = "add --target sm_90, say, or write --emit asm for assembly"
-    elif word in ("sass", "cubin"):
-        hint = (
-            "write --emit ptx -o kernel.ptx; then CUDA's ptxas makes a cubin of it, and nvdisasm shows that"
-        )
     elif guess is not None:
         hint = f"did you mean --emit {guess}?"
-    notes = (f"there are {', '.join(EMISSION_KINDS)}, and ptx",)
+    notes = (f"there are {', '.join(EMISSION_KINDS)}, and for NVIDIA's GPUs {', '.join(_NVIDIA)}",)
     raise CompileError.at("unknown-emission-kind", message, None, notes=notes, hints=(hint,))
 
 
@@ -138,8 +156,6 @@ def _find(file: str, name: str, module: ModuleType) -> Kernel[...]:
 
 def _in_options(diagnostic: Diagnostic, kernel: Kernel[...]) -> Diagnostic:
     """A message about what a parameter lacks, with the option that gives it."""
-    if diagnostic.code == "unknown-emission-kind":
-        return replace(diagnostic, hints=("write --emit ptx",))
     named = re.search(r"`(\w+)`$", diagnostic.message)
     known = {p.name: p for p in parameters(kernel.definition)}
     if named is None or diagnostic.code not in ("open-type", "missing-comptime") or named[1] not in known:

@@ -89,17 +89,11 @@ class Compilation:
         """The kernels in the given form.
 
         Raises:
-            CompileError: the target has no object files.
+            CompileError: the target's code is Python.
         """
         if kind == "ir":
             return self.ir()
-        if kind == "object" and self.target.format == "ptx":
-            raise CompileError.at(
-                "unknown-emission-kind",
-                f"{self.target.name} has no object files: weft compiles to PTX, which the driver assembles",
-                caller_location(),
-                hints=("use the emission kind 'asm'",),
-            )
+        assert kind != "object" or self.target.format != "ptx", "which its assembler makes"
         if self.target.format == "python":
             return self._python_text(kind)
         text = self.llvm(places=kind != "object")  # an object has lines alone, which debuggers do not read

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from weft.abi.artifact import Artifact, KernelInfo, LoadedCode
+
+if TYPE_CHECKING:
+    from weft.targets.occupancy import Resources
 
 CopyKind = Literal["h2d", "d2h", "d2d", "h2h"]
 """The direction of a copy between host (h) and device (d)."""
@@ -203,6 +206,20 @@ class Stream(Protocol):
 
     def close(self) -> None:
         """Take no more work. What is queued still runs. Idempotent."""
+        ...
+
+
+class Toolkit(Protocol):
+    """Programs of a vendor that show what becomes of a kernel's code. They raise CompileError where they are
+    missing.
+    """
+
+    def assemble(self, code: str, /) -> tuple[bytes, Resources]:
+        """The machine's binary of assembly, and what the kernel uses there."""
+        ...
+
+    def disassemble(self, binary: bytes, /) -> str:
+        """A binary as text."""
         ...
 
 

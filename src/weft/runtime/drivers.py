@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weft.config import MOST_CPU_THREADS, settings
 from weft.diagnostics import DeviceError, LaunchError, a_, nearest
 from weft.runtime.dim import as_index
-from weft.runtime.driver import Device, Driver, DriverMissing, LoadObject
+from weft.runtime.driver import Device, Driver, DriverMissing, LoadObject, Toolkit
 
 if TYPE_CHECKING:
     from weft.abi.artifact import LoadedCode
@@ -35,6 +35,15 @@ def _interpreter(load_object: LoadObject) -> Driver:
 
 DRIVERS: dict[str, Callable[[LoadObject], Driver]] = {"cuda": _cuda, "cpu": _cpu, "interpreter": _interpreter}
 """A factory for each API, the preferred first. It raises DriverMissing where the API cannot be used."""
+
+
+def toolkit(format: str) -> Toolkit | None:
+    """The vendor's own assembler and disassembler for code of that format, where one is known."""
+    if format != "ptx":
+        return None
+    from weft.runtime.cuda import toolkit
+
+    return toolkit
 
 
 def no_loader(code: bytes, entries: Sequence[str], externals: dict[str, int]) -> LoadedCode:

@@ -9,24 +9,25 @@ from __future__ import annotations
 from weft.abi.warp import WARP
 from weft.compiler.ir.types import AddressSpace
 from weft.targets.ptxas import mended
-from weft.targets.target import Feature, Target, Word, axes
+from weft.targets.target import Feature, Residence, Target, Word, axes
 
-# compute capability: (PTX version, shared memory per block in KiB)
-_ARCHITECTURES: dict[int, tuple[int, int]] = {
-    70: (60, 96),
-    72: (61, 96),
-    75: (63, 64),
-    80: (70, 163),
-    86: (71, 99),
-    87: (74, 163),
-    88: (90, 99),
-    89: (78, 99),
-    90: (78, 227),
-    100: (86, 227),
-    103: (88, 227),
-    110: (90, 227),
-    120: (87, 99),
-    121: (88, 99),
+# compute capability: (PTX version, KiB of shared memory that a block may have, of a multiprocessor the KiB of
+# shared memory, warps and blocks), by "Technical Specifications per Compute Capability" of the guide
+_ARCHITECTURES: dict[int, tuple[int, int, int, int, int]] = {
+    70: (60, 96, 96, 64, 32),
+    72: (61, 96, 96, 64, 32),
+    75: (63, 64, 64, 32, 16),
+    80: (70, 163, 164, 64, 32),
+    86: (71, 99, 100, 48, 16),
+    87: (74, 163, 164, 48, 16),
+    88: (90, 99, 100, 48, 16),
+    89: (78, 99, 100, 48, 24),
+    90: (78, 227, 228, 64, 32),
+    100: (86, 227, 228, 64, 32),
+    103: (88, 227, 228, 64, 32),
+    110: (90, 227, 228, 48, 24),
+    120: (87, 99, 100, 48, 24),
+    121: (88, 99, 100, 48, 24),
 }
 _ALIASES = {
     70: ("v100",),
@@ -102,7 +103,8 @@ _MACHINE = {
 
 
 def _target(capability: int, suffix: str = "") -> Target:
-    version, shared = _ARCHITECTURES[capability]
+    version, shared, held, warps, blocks = _ARCHITECTURES[capability]
+    units = {} if capability >= 80 else {"shared_unit": 256, "reserved_shared": 0}
     if suffix == "a":
         version = max(version, 80)
     supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE, Feature.THREADS_WAIT}
@@ -151,6 +153,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         mended=mended,
         orders_zeros=True,
         registers=_REGISTERS,
+        residence=Residence(warps, blocks, held * 1024, **units),
         aliases=() if suffix else _ALIASES.get(capability, ()),
     )
 

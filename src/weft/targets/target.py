@@ -58,6 +58,23 @@ def axes(name: str, intrinsic: str) -> dict[str, Word]:
     return {f"{name}.{axis}": Word(intrinsic.format(axis)) for axis in "xyz"}
 
 
+@record
+class Residence:
+    """What a multiprocessor has for the blocks that run on it at once. Shared memory is in bytes.
+
+    ``register_unit`` is how many registers a warp is given at a time, ``shared_unit`` the same of shared
+    memory for a block, of which the system keeps ``reserved_shared``.
+    """
+
+    warps: int
+    blocks: int
+    shared: int
+    registers: int = 65536
+    register_unit: int = 256
+    shared_unit: int = 128
+    reserved_shared: int = 1024
+
+
 @record(eq=False)
 class Target:
     """One machine to compile for.
@@ -91,6 +108,7 @@ class Target:
     it uses a word of ``isa_of``, the version that this one came with.
     ``own_words`` are what later machines will not have: code with one of them is for this machine alone,
     ``sm_90a`` say.
+    ``residence`` says how many blocks its multiprocessors hold.
     ``words`` are names that the target's assembler gives a meaning of its own.
     ``family`` is the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
@@ -129,6 +147,7 @@ class Target:
     family: str = ""
     words: frozenset[str] = frozenset()
     own_words: tuple[str, ...] = ()
+    residence: Residence | None = None
     aliases: tuple[str, ...] = ()
 
     def features_for(self, text: str) -> str:
