@@ -69,7 +69,8 @@ class Device:
 
 
 @cache
-def _device(api: str, device_id: int) -> Device:
+def device_of(api: str, device_id: int) -> Device:
+    """The device of a number of an API."""
     return Device(DeviceContext(device_id, api=api))
 
 
@@ -80,7 +81,7 @@ def cpu() -> Device:
         >>> cpu().api
         'cpu'
     """
-    return _device("cpu", 0)
+    return device_of("cpu", 0)
 
 
 def accelerator(device_id: int = 0) -> Device:
@@ -92,7 +93,7 @@ def accelerator(device_id: int = 0) -> Device:
     Raises:
         DeviceError: there is no such device.
     """
-    return _device(default_api(), device_id)
+    return device_of(default_api(), device_id)
 
 
 class Tensor(Spelt, Generic[T]):
@@ -432,7 +433,7 @@ def _from_gpu(source: Any) -> Tensor[Any]:
             f"the array of shape {array.shape} with strides {array.strides} is not contiguous",
             f"pass {array.advice.contiguous}",
         )
-    place = cpu() if array.api is None else _device(array.api, array.device_id or 0)
+    place = cpu() if array.api is None else device_of(array.api, array.device_id or 0)
     array.lend(place.context)
     owner: Any = array
     storage = _DeviceStorage[Any](place.context, array.dtype, owner, array.address, array.size)

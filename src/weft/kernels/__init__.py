@@ -1,0 +1,43 @@
+"""Ready kernels at the card's limit, for arrays of every library.
+
+Each takes arrays of NumPy, PyTorch, CuPy or JAX, and weft's tensors and buffers, of any shape and stride, and
+runs where they lie: on a GPU in the order of their library's own work. The result is of the first array's
+library, or ``out``. Sums of 16-bit floats are Float32 within, and results are the same bit for bit each time
+where the documentation does not say otherwise.
+
+>>> import numpy as np
+>>> from weft.kernels import softmax
+>>> softmax(np.array([[1.0, 1.0], [0.0, np.inf]]), axis=0)
+array([[ 1.,  0.],
+       [ 0., nan]])
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from weft.lang.above import above
+
+if TYPE_CHECKING:
+    from weft.kernels.softmaxes import log_softmax, softmax
+
+__all__ = ["log_softmax", "softmax"]
+
+_LATER = {
+    **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),
+}
+"""Where each operation lies, which is loaded when it is asked for: in no module of its own name."""
+
+if not TYPE_CHECKING:  # so that type checkers know which names exist
+
+    def __getattr__(name: str) -> object:
+        module = _LATER.get(name)
+        if module is None:
+            raise above().unknown(__name__, name)
+        found = globals()[name] = getattr(importlib.import_module(module), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -1,0 +1,415 @@
+"""What an operation of ``weft.kernels`` is given, and gives: arrays of any library, wherever they lie.
+
+An operation reads its arrays (``Operands``), makes its result beside them (``result``), launches its kernels
+(``launch``) and gives the result as the caller's library has it (``give``)::
+
+    op = Operands("softmax", x=x)
+    source = op["x"].of("floating")
+    target = op.result(source.shape, source.dtype, out, same=source)
+    op.launch(kernel, grid, block, source, target, n)
+    return op.give(target)
+
+A kernel gets each array as a ``Pointer`` to its first element; ``shape`` and ``strides`` are the operation's
+to hand over as far as the kernel needs them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from operator import index
+from typing import TYPE_CHECKING, Any, NoReturn, cast
+
+from weft.diagnostics import LaunchError, a_
+from weft.dtype import DType, as_dtype
+from weft.foreign.arrays import ForeignArray
+from weft.foreign.read import Unreadable, reader_of
+from weft.lang.above import above
+from weft.lang.generic import written
+from weft.lang.number import type_name
+from weft.layout import Layout, LayoutTensor
+from weft.runtime.buffers import Buffer
+from weft.targets import find_target
+from weft.tensor import Tensor, device_of
+
+if TYPE_CHECKING:
+    from weft.gpu.host import DeviceContext
+    from weft.lang import Kernel
+
+Shape = tuple[int, ...]
+KINDS = {
+    "floating": ("float", "bfloat"),
+    "integer": ("int", "uint"),
+    "number": ("float", "bfloat", "int", "uint"),
+}
+"""Words for the types that an operation takes, and the kinds of ``DType`` that they mean."""
+
+
+class Operand:
+    """An array that an operation reads or writes."""
+
+    __slots__ = ("address", "array", "dtype", "given", "memory", "name", "operation", "shape", "strides")
+
+    operation: str
+    """The operation's name, for messages."""
+    name: str
+    """The parameter's."""
+    given: Any
+    """What the caller gave, or what the operation made."""
+    memory: Any
+    """What a launch takes for a ``Pointer`` to the first element."""
+    array: ForeignArray | None
+    """The memory where it is another library's."""
+    address: int
+    """Where the first element lies."""
+    dtype: DType
+    shape: Shape
+    strides: Shape
+    """How far neighbours along each axis lie apart, in elements; 0 or more."""
+
+    def __init__(self, operation: str, name: str, given: Any) -> None:
+        self.operation, self.name, self.given, self.array = operation, name, given, None
+        view: Any = given.to_layout_tensor() if hasattr(given, "to_layout_tensor") else given
+        if isinstance(view, LayoutTensor):
+            self._set(cast("Any", view).storage, *self._places(cast("LayoutTensor[Any]", view)))
+        elif isinstance(view, Buffer):
+            buffer = cast("Buffer[Any]", view)
+            self._set(buffer, (len(buffer),), (1,))
+        else:
+            found = view if isinstance(view, ForeignArray) else self._read(view)
+            whole = found.is_row_major and found is not view and not found.hold
+            self._set(found, found.shape, found.strides)
+            self.memory = given if whole else found.of(found.dtype, (found.size,), (1,))
+
+    def _set(self, memory: Any, shape: Shape, strides: Shape) -> None:
+        self.memory, self.shape, self.strides = memory, shape, strides
+        self.array = memory if isinstance(memory, ForeignArray) else None
+        self.address, self.dtype = memory.address, memory.dtype
+
+    def _places(self, view: LayoutTensor[Any]) -> tuple[Shape, Shape]:
+        layout: Any = view.layout
+        plain = view.element is None and not view.masked and view.swizzled is None
+        if not plain or not all(isinstance(e, int) for e in (*layout.shape, *layout.stride)):
+            self.refuse("a tensor that is vectorized, masked or of nested modes", "pass the tensor itself")
+        return tuple(layout.shape), tuple(layout.stride)
+
+    def _read(self, value: Any) -> ForeignArray:
+        read = reader_of(value)
+        if read is None:
+            hint = "pass a NumPy, PyTorch, CuPy or JAX array, a weft.Tensor or a buffer"
+            if type(value) in (list, tuple, int, float):
+                hint = "make an array of it: np.array(...)"
+            self.refuse(a_(type(value).__name__), hint, "array-type")
+        try:
+            found = read(value)
+            if min(found.strides, default=0) < 0:  # reversed: only NumPy and CuPy have such
+                if self.name == "out":
+                    self.refuse(f"strides {found.strides}, of which one is below 0", "pass another array")
+                found = read(value.copy())
+        except Unreadable as wrong:
+            self.refuse(wrong.found, wrong.hint, "array-type")
+        return found
+
+    def refuse(self, found: str, hint: str, code: str = "argument-type") -> NoReturn:
+        """Refuse what the caller gave.
+
+        Raises:
+            LaunchError: always.
+        """
+        message = f"{self.operation}: {self.name} is {found}"
+        raise LaunchError.here(code, message, hint, at=(self.name, 0))
+
+    def of(self, kinds: str | DType) -> Operand:
+        """The operand, whose elements are of such a type: a word of ``KINDS``, or one type.
+
+        Raises:
+            LaunchError: they are not.
+        """
+        if isinstance(kinds, DType):
+            if self.dtype is not kinds:
+                hint = f"convert it to {type_name(kinds)}, or pass another"
+                self.refuse(f"of {type_name(self.dtype)}, not of {type_name(kinds)}", hint)
+        elif self.dtype.kind not in KINDS[kinds]:
+            hint = f"convert it to {'Float32' if kinds != 'integer' else 'Int64'}, say"
+            self.refuse(f"of {type_name(self.dtype)}, which is not {kinds}", hint)
+        return self
+
+    def shaped(self, shape: Shape, why: str) -> Operand:
+        """The operand, which has this shape; ``why`` says in a message whose it is.
+
+        Raises:
+            LaunchError: it has another.
+        """
+        if self.shape != shape:
+            self.refuse(f"of shape {self.shape}, and {why} {shape}", f"pass one of shape {shape}")
+        return self
+
+    @property
+    def kind(self) -> type[Any]:
+        """The class of the elements: ``Float32``."""
+        return written(self.dtype)
+
+    @property
+    def size(self) -> int:
+        """How many elements there are."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the elements are one stretch in row-major order."""
+        return self.size == 0 or all(
+            extent == 1 or stride == step
+            for extent, stride, step in zip(self.shape, self.strides, row_major(self.shape), strict=True)
+        )
+
+    @property
+    def ends(self) -> int:
+        """The address behind the last element."""
+        far = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
+        return self.address + (far + 1) * self.dtype.itemsize * (self.size > 0)
+
+    def lanes(self, *steps: int) -> int:
+        """How many elements an access has that begins at the first or at multiples of ``steps`` from there.
+
+        As many as are 16 bytes, or fewer where that would not be aligned.
+        """
+        lanes = 16 // self.dtype.itemsize
+        while lanes > 1 and (
+            self.address % (lanes * self.dtype.itemsize) or any(step % lanes for step in steps)
+        ):
+            lanes //= 2
+        return max(1, lanes)
+
+
+class Operands:
+    """The arrays of a call of an operation, all on one device.
+
+    Args:
+        operation: its name, for messages.
+        arrays: what the caller gave, by the names of the parameters; None for what was left out.
+
+    Raises:
+        LaunchError: one is no array, or they lie on several devices.
+    """
+
+    def __init__(self, operation: str, **arrays: Any) -> None:
+        self.operation = operation
+        self.given = {name: Operand(operation, name, x) for name, x in arrays.items() if x is not None}
+        self.first = next(iter(self.given.values()))
+        self.context: DeviceContext = _context_of(list(self.given.values()))
+        self.waits = self.context.info.shares_host and any(map(_is_foreign, self.given.values()))
+        """Whether the caller may look at the result as soon as the call returns."""
+
+    def __getitem__(self, name: str) -> Operand:
+        return self.given[name]
+
+    def get(self, name: str) -> Operand | None:
+        """An operand that may be left out."""
+        return self.given.get(name)
+
+    @property
+    def threads_are_loops(self) -> bool:
+        """Whether a block's threads are a loop, so that one thread serves it best."""
+        return find_target(self.context.target).threads == "loops"
+
+    def result(
+        self, shape: Shape, dtype: DType, out: Any = None, *, name: str = "out", same: Operand | None = None
+    ) -> Operand:
+        """What the operation writes: ``out``, checked, or a new array of the first operand's library.
+
+        Args:
+            shape: its extents.
+            dtype: the type of its elements.
+            out: what the caller gave.
+            name: the parameter's name.
+            same: an operand that may be this very array, as each element is read before it is written.
+
+        Raises:
+            LaunchError: ``out`` is read-only, of another shape, type or device, or shares memory with another
+                operand.
+        """
+        if out is None:
+            return Operand(self.operation, name, self.new(shape, dtype))
+        made = Operand(self.operation, name, out)
+        if isinstance(out, Buffer) and made.size == _size(shape):
+            made.shape, made.strides = shape, row_major(shape)
+        made.of(dtype).shaped(shape, "the result's is")
+        if made.array is not None and made.array.read_only:
+            made.refuse("read-only", "pass an array that may be written to", "array-readonly")
+        if any(stride == 0 and extent > 1 for stride, extent in zip(made.strides, made.shape, strict=True)):
+            made.refuse("an array in which elements lie at the same place", "pass a copy", "array-strides")
+        for other in self.given.values():
+            apart = made.ends <= other.address or other.ends <= made.address
+            alike = other is same and other.address == made.address and other.strides == made.strides
+            if not apart and not alike and made.size and other.size:
+                also = " in another order" if other is same else ""
+                made.refuse(f"memory that {other.name} has too{also}", "pass another array, or leave it out")
+        self.given[name] = made
+        _context_of(list(self.given.values()))
+        self.waits |= self.context.info.shares_host and _is_foreign(made)
+        return made
+
+    def new(self, shape: Shape, dtype: DType) -> Any:
+        """An array of the first operand's library, on its device; its elements are undefined.
+
+        A buffer is as long as the shape has elements. JAX's arrays are made of a ``Tensor`` by ``give``.
+        """
+        given: Any = self.first.given
+        context = self.context
+        if isinstance(given, Tensor) or _library(given) == "jax":
+            return Tensor(dtype, shape, context)
+        if isinstance(given, (Buffer, LayoutTensor)):
+            buffer: Any = context.enqueue_create_buffer(dtype, _size(shape))
+            return buffer if isinstance(given, Buffer) else buffer.tensor(Layout.row_major(shape))
+        library: Any = sys.modules.get(_library(given))
+        if library is not None and library.__name__ == "torch":
+            return library.empty(shape, dtype=getattr(library, dtype.name), device=given.device)
+        if library is not None and library.__name__ == "cupy":
+            with library.cuda.Device(context.id):
+                return library.empty(shape, dtype.name)
+        import numpy as np
+
+        same = dtype is self.first.dtype and isinstance(given, np.ndarray)
+        return np.empty(shape, cast("Any", given).dtype if same else dtype.numpy)
+
+    def scratch(self, size: int, dtype: DType) -> Operand:
+        """Memory for what kernels hand to each other: so many elements, of the first operand's library."""
+        return Operand(self.operation, "scratch", self.new((size,), dtype))
+
+    def launch(self, kernel: Kernel[...], grid: Any, block: Any, /, *args: Any, **named: Any) -> None:
+        """Launch a kernel: in the context, or on the stream of the library whose arrays alone it takes."""
+        memory = [arg.memory if isinstance(arg, Operand) else arg for arg in args]
+        self.context.enqueue_function(kernel, *memory, grid_dim=grid, block_dim=block, **named)
+
+    def give(self, result: Operand) -> Any:
+        """The result as the caller's library has it; of the host's arrays once it is there."""
+        if self.waits:
+            self.context.synchronize()
+        given: Any = result.given
+        if _library(given) == "weft" and _library(self.first.given) == "jax":
+            jax: Any = importlib.import_module("jax.dlpack")
+            return jax.from_dlpack(given)
+        return given
+
+    def axis(self, axis: Any, operand: Operand | None = None, name: str = "axis") -> int:
+        """An axis of the first operand, or of another, counted from the front.
+
+        Raises:
+            LaunchError: there is no such axis.
+        """
+        rank = len((operand or self.first).shape)
+        try:
+            found = index(axis)
+        except TypeError:
+            found = rank
+        if isinstance(axis, bool) or not -rank <= found < rank:
+            whose = (operand or self.first).name
+            message = (
+                f"{self.operation}: {name} is {axis!r}, and {whose} has {rank} ax{'e' if rank != 1 else 'i'}s"
+            )
+            hint = f"write a number from {-rank} to {rank - 1}" if rank else "pass an array that has an axis"
+            raise LaunchError.here("argument-type", message, hint, at=(name, 1))
+        return found % rank
+
+
+def row_major(shape: Sequence[int]) -> Shape:
+    """The strides of an array in row-major order."""
+    strides, step = list[int](), 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def merged(shape: Shape, *strides: Shape) -> tuple[Shape, list[Shape]]:
+    """The same places by the fewest axes: what several arrays of a shape have in common is one axis.
+
+    Axes of one element are left out; one axis at least remains.
+
+    >>> merged((2, 3, 4), (12, 4, 1), (24, 8, 2))
+    ((24,), [(1,), (2,)])
+    """
+    extents: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for n, extent in enumerate(shape):
+        if extent == 1 and (extents or n + 1 < len(shape)):
+            continue
+        if extents and extents[-1] == 1:
+            extents.pop()
+            for own in steps:
+                own.pop()
+        if extents and all(own[-1] == extent * of[n] for own, of in zip(steps, strides, strict=True)):
+            extents[-1] *= extent
+            for own, of in zip(steps, strides, strict=True):
+                own[-1] = of[n]
+        else:
+            extents.append(extent)
+            for own, of in zip(steps, strides, strict=True):
+                own.append(of[n])
+    if not extents:
+        return (1,), [(0,) for _ in strides]
+    return tuple(extents), [tuple(own) for own in steps]
+
+
+def accumulator(dtype: DType) -> DType:
+    """The type in which elements are added up: Float32 for shorter floats, 64 bits for integers."""
+    if dtype.kind in KINDS["floating"]:
+        return dtype if dtype.bits >= 32 else as_dtype("float32")
+    return as_dtype("uint64" if dtype.kind == "uint" else "int64")
+
+
+def _size(shape: Shape) -> int:
+    count = 1
+    for extent in shape:
+        count *= extent
+    return count
+
+
+def _is_foreign(operand: Operand) -> bool:
+    return not isinstance(operand.given, (Buffer, LayoutTensor, Tensor))
+
+
+def _library(given: Any) -> str:
+    """The library of an array, by the name of its module."""
+    for base in type(given).__mro__:
+        root = base.__module__.partition(".")[0]
+        if root in ("torch", "cupy", "numpy", "weft"):
+            return root
+        if root in ("jax", "jaxlib"):
+            return "jax"
+    return "numpy"
+
+
+def _context_of(operands: Sequence[Operand]) -> DeviceContext:
+    """Where an operation runs: in the context of weft's memory, or on the device of the arrays.
+
+    Raises:
+        LaunchError: they lie on several devices.
+    """
+    found: Any = None
+    places: dict[tuple[str, int], tuple[Operand, Any]] = {}
+    for operand in operands:
+        own: Any = operand.memory.user if operand.array is None else _context_at(operand.array)
+        found = found or (own if operand.array is None else None)
+        places.setdefault((own.api, own.id), (operand, own))
+    (here, (one, first)), *others = places.items()
+    if others:
+        there, (other, _) = others[0]
+        shown = f"{one.name} on {here[0]}:{here[1]} and {other.name} on {there[0]}:{there[1]}"
+        message = f"{other.operation}: {shown}: an operation takes arrays of one device"
+        hint = f"copy {other.name} to {here[0]}:{here[1]}, with its own library or weft.Tensor's to()"
+        raise LaunchError.here("array-device", message, hint, at=(other.name, 0))
+    return found or first
+
+
+def _context_at(array: ForeignArray) -> Any:
+    """The context for another library's memory."""
+    if array.api is None:
+        return above().cpu()
+    if array.device_id is None:
+        array.misplaced(device_of(array.api, 0).context)  # which asks the driver
+    return device_of(array.api, array.device_id or 0).context

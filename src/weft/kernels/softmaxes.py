@@ -1,0 +1,131 @@
+"""Softmax and its logarithm along an axis.
+
+The greatest element and the sum of powers are found in one pass (Milakov, Gimelshein: "Online normalizer
+calculation for softmax", 2018): each thread keeps both of what it has met, and pairs are joined by scaling
+the sum of the smaller. ``weft.kernels.rows`` says how rows are spread over threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from weft import math
+from weft.kernels.operands import Operands
+from weft.kernels.rows import normalize
+from weft.lang import struct
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+@struct
+class Running(Generic[T]):
+    """The greatest of some numbers, and the sum of e to the power of what each is less."""
+
+    most: T
+    total: T
+
+
+class Softmax:
+    """What ``rows`` asks of an operation."""
+
+    @staticmethod
+    def empty(kind: Any) -> Any:
+        """Of no number."""
+        return Running(kind(-math.inf), kind(0))
+
+    @staticmethod
+    def of(values: Any, there: Any, kind: Any) -> Any:
+        """Of a thread's vectors, and what it keeps of them: the powers."""
+        lanes = values[0].lanes
+        low = kind.splat(lanes, -math.inf)
+        values = [v if t is True else t.select(v, low) for v, t in zip(values, there, strict=True)]
+        most = values[0]
+        for value in values[1:]:
+            most = math.max(most, value)
+        own = most.reduce_max()
+        powers = [math.exp(value - _finite(own)) for value in values]
+        total = powers[0]
+        for power in powers[1:]:
+            total += power
+        return Running(own, total.reduce_add()), powers
+
+    @staticmethod
+    def merge(a: Any, b: Any) -> Any:
+        """Of the numbers of both."""
+        most = math.max(a.most, b.most)
+        base = _finite(most)
+        return Running(most, a.total * math.exp(a.most - base) + b.total * math.exp(b.most - base))
+
+    @staticmethod
+    def writer(whole: Any, own: Any) -> Any:
+        """Makes results of what a thread has kept, ``own`` of which is known, and ``whole`` of the row."""
+        scale = math.exp(_finite(own.most) - whole.most) / whole.total
+
+        def write(power: Any, value: Any) -> Any:
+            return power * scale
+
+        return write
+
+
+class LogSoftmax(Softmax):
+    """Likewise."""
+
+    @staticmethod
+    def writer(whole: Any, own: Any) -> Any:
+        """Makes results of the elements."""
+        log = math.log(whole.total)
+
+        def write(power: Any, value: Any) -> Any:
+            return value - whole.most - log
+
+        return write
+
+
+def _finite(most: Any) -> Any:
+    """What is taken off: a number also where all elements are -inf."""
+    return (most == -math.inf).select(0.0, most)
+
+
+def softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
+    """Powers of e, divided by their sum along an axis: ``exp(x) / exp(x).sum(axis)``, without overflow.
+
+    Short floats are Float32 within. A row with a nan or inf becomes nan, and so does one of -inf alone.
+
+    Args:
+        x: floating, of any shape and strides.
+        axis: along which results add up to 1.
+        out: where the result goes: of the shape and type of ``x``, which it may be.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import softmax
+        >>> softmax(np.float32([[0, 0], [1000, 0]]))
+        array([[0.5, 0.5],
+               [1. , 0. ]], dtype=float32)
+    """
+    return _softmax("softmax", Softmax, x, axis, out)
+
+
+def log_softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
+    """The logarithm of ``softmax``, also where that would be 0: ``x - log(exp(x).sum(axis))``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import log_softmax
+        >>> log_softmax(np.float32([1000, 0]))
+        array([    0., -1000.], dtype=float32)
+    """
+    return _softmax("log_softmax", LogSoftmax, x, axis, out)
+
+
+def _softmax(name: str, operation: type[Softmax], x: Any, axis: int, out: Any) -> Any:
+    op = Operands(name, x=x)
+    source = op["x"].of("floating")
+    along = op.axis(axis)
+    target = op.result(source.shape, source.dtype, out, same=source)
+    normalize(op, operation, source, target, along)
+    return op.give(target)
