@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING
 from weft.lang.above import above
 
 if TYPE_CHECKING:
+    from weft.kernels.attentions import attention, decode_attention
     from weft.kernels.softmaxes import log_softmax, softmax
 
-__all__ = ["log_softmax", "softmax"]
+__all__ = ["attention", "decode_attention", "log_softmax", "softmax"]
 
 _LATER = {
+    **dict.fromkeys(("attention", "decode_attention"), "weft.kernels.attentions"),
     **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),
 }
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""

@@ -111,6 +111,20 @@ class Operand:
             self.refuse(wrong.found, wrong.hint, "array-type")
         return found
 
+    def tensor(self, groups: int = 0) -> LayoutTensor[Any]:
+        """What a launch takes for a ``LayoutTensor``, whose extents and strides kernels learn at run time.
+
+        Args:
+            groups: into how many the second axis is parted, each of which has an axis of its own then.
+        """
+        shape, strides = self.shape, self.strides
+        if groups:
+            each = shape[1] // groups
+            shape = shape[0], groups, each, *shape[2:]
+            strides = strides[0], each * strides[1], *strides[1:]
+        layout: Any = Layout(shape, strides)
+        return LayoutTensor[Any].of(self.array or self.memory, layout.dynamic(), 1)
+
     def refuse(self, found: str, hint: str, code: str = "argument-type") -> NoReturn:
         """Refuse what the caller gave.
 

@@ -1,0 +1,244 @@
+"""Attention by tiles of shared memory and no tensor cores: any type of floats, on GPUs and CPUs.
+
+Algorithm: FlashAttention-2 (Dao 2023, arXiv:2307.08691). A block has some rows of queries and goes through
+the keys tile by tile; of each row it keeps the greatest score, the sum of exponentials and the weighted sum
+of values, and scales the last two when the first one grows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from weft.gpu import barrier, block_dim, block_idx, launch_bounds, thread_idx, warp
+from weft.lang import Comptime, func, kernel, unroll
+from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
+from weft.lang.number import number_class
+from weft.lang.pointer import Pointer
+from weft.lang.scalars import Float32, Float64, Int, Int32
+from weft.layout import LayoutTensor
+from weft.math import exp2, log2
+from weft.math import max as greater
+from weft.math import min as lesser
+from weft.memory import dynamic_shared_memory
+
+ACROSS = 8
+"""Threads that have a row of queries together: neighbours in a warp."""
+DOWN = 16
+"""Rows of threads."""
+LOG2_E = 1.4426950408889634
+NEVER = float("-inf")
+
+
+def sums_of(x: Any) -> Any:
+    """The type that sums are of."""
+    return Float64 if x.dtype.bits == 64 else Float32
+
+
+def power_of_two(x: Any) -> Any:
+    """``2 ** x`` as fast as the target has it: on NVIDIA GPUs to 2 ulp, and tiny results are 0."""
+    if x.dtype.bits == 32 and current_target().supports(Feature.NVVM):
+        return llvm_intrinsic("llvm.nvvm.ex2.approx.ftz.f32", Float32, x, effects="none")
+    return exp2(x)
+
+
+def multiplied(left: tuple[Any, ...], right: Any, sums: tuple[Any, ...]) -> list[Any]:
+    """Each sum with the product of a row's features and the key's."""
+    made: list[Any] = []
+    for x, found in zip(left, sums, strict=True):
+        for w in range(right.lanes):
+            found = x[w] * right[w] + found
+        made.append(found)
+    return made
+
+
+def weighed(scores: tuple[Any, ...], most: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+    """The greatest score so far, what sums shrink by, and the exponentials of this thread's scores."""
+    above = scores[0]
+    for x in scores[1:]:
+        above = greater(above, x)
+    above = greater(most, warp.max(above, width=ACROSS))
+    base = (above > NEVER).select(above, type(above)(0))
+    return above, power_of_two(most - base), tuple([power_of_two(x - base) for x in scores])
+
+
+def sum_of(numbers: tuple[Any, ...]) -> Any:
+    """From left to right."""
+    found = numbers[0]
+    for x in numbers[1:]:
+        found = found + x
+    return found
+
+
+def put(numbers: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
+    """The same with another number in a place."""
+    return (*numbers[:at], value, *numbers[at + 1 :])
+
+
+def count_of(lengths: Any, batch: Any, most: Any) -> Any:
+    """How many keys a sequence has: of a tensor of lengths, if there is one."""
+    if not isinstance(lengths, LayoutTensor):
+        return most
+    tensor = cast("LayoutTensor[Int32]", lengths)
+    return greater(lesser(Int(tensor[batch,]), most), Int(0))
+
+
+@func
+def fetch(
+    to: Pointer[Any],
+    x: LayoutTensor[Any],
+    table: Any,
+    batch: Int,
+    head: Int,
+    first: Int,
+    end: Int,
+    *,
+    count: Comptime[int],
+    width: Comptime[int],
+) -> None:
+    """Copy rows to shared memory, with zeros for what is none; ``table`` says in which page they are."""
+    each = 16 // x.dtype.itemsize
+    pieces = width // each
+    for n in range(thread_idx.x, count * pieces, ACROSS * DOWN):
+        row, d = n // pieces, n % pieces * each
+        held = number_class(x.dtype, each)(0)
+        at, among = batch, first + row
+        if among < end:
+            if isinstance(table, LayoutTensor):
+                page = cast("LayoutTensor[Int32]", table)[batch, among // x.dim(2)]
+                at, among = page.cast(Int), among % x.dim(2)
+            for w in unroll(range(each)):
+                if d + w < x.dim(3):
+                    held[w] = x[at, head, among, d + w]
+        to.store(row * (width + each) + d, held, alignment=16)
+
+
+@kernel
+def attention_tiles(
+    q: LayoutTensor[Any],
+    k: LayoutTensor[Any],
+    v: LayoutTensor[Any],
+    out: LayoutTensor[Any],
+    lse: LayoutTensor[Any],
+    lengths: Any,
+    table: Any,
+    scale: Float64,
+    diagonal: Int,
+    keys: Int,
+    part: Int,
+    *,
+    rows: Comptime[int],
+    cols: Comptime[int],
+    width: Comptime[int],
+):
+    """Of ``DOWN * rows`` queries a block, ``ACROSS * cols`` keys at once.
+
+    Args:
+        q: batch, head, row, feature.
+        k: batch or page, head, row, feature.
+        v: likewise.
+        out: part of the keys and batch in one, head, row, feature.
+        lse: part and batch, head, row: logarithms of the sums of exponentials.
+        lengths: a tensor that has how many keys each batch has; else None.
+        table: a tensor of the pages of each batch; else None.
+        scale: of scores.
+        diagonal: row ``i`` meets the keys up to ``i + diagonal``.
+        keys: how many there are at most.
+        part: how many of them are a part: a multiple of ``ACROSS * cols``.
+        rows: of a thread.
+        cols: of a thread.
+        width: the features, filled up with zeros to a multiple of 16 bytes for each of the threads of a row.
+    """
+    launch_bounds(ACROSS * DOWN)
+    kind, number = q.element_type, sums_of(q)
+    each = 16 // q.dtype.itemsize
+    bm, bn, line, per = DOWN * rows, ACROSS * cols, width + each, width // (ACROSS * each)
+    here_q = dynamic_shared_memory(kind, alignment=16)
+    here_k = here_q + bm * line
+    here_v = here_k + bn * line
+    here_p = (here_v + bn * line).bitcast(number)
+    across, down = thread_idx.x % ACROSS, thread_idx.x // ACROSS * rows
+    first, head, batch = block_idx.x * bm, block_idx.y, block_idx.z % q.dim(0)
+    kv_head, skipped = head // (q.dim(1) // k.dim(1)), block_idx.z // q.dim(0) * part
+    end = lesser(count_of(lengths, batch, keys), skipped + part)
+    last = lesser(end, first + bm + diagonal)
+    factor = (scale * LOG2_E).cast(number)
+    fetch(here_q, q, None, batch, head, first, q.dim(2), count=bm, width=width)
+    made = tuple([number_class(number.dtype, each)(0)] * (rows * per))
+    most, total = (number(NEVER),) * rows, (number(0),) * rows
+    for begin in range(skipped, last, bn):
+        barrier()
+        fetch(here_k, k, table, batch, kv_head, begin, end, count=bn, width=width)
+        fetch(here_v, v, table, batch, kv_head, begin, end, count=bn, width=width)
+        barrier()
+        scores = (number(0),) * (rows * cols)
+        for d in range(0, width, each):
+            left = tuple([here_q.load((down + i) * line + d, width=each).cast(number) for i in range(rows)])
+            made_scores = [
+                multiplied(
+                    left,
+                    here_k.load((across + ACROSS * j) * line + d, width=each).cast(number),
+                    scores[j * rows : (j + 1) * rows],
+                )
+                for j in range(cols)
+            ]
+            scores = tuple([x for part_ in made_scores for x in part_])
+        for i in unroll(range(rows)):
+            limit = lesser(end, first + down + i + diagonal + 1)
+            masked = tuple(
+                [
+                    (begin + across + ACROSS * j < limit).select(scores[j * rows + i] * factor, number(NEVER))
+                    for j in range(cols)
+                ]
+            )
+            above, shrunk, weights = weighed(masked, most[i])
+            for j in unroll(range(cols)):
+                here_p[(down + i) * (bn + 1) + across + ACROSS * j] = weights[j]
+            total = put(total, i, total[i] * shrunk + sum_of(weights))
+            most = put(most, i, above)
+            made = tuple([x * shrunk if n // per == i else x for n, x in enumerate(made)])
+        warp.syncwarp()
+        for key in range(bn):
+            at = key * line + across * each
+            values = tuple([here_v.load(at + ACROSS * each * n, width=each).cast(number) for n in range(per)])
+            by = tuple([here_p[(down + i) * (bn + 1) + key] for i in range(rows)])
+            made = tuple([made[i * per + n] + values[n] * by[i] for i in range(rows) for n in range(per)])
+    for i in unroll(range(rows)):
+        row = first + down + i
+        whole = warp.sum(total[i], width=ACROSS)
+        if row < q.dim(2):
+            share = (whole > 0.0).select(1.0 / whole, number(0))
+            for n in unroll(range(per)):
+                for w in unroll(range(each)):
+                    d = (across + ACROSS * n) * each + w
+                    if d < v.dim(3):
+                        out[block_idx.z, head, row, d] = (made[i * per + n][w] * share).cast(out.element_type)
+            if across == 0:
+                lse[block_idx.z, head, row] = (most[i] + log2(whole)) / LOG2_E
+
+
+@kernel
+def combine(
+    parts: LayoutTensor[Any],
+    parts_lse: LayoutTensor[Any],
+    out: LayoutTensor[Any],
+    lse: LayoutTensor[Any],
+):
+    """Attention to all keys from that to parts of them: a block for a row, a thread for some features."""
+    row, head, batch = block_idx.x, block_idx.y, block_idx.z
+    number, count = parts.element_type, parts.dim(0) // out.dim(0)
+    most = number(NEVER)
+    for part in range(count):
+        most = greater(most, parts_lse[part * out.dim(0) + batch, head, row])
+    base, total = (most > NEVER).select(most, number(0)), number(0)
+    for part in range(count):
+        total += power_of_two((parts_lse[part * out.dim(0) + batch, head, row] - base) * LOG2_E)
+    share = (total > 0.0).select(1.0 / total, number(0))
+    for d in range(thread_idx.x, out.dim(3), block_dim.x):
+        made = number(0)
+        for part in range(count):
+            at = part * out.dim(0) + batch
+            weight = power_of_two((parts_lse[at, head, row] - base) * LOG2_E)
+            made += parts[at, head, row, d] * weight
+        out[batch, head, row, d] = (made * share).cast(out.element_type)
+    if thread_idx.x == 0:
+        lse[batch, head, row] = base + log2(total) / LOG2_E

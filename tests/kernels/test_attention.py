@@ -1,0 +1,195 @@
+"""weft.kernels.attention and decode_attention against what their definition gives in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from placed_arrays import Array, found, placed
+from weft import LaunchError
+from weft.gpu.host import DeviceContext
+from weft.kernels import attention, decode_attention
+
+CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
+
+
+def expected(
+    q: Array, k: Array, v: Array, scale: float | None = None, seen: Any = True
+) -> tuple[Array, Array]:
+    """The definition: of all scores, where those that are not seen count as nothing."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    scores = q @ k.swapaxes(2, 3) * (q.shape[3] ** -0.5 if scale is None else scale)
+    scores = np.where(seen, scores, -np.inf)
+    most = scores.max(axis=-1, keepdims=True, initial=-1e300)
+    weights = np.exp(scores - most)
+    total = weights.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(total > 0, weights / total, 0) @ v, (most + np.log(total))[..., 0]
+
+
+def triangle(rows: int, columns: int, diagonal: int) -> Array:
+    return np.tri(rows, columns, diagonal, dtype=bool)
+
+
+def numbers(seed: int, shape: tuple[int, ...], kind: str, order: tuple[int, ...] = (0, 1, 2, 3)) -> Array:
+    """Random numbers whose axes lie in another order in memory."""
+    made = np.random.default_rng(seed).normal(size=[shape[n] for n in order]).astype(kind)
+    return made.transpose(np.argsort(order))
+
+
+ORDERS = [(0, 1, 2, 3), (0, 2, 1, 3), (2, 1, 0, 3), (3, 1, 2, 0)]
+
+
+@settings(max_examples=10)
+@given(
+    batch=st.integers(1, 2),
+    heads=st.sampled_from([(1, 1), (4, 2), (3, 1)]),
+    rows=st.integers(1, 70),
+    keys=st.integers(1, 90),
+    width=st.sampled_from([5, 64]),
+    kind=st.sampled_from("ef"),
+    order=st.sampled_from(ORDERS),
+    diagonal=st.none() | st.integers(-80, 80),
+)
+@example(batch=1, heads=(2, 1), rows=1, keys=1, width=64, kind="e", order=ORDERS[0], diagonal=0)
+@example(batch=1, heads=(1, 1), rows=33, keys=20, width=256, kind="d", order=ORDERS[1], diagonal=-40)
+def test_attention_of_any_shape(
+    device: DeviceContext,
+    batch: int,
+    heads: tuple[int, int],
+    rows: int,
+    keys: int,
+    width: int,
+    kind: str,
+    order: tuple[int, ...],
+    diagonal: int | None,
+) -> None:
+    q = numbers(1, (batch, heads[0], rows, width), kind, order)
+    k, v = (numbers(n, (batch, heads[1], keys, width), kind, order) for n in (2, 3))
+    causal = diagonal is not None
+    on = [placed(device, x) for x in (q, k, v)]
+    out, lse = attention(on[0], on[1], on[2], causal=causal, diagonal=diagonal or 0, return_lse=True)
+    seen = triangle(rows, keys, diagonal) if causal else True
+    right, right_lse = expected(q, k, v, seen=seen)
+    assert found(out).dtype == q.dtype
+    np.testing.assert_allclose(found(out), right, rtol=CLOSE[kind], atol=CLOSE[kind])
+    np.testing.assert_allclose(found(lse), right_lse, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [-0.7, 0.0, 3.0])
+def test_scale_and_out(device: DeviceContext, scale: float) -> None:
+    q, k, v = (numbers(n, (1, 2, 9, 8), "f") for n in range(3))
+    target = placed(device, np.full((1, 2, 9, 16), 7, np.float32)[..., ::2])
+    assert (
+        attention(placed(device, q), placed(device, k), placed(device, v), scale=scale, out=target) is target
+    )
+    np.testing.assert_allclose(found(target), expected(q, k, v, scale)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_scores_that_are_large_or_no_numbers(device: DeviceContext) -> None:
+    q, k, v = (numbers(n, (1, 1, 3, 16), "f") for n in range(3))
+    q[0, 0, 0] *= 1e4
+    q[0, 0, 2, 3] = np.nan
+    out = found(attention(*(placed(device, x) for x in (q, k, v))))
+    np.testing.assert_allclose(out[0, 0, :2], expected(q, k, v)[0][0, 0, :2], rtol=1e-5, atol=1e-5)
+    assert np.isnan(out[0, 0, 2]).all()
+
+
+def test_many_keys_of_few_queries_are_parted(device: DeviceContext) -> None:
+    q, k, v = numbers(0, (1, 2, 3, 32), "f"), *(numbers(n, (1, 2, 2500, 32), "f") for n in (1, 2))
+    on = [placed(device, x) for x in (q, k, v)]
+    out, lse = attention(on[0], on[1], on[2], causal=True, diagonal=1200, return_lse=True)
+    right, right_lse = expected(q, k, v, seen=triangle(3, 2500, 1200))
+    np.testing.assert_allclose(found(out), right, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found(lse), right_lse, rtol=1e-5)
+    again = attention(on[0], on[1], on[2], causal=True, diagonal=1200)
+    np.testing.assert_array_equal(found(again), found(out))
+
+
+@settings(max_examples=10)
+@given(
+    batch=st.integers(1, 3),
+    heads=st.sampled_from([(1, 1), (8, 2), (6, 2)]),
+    pages=st.integers(1, 5),
+    page=st.sampled_from([None, 1, 16, 100]),
+    width=st.sampled_from([16, 64]),
+    kind=st.sampled_from("ef"),
+    ragged=st.booleans(),
+    order=st.sampled_from(ORDERS[:3]),
+)
+@example(2, (8, 2), 13, 100, 128, "e", True, ORDERS[1])
+def test_decoding_of_any_cache(
+    device: DeviceContext,
+    batch: int,
+    heads: tuple[int, int],
+    pages: int,
+    page: int | None,
+    width: int,
+    kind: str,
+    ragged: bool,
+    order: tuple[int, ...],
+) -> None:
+    chosen, count = np.random.default_rng(batch), 17 * pages if page is None else pages * page
+    q = numbers(1, (batch, heads[0], 1, width), kind)
+    named: dict[str, Any] = {}
+    table, shape = np.arange(batch)[:, None], (batch, heads[1], count, width)
+    if page is not None:
+        table = chosen.permutation(batch * pages + 2)[: batch * pages].reshape(batch, pages).astype(np.int32)
+        shape = batch * pages + 2, heads[1], page, width
+        named["page_table"] = placed(device, table)
+    k, v = numbers(2, shape, kind, order), numbers(3, shape, kind, order)
+    lengths = np.full(batch, count, np.int32)
+    if ragged:
+        lengths = chosen.integers(0, count + 1, batch).astype(np.int32)
+        named["lengths"] = placed(device, lengths)
+    out, lse = decode_attention(
+        placed(device, q[:, :, 0]), placed(device, k), placed(device, v), return_lse=True, **named
+    )
+    whole = [x[table].swapaxes(1, 2).reshape(batch, heads[1], count, width) for x in (k, v)]
+    right, right_lse = expected(
+        q, whole[0], whole[1], seen=(np.arange(count) < lengths[:, None])[:, None, None]
+    )
+    np.testing.assert_allclose(found(out), right[:, :, 0], rtol=CLOSE[kind], atol=CLOSE[kind])
+    np.testing.assert_allclose(found(lse), right_lse[:, :, 0], rtol=1e-5, atol=1e-5)
+
+
+def test_nothing_to_attend_to(device: DeviceContext) -> None:
+    q = np.ones((1, 2, 3, 16), np.float32)
+    none = np.ones((1, 1, 0, 16), np.float32)
+    out, lse = attention(placed(device, q), placed(device, none), placed(device, none), return_lse=True)
+    assert (found(out) == 0).all()
+    assert (found(lse) == -np.inf).all()
+    assert found(attention(*(placed(device, x) for x in (q[:, :, :0], q, q)))).shape == (1, 2, 0, 16)
+
+
+def test_arrays_of_numpy() -> None:
+    q = np.random.default_rng(0).normal(size=(1, 2, 5, 8)).astype(np.float32)
+    out = attention(q, q, q)
+    assert isinstance(out, np.ndarray)
+    np.testing.assert_allclose(out, expected(q, q, q)[0], rtol=1e-5, atol=1e-6)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    q, k = np.zeros((2, 4, 5, 8), np.float32), np.zeros((2, 3, 5, 8), np.float32)
+    for wrong, message in [
+        ((q, k, k), r"k is of shape \(2, 3, 5, 8\)"),
+        ((q, q.astype(np.float16), q), "k is of Float16"),
+        ((q, q, q[:, :, :3]), r"v is of shape \(2, 4, 3, 8\)"),
+        ((q, q[:1], q[:1]), r"k is of shape \(1, 4, 5, 8\)"),
+        ((q[0], q[0], q[0]), r"q is of shape \(4, 5, 8\)"),
+        ((q.astype(np.int32),) * 3, "which is not floating"),
+        ((np.zeros((1, 1, 1, 300), np.float32),) * 3, "300 features"),
+    ]:
+        with pytest.raises(LaunchError, match=message):
+            attention(*wrong)
+    with pytest.raises(LaunchError, match="scale is nan"):
+        attention(q, q, q, scale=float("nan"))
+    with pytest.raises(LaunchError, match=r"lengths is of shape \(3,\)"):
+        decode_attention(q[:, :, 0], q, q, lengths=np.zeros(3, np.int32))
+    with pytest.raises(LaunchError, match="page_table is of Int,"):
+        decode_attention(q[:, :, 0], q, q, page_table=np.zeros((2, 1), np.int64))
