@@ -45,11 +45,13 @@ if TYPE_CHECKING:
     from weft.compiler.source.definition import Definition
     from weft.sys import has_accelerator
     from weft.tensor import Tensor, accelerator, cpu
+    from weft.tuning import Config, autotune
 
 __all__ = [
     "CompileError",
     "CompileWarning",
     "Comptime",
+    "Config",
     "DType",
     "DeviceError",
     "Func",
@@ -62,6 +64,7 @@ __all__ = [
     "WeftError",
     "__version__",
     "accelerator",
+    "autotune",
     "constrained",
     "cpu",
     "func",
@@ -76,14 +79,16 @@ __all__ += scalars.__all__
 __version__ = "0.1.0"
 
 _LATER = {
+    "Config": "weft.tuning",
     "Tensor": "weft.tensor",
     "accelerator": "weft.tensor",
+    "autotune": "weft.tuning",
     "cpu": "weft.tensor",
     "has_accelerator": "weft.sys",
 }
 """Names whose modules are loaded when they are first used."""
 
-_HOST = frozenset(("runtime", "launch", "tensor", "compile", "benchmark", "interop"))
+_HOST = frozenset(("runtime", "launch", "tensor", "tuning", "compile", "benchmark", "interop"))
 """Rooms whose functions and objects a kernel's body cannot use."""
 
 

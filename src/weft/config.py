@@ -7,7 +7,8 @@ it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work 
 kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these words mean
 (``DeviceContext``). ``WEFT_INTERPRET=1`` makes every context the interpreter's. ``WEFT_CPU_THREADS`` says how
 many threads run the blocks of a launch on a
-CPU. A launch on a GPU copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``.
+CPU. A launch on a GPU copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. With
+``WEFT_TUNE=0`` launches of tuned kernels measure nothing.
 A program changes a setting for a while with ``scope``:
 
 >>> from weft import config
@@ -53,7 +54,8 @@ class Settings:
     run the blocks of a launch on a CPU, none for as many as this process has cores. ``interpret`` says
     whether Python runs the kernels of all contexts, whatever API they name. ``schedule`` is the seed of the
     order in which a CPU runs blocks and threads, none for the usual one. ``debug`` says whether contexts of a
-    CPU compile for debuggers of native code.
+    CPU compile for debuggers of native code, ``tune`` whether launches of tuned kernels measure
+    what is not known.
     """
 
     device: str | None
@@ -66,6 +68,7 @@ class Settings:
     interpret: bool = False
     schedule: int | None = None
     debug: bool = False
+    tune: bool = True
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -89,6 +92,7 @@ def scope(
     interpret: bool | None = None,
     schedule: int | None = None,
     debug: bool | None = None,
+    tune: bool | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
@@ -105,6 +109,7 @@ def scope(
         interpret: whether Python runs the kernels of all contexts; none leaves it as it is.
         schedule: the seed of the order of blocks and threads in contexts of a CPU; none leaves it as it is.
         debug: whether contexts of a CPU compile for gdb and lldb; none leaves it as it is.
+        tune: whether launches of tuned kernels measure what is not known; none leaves it as it is.
 
     Raises:
         CompileError: there is no such check.
@@ -122,6 +127,7 @@ def scope(
             interpret=outer.interpret if interpret is None else interpret,
             schedule=outer.schedule if schedule is None else schedule,
             debug=outer.debug if debug is None else debug,
+            tune=outer.tune if tune is None else tune,
         )
     )
     try:
@@ -142,6 +148,7 @@ def _from_environment() -> Settings:
         interpret=_one_of("WEFT_INTERPRET", ("0", "1"), "contexts have the devices that they name") == "1",
         schedule=_seed(os.environ.get("WEFT_SCHEDULE")),
         debug=_one_of("WEFT_DEBUG", ("0", "1"), "code is optimised, and debuggers know none of it") == "1",
+        tune=_one_of("WEFT_TUNE", ("1", "0"), "launches measure what is not known") == "1",
     )
 
 

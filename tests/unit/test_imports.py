@@ -86,6 +86,8 @@ ROOMS: dict[str, set[str] | None] = {
     "launch.variants": {"compiler.source", "lang"},
     # Rooms that join the compiler, the runtime and the library for the user.
     "launch.context": ANYTHING,
+    "launch.loaded": BOTTOM | {"foreign", "runtime"},
+    "tuning": ANYTHING,
     "launch.tiles": BOTTOM | {"foreign", "lang", "layout", "runtime"},
     "launch.host_call": ANYTHING,
     "launch.ranges": ANYTHING,

@@ -51,6 +51,8 @@ class Function:
     kernel = KernelInfo("k", Signature("k", ()))
     max_threads_per_block = 512
 
+    def resources(self, threads: int, shared: int) -> None: ...
+
 
 class Fake:
     """A launcher whose driver is here; ``calls`` is what it was told, ``slow`` what went to Python."""

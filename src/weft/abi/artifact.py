@@ -19,13 +19,14 @@ class Argument:
     ``name`` is what a message should call it (``vector``, ``image.shape[0]``). A pointer argument is
     the address of elements of ``dtype``; any other is one value of ``dtype``. Every argument takes
     one slot of 8 bytes in the packed argument block, little end first. ``written`` says that the kernel
-    has a write through the pointer.
+    has a write through the pointer, ``read`` that it may have a read.
     """
 
     name: str
     dtype: DType
     pointer: bool = False
     written: bool = False
+    read: bool = False
 
 
 @record

@@ -277,7 +277,7 @@ def _described(
         for p in parameters(instance.kernel.definition)
         for leaf in machine_leaves(instance.specs[p.name])
     ]
-    arguments = [Argument(*leaf, n in effects.written) for n, leaf in enumerate(leaves)]
+    arguments = [Argument(*leaf, n in effects.written, n in effects.read) for n, leaf in enumerate(leaves)]
     if over is not None and over.runner is not None:
         arguments += [Argument(f"over.{axis}", DType.int64) for axis in "xyz"[: over.rank]]
     if options.checked:

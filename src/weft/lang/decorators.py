@@ -162,6 +162,9 @@ class Compiled:
 class Kernel(Compiled, Generic[P]):
     """A function that runs once per thread of a launch; see ``kernel``."""
 
+    tuned = False
+    """Whether it is launched by ``launch`` of its own, which chooses its parameters (``weft.tuning``)."""
+
     def __init__(self, definition: Definition, bound: dict[str, Any]) -> None:
         super().__init__(definition, bound)
         self._variants: dict[object, Kernel[P]] = {}

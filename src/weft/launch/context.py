@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import struct
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from weft.abi.artifact import LoadedCode
+from weft.abi.artifact import Artifact, LoadedCode
 from weft.abi.checks import Checks
-from weft.abi.formats import bits_of
-from weft.compiler.cache import compile_kernel, kept, prepare
+from weft.compiler.cache import compile_kernel, kept, key_of, prepare
 from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.pipeline import elaborate_kernel
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, LaunchError, caller_location, note_slow
 from weft.dtype import DType
@@ -41,6 +40,7 @@ from weft.launch.arguments import (
 )
 from weft.launch.checked import checked_for, debugged, ends_of, schedule_of, scheduled
 from weft.launch.extents import Placement, Placements
+from weft.launch.loaded import Loaded
 from weft.launch.ranges import describe_over, is_even
 from weft.launch.tiles import MakesTiles
 from weft.launch.variants import Variants, forget_variants
@@ -51,37 +51,23 @@ from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.buffers import DeviceBuffer, share_nothing
 from weft.runtime.context import BaseContext
 from weft.runtime.dim import Dim
-from weft.runtime.driver import Function, Launch, LaunchAttributes, Stream
+from weft.runtime.driver import Launch, LaunchAttributes, Stream
 from weft.runtime.here import Here
 from weft.runtime.streams import DeviceStream
 
 if TYPE_CHECKING:
     from weft.foreign.host_copies import HostCopies
     from weft.launch.native.launcher import Launcher
+    from weft.tuning.config import Config
 
 AFTER = 8
 """Launches by Python before native ones are prepared, and between two looks whether they can be."""
-_CODES = {
-    "bool": "?7x",
-    "int8": "b7x",
-    "int16": "h6x",
-    "int32": "i4x",
-    "int64": "q",
-    "uint8": "B7x",
-    "uint16": "H6x",
-    "uint32": "I4x",
-    "uint64": "Q",
-    "float8_e4m3fn": "B7x",
-    "float8_e5m2": "B7x",
-    "float16": "e6x",
-    "bfloat16": "H6x",
-    "float32": "f4x",
-    "float64": "d",
-}
-
-
+Blocks = int | tuple[int, ...] | Dim
+"""How many blocks or threads, in x, y and z."""
 _Where = tuple[Any, Any, Any, Any, Any]
 """over, grid_dim, block_dim, shared_mem_bytes and stream of a launch."""
+LaunchOptions = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
+"""These, cluster_dim, cooperative and pdl."""
 _OWN: frozenset[type] = frozenset((DeviceBuffer,))
 _MANY = 32
 """Variants of a kernel that takes tensors, or of a function that it is given, until there is a warning."""
@@ -101,48 +87,6 @@ def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -
     return load_object(code, entries, symbols)
 
 
-class _Loaded:
-    """A kernel compiled for some types and loaded: how to pack its arguments, what to call."""
-
-    __slots__ = ("_as_bits", "count", "function", "modest", "packer", "signature")
-
-    def __init__(self, function: Function) -> None:
-        self.function = function
-        self.signature = signature = function.kernel.signature
-        codes = ("Q" if p.pointer else _CODES[p.dtype.name] for p in signature.parameters)
-        self.count = len(signature.parameters)
-        """Parameters without what a checked kernel takes behind them."""
-        if function.kernel.checked:
-            pointers = sum(p.pointer for p in signature.parameters)
-            self.count -= 1 + (3 * pointers + 2 if function.kernel.granule else 2 * pointers)
-        self.packer = struct.Struct("<" + "".join(codes))
-        kernel = function.kernel
-        self.modest = not (
-            kernel.shared or kernel.dynamic_shared or kernel.max_threads or kernel.uses - {"waits"}
-        )
-        """Whether every device takes its launches that ask for nothing beside grid and block."""
-        plain = [(n, p.dtype) for n, p in enumerate(signature.parameters) if not p.pointer]
-        self._as_bits = [(n, dtype) for n, dtype in plain if not dtype.in_numpy]
-
-    def copies(self, context: DeviceContext, memory: Sequence[Any], values: list[Any]) -> HostCopies | None:
-        """Copies of the host's arrays among the arguments, of which the values become the addresses."""
-        from weft.foreign.host_copies import HostCopies
-
-        pointers = [(n, p) for n, p in enumerate(self.signature.parameters) if p.pointer]
-        copies = HostCopies(context, [p for _, p in pointers], memory)
-        for n, p in pointers if copies else ():
-            values[n] = copies.address_of(p.name, values[n])
-        return copies or None
-
-    def pack(self, values: Sequence[Any]) -> bytes:
-        """The argument block."""
-        if self._as_bits:
-            values = list(values)
-            for n, dtype in self._as_bits:
-                values[n] = bits_of(dtype, values[n])
-        return self.packer.pack(*values)
-
-
 @record
 class Launched:
     """A launch that Python has made."""
@@ -159,6 +103,16 @@ class Launched:
     """Whether the stream is that of other libraries' arrays."""
     reads: Reads
     """What the compiled code read of the program."""
+
+
+@record
+class ReadyLaunch:
+    """A launch that could be made."""
+
+    artifact: Artifact
+    launch: Launch
+    memory: Sequence[Any]
+    """The memory among its arguments."""
 
 
 class CompiledKernel(Here):
@@ -241,7 +195,7 @@ class DeviceContext(MakesTiles, BaseContext):
         self._always = CompileOptions(checked=self.checked, backward=backward, debug=steps)[2:6]
         self.notes_writes = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
-        self._loaded: Variants[_Loaded] = Variants()
+        self._loaded: Variants[Loaded] = Variants()
         self._extents = Placements(self.info)
         self._launches = 0
         self._waiting: set[int] = set()
@@ -311,12 +265,12 @@ class DeviceContext(MakesTiles, BaseContext):
         self,
         kernel: Kernel[...] | CompiledKernel,
         *args: object,
-        grid_dim: int | tuple[int, ...] | Dim | None = None,
-        block_dim: int | tuple[int, ...] | Dim | None = None,
+        grid_dim: Blocks | Callable[[Config], Blocks] | None = None,
+        block_dim: Blocks | Callable[[Config], Blocks] | None = None,
         over: int | tuple[int, ...] | None = None,
-        shared_mem_bytes: int = 0,
+        shared_mem_bytes: int | Callable[[Config], int] = 0,
         stream: DeviceStream | None = None,
-        cluster_dim: int | tuple[int, ...] | Dim | None = None,
+        cluster_dim: Blocks | Callable[[Config], Blocks] | None = None,
         cooperative: bool = False,
         pdl: bool = False,
         **named: object,
@@ -326,7 +280,8 @@ class DeviceContext(MakesTiles, BaseContext):
         Args:
             kernel: the kernel, or what ``compile_function`` made of it.
             args: its arguments: buffers, numbers, tensors, structs.
-            grid_dim: how many blocks, as x, (x, y), (x, y, z) or Dim.
+            grid_dim: how many blocks, as x, (x, y), (x, y, z) or Dim. For a tuned kernel this and the others
+                may be functions of the configuration.
             block_dim: how many threads in each block, likewise.
             over: instead of both: one thread for every element of a range of up to three extents,
                 the last of which is ``global_idx.x``; weft chooses blocks and guards the edge. A range
@@ -345,6 +300,16 @@ class DeviceContext(MakesTiles, BaseContext):
                 wrong is listed.
             CompileError: the kernel cannot be compiled for these types.
         """
+        if isinstance(kernel, CompiledKernel):
+            kernel = kernel.kernel
+        if getattr(kernel, "tuned", False):
+            tuned: Any = kernel
+            given = {"grid_dim": grid_dim, "block_dim": block_dim, "over": over, "stream": stream}
+            given |= {"shared_mem_bytes": shared_mem_bytes or None, "cluster_dim": cluster_dim}
+            tuned.launch(
+                self, args, {**named, **given, "cooperative": cooperative or None, "pdl": pdl or None}
+            )
+            return
         asked = None
         if cluster_dim is not None or cooperative is not False or pdl is not False:
             asked = cluster_dim, cooperative, pdl
@@ -368,40 +333,29 @@ class DeviceContext(MakesTiles, BaseContext):
         **named: object,
     ) -> Launched:
         """``enqueue_function`` without its native stub; what it has launched."""
+        if isinstance(kernel, CompiledKernel):
+            kernel = kernel.kernel
         where = over, grid_dim, block_dim, shared_mem_bytes, stream
         return Launched(*self._launch(kernel, args, named, where, (cluster_dim, cooperative, pdl)))
 
     def _launch(
         self,
-        kernel: Kernel[...] | CompiledKernel,
+        kernel: Kernel[...],
         args: tuple[object, ...],
         named: Mapping[str, object],
         where: _Where,
         asked: tuple[Any, Any, Any] | None,
     ) -> tuple[Definition, Mapping[str, Spec], Launch, Stream, bool, bool, bool, Reads]:
         """Launch; the fields of ``Launched``. ``asked`` are cluster_dim, cooperative and pdl."""
-        if isinstance(kernel, CompiledKernel):
-            kernel = kernel.kernel
         check_kernel(kernel)
         attributes, taken, place, options, found = self._way(kernel, args, named, where, asked)
-        (specs, values, memory, _), (grid, block, plan) = taken, place
+        (specs, values, memory, _), (_, block, plan) = taken, place
         shared, stream = where[3:]
-        extents, empty = (0, 0, 0), False
         reads, loaded = found or self._load(kernel, specs, options)
         if (block[1] > 1 or block[2] > 1) and not loaded.function.kernel.takes(block):
             reads, loaded = self._load(kernel, specs, options._replace(any_block=True))
-        if plan is not None:
-            extents, empty = plan.extents, plan.empty
-            values.extend(extents[: loaded.count - len(values)])
-            per_thread = loaded.function.kernel.per_thread
-            if per_thread != plan.per_thread and not empty:
-                grid = self._extents.grid_of(plan, per_thread, len(args))
-        if self.checked:
-            values.extend((shared, *ends_of(loaded.signature, memory, values)))
-            values.extend([0] * (len(loaded.signature.parameters) - len(values)))  # the driver's
-        if shared or attributes is not None or not loaded.modest:
-            kernel_info = loaded.function.kernel
-            check_uses(self.info, kernel_info, attributes, shared, block, over=plan is not None)
+        grid = self._fill(loaded, taken, place, shared, attributes, len(args))
+        extents, empty = ((0, 0, 0), False) if plan is None else (plan.extents, plan.empty)
         target = self.queue_of(stream)
         arrays: list[ForeignArray] = []
         if not _OWN.issuperset(map(type, memory)):
@@ -423,6 +377,58 @@ class DeviceContext(MakesTiles, BaseContext):
         to, apart = guest or target, options.distinct
         return kernel.definition, specs.by_name, launch, to, repeatable, apart, foreign, reads
 
+    def _fill(
+        self,
+        loaded: Loaded,
+        taken: Taken,
+        place: Placement,
+        shared: int,
+        attributes: LaunchAttributes | None,
+        count: int,
+    ) -> Dim:
+        """Add what a launch gives beside its ``count`` arguments to these, and check it; the grid."""
+        values, memory = taken.values, taken.memory
+        grid, block, plan = place
+        if plan is not None:
+            values.extend(plan.extents[: loaded.count - len(values)])
+            per_thread = loaded.function.kernel.per_thread
+            if per_thread != plan.per_thread and not plan.empty:
+                grid = self._extents.grid_of(plan, per_thread, count)
+        if self.checked:
+            values.extend((shared, *ends_of(loaded.signature, memory, values)))
+            values.extend([0] * (len(loaded.signature.parameters) - len(values)))  # the driver's
+        if shared or attributes is not None or not loaded.modest:
+            kernel_info = loaded.function.kernel
+            check_uses(self.info, kernel_info, attributes, shared, block, over=plan is not None)
+        return grid
+
+    def ready_launch(
+        self, kernel: Kernel[...], args: tuple[object, ...], named: Mapping[str, object], where: LaunchOptions
+    ) -> ReadyLaunch:
+        """A launch that is compiled, loaded and packed, and not made: what tuning measures."""
+        attributes, taken, place, options, _ = self._way(kernel, args, named, where[:5], where[5:])
+        shared, plan = where[3], place[2]
+
+        def made(options: CompileOptions) -> tuple[Artifact, Loaded]:
+            artifact = compile_kernel(kernel, taken.specs.by_name, self.target, options)
+            return artifact, Loaded(*self.device.load(artifact, kept))
+
+        artifact, loaded = made(options)
+        if not loaded.function.kernel.takes(place[1]):
+            artifact, loaded = made(options._replace(any_block=True))
+        grid = self._fill(loaded, taken, place, shared, attributes, len(args))
+        extents = (0, 0, 0) if plan is None else plan.extents
+        words = loaded.pack(taken.values)
+        launch = Launch(loaded.function, grid, place[1], words, shared, extents, attributes)
+        return ReadyLaunch(artifact, launch, taken.memory)
+
+    def code_of(
+        self, kernel: Kernel[...], args: tuple[object, ...], named: Mapping[str, object], where: LaunchOptions
+    ) -> str | None:
+        """The key under which the cache has a launch's code; None where it is not to be kept."""
+        _, taken, _, options, _ = self._way(kernel, args, named, where[:5], where[5:])
+        return key_of(elaborate_kernel(kernel, taken.specs.by_name, self.target, options))
+
     def _way(
         self,
         kernel: Kernel[...],
@@ -430,7 +436,7 @@ class DeviceContext(MakesTiles, BaseContext):
         named: Mapping[str, object],
         where: _Where,
         asked: tuple[Any, Any, Any] | None,
-    ) -> tuple[LaunchAttributes | None, Taken, Placement, CompileOptions, tuple[Reads, _Loaded] | None]:
+    ) -> tuple[LaunchAttributes | None, Taken, Placement, CompileOptions, tuple[Reads, Loaded] | None]:
         """What a launch says, and what was compiled for such before, if that is still so.
 
         Raises:
@@ -514,14 +520,14 @@ class DeviceContext(MakesTiles, BaseContext):
             if self._native is not None:
                 self.__dict__["enqueue_function"] = self._native.make_builtin()
 
-    def _load(self, kernel: Kernel[...], specs: Specs, options: CompileOptions) -> tuple[Reads, _Loaded]:
+    def _load(self, kernel: Kernel[...], specs: Specs, options: CompileOptions) -> tuple[Reads, Loaded]:
         key = (kernel.definition, specs, options)
         found = self._loaded.find(key)
         if found is None:
 
-            def load() -> _Loaded:
+            def load() -> Loaded:
                 artifact = compile_kernel(kernel, specs.by_name, self.target, options)
-                return _Loaded(*self.device.load(artifact, kept))
+                return Loaded(*self.device.load(artifact, kept))
 
             found = self._loaded.make(key, specs.each, load)
             found[0].whole = found[0].covers(captured.reads_of_signature(kernel.definition))

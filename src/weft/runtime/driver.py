@@ -80,6 +80,25 @@ class OutOfMemory(Exception):
         self.free = free
 
 
+class Resources(NamedTuple):
+    """What a block of a function takes of a multiprocessor."""
+
+    registers: int
+    """Of a thread."""
+    spilled: int
+    """Bytes of memory of its own that a thread has, registers that were spilled among it."""
+    shared: int
+    """Bytes of shared memory."""
+    blocks: int
+    """How many blocks a multiprocessor runs at once."""
+    occupancy: float
+    """The share of its threads that these are."""
+
+    def __str__(self) -> str:
+        spilled = f", {self.spilled} bytes of local memory" if self.spilled else ""
+        return f"{self.registers} registers a thread{spilled}, {self.shared} bytes of shared memory"
+
+
 class Function(Protocol):
     """Code loaded on a device. It stays loaded while this handle lives."""
 
@@ -91,6 +110,10 @@ class Function(Protocol):
     @property
     def max_threads_per_block(self) -> int:
         """Threads that a block of this function may have, its registers considered."""
+        ...
+
+    def resources(self, threads: int, shared: int) -> Resources | None:
+        """What a block of so many threads, and bytes of dynamic shared memory, takes; None: nothing says."""
         ...
 
 

@@ -20,9 +20,13 @@ class Effects(NamedTuple):
     """There is a write."""
     touched: frozenset[int]
     """There may be one: these, and those that go where they are not followed."""
+    read: frozenset[int] = frozenset()
+    """There may be a read."""
 
 
 _NOTHING: frozenset[int] = frozenset()
+_READ_NOTHING = frozenset({"llvm.store", "weft.get", "weft.set", "weft.give_memory", "func.call"})
+"""Operations that read nothing through their operands, or of which it is said elsewhere."""
 _EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
 BARRIERS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
 """Where all threads of a block wait for each other, or those of another group."""
@@ -104,7 +108,7 @@ def effects_of(module: Module, function: Function) -> Effects:
 
     def visit(fn: Function) -> Effects:
         origins = {a: frozenset((n,)) for n, a in enumerate(fn.args) if isinstance(a.type, PointerType)}
-        written, touched = _NOTHING, _NOTHING
+        written, touched, read = _NOTHING, _NOTHING, _NOTHING
         ops = [op for op in fn.body.walk() if op.operands]
         size = -1
         while size != sum(map(len, origins.values())):  # a loop may carry a pointer round
@@ -120,16 +124,19 @@ def effects_of(module: Module, function: Function) -> Effects:
                     through = of(str(op.attrs["callee"]))
                     written = written.union(*(given[n] for n in through.written))
                     touched = touched.union(*(given[n] for n in through.touched))
+                    read = read.union(*(given[n] for n in through.read))
                 elif spec.writes:
                     written |= given[0]
                     touched = touched.union(*given[1:])
                 elif (spec.lets_go and not _only_reads(op)) or (spec.sync is not None and spec.sync(op)):
                     touched = touched.union(*given)
+                if op.name not in _READ_NOTHING and (not is_pure(op) or spec.lets_go):
+                    read = read.union(*given)
                 if spec.derives:
                     for result in op.results:
                         if isinstance(result.type, PointerType):
                             origins[result] = origins.get(result, _NOTHING).union(*given)
-        return Effects(written, written | touched)
+        return Effects(written, written | touched, read)
 
     return visit(function)
 

@@ -90,6 +90,9 @@ class CpuFunction:
         self.address = address
         self._keep = keep
 
+    def resources(self, threads: int, shared: int) -> None:
+        """Nothing: a CPU has no such limits."""
+
     def took(self, seconds: float, threads: int, workers: int, arguments: bytes) -> None:
         """So long took a launch."""
         self.most = int(_SMALL_SECONDS * threads / max(1e-9, seconds * workers))

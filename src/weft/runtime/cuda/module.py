@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weft.abi.artifact import Artifact, KernelInfo
 from weft.diagnostics import DeviceError, caller_location
 from weft.runtime.cuda.errors import CudaFailure, version_text
-from weft.runtime.driver import Kept, anew
+from weft.runtime.driver import Kept, Resources, anew
 
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
@@ -77,6 +77,16 @@ class CudaFunction:
         self.shared_bytes = attribute("CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES")
         self.local_bytes = attribute("CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES")
         self._dynamic = _WITHOUT_ASKING - self.shared_bytes
+
+    def resources(self, threads: int, shared: int) -> Resources:
+        """What a block takes of a multiprocessor."""
+        primary, cu = self.primary, self.primary.cu
+        self.allow_shared(shared)
+        fit = int(primary.call(cu.cuOccupancyMaxActiveBlocksPerMultiprocessor, self.handle, threads, shared))
+        limit = cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
+        most = int(primary.call(cu.cuDeviceGetAttribute, limit, primary.ordinal))
+        taken = self.shared_bytes + shared
+        return Resources(self.registers, self.local_bytes, taken, fit, fit * threads / most)
 
     def allow_shared(self, dynamic: int) -> None:
         """Ask for so much dynamic shared memory, where it is more than a kernel has by default."""

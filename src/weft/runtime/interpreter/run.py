@@ -59,6 +59,9 @@ class PythonFunction:
         self.meets = program.meets
         self._keep = keep
 
+    def resources(self, threads: int, shared: int) -> None:
+        """Nothing: Python has no such limits."""
+
 
 def _placed(data: bytes, alignment: int) -> tuple[object, int]:
     held = take(len(data), alignment)

@@ -1,0 +1,10 @@
+"""Tuning: compile-time parameters and blocks that are found out by measuring. The names are Triton's.
+
+``autotune`` stands above ``@kernel``. See "Tuning" in the guide.
+"""
+
+from weft.tuning.config import Config
+from weft.tuning.decorator import Autotuner, autotune
+from weft.tuning.known import Choice, write_table
+
+__all__ = ["Autotuner", "Choice", "Config", "autotune", "write_table"]

@@ -1,0 +1,99 @@
+"""How candidates are measured: apart, in this process, or by a function of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from weft.foreign.arrays import ForeignArray
+from weft.foreign.order import Ordered
+from weft.record import record
+from weft.runtime.driver import Device
+from weft.tuning.apart import Apart, Place
+from weft.tuning.candidates import Candidate
+from weft.tuning.config import Config
+from weft.tuning.search import Failed, Timing, fastest
+from weft.tuning.trial import Image, Job, Trials, images_of
+
+if TYPE_CHECKING:
+    from weft.launch.context import DeviceContext
+
+
+ByUser = Callable[[Config, Callable[[], object]], float]
+
+
+@record
+class Measure:
+    """What ``autotune`` was told of it."""
+
+    timeout: float
+    isolated: bool
+    by: ByUser | None
+
+
+class _ByUser(Trials):
+    """Launches whose seconds a function of the user's gives."""
+
+    def __init__(
+        self, device: Device, jobs: list[Job], images: list[Image], by: ByUser, configs: list[Config]
+    ) -> None:
+        super().__init__(device, jobs, images)
+        self._by = by
+        self._configs = configs
+
+    def sample(self, n: int) -> float:
+        """What the function gives."""
+        return float(self._by(self._configs[n], lambda: self.launch(n)))
+
+
+def measured(
+    ctx: DeviceContext,
+    candidates: Sequence[Candidate],
+    how: Measure,
+    told: Callable[[Candidate, Timing], object],
+) -> list[Timing]:
+    """What each takes, in the order of the candidates; what fails meanwhile is left out.
+
+    Raises:
+        Failed: nothing can be measured.
+    """
+    live = [candidate for candidate in candidates if not candidate.left_out]
+    jobs = [_job(candidate) for candidate in live]
+    images = _images(ctx, live)
+    trials: Apart | Trials
+    if how.by is not None:
+        trials = _ByUser(ctx.device, jobs, images, how.by, [candidate.config for candidate in live])
+    elif how.isolated:
+        place = Place(ctx.api, ctx.id, ctx.info.multiprocessors if ctx.info.shares_host else None)
+        trials = Apart(place, jobs, images, how.timeout)
+    else:
+        trials = Trials(ctx.device, jobs, images)
+
+    def after(n: int, timing: Timing) -> None:
+        live[n].left_out = timing.left_out
+        told(live[n], timing)
+
+    try:
+        found = iter(fastest(len(live), trials.sample, told=after))
+    finally:
+        trials.close()
+    alive = {id(candidate) for candidate in live}
+    return [next(found) if id(candidate) in alive else Timing() for candidate in candidates]
+
+
+def _job(candidate: Candidate) -> Job:
+    assert candidate.ready is not None
+    artifact, launch = candidate.ready.artifact, candidate.ready.launch
+    words, shared, attributes = launch.arguments, launch.shared_bytes, launch.attributes
+    return Job(artifact, launch.grid, launch.block, words, shared, launch.over, attributes)
+
+
+def _images(ctx: DeviceContext, live: Sequence[Candidate]) -> list[Image]:
+    """What is in the memory of the arguments, after all that is queued for it."""
+    memory = {id(m.allocation): m for c in live if c.ready is not None for m in c.ready.memory}
+    arrays = [m for m in memory.values() if isinstance(m, ForeignArray)]
+    ctx.synchronize()
+    if any(m.api not in (None, ctx.api) for m in arrays):
+        raise Failed("an argument is memory of another device")
+    with Ordered(ctx, ctx.stream, arrays, alone=False) as stream:
+        return list(images_of(ctx.device, stream, list(memory.values()), shares_host=ctx.info.shares_host))

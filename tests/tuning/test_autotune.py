@@ -1,0 +1,308 @@
+"""Tuned kernels: what is chosen, from which, and by what; the clock is a made-up one but for one test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft import (
+    Comptime,
+    Config,
+    Float32,
+    Int,
+    LaunchError,
+    PerformanceWarning,
+    Pointer,
+    autotune,
+    config,
+    kernel,
+)
+from weft.gpu import block_dim, block_idx, global_idx, thread_idx
+from weft.gpu.host import DeviceContext
+from weft.math import ceildiv
+from weft.tuning import Autotuner
+
+N = 1000
+
+
+@kernel
+def scale(x: Pointer[Float32], out: Pointer[Float32], n: Int, *, EACH: Comptime[int]):
+    for i in range(global_idx.x * EACH, min(n, (global_idx.x + 1) * EACH)):
+        out[i] = x[i] * 2.0
+
+
+@kernel
+def add_up(x: Pointer[Float32], n: Int, *, EACH: Comptime[int]):
+    for i in range(global_idx.x * EACH, min(n, (global_idx.x + 1) * EACH)):
+        x[i] += 1.0
+
+
+@kernel
+def bad(x: Pointer[Float32], n: Int, *, HOW: Comptime[str]):
+    if HOW == "hang":
+        while x[0] >= 0.0:
+            x[0] += 0.0
+    if HOW == "fault":
+        x[global_idx.x + (1 << 40)] = 1.0
+    x[0] += 1.0
+
+
+def blocks(c: Config) -> int:
+    return ceildiv(N, 64 * c["EACH"])
+
+
+def times(table: dict[int, float], seen: list[Config] | None = None) -> Callable[[Config, Any], float]:
+    """A clock by which a configuration takes what the table says of its EACH."""
+
+    def measure(c: Config, launch: Callable[[], object]) -> float:
+        if seen is not None:
+            seen.append(c)
+        return table[c["EACH"]]
+
+    return measure
+
+
+@pytest.fixture
+def memory(device: DeviceContext) -> tuple[Any, Any]:
+    x, out = (device.enqueue_create_buffer(Float32, N) for _ in range(2))
+    device.enqueue_copy(dst=x, src=np.arange(N, dtype=np.float32))
+    out.enqueue_fill(-1.0)
+    return x, out
+
+
+def test_a_launch_takes_the_fastest_and_gives_what_the_kernel_does(
+    device: DeviceContext, memory: tuple[Any, Any]
+) -> None:
+    x, out = memory
+    tuned = autotune({"EACH": [1, 2, 4]}, key=["n"], measure=times({1: 3.0, 2: 1.0, 4: 2.0}))(scale)
+    device.enqueue_function(tuned, x, out, N, grid_dim=blocks, block_dim=64)
+    assert tuned.choice(device, x, out, N, grid_dim=blocks, block_dim=64) == {"EACH": 2}
+    with out.map_to_host() as host:
+        np.testing.assert_array_equal(host, 2.0 * np.arange(N, dtype=np.float32))
+
+
+def test_measuring_launches_on_copies(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, _ = memory
+
+    def measure(c: Config, launch: Callable[[], object]) -> float:
+        launch()
+        launch()
+        return 1.0 / c["EACH"]
+
+    tuned = autotune({"EACH": [1, 2]}, measure=measure)(add_up)
+    device.enqueue_function(tuned, x, N, grid_dim=blocks, block_dim=64)
+    with x.map_to_host() as host:  # once
+        np.testing.assert_array_equal(host, np.arange(N, dtype=np.float32) + 1.0)
+
+
+def test_measured_for_each_class_once(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, out = memory
+    seen: list[Config] = []
+    tuned = autotune({"EACH": [1, 2]}, key=["n"], measure=times({1: 1.0, 2: 2.0}, seen))(scale)
+    for n in (10, 10, 20, 10):
+        device.enqueue_function(tuned, x, out, n, grid_dim=blocks, block_dim=64)
+    assert len({id(c) for c in seen}) == 2
+    once = len(seen)
+    device.enqueue_function(tuned, x, out, 30, grid_dim=blocks, block_dim=64)
+    assert len(seen) == once + once // 2
+
+
+def test_what_of_the_key_counts(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, out = memory
+    seen: list[Config] = []
+    rounded = {"n": int.bit_length}
+    tuned = autotune({"EACH": [1, 2]}, key=rounded, measure=times({1: 1.0, 2: 2.0}, seen))(scale)
+    device.enqueue_function(tuned, x, out, 65, grid_dim=blocks, block_dim=64)
+    once = len(seen)
+    device.enqueue_function(tuned, x, out, 127, grid_dim=blocks, block_dim=64)
+    assert len(seen) == once
+    device.enqueue_function(tuned, x, out, 128, grid_dim=blocks, block_dim=64)
+    assert len(seen) == 2 * once
+
+
+def test_in_the_cache_for_other_processes(
+    device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path
+) -> None:
+    x, out = memory
+    with config.scope(cache_dir=tmp_path):
+        first = autotune({"EACH": [1, 2]}, key=["n"], measure=times({1: 2.0, 2: 1.0}))(scale)
+        first.choice(device, x, out, N, grid_dim=blocks, block_dim=64)
+        seen: list[Config] = []
+        second = autotune({"EACH": [1, 2]}, key=["n"], measure=times({1: 1.0, 2: 2.0}, seen))(scale)
+        assert second.choice(device, x, out, N, grid_dim=blocks, block_dim=64) == {"EACH": 2}
+        assert not seen
+        for file in (tmp_path / "weft-compiled").glob("*.weft"):
+            file.write_bytes(file.read_bytes()[:-1])  # as if a disk had failed
+        third = autotune({"EACH": [1, 2]}, key=["n"], measure=times({1: 1.0, 2: 2.0}, seen))(scale)
+        assert third.choice(device, x, out, N, grid_dim=blocks, block_dim=64) == {"EACH": 1}
+
+
+def test_an_edit_of_the_kernel_is_measured_anew(
+    device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path
+) -> None:
+    x, out = memory
+
+    def made(factor: float) -> Any:
+        @kernel
+        def scale(x: Pointer[Float32], out: Pointer[Float32], n: Int, *, EACH: Comptime[int]):
+            if global_idx.x < n:
+                out[global_idx.x] = x[global_idx.x] * factor
+
+        return scale
+
+    seen: list[Config] = []
+    with config.scope(cache_dir=tmp_path):
+        for factor, measured in ((2.0, True), (2.0, False), (3.0, True)):
+            seen.clear()
+            tuned = autotune({"EACH": [1, 2]}, measure=times({1: 1.0, 2: 2.0}, seen))(made(factor))
+            tuned.choice(device, x, out, N, grid_dim=blocks, block_dim=64)
+            assert bool(seen) == measured
+
+
+def test_launch_options_are_tuned_too(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, _ = memory
+
+    @kernel
+    def widths(x: Pointer[Float32]):
+        if thread_idx.x == 0:
+            x[block_idx.x] = block_dim.x
+
+    tuned = autotune(
+        [Config(block_dim=32), {"block_dim": 128}], measure=lambda c, launch: 1.0 / c["block_dim"]
+    )(widths)
+    device.enqueue_function(tuned, x, grid_dim=3)
+    with x.map_to_host() as host:
+        assert list(host)[:4] == [128, 128, 128, 3]
+
+
+def test_what_cannot_be_launched_is_left_out(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, out = memory
+    seen: list[Config] = []
+    space = {"EACH": [1, 2], "block_dim": [64, 4096], "shared_mem_bytes": [0, 1 << 30]}
+    tuned = autotune(space, measure=times({1: 2.0, 2: 1.0}, seen))(scale)
+    found = tuned.choice(device, x, out, N, grid_dim=lambda c: ceildiv(N, c["block_dim"] * c["EACH"]))
+    assert found == {"EACH": 2, "block_dim": 64, "shared_mem_bytes": 0}
+    assert set(seen) == {Config(EACH=n, block_dim=64, shared_mem_bytes=0) for n in (1, 2)}
+
+
+def test_when_leaves_out(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, out = memory
+    clock = times({1: 3.0, 2: 2.0, 4: 1.0})
+
+    def when(config: Config, n: int) -> bool:
+        return config["EACH"] <= n
+
+    tuned = autotune({"EACH": [1, 2, 4]}, when=when, key=["n"], measure=clock)(scale)
+    for n, each in ((1, 1), (3, 2), (4, 4)):
+        assert tuned.choice(device, x, out, n, grid_dim=blocks, block_dim=64) == {"EACH": each}
+
+
+def test_without_measuring(device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path) -> None:
+    x, out = memory
+    seen: list[Config] = []
+    space = {"EACH": [1, 2, 4]}
+    clock = times({1: 3.0, 2: 2.0, 4: 1.0}, seen)
+    first = autotune(space, measure=clock)(scale)
+    kept = autotune(space, measure=clock, on_launch=False, default={"EACH": 2})(scale)
+
+    def default(n: int) -> dict[str, int]:
+        return {"EACH": 4 if n > 100 else 1}
+
+    by_size = autotune(space, measure=clock, default=default)(scale)
+    with config.scope(cache_dir=tmp_path):
+        assert kept.choice(device, x, out, N, grid_dim=blocks, block_dim=64) == {"EACH": 2}
+        with config.scope(tune=False):
+            assert first.choice(device, x, out, N, grid_dim=blocks, block_dim=64) == {"EACH": 1}
+            assert by_size.choice(device, x, out, N, grid_dim=blocks, block_dim=64) == {"EACH": 4}
+            assert by_size.choice(device, x, out, 10, grid_dim=blocks, block_dim=64) == {"EACH": 1}
+        assert not seen
+        found = kept.tune(device, x, out, N, grid_dim=blocks, block_dim=64)
+    assert (found.config, found.seconds, found.default) == ({"EACH": 4}, 1.0, 2.0)
+
+
+def test_within_a_capture_the_default_told(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, out = memory
+    tuned = autotune({"EACH": [1, 2]}, measure=times({1: 2.0, 2: 1.0}), table="none.json")(scale)
+    with pytest.warns(PerformanceWarning, match=r"scale takes EACH=1, untuned: within a capture"):
+        with device.capture() as graph:
+            device.enqueue_function(tuned, x, out, 7, grid_dim=blocks, block_dim=64)
+    graph.replay()
+    with out.map_to_host() as host:
+        assert list(host)[:3] == [0.0, 2.0, 4.0]
+    assert tuned.choice(device, x, out, 7, grid_dim=blocks, block_dim=64) == {"EACH": 2}  # not remembered
+
+
+def test_bound_values(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, out = memory
+    tuned = autotune({"EACH": [1, 2]}, measure=times({1: 2.0, 2: 1.0}))(scale)
+    assert isinstance(tuned.bind(), Autotuner)
+    assert not isinstance(tuned.bind(EACH=3), Autotuner)
+    device.enqueue_function(tuned, x, out, 6, EACH=3, grid_dim=1, block_dim=2)
+    with out.map_to_host() as host:
+        assert list(host)[:7] == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, -1.0]
+
+
+def test_what_hangs_or_faults_is_left_out(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, _ = memory
+    ways = ["hang", "fault", "well"]
+    tuned = autotune({"HOW": ways}, timeout=1.0, default={"HOW": "well"})(bad)
+    with pytest.warns(PerformanceWarning, match="HOW=hang: it took longer than 1 s; HOW=fault: "):
+        found = tuned.tune(device, x, N, grid_dim=1, block_dim=1)
+    assert [c["HOW"] for c, _ in found.left_out] == ["hang", "fault"]
+    assert found.config == {"HOW": "well"}
+    assert 0.0 < found.seconds == found.default
+    with x.map_to_host() as host:
+        assert list(host)[:2] == [0.0, 1.0]
+
+
+def test_tables(device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path) -> None:
+    from weft.tuning import write_table
+
+    x, out = memory
+    path = tmp_path / "scale.json"
+    space = {"EACH": [1, 2]}
+    with config.scope(cache_dir=tmp_path / "one"):
+        tuned = autotune(space, key=["n"], measure=times({1: 2.0, 2: 1.0}))(scale)
+        choices = [tuned.tune(device, x, out, n, grid_dim=blocks, block_dim=64) for n in (10, 20)]
+    write_table(path, choices[:1])
+    write_table(path, choices[1:])
+    entries = json.loads(path.read_text())["choices"]
+    assert [(e["key"], e["config"]) for e in entries] == [({"n": 10}, {"EACH": 2}), ({"n": 20}, {"EACH": 2})]
+    with config.scope(cache_dir=tmp_path / "two", tune=False):
+        shipped = autotune(space, key=["n"], table=path)(scale)
+        assert shipped.choice(device, x, out, 10, grid_dim=blocks, block_dim=64) == {"EACH": 2}
+        assert shipped.choice(device, x, out, 30, grid_dim=blocks, block_dim=64) == {"EACH": 1}
+        with pytest.raises(LaunchError, match=r"has \{'EACH': 2\} for n=10"):
+            autotune({"EACH": [1, 3]}, key=["n"], table=path)(scale).choice(
+                device, x, out, 10, grid_dim=blocks, block_dim=64
+            )
+        path.write_text("{")
+        with pytest.raises(LaunchError, match="cannot be read"):
+            autotune(space, key=["n"], table=path)(scale).choice(
+                device, x, out, 10, grid_dim=blocks, block_dim=64
+            )
+
+
+def test_by_the_clock(device: DeviceContext) -> None:
+    """One does 64 times the work, so no noise makes it the faster."""
+
+    @kernel
+    def work(x: Pointer[Float32], n: Int, *, ROUNDS: Comptime[int]):
+        if global_idx.x < n:
+            value = x[global_idx.x]
+            for _ in range(ROUNDS):
+                value = value * 0.5 + 1.0
+            x[global_idx.x] = value
+
+    x = device.enqueue_create_buffer(Float32, 1 << 14)
+    x.enqueue_fill(1.0)
+    for isolated in (True, False):
+        tuned = autotune({"ROUNDS": [6400, 100]}, isolated=isolated)(work)
+        found = tuned.tune(device, x, 1 << 14, grid_dim=64, block_dim=256)
+        assert found.config == {"ROUNDS": 100}
+        assert found.default > found.seconds > 0.0
