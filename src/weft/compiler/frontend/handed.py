@@ -158,21 +158,24 @@ def _refuse_call(callee: Definition, parameter: str, name: str, again: str) -> N
     )
 
 
-def _at_hand(node: ast.AST, frame: FrameType) -> ast.Call | ast.BinOp | None:
+_Calling = ast.Call | ast.BinOp | ast.AugAssign
+
+
+def _at_hand(node: ast.AST, frame: FrameType) -> _Calling | None:
     """The call or operator within a statement that a frame evaluates."""
-    found = [n for n in ast.walk(node) if isinstance(n, (ast.Call, ast.BinOp))]
+    found = [n for n in ast.walk(node) if isinstance(n, _Calling)]
     place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     exact = [n for n in found if (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == place]
     return exact[0] if exact else found[0] if len(found) == 1 else None
 
 
-def _given(
-    call: ast.Call | ast.BinOp, callee: Definition, parameter: str
-) -> tuple[ast.expr | None, list[ast.expr]]:
+def _given(call: _Calling, callee: Definition, parameter: str) -> tuple[ast.expr | None, list[ast.expr]]:
     """What a call gives a parameter, and all else that it gives."""
     names = callee.names()
     if isinstance(call, ast.BinOp):
         all_ = [call.left, call.right]
+    elif isinstance(call, ast.AugAssign):
+        all_ = [call.target, call.value]
     else:
         all_ = list(call.args)
         if isinstance(call.func, ast.Attribute) and names[:1] == ("self",):

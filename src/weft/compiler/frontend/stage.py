@@ -233,13 +233,17 @@ class _Stager(Places):
             for name, part in zip(names, (self.visit(root), tuple_of(path)), strict=False):
                 out.append(place(ast.Assign([var(name, True)], part), target))
             out.append(place(ast.Assign([_as_store(at)], b_call("along", held, way)), target))
-            now = place(b_call("read", at), target)
-            value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
-            return [*out, *self._put(target, node, value, held, way, at)]
-        now = self.visit(_as_load(target))
-        value = place(ast.BinOp(now, node.op, self.visit(node.value)), node)
+            now, value = self._in_place(b_call("read", at), node)
+            return [*out, *now, *self._put(target, node, value, held, way, at)]
+        now, value = self._in_place(self.visit(_as_load(target)), node)
         value = b_call("augmented", self.visit(_as_load(target)), value)
-        return self.store(target, value, node)
+        return [*now, *self.store(target, value, node)]
+
+    def _in_place(self, now: ast.expr, node: ast.AugAssign) -> tuple[list[ast.stmt], ast.expr]:
+        """Python's own ``+=``, since a list that is known at compile time itself becomes longer."""
+        name = self.temp("a")
+        begin = place(ast.Assign([var(name, True)], now), node.target)
+        return [begin, place(ast.AugAssign(var(name, True), node.op, self.visit(node.value)), node)], var(name)
 
     def _carry(self, method: str, about: str, node: ast.stmt) -> list[ast.stmt]:
         names = sorted(self.liveness.carried.get(node, ()))
