@@ -49,10 +49,42 @@ def check_classes(a: Any, c: Any) -> None:
             )
 
 
+class _Name(str):
+    """The name of a class of numbers, which is never that of Python's class."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if other in ("int", "float", "bool"):
+            refuse(
+                "operand",
+                f"the class of this number is {self}, which is never Python's {other}",
+                hint=f"write isinstance(x, {other}), or compare with the name {str(self)!r}",
+            )
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+def _named(which: str) -> Any:
+    """``__name__`` or ``__qualname__`` of a class of numbers."""
+    own: Any = type.__dict__[which]
+
+    def name(cls: type[Any]) -> str:
+        return _Name(own.__get__(cls)) if is_asked_by_program() else own.__get__(cls)
+
+    return property(name, own.__set__)
+
+
 class _Kind(type):
     """The class of classes of numbers: a program does not compare these with Python's by mistake."""
 
     __hash__ = type.__hash__
+
+    if not TYPE_CHECKING:
+        __name__ = _named("__name__")
 
     def __eq__(cls, other: object) -> bool:
         if isinstance(other, type) and is_asked_by_program():

@@ -180,7 +180,9 @@ class _Walk:
         if kind is MethodType:
             self.every((value.__func__, value.__self__))
         elif kind in (BuiltinMethodType, MethodWrapperType):
-            if not isinstance(value.__self__, ModuleType):
+            if isinstance(value.__self__, ModuleType):
+                self.reads.builtins.add(value)
+            else:
                 self.value(value.__self__)
         elif kind in (staticmethod, classmethod):
             self.value(value.__func__)
@@ -215,6 +217,8 @@ class _Walk:
                     if name[:2] == name[-2:] == "__":  # it is called without being named
                         self.reads.name(space, name)
                     self.value(item)
+        if issubclass(cls, enum.Enum):
+            self.every(member.value for member in cls)
         kind = cast("type[Any]", type(cls))
         if kind is not type and self.open(kind.__module__):
             self.value(kind)

@@ -61,6 +61,12 @@ class EnumValue:
         return [value_of(self.place, current())]
 
     def __eq__(self, other: object) -> Any:
+        if self.cls.__eq__ is not object.__eq__:  # as of those that are texts too
+            return self._by_class(other)
+        return self.is_member(other)
+
+    def is_member(self, other: object) -> Any:
+        """``self is other``."""
         place = place_of(other) if isinstance(other, Enum) else getattr(other, "place", None)
         of = type(other) if isinstance(other, Enum) else getattr(other, "cls", None)
         if of is not self.cls:
@@ -73,6 +79,15 @@ class EnumValue:
             return known
         found: Any = self.place == place
         told.tests_for(found.value, here, frozenset({place}), count)
+        return found
+
+    def _by_class(self, other: object) -> Any:
+        """``==`` as the class has it: whether this is one of the members that equal the other."""
+        found: Any = False
+        for n, member in enumerate(self.cls):
+            same = other == member if isinstance(other, EnumValue) else bool(member == other)
+            if same is not False:
+                found = found | ((self.place == n) & same)
         return found
 
     def __ne__(self, other: object) -> Any:
@@ -139,13 +154,13 @@ class EnumValue:
 
 def place_of(member: Enum) -> int:
     """Which of the members it is."""
-    members = list(type(member))
-    if member not in members:  # of a Flag
+    place = next((n for n, one in enumerate(type(member)) if one is member), None)
+    if place is None:  # of a Flag
         cls = type(member).__name__
         refuse(
             "operand", f"{member} is no member of {cls}", hint=f"derive {cls} from IntFlag: it is an Int then"
         )
-    return members.index(member)
+    return place
 
 
 def at_run_time(member: Enum) -> EnumValue:

@@ -62,6 +62,42 @@ def all_parts(value: Any) -> tuple[Any, ...] | None:
     return None if names is None else tuple([getattr(value, name, None) for name in names])
 
 
+def _parts_compared(value: Any, method: str) -> tuple[Any, ...] | None:
+    """The parts that ``__eq__``, ``__lt__`` or the like of a value compares; None of a class with its own.
+
+    So of a dataclass those with ``compare=True``, where ``dataclass`` made the method; of one without it
+    (``eq=False``) it is ``object``'s own.
+    """
+    kind = class_of(value)
+    owner = next(c for c in kind.__mro__ if method in vars(c))
+    if owner is tuple:
+        return value
+    code = getattr(vars(owner)[method], "__code__", None)
+    if "__dataclass_params__" not in vars(owner) or code is None or code.co_filename[0] != "<":
+        return None
+    fields: dict[str, Any] = vars(owner)["__dataclass_fields__"]
+    return tuple([getattr(value, name) for name, field in fields.items() if field.compare])
+
+
+def compared_parts(a: Any, c: Any, method: str) -> tuple[Sequence[Any], Sequence[Any]] | None:
+    """What a comparison of two values compares item by item; None where it does not."""
+    if not (isinstance(a, tuple) and isinstance(c, tuple)):
+        if class_of(a) is not class_of(c) or (parts_of(a) is None and parts_of(c) is None):
+            return None
+    sides = _parts_compared(a, method), _parts_compared(c, method)
+    return None if sides[0] is None or sides[1] is None else cast("Any", sides)
+
+
+def is_dataclass(value: Any) -> bool:
+    """Whether it is a dataclass of the language's values."""
+    return not isinstance(value, tuple) and parts_of(value) is not None
+
+
+def is_by_parts(value: Any) -> bool:
+    """Whether it is one that compares its parts, and so equals none of other classes."""
+    return is_dataclass(value) and _parts_compared(value, "__eq__") is not None
+
+
 def parts_of(value: Any) -> tuple[Any, ...] | None:
     """Likewise; but a dataclass without numbers of the language is an object as any other, and has none."""
     parts = all_parts(value)

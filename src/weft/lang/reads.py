@@ -81,6 +81,7 @@ class Reads:
     __slots__ = (
         "_columns",
         "_seen",
+        "builtins",
         "cells",
         "definitions",
         "foreign",
@@ -100,6 +101,8 @@ class Reads:
         """Those of which nothing can be replaced."""
         self.foreign: list[FunctionType] = []
         """Functions of installed packages that are named: what they read does not count."""
+        self.builtins: set[Any] = set()
+        """Functions of Python's own that are reached by whatever way."""
         self.held: list[Held] = []
         self.slots: list[tuple[Any, MemberDescriptorType, Any]] = []
         self._seen: set[object] = set()

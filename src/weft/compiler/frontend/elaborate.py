@@ -498,6 +498,8 @@ def _parameter(b: Staging, f: Function, name: str, spec: Spec) -> Any:
         f.args.extend(arguments)
         leaves.append(arguments[0] if len(parts) == 1 else vector_of(b, arguments, leaf.type))
     made = spec.build(leaves)
+    if isinstance(spec, StaticSpec):
+        return b.meant(made)
     return made if f.kernel or not isinstance(spec, PartsSpec) else as_read(made, name)
 
 

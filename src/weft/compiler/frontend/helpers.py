@@ -12,13 +12,14 @@ import ast
 import functools
 import operator
 import sys
+import typing
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, cast
 
 from weft.compiler.frontend.by_value import BY_IDENTITY, BY_TEXT, ByValue, is_meant, meant
-from weft.compiler.frontend.hostcalls import Names, names_of
+from weft.compiler.frontend.hostcalls import Names, found, names_of
 from weft.compiler.frontend.kept import check_kept
 from weft.compiler.frontend.pybuiltins import COMPARISONS, late
 from weft.compiler.frontend.stage_expressions import SYMBOLS
@@ -68,6 +69,8 @@ class Helpers:
         reads = reads_of([fn, *values])
         found = ({of for of, _ in reads.functions} | _identity.of_packages(reads.foreign)) - self.reached
         self.reached |= found
+        if not BY_IDENTITY.isdisjoint(reads.builtins):
+            _asking.wide.set()
         try:
             with _asking.of(found):
                 yield
@@ -76,12 +79,15 @@ class Helpers:
             self.reached -= found
 
 
-def _rewrite(node: ast.FunctionDef, scope: Scope) -> bool:
+def _rewrite(node: ast.FunctionDef, scope: Scope, wide: bool) -> bool:
     nodes = walk(node)
-    asks = _Asks(_names_of(scope, nodes))
+    asks = _Asks(_names_of(scope, nodes), wide)
     node.body = [asks.visit(statement) for statement in node.body]
     begin = ast.Assign([var(B, True)], ast.Constant(_ASKER))
-    node.body.insert(0, place(begin, node.body[0]))
+    given = [place(var(name, True), node.body[0]) for name in asks.meant_defaults(node.args)]
+    node.body[:0] = [place(begin, node.body[0])] + [
+        place(ast.Assign([name], b_call("meant", var(name.id))), name) for name in given
+    ]
     fill_places(node, node)
     for name in walk(node):
         if isinstance(name, ast.Name) and name.id == B:
@@ -127,13 +133,42 @@ def _is_bound_here(node: ast.AST) -> bool:
 class _Asks(ByValue):
     """Rewrites what Python answers by itself, and what it asks before it goes on."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, wide: bool) -> None:
         super().__init__(names)
+        self.wide = wide
+        """Whether what is called, or given to a call, may be such a function though no name says so."""
         self.within_class = False
 
     def _ask(self, node: ast.AST, method: str, *args: ast.expr) -> ast.Call:
         self.found = True
         return place(b_call(method, *args), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        written = [node.func, *node.args, *[keyword.value for keyword in node.keywords]]
+        open_ = [n for n in written if self.wide and self._may_be_meant(n)]
+        made = super().visit_Call(node)
+        node.func = self._asked(node.func, open_)
+        node.args = [self._asked(n, open_) for n in node.args]
+        for keyword in node.keywords:
+            keyword.value = self._asked(keyword.value, open_)
+        return made
+
+    def meant_defaults(self, arguments: ast.arguments) -> list[str]:
+        """The parameters of which such a function is the default."""
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = [*zip(positional[::-1], arguments.defaults[::-1], strict=False)]
+        defaults += [*zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+        names = [p.arg for p, default in defaults if default is not None and self.is_concerned(default)]
+        self.found |= bool(names)
+        return names
+
+    def _may_be_meant(self, node: ast.expr) -> bool:
+        return (
+            isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and found(node, self.names) is MISSING
+        )
+
+    def _asked(self, node: ast.expr, open_: list[ast.expr]) -> ast.expr:
+        return self._ask(node, "meant", node) if any(node is n for n in open_) else node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         within, self.within_class = self.within_class, True
@@ -315,5 +350,12 @@ def _check_given(name: str, given: Iterable[object]) -> None:
         )
 
 
-_identity = Identity(_names, functools.partial(is_meant, of=BY_IDENTITY), BY_TEXT)
+def _goes_by_objects(value: Any) -> bool:
+    """Whether a value looks at what objects are, as ``typing.Union`` does in ``isinstance`` (``|`` asks)."""
+    if any(value is one for one in (typing.Union, typing.Optional)):
+        return True
+    return getattr(value, "__origin__", None) is typing.Union or is_meant(value, BY_IDENTITY)
+
+
+_identity = Identity(_names, _goes_by_objects, BY_TEXT)
 _asking = Rewriting(_rewrite, {_ASKER: _asker}, _unread)

@@ -164,7 +164,7 @@ class Logic(Builtins):
             same: Any = first if second is True else second if first is True else first == second
             return self.not_(same) if negated else same
         if isinstance(first, EnumValue) or isinstance(second, EnumValue):
-            same = first == second
+            same = first.is_member(second) if isinstance(first, EnumValue) else second.is_member(first)
             return self.not_(same) if negated else same
         found = [_is_at_run_time(v) for v in (first, second)]
         if any(found) and all(

@@ -10,7 +10,7 @@ from weft.compiler.frontend.pybuiltins import check_classes, late
 from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import LEFT, RIGHT, a_, refuse
 from weft.lang.number import Number
-from weft.lang.products import all_parts, class_of, parts_of
+from weft.lang.products import class_of, compared_parts, is_by_parts, parts_of
 from weft.lang.spec import is_composite
 
 if TYPE_CHECKING:
@@ -73,16 +73,26 @@ def _is_flag(value: Any) -> bool:
 
 def equal(b: Logic, a: Any, c: Any, item: bool = False) -> Any:
     """``a == c`` as a bool or a Bool, of tuples and lists item by item; of an item's lanes all have to be."""
-    if type(a) is list and type(c) is list:
-        a, c = tuple(cast("list[Any]", a)), tuple(cast("list[Any]", c))
-    items, others = parts_of(a), parts_of(c)
-    alike = class_of(a) is class_of(c) or (isinstance(a, tuple) and isinstance(c, tuple))
-    if (items is not None or others is not None) and alike:
-        items, others = all_parts(a) or (), all_parts(c) or ()
+    if {type(a), type(c)} == {list}:
+        a, c = tuple(a), tuple(c)
+    sides = compared_parts(a, c, "__eq__")
+    if sides is None and class_of(a) is not class_of(c) and (is_by_parts(a) or is_by_parts(c)):
+        one, other = (c, a) if is_by_parts(a) else (a, c)
+        own: Any = class_of(one).__eq__
+        return b.truth(own(one, other)) if not is_by_parts(one) and hasattr(own, "__code__") else False
+    if sides is not None:
+        items, others = sides
         same: Any = len(items) == len(others)
         for one, other in zip(items, others, strict=False):
             same = b.both(same, lambda one=one, other=other: equal(b, one, other, item=True))
         return same
+    if class_of(a) is class_of(c) and parts_of(a) is not None and class_of(a).__eq__ is object.__eq__:
+        name = class_of(a).__name__
+        refuse(
+            "operand",
+            f"`==` of {name}, which is made with eq=False, asks for the same object, and this one is a value",
+            hint="leave eq=False out, or compare the fields that matter",
+        )
     found = a == c
     return b.truth(found.all() if item and isinstance(found, Number) and found.lanes > 1 else found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any, cast
@@ -14,9 +15,10 @@ from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.as_python import check_classes, stands_for
+from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class
 from weft.lang.printing import kernel_print, text_of
-from weft.lang.products import class_of, parts_of
+from weft.lang.products import class_of, compared_parts, is_dataclass, parts_of
 from weft.lang.spec import is_composite
 from weft.lang.text import RunTimeText, marked
 
@@ -31,6 +33,9 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+
+_METHODS = {"==": "__eq__", "<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
 
 
 def late(value: Any) -> bool:
@@ -49,12 +54,22 @@ def _has_length(value: object) -> bool:
     return hasattr(type(value), "__len__")
 
 
+class _AtHand:
+    """Whoever elaborates when it is asked."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(current(), name)
+
+
+_at_hand = _AtHand()
+
+
 class Builtins(FunctionState):
     """Python's builtins as ``py_*``."""
 
     py_range = Range
     is_late = staticmethod(late)
-    meant = meant
+    meant = staticmethod(functools.partial(meant, _at_hand))
     py_print = staticmethod(kernel_print)
     text = staticmethod(text_of)
     marked = staticmethod(marked)
@@ -86,14 +101,18 @@ class Builtins(FunctionState):
     def compared(self, op: str, a: Any, c: Any) -> Any:
         """A comparison; of tuples and lists item by item, as far as they differ."""
         check_classes(a, c)
-        both = (type(a) is list and type(c) is list) or (isinstance(a, tuple) and isinstance(c, tuple))
-        alike = both or (op in ("==", "!=") and parts_of(a) is not None and class_of(a) is class_of(c))
-        if not alike or not (late(a) or late(c)):
+        if not (late(a) or late(c)):
             return COMPARISONS[op](a, c)
         logic = cast("Any", self)
-        if op in ("==", "!="):
+        both = type(a) is list and type(c) is list
+        equality = op in ("==", "!=")
+        sides = cast("Any", (a, c)) if both else compared_parts(a, c, _METHODS["==" if equality else op])
+        own_other = op == "!=" and class_of(a).__ne__ is not object.__ne__
+        if sides is None and (not equality or own_other or not (is_dataclass(a) or is_dataclass(c))):
+            return COMPARISONS[op](a, c)
+        if equality:
             return logic.not_(logic.same(a, c)) if op == "!=" else logic.same(a, c)
-        items, others = cast("list[Any]", a), cast("list[Any]", c)
+        items, others = cast("tuple[Any, Any]", sides)
         found: Any = COMPARISONS[op](len(items), len(others))
         for one, other in reversed([*zip(items, others, strict=False)]):
             decided = logic.truth(self.compared(op, one, other))

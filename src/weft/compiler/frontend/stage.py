@@ -243,7 +243,9 @@ class _Stager(Places):
         """Python's own ``+=``, since a list that is known at compile time itself becomes longer."""
         name = self.temp("a")
         begin = place(ast.Assign([var(name, True)], now), node.target)
-        return [begin, place(ast.AugAssign(var(name, True), node.op, self.visit(node.value)), node)], var(name)
+        return [begin, place(ast.AugAssign(var(name, True), node.op, self.visit(node.value)), node)], var(
+            name
+        )
 
     def _carry(self, method: str, about: str, node: ast.stmt) -> list[ast.stmt]:
         names = sorted(self.liveness.carried.get(node, ()))

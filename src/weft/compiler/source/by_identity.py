@@ -35,7 +35,7 @@ class Identity:
 
     Args:
         names_of: what the names in a function mean.
-        is_one: whether a value is a function of Python's own that does.
+        is_one: whether a value is a function of Python's own that does, or what else goes by ``type``.
         texts: the names of such functions, as ``getattr`` finds them.
     """
 
@@ -45,7 +45,8 @@ class Identity:
 
     def in_text_of(self, fn: FunctionType, *, numbers: bool = False) -> bool:
         """Whether a function goes by ``type``, or by ``is`` but with a marker; or with classes of numbers."""
-        return self._compares(fn.__code__, self.names_of(fn), numbers)
+        given = (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values())
+        return self._compares(fn.__code__, self.names_of(fn), numbers) or any(map(self.is_one, given))
 
     def of_packages(self, roots: Iterable[FunctionType]) -> set[FunctionType]:
         """Those to rewrite among functions of installed packages and what they call of their own."""

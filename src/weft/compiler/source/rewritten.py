@@ -24,7 +24,7 @@ class _Made(NamedTuple):
 
     of: CodeType
     hidden: frozenset[str]
-    """The names of builtins that its module has for something else."""
+    """The names of builtins that its module has for something else; ``*`` where it is rewritten widely."""
     code: CodeType | None
 
 
@@ -33,12 +33,13 @@ class Rewriting:
     """A way to rewrite functions.
 
     Args:
-        body: rewrites a definition, given what its names mean; says whether there was anything to.
+        body: rewrites a definition, given what its names mean, and whether widely; says whether there was
+            anything to.
         constants: what the code has in place of a text that stands alone.
         unread: of a function without a text, what is to be done with each call's arguments, if anything.
     """
 
-    body: Callable[[ast.FunctionDef, Scope], bool]
+    body: Callable[[ast.FunctionDef, Scope, bool], bool]
     constants: dict[str, object]
     unread: Callable[[FunctionType], Callable[[Iterable[object]], None] | None]
     made: weakref.WeakKeyDictionary[FunctionType, _Made] = field(
@@ -48,6 +49,8 @@ class Rewriting:
         default_factory=dict[FunctionType, tuple[CodeType, int]]
     )
     """The functions that are rewritten now: what their code was, and how often that was asked for."""
+    wide: threading.Event = field(default_factory=threading.Event)
+    """Whether functions are rewritten more widely from now on."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -81,7 +84,8 @@ class Rewriting:
         """The rewritten code; None where nothing is, or there is no text."""
         with self.lock:
             code = self.under_way[fn][0] if fn in self.under_way else fn.__code__
-            hidden = frozenset(fn.__globals__.keys() & vars(builtins).keys())
+            own = fn.__globals__.keys() & vars(builtins).keys()
+            hidden = frozenset(own | {"*"} if self.wide.is_set() else own)
             found = self.made.get(fn)
             if found is None or found.of is not code or (found.hidden != hidden and fn not in self.under_way):
                 found = self.made[fn] = _Made(code, hidden, self._rewritten(fn, code))
@@ -91,7 +95,7 @@ class Rewriting:
         constants, file = self.constants, code.co_filename
         try:
             node = find_function(fn)
-            if not self.body(node, scope_of(fn)):
+            if not self.body(node, scope_of(fn), self.wide.is_set()):
                 return None
         except CompileError as error:
             if file[:1] != "<":
