@@ -129,21 +129,39 @@ def compile_info(
     """
     found = find_target(default_target() if target is None else target)
     kind = "sass" if emission_kind == "sass" and found.format == "ptx" else check_emission_kind(emission_kind)
-    kernel = _as_kernel(f)
+    made = elaborated(f, types, found, over, named, warmed=kind not in ("ir", "llvm"))
+    code, assembly = _code(made, kind)
+    return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts, assembly)
+
+
+def elaborated(
+    f: Callable[..., Any] | Compiled,
+    types: tuple[Any, ...],
+    target: str | Target | None,
+    over: int,
+    named: Mapping[str, Any],
+    *,
+    warmed: bool = True,
+) -> Compilation:
+    """A kernel as ``compile_info`` takes it, elaborated. ``warmed``: LLVM will be asked.
+
+    Raises:
+        CompileError: the kernel cannot be compiled, or there is no such target.
+    """
     from weft.launch.ranges import describe_over
 
+    found = find_target(default_target() if target is None else target)
+    kernel = _as_kernel(f)
     if type(over) is not int or not 0 <= over <= 3:
         message = f"over={over!r} is no number of extents, which is 0 to 3"
         hint = "write over=2 for a range of rows and columns"
         raise CompileError.at("over", message, caller_location(), hints=(hint,))
     specs = _specs(kernel, types, named)
-    if kind not in ("ir", "llvm"):
+    if warmed:
         warm()
     even = not over and found.threads == "loops"
     options = CompileOptions(describe_over(over) if over else None, distinct=True, even=even)
-    made = elaborate_kernel(kernel, specs, found, options)
-    code, assembly = _code(made, kind)
-    return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts, assembly)
+    return elaborate_kernel(kernel, specs, found, options)
 
 
 def _code(made: Compilation, kind: CodeKind) -> tuple[str | bytes, str]:

@@ -28,7 +28,7 @@ def wide(x: Pointer[Float32], *, n: Comptime[int]):
 
 @kernel
 def tiled(x: Pointer[Float32]):
-    tile = stack_allocation(Float32, 3000, address_space=AddressSpace.SHARED)
+    tile = stack_allocation(Float32, 1000, address_space=AddressSpace.SHARED)
     tile[thread_idx.x] = x[global_idx.x]
     barrier()
     x[global_idx.x] = tile[thread_idx.x ^ 1]

@@ -97,6 +97,7 @@ ROOMS: dict[str, set[str] | None] = {
     "kernels": ANYTHING,
     "cli": ANYTHING,
     "compile": ANYTHING,
+    "explorer": ANYTHING,
     "gpu.host": ANYTHING,
     "sys": ANYTHING,
     "tensor": ANYTHING,

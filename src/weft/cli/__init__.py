@@ -1,4 +1,4 @@
-"""The command line: ``weft run``, ``debug``, ``inspect``, ``layout``, ``explain``, ``devices``."""
+"""The command line: ``weft run``, ``inspect``, ``explore`` and the others."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def _command(words: argparse.Namespace) -> int:
     # Each command loads what it needs and nothing else.
     if words.command == "run":
         if words.explore:
-            from weft.cli.explore import explore
+            from weft.cli.schedules import in_orders
 
-            return explore(words.file, words.args, words.explore)
+            return in_orders(words.file, words.args, words.explore)
         from weft.cli.run import Check, run
 
         if words.schedule_seed is not None:
@@ -89,6 +89,11 @@ def _command(words: argparse.Namespace) -> int:
         from weft.cli.program import guarded
 
         return guarded(lambda: inspect(words))
+    if words.command == "explore":
+        from weft.cli.explore import explore
+        from weft.cli.program import guarded
+
+        return guarded(lambda: explore(words))
     if words.command == "layout":
         from weft.cli.layout import layout
 
@@ -143,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_debug(commands)
     _add_inspect(commands)
+    _add_explore(commands)
 
     _add_layout(commands)
     explain = commands.add_parser(
@@ -213,25 +219,31 @@ def _add_layout(commands: Any) -> None:
 
 def _add_inspect(commands: Any) -> None:
     inspect = commands.add_parser("inspect", help="show what a kernel is compiled to")
-    inspect.add_argument(
-        "kernel",
-        metavar="FILE[:KERNEL]",
-        help="a kernel's name, or a call that makes one; without it the file's kernels are listed",
+    _add_kernel(
+        inspect, "a kernel's name, or a call that makes one; without it the file's kernels are listed"
     )
     kinds = "ir, llvm, llvm-opt, asm or object; for NVIDIA also ptx, cubin, sass and resources"
     inspect.add_argument("--emit", default="asm", metavar="KIND", help=kinds)
-    inspect.add_argument("--target", metavar="NAME", help="such as sm_90; by default this machine's device")
-    extents: dict[str, Any] = {"type": int, "default": 0, "choices": (1, 2, 3)}
-    inspect.add_argument("--over", **extents, metavar="N", help="for a launch over N extents, of 1 to 3")
-    more: dict[str, Any] = {"action": "append", "default": []}
-    inspect.add_argument("--param", **more, metavar="NAME=VALUE", help="a compile-time parameter")
-    inspect.add_argument(
-        "--type",
-        **more,
-        metavar="NAME=TYPE",
-        help="the type of a parameter that leaves it open: x=Pointer[Int]",
-    )
-    inspect.add_argument(
-        "--layout", **more, metavar="NAME=EXTENTS", help="a tensor's row-major layout: image=512,512,3"
-    )
     inspect.add_argument("-o", dest="output", metavar="FILE", help="write there instead of standard output")
+
+
+def _add_explore(commands: Any) -> None:
+    explore = commands.add_parser("explore", help="a page with a kernel's forms side by side, line by line")
+    _add_kernel(explore, "a kernel's name, or a call that makes one; without it all of the file's kernels")
+    explore.add_argument("-o", dest="output", metavar="FILE", help="the page; by default FILE.html")
+    explore.add_argument("--serve", action="store_true", help="show it, and again whenever the file is saved")
+    explore.add_argument("--port", type=_count, default=0, metavar="N", help="of --serve; by default any")
+
+
+def _add_kernel(command: Any, means: str) -> None:
+    """What says which kernel, and what its parameters leave open."""
+    command.add_argument("kernel", metavar="FILE[:KERNEL]", help=means)
+    command.add_argument("--target", metavar="NAME", help="such as sm_90; by default this machine's device")
+    extents: dict[str, Any] = {"type": int, "default": 0, "choices": (1, 2, 3)}
+    command.add_argument("--over", **extents, metavar="N", help="for a launch over N extents, of 1 to 3")
+    more: dict[str, Any] = {"action": "append", "default": []}
+    command.add_argument("--param", **more, metavar="NAME=VALUE", help="a compile-time parameter")
+    types = "the type of a parameter that leaves it open: x=Pointer[Int]"
+    command.add_argument("--type", **more, metavar="NAME=TYPE", help=types)
+    layouts = "a tensor's row-major layout: image=512,512,3"
+    command.add_argument("--layout", **more, metavar="NAME=EXTENTS", help=layouts)

@@ -1,54 +1,78 @@
-"""``weft run --explore N``: a program in N orders of blocks and threads, whose output must be the same."""
+"""``weft explore``: a page with what becomes of a file's kernels, and again whenever it is saved."""
 
 from __future__ import annotations
 
-import subprocess
+import argparse
+import os
 import sys
-from collections.abc import Sequence
-from itertools import zip_longest
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from weft.config import environment
-
-
-def explore(file: str, args: Sequence[str], many: int) -> int:
-    """Run a file as usual and by so many seeds, each in a process of its own.
-
-    Returns:
-        the exit status: 1 where one run's output or status is not that of the first.
-    """
-    first = _run(file, args, None)
-    sys.stdout.write(first.stdout)
-    sys.stderr.write(first.stderr)
-    for seed in range(1, many + 1):
-        run = _run(file, args, seed)
-        difference = _difference(first, run)
-        if difference:
-            print(f"weft: with --schedule-seed {seed} {difference}", file=sys.stderr)
-            return 1
-    print(f"weft: the same output in {many + 1} orders", file=sys.stderr)
-    return first.returncode
+from weft.cli.asked import asked, file_and_name, find_kernel, in_options, kernels_of
+from weft.cli.program import compiled, execute
+from weft.compile import default_target
+from weft.diagnostics import CompileError
+from weft.explorer.page import page
+from weft.explorer.stages import Explored, explored, with_machine_code
+from weft.lang.decorators import Kernel
+from weft.lang.signature import parameters
+from weft.targets import Target, find_target
 
 
-def _run(file: str, args: Sequence[str], seed: int | None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "weft", "run", file, *args]
-    if seed is not None:
-        command[4:4] = ["--schedule-seed", str(seed)]
-    env = {name: value for name, value in environment().items() if name != "WEFT_SCHEDULE"}
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+def explore(words: argparse.Namespace) -> int:
+    """Write the page, or serve it until it is interrupted."""
+    file, name = file_and_name(words.kernel)
+    target = find_target(default_target() if words.target is None else words.target)
+    if words.serve:
+        from weft.explorer.serve import serve
+
+        return serve(Path(file), lambda: _looked_at(file, name, target, words), words.port)
+    found = _looked_at(file, name, target, words)
+    text = page({name: with_machine_code(kernel) for name, kernel in found.items()})
+    output = words.output or f"{os.path.splitext(os.path.basename(file))[0]}.html"
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write {output}: {error.strerror}"
+        raise CompileError.at("output", message, None, hints=("give -o another name",)) from None
+    print(f"wrote {output}")
+    return 0
 
 
-def _difference(one: subprocess.CompletedProcess[str], other: subprocess.CompletedProcess[str]) -> str:
-    """What of a run is not as in the first, in words; nothing where all is."""
-    for name, a, b in (("output", one.stdout, other.stdout), ("errors", one.stderr, other.stderr)):
-        lines = zip_longest(a.splitlines(), b.splitlines())
-        for number, (line, found) in enumerate(lines, 1):
-            if line != found:
-                lines = f"\n  usually {_quoted(line)}\n  now     {_quoted(found)}"
-                return f"line {number} of the {name} is another:{lines}"
-    if one.returncode != other.returncode:
-        return f"the exit status is {other.returncode}, usually {one.returncode}"
-    return ""
+def _looked_at(file: str, name: str, target: Target, words: argparse.Namespace) -> dict[str, Explored]:
+    """The kernels that are asked for; without a name all of the file that compile without more words."""
+    module = execute(compiled(file), "__explored__")
+    named = asked(words, vars(module))
+    if name:
+        return {name: _one(find_kernel(file, name, module), target, words.over, named)}
+    found: dict[str, Explored] = {}
+    for each, kernel in kernels_of(module).items():
+        try:
+            found[each] = _one(kernel, target, words.over, _of(kernel, named))
+        except CompileError as error:
+            said = "; ".join(d.message for d in error.diagnostics)
+            print(f"weft: left out {each}: {said}", file=sys.stderr)
+    if not found:
+        _refuse(file, module)
+    return found
 
 
-def _quoted(line: str | None) -> str:
-    return "there is none" if line is None else repr(line)
+def _one(kernel: Kernel[...], target: Target, over: int, named: dict[str, Any]) -> Explored:
+    try:
+        return explored(kernel, (), target, over, named)
+    except CompileError as error:
+        raise CompileError(in_options(d, kernel) for d in error.diagnostics) from None
+
+
+def _of(kernel: Kernel[...], named: dict[str, Any]) -> dict[str, Any]:
+    """What is said of the parameters that this kernel has."""
+    known = {p.name for p in parameters(kernel.definition)}
+    return {n: value for n, value in named.items() if n in known}
+
+
+def _refuse(file: str, module: ModuleType) -> None:
+    kernels = kernels_of(module)
+    message = f"{file} has no kernels" if not kernels else f"none of the kernels of {file} compiles as it is"
+    hint = "for one that a function makes, write the call" if not kernels else "say more: --type, --layout"
+    raise CompileError.at("unknown-kernel", message, None, hints=(f"{hint}: weft explore {file}:NAME",))

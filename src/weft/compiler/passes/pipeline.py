@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from weft.compiler.ir.clone import clone_module
 from weft.compiler.ir.core import Module
 from weft.compiler.passes.backward import backward as turn_round
@@ -18,31 +21,41 @@ _ENDS = frozenset(("weft.assert", "weft.exit_thread"))
 
 
 def run_passes(
-    module: Module, target: Target, *, backward: bool = False, even: bool = False, debug: bool = False
+    module: Module,
+    target: Target,
+    *,
+    backward: bool = False,
+    even: bool = False,
+    debug: bool = False,
+    seen: Callable[[str, Module], object] | None = None,
 ) -> Module:
     """What ``target`` lowers of an elaborated module, which stays as it is.
 
     Where threads are the machine's, most modules are that themselves: nothing ends threads early in them,
     and no thread does several elements. ``backward``: threads that are loops go from the last to the first;
-    ``even``: their blocks have a multiple of ``STRIP`` of them along x; ``debug``: arrays stay.
+    ``even``: their blocks have a multiple of ``STRIP`` of them along x; ``debug``: arrays stay. ``seen`` is
+    called with the module after each pass.
     """
-    if target.threads != "loops" and not _changes(module):
+    loops = target.threads == "loops"
+    if not loops and not _changes(module):
         return module
+    passes: list[tuple[bool, Callable[[Module], object]]] = [
+        (True, lockstep),
+        (True, branch_at_assertions),
+        (loops and not debug, registers),
+        (loops, partial(thread_loops, even=even)),
+        (loops and even, pairs),
+        (loops and backward, turn_round),
+        (loops, heap_arrays),
+        (loops, block_functions),
+        (not loops and "exit" not in target.machine, return_ends),
+    ]
     made = clone_module(module)
-    lockstep(made)
-    branch_at_assertions(made)
-    if target.threads == "loops":
-        if not debug:
-            registers(made)
-        thread_loops(made, even=even)
-        if even:
-            pairs(made)
-        if backward:
-            turn_round(made)
-        heap_arrays(made)
-        block_functions(made)
-    elif "exit" not in target.machine:
-        return_ends(made)
+    for wanted, run in passes:
+        if wanted:
+            run(made)
+            if seen is not None:
+                seen(getattr(run, "func", run).__name__.replace("_", " "), made)
     return made
 
 

@@ -58,7 +58,7 @@ def disassemble(cubin: bytes) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
-        return _run("nvdisasm", "-c", "-g", str(file))
+        return _run("nvdisasm", "-c", "-g", "-ndf", str(file))
 
 
 def _run(tool: str, *words: str, text: str = "") -> str:
