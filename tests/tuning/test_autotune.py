@@ -288,6 +288,36 @@ def test_tables(device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path) 
             )
 
 
+@pytest.mark.filterwarnings("ignore::weft.PerformanceWarning")  # on a GPU launches copy them
+def test_arrays_and_memory_that_arguments_share(device: DeviceContext) -> None:
+    whole = np.arange(2 * N, dtype=np.float32)
+
+    def measure(c: Config, launch: Callable[[], object]) -> float:
+        launch()
+        return 1.0 / c["EACH"]
+
+    tuned = autotune({"EACH": [1, 2]}, key=["x"], measure=measure)(scale)
+    device.enqueue_function(tuned, whole[: N + 8], whole[N - 8 : -8], 8, grid_dim=1, block_dim=8)
+    device.synchronize()
+    expected = np.arange(2 * N, dtype=np.float32)
+    expected[N - 8 : N] = 2.0 * np.arange(8)
+    np.testing.assert_array_equal(whole, expected)
+
+
+def test_little_occupancy_is_left_out(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, out = memory
+    space = {"EACH": [1], "shared_mem_bytes": [0, 40_000]}
+    tuned = autotune(space, min_occupancy=0.9, measure=lambda c, launch: 1.0)(scale)
+    found = tuned.tune(device, x, out, N, grid_dim=blocks, block_dim=256)
+    if device.api != "cuda":
+        assert found.left_out == ()
+        return
+    ((left_out, reason),) = found.left_out
+    assert left_out["shared_mem_bytes"] == 40_000
+    assert reason.startswith("an occupancy of ")
+    assert "less than 90%" in reason
+
+
 def test_by_the_clock(device: DeviceContext) -> None:
     """One does 64 times the work, so no noise makes it the faster."""
 

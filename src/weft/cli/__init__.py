@@ -80,6 +80,10 @@ def _command(words: argparse.Namespace) -> int:
             schedule_all(words.schedule_seed)
         check = Check(words.check, words.format, words.output) if words.check else None
         return run(words.file, words.args, check, interpret=words.interpret)
+    if words.command == "tune":
+        from weft.cli.tune import tune
+
+        return tune(words)
     if words.command == "debug":
         from weft.cli.debug import debug
 
@@ -146,6 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     _add_run(commands)
+    _add_tune(commands)
     _add_debug(commands)
     _add_inspect(commands)
     _add_explore(commands)
@@ -192,6 +197,16 @@ def _add_run(commands: Any) -> None:
     )
     run.add_argument("file", metavar="FILE")
     run.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
+
+
+def _add_tune(commands: Any) -> None:
+    tune = commands.add_parser(
+        "tune", help="run a Python file, and measure the configurations of what it launches under @autotune"
+    )
+    tune.add_argument("--write", metavar="TABLE", help="add what was chosen to this file of JSON")
+    tune.add_argument("--picture", metavar="FILE", help="write a picture of the space: .svg or .html")
+    tune.add_argument("file", metavar="FILE")
+    tune.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 
 
 def _add_debug(commands: Any) -> None:

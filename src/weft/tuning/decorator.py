@@ -156,7 +156,7 @@ class Autotuner(Kernel[P]):
         """What is known of a class, or can be found out."""
         rules, ctx, of = self.rules, call.ctx, self._class(call)
         session = sessions.current
-        if not (session and session.again):
+        if session is None:
             found = rules.table.find(self._name, of, rules.space) if rules.table else None
             found = found or self._recalled(call, of)
             if found is not None:
@@ -188,7 +188,7 @@ class Autotuner(Kernel[P]):
 
     @property
     def _name(self) -> str:
-        return f"{self.__module__}.{self.__qualname__}"
+        return f"{Path(self.definition.file).stem}.{self.__qualname__}"  # as a program and as a module
 
     def _default(self, call: Call) -> Config:
         rules = self.rules

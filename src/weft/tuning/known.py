@@ -28,7 +28,7 @@ class Choice:
     """What one class is launched with."""
 
     kernel: str
-    """Its module and its name."""
+    """The name of its file, and its own."""
     of: Class
     config: Config
     seconds: float

@@ -58,6 +58,8 @@ def measured(
         Failed: nothing can be measured.
     """
     live = [candidate for candidate in candidates if not candidate.left_out]
+    if any(c.ready is not None and "tiles" in c.ready.launch.function.kernel.uses for c in live):
+        raise Failed("it takes tiles that the hardware copies, which are not moved to copies of their memory")
     jobs = [_job(candidate) for candidate in live]
     images = _images(ctx, live)
     trials: Apart | Trials

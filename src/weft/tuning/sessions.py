@@ -25,10 +25,7 @@ class Run(Protocol):
 
 
 class Session(Protocol):
-    """Who is told of all searches."""
-
-    again: bool
-    """Whether to measure what is known, too."""
+    """Who is told of all searches, and wants what is known measured too."""
 
     def begin(self, kernel: str, of: Class, count: int) -> Run:
         """A search for a class begins, with so many configurations."""
