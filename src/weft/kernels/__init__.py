@@ -21,12 +21,33 @@ from weft.lang.above import above
 
 if TYPE_CHECKING:
     from weft.kernels.attentions import attention, decode_attention
+    from weft.kernels.norms import layer_norm, rms_norm
+    from weft.kernels.permutations import transpose
+    from weft.kernels.reductions import argmax, argmin, max, mean, min, prod, sum
     from weft.kernels.softmaxes import log_softmax, softmax
 
-__all__ = ["attention", "decode_attention", "log_softmax", "softmax"]
+__all__ = [
+    "argmax",
+    "argmin",
+    "attention",
+    "decode_attention",
+    "layer_norm",
+    "log_softmax",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "rms_norm",
+    "softmax",
+    "sum",
+    "transpose",
+]
 
 _LATER = {
     **dict.fromkeys(("attention", "decode_attention"), "weft.kernels.attentions"),
+    **dict.fromkeys(("layer_norm", "rms_norm"), "weft.kernels.norms"),
+    "transpose": "weft.kernels.permutations",
+    **dict.fromkeys(("argmax", "argmin", "max", "mean", "min", "prod", "sum"), "weft.kernels.reductions"),
     **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),
 }
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""

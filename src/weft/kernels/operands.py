@@ -18,6 +18,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from copy import copy
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -186,6 +187,12 @@ class Operand:
         far = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True))
         return self.address + (far + 1) * self.dtype.itemsize * (self.size > 0)
 
+    def seen(self, shape: Shape, strides: Shape) -> Operand:
+        """The same memory, seen by another shape and other strides."""
+        made = copy(self)
+        made.shape, made.strides = shape, strides
+        return made
+
     def lanes(self, *steps: int) -> int:
         """How many elements an access has that begins at the first or at multiples of ``steps`` from there.
 
@@ -231,7 +238,13 @@ class Operands:
         return find_target(self.context.target).threads == "loops"
 
     def result(
-        self, shape: Shape, dtype: DType, out: Any = None, *, name: str = "out", same: Operand | None = None
+        self,
+        shape: Shape,
+        dtype: DType,
+        out: Any = None,
+        *,
+        name: str = "out",
+        same: Sequence[Operand | None] = (),
     ) -> Operand:
         """What the operation writes: ``out``, checked, or a new array of the first operand's library.
 
@@ -240,7 +253,7 @@ class Operands:
             dtype: the type of its elements.
             out: what the caller gave.
             name: the parameter's name.
-            same: an operand that may be this very array, as each element is read before it is written.
+            same: operands that may be this very array, as each element is read before it is written.
 
         Raises:
             LaunchError: ``out`` is read-only, of another shape, type or device, or shares memory with another
@@ -258,9 +271,9 @@ class Operands:
             made.refuse("an array in which elements lie at the same place", "pass a copy", "array-strides")
         for other in self.given.values():
             apart = made.ends <= other.address or other.ends <= made.address
-            alike = other is same and other.address == made.address and other.strides == made.strides
+            alike = other in same and other.address == made.address and other.strides == made.strides
             if not apart and not alike and made.size and other.size:
-                also = " in another order" if other is same else ""
+                also = " in another order" if other in same else ""
                 made.refuse(f"memory that {other.name} has too{also}", "pass another array, or leave it out")
         self.given[name] = made
         _context_of(list(self.given.values()))
@@ -328,6 +341,19 @@ class Operands:
             hint = f"write a number from {-rank} to {rank - 1}" if rank else "pass an array that has an axis"
             raise LaunchError.here("argument-type", message, hint, at=(name, 1))
         return found % rank
+
+    def axes(self, axes: Any, name: str = "axis") -> tuple[int, ...]:
+        """One axis of the first operand or several, none twice, in the order given.
+
+        Raises:
+            LaunchError: there is no such axis, or one is there twice.
+        """
+        given = cast("Sequence[Any]", axes if isinstance(axes, (tuple, list, range)) else (axes,))
+        found = tuple([self.axis(axis, name=name) for axis in given])
+        if len({*found}) < len(found):
+            message = f"{self.operation}: {name} is {axes!r}, which names an axis twice"
+            raise LaunchError.here("argument-type", message, "name each axis once", at=(name, 1))
+        return found
 
 
 def row_major(shape: Sequence[int]) -> Shape:

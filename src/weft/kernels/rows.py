@@ -1,29 +1,39 @@
 """Rows, each of which needs to be known as a whole: how they are spread over threads.
 
-An operation says what is to be known of some numbers (``of``), of the numbers of two (``merge``), and what
-becomes of an element when the row is known (``writer``). A row is everything along an axis. By its length
+A row is everything along an axis. An operation says what is to be known of it, lane by lane of vectors:
 
-- lanes of a warp share a row, one to all 32 of them, or a block has it: each thread holds its elements in
-  registers, so that memory is read once;
-- or the row is longer than registers are, and is read twice by a block that goes along it in steps.
+- ``empty(kind, lanes)``, of nothing;
+- ``of(values, there, ats)``, of those vectors that are ``there``, which begin at the places ``ats``; and what a
+  thread keeps of each until the row is known;
+- ``merge(a, b)`` of two, where ``state`` is the class if that is a struct;
+- ``result(all, n, given)``, what a reduction gives; or ``writer(all, own, n, given)``, a function that makes the
+  results of elements: of what is kept, the elements, weights and biases.
+
+Rows of neighbours in memory are known by lanes of a warp, from one to all 32, or by a block: threads hold their
+elements in registers, so that memory is read once. Longer rows are read twice by a block that goes along them in
+steps. Rows that lie side by side, along an axis that is not the last, are known by the threads of a block that
+read neighbours, each of other rows. A reduction of few long rows has several blocks for each, whose parts a second
+kernel joins, in the same order each time.
 """
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-from weft.gpu import block, block_idx, thread_idx, warp
+from weft.dtype import DType, as_dtype
+from weft.kernels import row_kernels as device
 from weft.kernels.operands import Operand, Operands, accumulator, merged
-from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
+from weft.kernels.row_kernels import ACROSS, Line
+from weft.lang.elements import element_type
 from weft.lang.generic import written
-from weft.lang.machine import threads_are_loops
-from weft.math import min as least
 
-THREADS, WARPS, HELD = 1024, 128, 8
-"""A block's threads at most; those of a block of rows that have less than it; vectors that a thread holds."""
-LANES, STEP = 16, 4
-"""Elements of a CPU's vectors; vectors that are on their way together along long rows."""
+THREADS, WARPS, HELD = 512, 128, 128
+"""A block's threads at most; those of a block of rows that have less than it; bytes that a thread holds."""
+SUMMING, EACH = 512, 4
+"""A reduction's threads at most; vectors that are on their way together along long rows."""
+LANES, CHUNK, TASKS = 16, 1 << 15, 64
+"""Elements of a CPU's vectors; those of a long row that a task of a CPU has at least; such tasks at most."""
 
 
 class Rows(NamedTuple):
@@ -32,178 +42,188 @@ class Rows(NamedTuple):
     number: int
     n: int
     extents: tuple[int, ...]
-    steps: tuple[tuple[int, ...], ...]
-    """Of each operand: how far rows lie apart along the axes."""
-    along: tuple[int, ...]
-    """Of each operand: how far neighbours in a row lie apart."""
+    lines: tuple[Any, ...]
+    """Of each operand its ``Line``, or None."""
+    width: int
+    """How many elements an access has, in all operands alike."""
+    beside: bool
+    """Whether neighbours in memory are of different rows."""
 
 
-def rows_of(axis: int, *operands: Operand) -> Rows:
-    """The rows along an axis of operands of one shape.
+def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4) -> Rows:
+    """The rows along an axis of operands of one shape, the first ``vectors`` of which are accessed by vectors.
 
     They are counted by one axis, or by three or more, so that there are few kernels to compile.
     """
-    shape = operands[0].shape
-    rest = shape[:axis] + shape[axis + 1 :]
-    extents, steps = merged(rest, *[o.strides[:axis] + o.strides[axis + 1 :] for o in operands])
+    there = [o for o in operands if o is not None]
+    x, n = there[0], there[0].shape[axis]
+    order = sorted((k for k in range(len(x.shape)) if k != axis), key=lambda k: -x.strides[k])
+    shape, strides = tuple(x.shape[k] for k in order), [tuple(o.strides[k] for k in order) for o in there]
+    extents, steps = merged(shape, *strides)
+    along = [o.strides[axis] for o in there]
+    beside = along[0] != 1 and n > 1 and steps[0][-1] == 1 and extents[-1] > 1
+    width = 1
+    near = [own[-1] for own in steps] if beside else along
+    if all(step == 1 for step in near[:vectors]):
+        length = extents[-1] if beside else n
+        far = [(*own[:-1], step) if beside else own for own, step in zip(steps, along, strict=True)]
+        width = min([o.lanes(length, *own) for o, own in zip(there, far[:vectors], strict=False)])
+        if op.threads_are_loops:
+            width = LANES if not beside or length % LANES == 0 else 1
+    width = min(width, 4) if beside else width  # as threads share what they know
     if len(extents) == 2:
         extents, steps = (1, *extents), [(0, *own) for own in steps]
-    return Rows(prod(extents), shape[axis], extents, tuple(steps), tuple(o.strides[axis] for o in operands))
+    made = iter([Line(o.memory, own, step) for o, own, step in zip(there, steps, along, strict=True)])
+    lines = tuple(None if o is None else next(made) for o in operands)
+    return Rows(prod(extents), n, extents, lines, width, beside)
 
 
-def row_width(op: Operands, rows: Rows, *operands: Operand) -> int:
-    """How many elements an access has, in all operands alike: of a CPU's wherever they begin."""
-    if any(step != 1 for step in rows.along):
-        return 1
-    if op.threads_are_loops:
-        return LANES
-    widths = [o.lanes(rows.n, *steps) for o, steps in zip(operands, rows.steps, strict=True)]
-    return min(widths)
+def normalize(
+    op: Operands,
+    operation: Any,
+    x: Operand,
+    out: Operand,
+    axis: int,
+    *,
+    more: Operand | None = None,
+    total: Operand | None = None,
+    weight: Operand | None = None,
+    bias: Operand | None = None,
+    given: Any = None,
+) -> None:
+    """Launch what makes rows of ``out`` of the rows of ``x``.
 
-
-def normalize(op: Operands, operation: Any, x: Operand, out: Operand, axis: int) -> None:
-    """Launch what makes rows of ``out`` of the rows of ``x``; ``operation`` as the module has it."""
+    Args:
+        op: the call.
+        operation: as the module has it.
+        x: what is read.
+        out: what is written; it may be ``x``.
+        axis: along which rows lie.
+        more: what is added to ``x`` before.
+        total: where the sum goes.
+        weight: for the operation's writer, a number for each place of a row.
+        bias: likewise.
+        given: what else the operation is given.
+    """
     if not x.size:
         return
-    rows = rows_of(axis, x, out)
-    width = row_width(op, rows, x, out)
-    units = -(-rows.n // width)
+    rows = rows_of(op, axis, x, out, more, total)
+    width = rows.width
+    if not op.threads_are_loops and not rows.beside:
+        width = min([width, *[o.lanes() for o in (weight, bias) if o is not None]])
+    units, each = -(-rows.n // width), HELD // accumulator(x.dtype).itemsize // width
+    vectors = [None if o is None else Line(o.memory, (0,), 1) for o in (weight, bias)]
+    places = *rows.lines, *vectors, given, rows.number, rows.n, rows.extents
     known: dict[str, Any] = {"operation": operation, "kind": written(accumulator(x.dtype)), "width": width}
-    places = x, out, rows.number, rows.n, rows.extents, *rows.steps, *rows.along
-    if op.threads_are_loops or units > THREADS * HELD:
+    if rows.beside:
+        across, deep = _depth(op, rows.n)
+        known |= {"across": across, "deep": deep, "each": EACH, "way": "rows"}
+        op.launch(device.down, -(-rows.number // (across * width)), (across, deep), *places, 1, **known)
+    elif op.threads_are_loops or units > THREADS * each:
         threads = 1 if op.threads_are_loops else THREADS
-        op.launch(streamed, rows.number, threads, *places, threads=threads, each=STEP, **known)
-        return
-    if units <= 32 * HELD:
+        op.launch(device.streamed, rows.number, threads, *places, threads=threads, each=EACH, **known)
+    else:
         threads, lanes = WARPS, 1 << min(5, (-(-units // 4) - 1).bit_length())
+        if units > 32 * each:
+            threads = lanes = -(-units // (32 * each)) * 32
+        each = -(-units // lanes)
+        known |= {"threads": threads, "lanes": lanes, "each": each, "whole": units == each * lanes}
+        op.launch(device.held, -(-rows.number * lanes // threads), threads, *places, **known)
+
+
+class Plan(NamedTuple):
+    """How a reduction is launched."""
+
+    kernel: Any
+    grid: int
+    block: int | tuple[int, int]
+    chunks: int
+    known: dict[str, Any]
+    """Compile-time parameters."""
+
+
+def reduce(
+    op: Operands, operation: Any, x: Operand, out: Operand, axis: int, kind: DType, given: Any = None
+) -> None:
+    """Launch what makes an element of ``out`` of each row of ``x``.
+
+    Args:
+        op: the call.
+        operation: as the module has it.
+        x: what is read.
+        out: what is written, which has the axis too, of one element.
+        axis: along which rows lie. What ``operation`` gives of nothing is written where they have no element.
+        kind: the type in which is computed.
+        given: what else the operation is given.
+    """
+    if not out.size:
+        return
+    flat = tuple(0 if n == axis else step for n, step in enumerate(out.strides))
+    rows = rows_of(op, axis, x, out.seen(x.shape, flat), vectors=1)
+    source, target = rows.lines
+    known: dict[str, Any] = {"operation": operation, "kind": written(kind)}
+    empty = operation.empty(written(kind), 1)
+    if not rows.n:
+        value = operation.result(empty, 0, given)
+        op.launch(device.fill, prod(x.shape[:axis] + x.shape[axis + 1 :]), 1, target, value, rows.extents)
+        return
+    plan = (_beside if rows.beside else _along)(op, rows)
+    memory, where = target, rows.extents
+    if plan.chunks > 1:
+        room = rows.number * plan.chunks * element_type(cast("type[Any]", type(empty))).itemsize
+        memory = op.scratch(room, as_dtype("uint8")).memory
+    if rows.beside:
+        way = "part" if plan.chunks > 1 else "result"
+        arguments = source, memory, None, None, None, None, given, rows.number, rows.n, where, plan.chunks
+        op.launch(plan.kernel, plan.grid, plan.block, *arguments, way=way, **plan.known, **known)
     else:
-        threads = lanes = min(THREADS, -(-units // (32 * HELD)) * 32)
-    each = -(-units // lanes)
-    grid = -(-rows.number * lanes // threads)
-    known |= {"threads": threads, "lanes": lanes, "each": each, "whole": units == each * lanes}
-    op.launch(held, grid, threads, *places, **known)
+        arguments = source, memory, given, rows.number, rows.n, where, plan.chunks
+        partial = plan.chunks > 1
+        op.launch(plan.kernel, plan.grid, plan.block, *arguments, partial=partial, **plan.known, **known)
+    if plan.chunks > 1:
+        steps = (1, rows.number) if rows.beside else (plan.chunks, 1)
+        lanes = 1 if op.threads_are_loops else 32
+        arguments = memory, target, given, rows.number, rows.n, where, plan.chunks, *steps
+        op.launch(device.combined, rows.number, lanes, *arguments, lanes=lanes, **known)
 
 
-def place(number: Any, extents: Any, steps: Any) -> Any:
-    """Where the row of a number begins."""
-    if len(extents) == 1:
-        return number * steps[0]
-    offset = Int(0)
-    for extent, step in zip(reversed(extents), reversed(steps), strict=True):
-        offset += number % extent * step
-        number = number // extent
-    return offset
+def _along(op: Operands, rows: Rows) -> Plan:
+    """A reduction of rows of neighbours."""
+    units = -(-rows.n // rows.width)
+    threads = lanes = 1
+    if not op.threads_are_loops:
+        threads, lanes = WARPS, 1 << min(5, (-(-units // EACH) - 1).bit_length())
+        if units > 2 * EACH * 32:
+            threads = lanes = min(SUMMING, -(-units // (32 * EACH)) * 32)
+    chunks = 1
+    if lanes == threads:
+        chunks = _chunks(op, rows.number, rows.n, 4 * threads * EACH * rows.width)
+    grid = -(-rows.number * chunks * lanes // threads)
+    known = {"threads": threads, "lanes": lanes, "each": EACH, "width": rows.width}
+    return Plan(device.reduced, grid, threads, chunks, known)
 
 
-def load(start: Any, at: Any, step: Any, width: int, kind: Any) -> Any:
-    """Elements of a row from number ``at`` on, as those of the type in which is computed."""
-    if width == 1:
-        return start.load(at * step, width=1).cast(kind)
-    return start.load(at, width=width, alignment=_alignment(start, width)).cast(kind)
+def _beside(op: Operands, rows: Rows) -> Plan:
+    """A reduction of rows that lie side by side."""
+    block = across, deep = _depth(op, rows.n)
+    strips = -(-rows.number // (across * rows.width))
+    chunks = _chunks(op, strips, rows.n, 8 * deep * EACH)
+    known = {"across": across, "deep": deep, "each": EACH, "width": rows.width}
+    return Plan(device.down, strips * chunks, block, chunks, known)
 
 
-def _alignment(start: Any, width: int) -> int:
-    return start.dtype.itemsize * (1 if threads_are_loops() else width)
+def _depth(op: Operands, n: int) -> tuple[int, int]:
+    """The threads of a block side by side, and one behind the other, for rows that lie side by side."""
+    if op.threads_are_loops:
+        return 1, 1
+    return ACROSS, 1 << max(0, min(4, (-(-n // EACH) - 1).bit_length()))
 
 
-def store(start: Any, at: Any, step: Any, value: Any) -> None:
-    """Write elements of a row from number ``at`` on."""
-    value = value.cast(start.element_type)
-    if value.lanes == 1:
-        start[at * step] = value
-    else:
-        start.store(at, value, alignment=_alignment(start, value.lanes))
+def _chunks(op: Operands, blocks: int, n: int, least: int) -> int:
+    """In how many parts rows are cut, so that all of the device is busy; each has so many elements at least.
 
-
-@kernel
-def held(
-    x: Pointer[Any],
-    out: Pointer[Any],
-    rows: Int,
-    n: Int,
-    extents: Any,
-    x_steps: Any,
-    out_steps: Any,
-    x_step: Int,
-    out_step: Int,
-    *,
-    operation: Comptime[Any],
-    kind: Comptime[Any],
-    width: Comptime[int],
-    threads: Comptime[int],
-    lanes: Comptime[int],
-    each: Comptime[int],
-    whole: Comptime[bool],
-):
-    """Rows whose elements ``lanes`` threads hold, ``each`` so many vectors."""
-    row = block_idx.x * (threads // lanes) + thread_idx.x // lanes
-    lane = thread_idx.x % lanes
-    mine = least(row, rows - 1)
-    source, target = x + place(mine, extents, x_steps), out + place(mine, extents, out_steps)
-    ats = [(lane + i * lanes) * width for i in unroll(range(each))]
-    there = [True if whole else at < n for at in ats]
-    values = [load(source, least(at, n - width), x_step, width, kind) for at in ats]
-    own, kept = operation.of(values, there, kind)
-    if lanes > 32:
-        all = block.reduce(own, operation.merge)
-    else:
-        all = warp.reduce(own, operation.merge, width=lanes)
-    write = operation.writer(all, own)
-    for i in unroll(range(each)):
-        if row < rows and (whole or ats[i] < n):
-            store(target, ats[i], out_step, write(kept[i], values[i]))
-
-
-@kernel
-def streamed(
-    x: Pointer[Any],
-    out: Pointer[Any],
-    rows: Int,
-    n: Int,
-    extents: Any,
-    x_steps: Any,
-    out_steps: Any,
-    x_step: Int,
-    out_step: Int,
-    *,
-    operation: Comptime[Any],
-    kind: Comptime[Any],
-    width: Comptime[int],
-    threads: Comptime[int],
-    each: Comptime[int],
-):
-    """A row that a block goes along twice, ``each`` so many vectors of a thread at a time."""
-    row = block_idx.x
-    source, target = x + place(row, extents, x_steps), out + place(row, extents, out_steps)
-    own = operation.empty(kind)
-    end, step = n // width * width, threads * width
-    for first in range(thread_idx.x * width, end, step * each):
-        ats = [first + i * step for i in unroll(range(each))]
-        values = [load(source, least(at, end - width), x_step, width, kind) for at in ats]
-        own = operation.merge(own, operation.of(values, [at < end for at in ats], kind)[0])
-    for at in range(end + thread_idx.x, n, threads):
-        value = load(source, at, x_step, 1, kind)
-        own = operation.merge(own, operation.of([value], [True], kind)[0])
-    all = own if threads == 1 else block.reduce(own, operation.merge)
-    for at in range(thread_idx.x * width, end, step):
-        _write(operation, all, source, target, at, x_step, out_step, width=width, kind=kind)
-    for at in range(end + thread_idx.x, n, threads):
-        _write(operation, all, source, target, at, x_step, out_step, width=1, kind=kind)
-
-
-@func
-def _write(
-    operation: Any,
-    all: Any,
-    source: Pointer[Any],
-    target: Pointer[Any],
-    at: Int,
-    x_step: Int,
-    out_step: Int,
-    *,
-    width: Comptime[int],
-    kind: Comptime[Any],
-):
-    value = load(source, at, x_step, width, kind)
-    own, kept = operation.of([value], [True], kind)
-    store(target, at, out_step, operation.writer(all, own)(kept[0], value))
+    A CPU's are the same whatever number of cores it has.
+    """
+    if op.threads_are_loops:
+        return 1 if blocks >= TASKS else max(1, min(TASKS, n // CHUNK))
+    return max(1, min(n // least, 2 * op.context.info.multiprocessors // blocks))

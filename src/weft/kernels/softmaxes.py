@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from weft import math
 from weft.kernels.operands import Operands
+from weft.kernels.row_kernels import masked
 from weft.kernels.rows import normalize
 from weft.lang import struct
 
@@ -29,26 +30,26 @@ class Running(Generic[T]):
 class Softmax:
     """What ``rows`` asks of an operation."""
 
-    @staticmethod
-    def empty(kind: Any) -> Any:
-        """Of no number."""
-        return Running(kind(-math.inf), kind(0))
+    state = Running
 
     @staticmethod
-    def of(values: Any, there: Any, kind: Any) -> Any:
+    def empty(kind: Any, lanes: int) -> Any:
+        """Of no number."""
+        return Running(kind.splat(lanes, -math.inf), kind.splat(lanes, 0.0))
+
+    @staticmethod
+    def of(values: Any, there: Any, ats: Any) -> Any:
         """Of a thread's vectors, and what it keeps of them: the powers."""
-        lanes = values[0].lanes
-        low = kind.splat(lanes, -math.inf)
-        values = [v if t is True else t.select(v, low) for v, t in zip(values, there, strict=True)]
+        values = masked(values, there, -math.inf)
         most = values[0]
         for value in values[1:]:
             most = math.max(most, value)
-        own = most.reduce_max()
-        powers = [math.exp(value - _finite(own)) for value in values]
+        base = _finite(most)
+        powers = [math.exp(value - base) for value in values]
         total = powers[0]
         for power in powers[1:]:
             total += power
-        return Running(own, total.reduce_add()), powers
+        return Running(most, total), powers
 
     @staticmethod
     def merge(a: Any, b: Any) -> Any:
@@ -58,11 +59,11 @@ class Softmax:
         return Running(most, a.total * math.exp(a.most - base) + b.total * math.exp(b.most - base))
 
     @staticmethod
-    def writer(whole: Any, own: Any) -> Any:
-        """Makes results of what a thread has kept, ``own`` of which is known, and ``whole`` of the row."""
-        scale = math.exp(_finite(own.most) - whole.most) / whole.total
+    def writer(all: Any, own: Any, n: Any, given: Any) -> Any:
+        """Makes results of what a thread has kept, ``own`` of which is known, and ``all`` of the row."""
+        scale = math.exp(_finite(own.most) - all.most) / all.total
 
-        def write(power: Any, value: Any) -> Any:
+        def write(power: Any, value: Any, by: Any, plus: Any) -> Any:
             return power * scale
 
         return write
@@ -72,12 +73,12 @@ class LogSoftmax(Softmax):
     """Likewise."""
 
     @staticmethod
-    def writer(whole: Any, own: Any) -> Any:
+    def writer(all: Any, own: Any, n: Any, given: Any) -> Any:
         """Makes results of the elements."""
-        log = math.log(whole.total)
+        log = math.log(all.total)
 
-        def write(power: Any, value: Any) -> Any:
-            return value - whole.most - log
+        def write(power: Any, value: Any, by: Any, plus: Any) -> Any:
+            return value - all.most - log
 
         return write
 
@@ -126,6 +127,6 @@ def _softmax(name: str, operation: type[Softmax], x: Any, axis: int, out: Any) -
     op = Operands(name, x=x)
     source = op["x"].of("floating")
     along = op.axis(axis)
-    target = op.result(source.shape, source.dtype, out, same=source)
+    target = op.result(source.shape, source.dtype, out, same=[source])
     normalize(op, operation, source, target, along)
     return op.give(target)

@@ -1,0 +1,213 @@
+"""Copies between arrays of one shape whose axes lie in memory in any order.
+
+Where the fastest axis of both is the same, threads copy vectors of 16 bytes along it. Where it is not, tiles
+go through shared memory (Ruetsch, Micikevicius: "Optimizing Matrix Transpose in CUDA", 2009), whose rows are
+swizzled so that rows are written and columns are read 16 bytes a thread without bank conflicts.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from weft.dtype import as_dtype
+from weft.gpu import barrier, block_idx, thread_idx
+from weft.gpu.memory import async_copy, async_copy_wait_all
+from weft.kernels.operands import Operand, Operands, merged, row_major
+from weft.kernels.row_kernels import Line, begin
+from weft.lang import SIMD, Comptime, Int, Int32, kernel, unroll
+from weft.lang.generic import written
+from weft.math import min as least
+from weft.memory import AddressSpace, stack_allocation
+
+THREADS, EACH = 256, 4
+"""A block's threads, and how many vectors each of them copies."""
+SHORT = 16
+"""Axes that are shorter are copied without tiles."""
+SINGLE, DEEP = 32, 8
+"""The extents of a tile of single elements, and how many threads are one behind the other."""
+CHUNK = 1 << 15
+"""Elements that a task of a CPU copies at most."""
+
+
+def contiguous(op: Operands, x: Operand) -> Operand:
+    """The same elements in row-major order: a copy in memory of the operation's own."""
+    if x.is_whole:
+        return x
+    made = op.scratch(x.size, x.dtype).seen(x.shape, row_major(x.shape))
+    copy(op, x, made)
+    return made
+
+
+def copy(op: Operands, x: Operand, out: Operand) -> None:
+    """Launch what copies the elements of an operand to another of the same shape and type."""
+    if not x.size:
+        return
+    order = sorted(range(len(x.shape)), key=lambda n: (-out.strides[n], -x.strides[n]))
+    shape = tuple(x.shape[n] for n in order)
+    extents, (here, there) = merged(shape, *[tuple(o.strides[n] for n in order) for o in (x, out)])
+    bits = written(as_dtype(f"uint{8 * x.dtype.itemsize}"))
+    fast = next((n for n, step in enumerate(here[:-1]) if step == 1 and extents[n] >= SHORT), None)
+    turned = there[-1] == 1 and here[-1] != 1 and extents[-1] >= SHORT
+    if op.threads_are_loops:
+        _copy_by_loops(op, x, out, extents, here, there, bits)
+    elif fast is not None and turned:
+        _copy_by_tiles(op, x, out, extents, here, there, bits, fast)
+    else:
+        width = 1
+        if here[-1] == there[-1] == 1:
+            width = min(o.lanes(extents[-1], *steps[:-1]) for o, steps in ((x, here), (out, there)))
+        extents = (*extents[:-1], extents[-1] // width)
+        units = prod(extents)
+        lines = [Line(o.memory, steps[:-1], steps[-1]) for o, steps in ((x, here), (out, there))]
+        number = Int32 if units < 1 << 31 else Int
+        grid = -(-units // (THREADS * EACH))
+        known = {"bits": bits, "width": width, "number": number, "threads": THREADS, "each": EACH}
+        op.launch(copied, grid, THREADS, *lines, units, extents, **known)
+
+
+def _copy_by_loops(
+    op: Operands, x: Operand, out: Operand, extents: Any, here: Any, there: Any, bits: Any
+) -> None:
+    lines = [Line(o.memory, steps[:-1] or (0,), steps[-1]) for o, steps in ((x, here), (out, there))]
+    rows, n = extents[:-1] or (1,), extents[-1]
+    chunks = -(-n // CHUNK)
+    beside = here[-1] == there[-1] == 1
+    op.launch(looped, prod(rows) * chunks, 1, *lines, n, rows, chunks, bits=bits, width=16 if beside else 1)
+
+
+def _copy_by_tiles(
+    op: Operands, x: Operand, out: Operand, extents: Any, here: Any, there: Any, bits: Any, fast: int
+) -> None:
+    rest = [n for n in range(len(extents) - 1) if n != fast]
+    others = tuple(extents[n] for n in rest) or (1,)
+    lines = [
+        Line(o.memory, tuple(steps[n] for n in rest) or (0,), step)
+        for o, steps, step in ((x, here, here[-1]), (out, there, there[fast]))
+    ]
+    rows, columns = extents[-1], extents[fast]  # of the source, whose columns lie side by side
+    width = min(x.lanes(columns, here[-1], *lines[0].steps), out.lanes(rows, there[fast], *lines[1].steps))
+    if width * x.dtype.itemsize == 16 and width > 1:
+        tile = max(64, 8 * width)
+        threads = 512 if tile * tile // width >= 1024 else 256
+        grid = -(-rows // tile) * -(-columns // tile) * prod(others)
+        known = {"bits": bits, "width": width, "tile": tile, "threads": threads}
+        op.launch(turned_wide, grid, threads, *lines, rows, columns, others, **known)
+    else:
+        grid = -(-rows // SINGLE) * -(-columns // SINGLE) * prod(others)
+        op.launch(turned_single, grid, (SINGLE, DEEP), *lines, rows, columns, others, bits=bits)
+
+
+@kernel
+def copied(
+    x: Line,
+    out: Line,
+    units: Int,
+    extents: Any,
+    *,
+    bits: Comptime[Any],
+    width: Comptime[int],
+    number: Comptime[Any],
+    threads: Comptime[int],
+    each: Comptime[int],
+):
+    """``each`` so many vectors a thread, a block's width apart."""
+    first = number(block_idx.x) * (threads * each) + number(thread_idx.x)
+    source, target = x.start.bitcast(bits), out.start.bitcast(bits)
+    places: list[Any] = []
+    for i in unroll(range(each)):
+        rest, here, there = least(first + i * threads, number(units - 1)), Int(0), Int(0)
+        for axis in unroll(range(len(extents) - 1, -1, -1)):
+            extent = number(extents[axis])
+            at = Int(rest % extent) if axis else Int(rest)
+            last = axis == len(extents) - 1
+            here += at * (x.step * width if last else x.steps[axis])
+            there += at * (out.step * width if last else out.steps[axis])
+            rest = rest // extent
+        places.append((here, there))
+    aligned = width * bits.dtype.itemsize
+    values = [source.load(here, width=width, alignment=aligned) for here, _ in places]
+    for i in unroll(range(each)):
+        if first + i * threads < number(units):
+            target.store(places[i][1], values[i], alignment=aligned)
+
+
+@kernel
+def looped(
+    x: Line, out: Line, n: Int, extents: Any, chunks: Int, *, bits: Comptime[Any], width: Comptime[int]
+):
+    """A part of a row by one thread."""
+    row, first = block_idx.x // chunks, block_idx.x % chunks * CHUNK
+    source, target = begin(x, row, extents).bitcast(bits), begin(out, row, extents).bitcast(bits)
+    end, itemsize = least(n, first + CHUNK), bits.dtype.itemsize
+    whole = first + (end - first) // width * width
+    for at in range(first, whole, width):
+        if width > 1:
+            target.store(at, source.load(at, width=width, alignment=itemsize), alignment=itemsize)
+        else:
+            target[at * out.step] = source[at * x.step]
+    for at in range(whole, end):
+        target[at * out.step] = source[at * x.step]
+
+
+@kernel
+def turned_wide(
+    x: Line,
+    out: Line,
+    rows: Int,
+    columns: Int,
+    extents: Any,
+    *,
+    bits: Comptime[Any],
+    width: Comptime[int],
+    tile: Comptime[int],
+    threads: Comptime[int],
+):
+    """A tile by vectors of 16 bytes, ``width`` elements."""
+    groups = tile // width
+    held = stack_allocation(bits, tile * tile, address_space=AddressSpace.SHARED, alignment=16)
+    down, right = (rows + tile - 1) // tile, (columns + tile - 1) // tile
+    batch, number = block_idx.x // (down * right), block_idx.x % (down * right)
+    top, left = (
+        number % down * tile,
+        number // down * tile,
+    )  # blocks that run together write beside each other
+    source, target = begin(x, batch, extents).bitcast(bits), begin(out, batch, extents).bitcast(bits)
+    for k in unroll(range(tile * groups // threads)):
+        place = thread_idx.x + k * threads
+        row, group = place // groups, place % groups
+        if top + row < rows and left + group * width < columns:
+            to = held + (row * tile + (group ^ (row // width % 8)) * width)
+            async_copy(source + ((top + row) * x.step + left + group * width), to)
+    async_copy_wait_all()
+    barrier()
+    for k in unroll(range(tile * groups // threads)):
+        place = thread_idx.x + k * threads
+        within, strip = place % 32, place // 32
+        column = strip // (groups // 8) * 4 + within // 8
+        group = strip % (groups // 8) * 8 + within % 8  # of the rows of the source
+        if left + column < columns and top + group * width < rows:
+            swizzled = (column // width ^ (group % 8)) * width + column % width
+            values = [held[(group * width + i) * tile + swizzled] for i in unroll(range(width))]
+            vector: Any = SIMD[bits, width]
+            place = (left + column) * out.step + top + group * width
+            target.store(place, vector(*values), alignment=16)
+
+
+@kernel
+def turned_single(x: Line, out: Line, rows: Int, columns: Int, extents: Any, *, bits: Comptime[Any]):
+    """A tile by single elements; shared rows are one element longer than needed, against bank conflicts."""
+    held = stack_allocation(bits, SINGLE * (SINGLE + 1), address_space=AddressSpace.SHARED)
+    down, right = (rows + SINGLE - 1) // SINGLE, (columns + SINGLE - 1) // SINGLE
+    batch, number = block_idx.x // (down * right), block_idx.x % (down * right)
+    top, left = number % down * SINGLE, number // down * SINGLE
+    source, target = begin(x, batch, extents).bitcast(bits), begin(out, batch, extents).bitcast(bits)
+    for k in unroll(range(0, SINGLE, DEEP)):
+        row, column = thread_idx.y + k, thread_idx.x
+        if top + row < rows and left + column < columns:
+            held[row * (SINGLE + 1) + column] = source[(top + row) * x.step + left + column]
+    barrier()
+    for k in unroll(range(0, SINGLE, DEEP)):
+        row, column = thread_idx.x, thread_idx.y + k
+        if top + row < rows and left + column < columns:
+            target[(left + column) * out.step + top + row] = held[row * (SINGLE + 1) + column]

@@ -1,0 +1,103 @@
+"""weft.kernels: sums, means, products, extremes and their places against NumPy's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placed_arrays import Array, arrays, found, placed
+from weft import LaunchError
+from weft.gpu.host import DeviceContext
+from weft.kernels import argmax, argmin, max, mean, min, prod, sum
+
+Reduction = Callable[..., Any]
+PAIRS: list[tuple[Reduction, Reduction]] = [(sum, np.sum), (mean, np.mean), (max, np.max), (min, np.min)]
+PLACES: list[tuple[Reduction, Reduction]] = [(argmax, np.argmax), (argmin, np.argmin)]
+
+
+@settings(max_examples=12)
+@given(
+    x=arrays(types="fl"),
+    pair=st.sampled_from([*PAIRS, *PLACES]),
+    axis=st.integers(-1, 2),
+    keeps=st.booleans(),
+)
+def test_any_axis_of_any_array(
+    device: DeviceContext, x: Array, pair: tuple[Reduction, Reduction], axis: int, keeps: bool
+) -> None:
+    ours, theirs = pair
+    along = None if axis < 0 else axis % x.ndim
+    empty = not x.size if along is None else not x.shape[along]
+    if empty and ours not in (sum, mean):
+        return
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        wide = x.astype(np.float64) if x.dtype.kind == "f" and ours in (sum, mean) else x
+        right = theirs(wide, axis=along, keepdims=keeps)
+    result = ours(placed(device, x), along, keepdims=keeps)
+    assert found(result).shape == np.shape(right)
+    np.testing.assert_allclose(found(result), right, rtol=2e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 100_003), (3, 9000), (9000, 3), (5000, 64), (4099, 33)])
+def test_few_long_rows_are_cut_in_parts(device: DeviceContext, shape: tuple[int, int]) -> None:
+    x = np.random.default_rng(1).integers(-(2**20), 2**20, shape).astype(np.int32)
+    tensor = placed(device, x)
+    for axis in (0, 1):
+        np.testing.assert_array_equal(found(sum(tensor, axis)), x.sum(axis, dtype=np.int64))
+        np.testing.assert_array_equal(found(argmin(tensor, axis)), x.argmin(axis))
+
+
+def test_several_axes_also_where_they_are_apart_in_memory(device: DeviceContext) -> None:
+    x = np.random.default_rng(2).integers(-100, 100, (3, 5, 4, 6)).astype(np.int32)
+    for axes in ((0, 2), (-1, 0), (1, 2, 3), (3, 1)):
+        np.testing.assert_array_equal(found(sum(placed(device, x), axes)), x.sum(axes))
+    turned = x.transpose(2, 0, 3, 1)
+    assert found(argmax(placed(device, turned))) == turned.argmax()
+
+
+def test_types_of_results_are_numpys(device: DeviceContext) -> None:
+    for name in ("uint16", "float16"):
+        x = np.array([[1, 2], [3, 4]], name)
+        for ours, theirs in (PAIRS[1], (prod, np.prod)):
+            result = found(ours(placed(device, x), 0))
+            assert result.dtype == theirs(x, axis=0).dtype
+            np.testing.assert_array_equal(result, theirs(x, axis=0))
+
+
+def test_short_floats_are_added_in_float32(device: DeviceContext) -> None:
+    x = np.full(4096, 0.1, np.float16)
+    assert found(sum(placed(device, x))) == np.float16(x.astype(np.float64).sum())
+
+
+def test_the_first_of_equal_elements_is_found_and_of_nans(device: DeviceContext) -> None:
+    x = np.zeros(5000, np.float32)
+    assert found(argmax(placed(device, x))) == 0
+    x[[700, 4000]] = np.nan
+    assert found(argmax(placed(device, x))) == found(argmin(placed(device, x))) == 700
+    assert np.isnan(found(max(placed(device, x))))
+
+
+def test_results_are_the_same_each_time(device: DeviceContext) -> None:
+    x = np.random.default_rng(3).normal(size=(2, 300_000)).astype(np.float32)
+    tensor = placed(device, x)
+    assert len({found(sum(tensor)).tobytes() for _ in range(5)}) == 1
+
+
+def test_what_cannot_be_reduced_is_refused() -> None:
+    with pytest.raises(LaunchError, match="x is of shape \\(3, 0\\): there is nothing to choose from"):
+        max(np.zeros((3, 0)), 1)
+    with pytest.raises(LaunchError, match="axis is 2, and x has 2 axes"):
+        sum(np.zeros((3, 0)), 2)
+    with pytest.raises(LaunchError, match="names an axis twice"):
+        sum(np.zeros((3, 1)), (1, -1))
+    with pytest.raises(LaunchError, match="out is of shape \\(3,\\), and the result's is \\(4,\\)"):
+        sum(np.zeros((3, 4)), 0, out=np.zeros(3))
+    with pytest.raises(LaunchError, match="out is of Float32, not of Float64"):
+        sum(np.zeros((3, 4)), 0, out=np.zeros(4, np.float32))

@@ -1,0 +1,35 @@
+"""weft.kernels.transpose against NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placed_arrays import Array, arrays, found, placed
+from weft import LaunchError
+from weft.gpu.host import DeviceContext
+from weft.kernels import transpose
+
+
+@settings(max_examples=15)
+@given(x=arrays(types="bfd", axes=4, most=70), data=st.data())
+def test_any_order_of_any_array(device: DeviceContext, x: Array, data: st.DataObject) -> None:
+    axes = data.draw(st.permutations(range(x.ndim)))
+    result = found(transpose(placed(device, x), axes))
+    assert result.flags.c_contiguous
+    np.testing.assert_array_equal(result, np.transpose(x, axes))
+
+
+@pytest.mark.parametrize("name", ["uint8", "float16", "float32", "float64"])
+@pytest.mark.parametrize("shape", [(256, 192), (130, 72), (33, 100)])
+def test_tiles_of_every_width(device: DeviceContext, shape: tuple[int, int], name: str) -> None:
+    x = np.random.default_rng(4).integers(0, 200, (2, *shape)).astype(name)
+    np.testing.assert_array_equal(found(transpose(placed(device, x), (0, 2, 1))), x.transpose(0, 2, 1))
+
+
+def test_orders_that_name_no_axes_are_refused() -> None:
+    for axes, message in (((0,), "axes are \\(0,\\), and x has 2"), ((0, 0), "names an axis twice")):
+        with pytest.raises(LaunchError, match=message):
+            transpose(np.zeros((2, 3)), axes)
