@@ -3,17 +3,17 @@
 A row is everything along an axis. An operation says what is to be known of it, lane by lane of vectors:
 
 - ``empty(kind, lanes)``, of nothing;
-- ``of(values, there, ats)``, of those vectors that are ``there``, which begin at the places ``ats``; and what a
-  thread keeps of each until the row is known;
+- ``of(values, there, ats)``, of those vectors that are ``there``, which begin at the places ``ats``; and what
+  a thread keeps of each until the row is known;
 - ``merge(a, b)`` of two, where ``state`` is the class if that is a struct;
-- ``result(all, n, given)``, what a reduction gives; or ``writer(all, own, n, given)``, a function that makes the
-  results of elements: of what is kept, the elements, weights and biases.
+- ``result(all, n, given)``, what a reduction gives; or ``writer(all, own, n, given)``, a function that makes
+  the results of elements: of what is kept, the elements, weights and biases.
 
-Rows of neighbours in memory are known by lanes of a warp, from one to all 32, or by a block: threads hold their
-elements in registers, so that memory is read once. Longer rows are read twice by a block that goes along them in
-steps. Rows that lie side by side, along an axis that is not the last, are known by the threads of a block that
-read neighbours, each of other rows. A reduction of few long rows has several blocks for each, whose parts a second
-kernel joins, in the same order each time.
+Rows of neighbours in memory are known by lanes of a warp, from one to all 32, or by a block: threads hold
+their elements in registers, so that memory is read once. Longer rows are read twice, by a block that goes
+along them in steps. Rows that lie side by side, along an axis that is not the last, are known by the threads
+of a block that read neighbours, each of other rows. A reduction of few long rows has several blocks for each,
+whose parts a second kernel joins, in the same order each time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4) -> Rows:
-    """The rows along an axis of operands of one shape, the first ``vectors`` of which are accessed by vectors.
+    """The rows along an axis of operands of one shape, the first ``vectors`` of which are read by vectors.
 
     They are counted by one axis, or by three or more, so that there are few kernels to compile.
     """
