@@ -1,14 +1,15 @@
 """Settings of weft, and the only place that reads the environment.
 
 ``WEFT_DEVICE`` names the device that ``DeviceContext()`` takes by default, and ``WEFT_CACHE_DIR`` the
-folder of the compilation cache. LLVM works in a process of its own, so that an error or an endless loop in
-it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the program's, and
-``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60). ``WEFT_CHECK=1`` has
-kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these words mean
-(``DeviceContext``). ``WEFT_INTERPRET=1`` makes every context the interpreter's. ``WEFT_CPU_THREADS`` says how
-many threads run the blocks of a launch on a
-CPU. A launch on a GPU copies arrays of the host there and back, unless ``WEFT_HOST_ARRAYS=refuse``. With
-``WEFT_TUNE=0`` launches of tuned kernels measure nothing.
+folder of the compilation cache; ``WEFT_SHARED_CACHES`` names further ones, with the system's path
+separator between them, which are only read. LLVM works in a process of its own, so that an error or an
+endless loop in it costs a message and not the program: ``WEFT_COMPILE=in-process`` has it work in the
+program's, and ``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one kernel elsewhere (60).
+``WEFT_CHECK=1`` has kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these words
+mean (``DeviceContext``). ``WEFT_INTERPRET=1`` makes every context the interpreter's. ``WEFT_CPU_THREADS``
+says how many threads run the blocks of a launch on a CPU. A launch on a GPU copies arrays of the host there
+and back, unless ``WEFT_HOST_ARRAYS=refuse``. With ``WEFT_TUNE=0`` launches of tuned kernels measure
+nothing.
 A program changes a setting for a while with ``scope``:
 
 >>> from weft import config
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ class Settings:
 
     ``device`` is the name of an API such as ``cpu`` or ``cuda``, or none for the best device here.
     ``cache_dir`` is where the folder of the compilation cache is, or none where no home is known.
+    ``shared_caches`` are folders that hold others' caches, which are read where ``cache_dir`` has nothing.
     ``compile`` says where LLVM works, ``compile_limit`` how many seconds it may take for a kernel in a
     process of its own. ``host_arrays`` says what becomes of arrays of the host in launches on a GPU,
     ``check`` what contexts are checked for that do not say it, by words. ``cpu_threads`` is how many threads
@@ -60,6 +62,7 @@ class Settings:
 
     device: str | None
     cache_dir: Path | None
+    shared_caches: tuple[Path, ...] = ()
     compile: CompileIn = "process"
     compile_limit: float = 60.0
     host_arrays: HostArrays = "copy"
@@ -84,6 +87,7 @@ def scope(
     *,
     device: str | None = None,
     cache_dir: str | os.PathLike[str] | None = None,
+    shared_caches: Sequence[str | os.PathLike[str]] | None = None,
     compile: CompileIn | None = None,
     compile_limit: float | None = None,
     host_arrays: HostArrays | None = None,
@@ -99,6 +103,7 @@ def scope(
     Args:
         device: the API of the default device; none leaves it as it is.
         cache_dir: the folder of the compilation cache; none leaves it as it is.
+        shared_caches: folders of caches that are only read; none leaves them as they are.
         compile: where LLVM works, ``"process"`` or ``"in-process"``; none leaves it as it is.
         compile_limit: how many seconds LLVM may take for a kernel; none leaves it as it is.
         host_arrays: ``"copy"`` or ``"refuse"`` arrays of the host in launches on a GPU; none
@@ -119,6 +124,7 @@ def scope(
         Settings(
             device=outer.device if device is None else device,
             cache_dir=outer.cache_dir if cache_dir is None else Path(cache_dir),
+            shared_caches=outer.shared_caches if shared_caches is None else tuple(map(Path, shared_caches)),
             compile=outer.compile if compile is None else compile,
             compile_limit=outer.compile_limit if compile_limit is None else compile_limit,
             host_arrays=outer.host_arrays if host_arrays is None else host_arrays,
@@ -140,6 +146,9 @@ def _from_environment() -> Settings:
     return Settings(
         device=os.environ.get("WEFT_DEVICE") or None,
         cache_dir=_cache_dir(),
+        shared_caches=tuple(
+            map(Path, filter(None, os.environ.get("WEFT_SHARED_CACHES", "").split(os.pathsep)))
+        ),
         compile=_one_of("WEFT_COMPILE", _PLACES, "LLVM works in a process of its own"),
         compile_limit=_seconds(os.environ.get("WEFT_COMPILE_LIMIT") or "60"),
         host_arrays=_one_of("WEFT_HOST_ARRAYS", _HOST_ARRAYS, "they are copied to a GPU and back"),

@@ -31,8 +31,8 @@ ELSEWHERE = frozenset(
     " context-lost cooperative-blocks device-open driver-call driver-too-old event-device"
     " peer-access ptx-refused"
     # other processes, other files, the command line, the environment
-    " forked no-file no-python option output setting source-changed torch-op unknown-code unknown-kernel"
-    " unpickle"
+    " cache forked no-file no-python option output setting source-changed torch-op unknown-code"
+    " unknown-kernel unpickle"
     # what ends the process, or is a defect of weft or of LLVM
     " device-fault wild-access internal-error llvm more-failures no-thread out-of-memory stack".split()
 )

@@ -98,6 +98,10 @@ def _command(words: argparse.Namespace) -> int:
         from weft.cli.program import guarded
 
         return guarded(lambda: explore(words))
+    if words.command == "cache":
+        from weft.cli.cache import cache
+
+        return cache(words)
     if words.command == "layout":
         from weft.cli.layout import layout
 
@@ -154,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_debug(commands)
     _add_inspect(commands)
     _add_explore(commands)
+    _add_cache(commands)
 
     _add_layout(commands)
     explain = commands.add_parser(
@@ -248,6 +253,15 @@ def _add_explore(commands: Any) -> None:
     explore.add_argument("-o", dest="output", metavar="FILE", help="the page; by default FILE.html")
     explore.add_argument("--serve", action="store_true", help="show it, and again whenever the file is saved")
     explore.add_argument("--port", type=_count, default=0, metavar="N", help="of --serve; by default any")
+
+
+def _add_cache(commands: Any) -> None:
+    what = commands.add_parser("cache", help="compiled kernels that are kept: look, delete, bring along")
+    each = what.add_subparsers(dest="what", required=True, metavar="WHAT")
+    each.add_parser("info", help="where they are, and how many")
+    each.add_parser("clear", help="delete them")
+    for name, does in (("export", "write them into an archive"), ("import", "take those of an archive")):
+        each.add_parser(name, help=does).add_argument("file", metavar="FILE", help="a tar archive")
 
 
 def _add_kernel(command: Any, means: str) -> None:

@@ -23,22 +23,36 @@ def load(key: str, *, quiet: bool = False) -> bytes | None:
 
     ``quiet``: whether that there is no folder to use is left for others to say.
     """
+    own: Unusable | None = None
     try:
-        with opened(_parent(), create=False) as folder:
-            found = None if folder is None else folder.read(key)
+        found = _load(parent(), key)
     except Unusable as problem:
-        if not quiet:
-            _say(problem)
-        return None
-    if found is None or found[:_HEAD] != _head(key, found[_HEAD:]):
-        return None
-    return found[_HEAD:]
+        found, own = None, problem
+    for shared in settings().shared_caches if found is None else ():
+        try:
+            found = found or _load(shared, key, shared=True)
+        except Unusable as problem:
+            own = own or problem
+    if found is None and own is not None and not quiet:
+        _say(own)
+    return found
+
+
+def _load(parent: Path, key: str, *, shared: bool = False) -> bytes | None:
+    with opened(parent, create=False, shared=shared) as folder:
+        found = None if folder is None else folder.read(key)
+    return found[_HEAD:] if found is not None and right(key, found) else None
+
+
+def right(key: str, found: bytes) -> bool:
+    """Whether a file holds what was written under its key."""
+    return found[:_HEAD] == _head(key, found[_HEAD:])
 
 
 def store(key: str, data: bytes) -> None:
     """Keep data under a key, if the folder can be written."""
     try:
-        with opened(_parent(), create=True) as folder:
+        with opened(parent(), create=True) as folder:
             if folder is not None:
                 folder.write(key, _head(key, data) + data)
                 if key.startswith("0"):  # about one write in sixteen
@@ -49,7 +63,12 @@ def store(key: str, data: bytes) -> None:
         _say(error.strerror or error)
 
 
-def _parent() -> Path:
+def parent() -> Path:
+    """Where the folder of the cache is.
+
+    Raises:
+        Unusable: nowhere.
+    """
     found = settings().cache_dir
     if found is None:
         raise Unusable("there is no home directory to keep them in; WEFT_CACHE_DIR names another one")

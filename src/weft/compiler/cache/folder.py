@@ -14,6 +14,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 NAME = "weft-compiled"
 """The folder's name within the one that the settings give, where anything else may be too."""
@@ -38,20 +39,31 @@ _WRITE: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS
 _DIRECTORY: int = _READ | getattr(os, "O_DIRECTORY", 0)
 
 
+class Entry(NamedTuple):
+    """A file of the cache: when it was last used, its size in bytes; ``part``: it was left half written."""
+
+    used: float
+    size: int
+    name: str
+    part: bool
+
+
 class Unusable(Exception):
     """The folder cannot be used; the message says why."""
 
 
 @contextmanager
-def opened(parent: Path, *, create: bool) -> Generator[Folder | None]:
+def opened(parent: Path, *, create: bool, shared: bool = False) -> Generator[Folder | None]:
     """The cache's folder below ``parent``, for as long as it is needed; None where there is none yet.
+
+    A ``shared`` one is only read: it may be the system's too, and others may read it.
 
     Raises:
         Unusable: it is not weft's, others may write to it, or it cannot be made.
     """
     path = parent / NAME
     try:
-        found = _open(path)
+        found = _open(path, shared)
         if found is None and create:
             _make(path)
             found = _open(path)
@@ -70,22 +82,22 @@ def _shown(path: Path) -> str:
     return ascii(str(path))[1:-1]
 
 
-def _open(path: Path) -> Folder | None:
+def _open(path: Path, shared: bool = False) -> Folder | None:
     """The folder, looked at."""
     try:
         if not _POSIX:
-            _check(path, path.lstat(), folder=True)
-            folder = Folder(path, None)
+            _check(path, path.lstat(), folder=True, shared=shared)
+            folder = Folder(path, None, shared)
         else:
             if path.is_symlink():
                 raise Unusable(f"{_shown(path)} is a link, which is not followed")
-            folder = Folder(path, os.open(path, _DIRECTORY))
+            folder = Folder(path, os.open(path, _DIRECTORY), shared)
     except FileNotFoundError:
         return None
     try:
         if folder.descriptor is not None:
-            _check(path, os.fstat(folder.descriptor), folder=True)
-        if folder.read_file(_TAG) is None and not os.listdir(path):
+            _check(path, os.fstat(folder.descriptor), folder=True, shared=shared)
+        if not shared and folder.read_file(_TAG) is None and not os.listdir(path):
             folder.write_file(_TAG, _MARK, "tag")  # somebody has emptied it
         if folder.read_file(_TAG) != _MARK:
             raise Unusable(f"{_shown(path)} is not a folder that weft made: {_TAG} is missing or another's")
@@ -95,16 +107,16 @@ def _open(path: Path) -> Folder | None:
     return folder
 
 
-def _check(path: Path, status: os.stat_result, *, folder: bool = False) -> None:
+def _check(path: Path, status: os.stat_result, *, folder: bool = False, shared: bool = False) -> None:
     """Whether a folder or a file is what it should be, and nobody else could have written it."""
     right = stat.S_ISDIR if folder else stat.S_ISREG
     reparse = getattr(status, "st_file_attributes", 0) & getattr(stat, "FILE_ATTRIBUTE_REPARSE_POINT", 0)
     if reparse or not right(status.st_mode):
         raise Unusable(f"{_shown(path)} is not a {'folder' if folder else 'file'}")
     if sys.platform != "win32":
-        if status.st_uid != os.geteuid():
+        if status.st_uid not in ((os.geteuid(), 0) if shared else (os.geteuid(),)):
             raise Unusable(f"{_shown(path)} belongs to another user")
-        if status.st_mode & 0o022 or (folder and status.st_mode & 0o077):
+        if status.st_mode & 0o022 or (folder and not shared and status.st_mode & 0o077):
             raise Unusable(
                 f"{_shown(path)} is open to others: chmod {'700' if folder else '600'} would close it"
             )
@@ -130,8 +142,9 @@ def _make(path: Path) -> None:
 class Folder:
     """The cache's folder while it is open; files are reached from it, whatever its path is by then."""
 
-    def __init__(self, path: Path, descriptor: int | None) -> None:
+    def __init__(self, path: Path, descriptor: int | None, shared: bool = False) -> None:
         self.path = path
+        self.shared = shared
         self.descriptor = descriptor
 
     def close(self) -> None:
@@ -146,16 +159,16 @@ class Folder:
         """What a file holds; None where there is none, or it is none to trust."""
         try:
             if self.descriptor is None:
-                _check(self.path / name, os.lstat(self._at(name)))
+                _check(self.path / name, os.lstat(self._at(name)), shared=self.shared)
             handle = os.open(self._at(name), _READ, dir_fd=self.descriptor)
         except (OSError, Unusable):
             return None
         try:
             status = os.fstat(handle)
-            _check(self.path / name, status)
+            _check(self.path / name, status, shared=self.shared)
             if status.st_size > LIMIT:
                 return None
-            if time.time() - status.st_mtime > 86400 and os.utime in os.supports_fd:
+            if not self.shared and time.time() - status.st_mtime > 86400 and os.utime in os.supports_fd:
                 with suppress(OSError):
                     os.utime(handle)  # it is in use
             with open(handle, "rb", closefd=False) as file:
@@ -196,7 +209,22 @@ class Folder:
     def prune(self) -> None:
         """Delete what was not used for long, the oldest beyond the limit, and what was left half written."""
         now = time.time()
-        kept: list[tuple[float, int, str]] = []
+        kept: list[Entry] = []
+        for each in self.entries():
+            if now - each.used > (_STALE if each.part else AGE):
+                self._delete(each.name)
+            elif not each.part:
+                kept.append(each)
+        total = sum(each.size for each in kept)
+        for each in sorted(kept):
+            if total <= LIMIT:
+                return
+            self._delete(each.name)
+            total -= each.size
+
+    def entries(self) -> list[Entry]:
+        """The files that weft made here, but for the folder's mark."""
+        found: list[Entry] = []
         with os.scandir(self.path if self.descriptor is None else self.descriptor) as entries:
             for entry in entries:
                 part = _PART.fullmatch(entry.name) is not None
@@ -204,16 +232,13 @@ class Folder:
                     continue
                 try:
                     status = entry.stat(follow_symlinks=False)
-                    _check(self.path / entry.name, status)
+                    _check(self.path / entry.name, status, shared=self.shared)
                 except (OSError, Unusable):
                     continue
-                if now - status.st_mtime > (_STALE if part else AGE):
-                    self._delete(entry.name)
-                elif not part:
-                    kept.append((status.st_mtime, status.st_size, entry.name))
-        total = sum(size for _, size, _ in kept)
-        for _, size, name in sorted(kept):
-            if total <= LIMIT:
-                return
-            self._delete(name)
-            total -= size
+                found.append(Entry(status.st_mtime, status.st_size, entry.name, part))
+        return found
+
+    def clear(self) -> None:
+        """Delete all that is kept."""
+        for each in self.entries():
+            self._delete(each.name)
