@@ -266,7 +266,9 @@ class Operands:
             made.shape, made.strides = shape, row_major(shape)
         made.of(dtype).shaped(shape, "the result's is")
         if made.array is not None and made.array.read_only:
-            made.refuse("read-only", "pass an array that may be written to", "array-readonly")
+            made.refuse(
+                "an array that is read-only", "pass an array that may be written to", "array-readonly"
+            )
         if any(stride == 0 and extent > 1 for stride, extent in zip(made.strides, made.shape, strict=True)):
             made.refuse("an array in which elements lie at the same place", "pass a copy", "array-strides")
         for other in self.given.values():
