@@ -177,6 +177,7 @@ def wgmma_async(
     sums: tuple[N, ...],
     *,
     wait: int = 0,
+    a_major: Literal["k", "m"] = "k",
     b_major: Literal["k", "n"] = "k",
 ) -> tuple[N, ...]:
     """``a @ b.T + sums`` by the 128 threads of a warpgroup; ``a @ b`` where ``b`` lies in rows along n.
@@ -191,6 +192,8 @@ def wgmma_async(
             Float16 and 8-bit floats; Int32 of 8-bit integers, where n is 8, 24 or a multiple of 16.
         wait: how many products of this warpgroup may still run when it returns, this one included; at compile
             time. Before the sums are read, ``wgmma_wait`` waits for the last ones.
+        a_major: along what the rows of ``a`` lie in shared memory. ``"m"``, for elements of 16 bits: 64 rows
+            along k of 64 elements each.
         b_major: along what the rows of ``b`` lie. ``"n"``, for elements of 16 bits: 64 rows along k of 64
             columns each, then those of the next 64 columns; swizzled too.
 
@@ -208,9 +211,12 @@ def wgmma_async(
     _check("b", b)
     n = 2 * len(sums)
     _check_types(kind, b.dtype, sums[0].dtype, n, b_major)
+    if a_major not in ("k", "m") or (a_major == "m" and (held or kind.itemsize != 2)):
+        hint = "rows along m are of elements of 16 bits, in shared memory"
+        refuse("mma", f"wgmma_async() takes no a of {kind} with a_major={a_major!r}", hint=hint)
     if threads_are_loops():
         left = a if isinstance(a, Pointer) else tuple(a)
-        return _computed(left, b, sums, n=n, b_major=b_major)
+        return _computed(left, b, sums, n=n, a_major=a_major, b_major=b_major)
     _has("wgmma_async")
     whole = sums[0].dtype.name == "int32"
     registers = _packed(sums)
@@ -219,16 +225,18 @@ def wgmma_async(
     names = "{" + ", ".join(f"${i}" for i in range(count)) + "}"
     word = f"wgmma.mma_async.sync.aligned.m64n{n}k{_STEP // kind.itemsize}.{_SUMS[sums[0].dtype.name]}"
     word += f".{_KINDS[kind.name]}.{_KINDS[b.dtype.name]}"
-    turned = ([] if held else ["0"]) + [str(int(b_major == "n"))] if kind.itemsize == 2 else []
-    flags = ", ".join(["p", *([] if whole else ["1", "1"]), *turned])
-    step = (_STEP // 2 * _LINE if b_major == "n" else _STEP) // _CHUNK  # of the address, in 16 bytes
+    turned = [*([] if held else [a_major == "m"]), b_major == "n"] if kind.itemsize == 2 else []
+    flags = ", ".join(["p", *([] if whole else ["1", "1"]), *[str(int(t)) for t in turned]])
+    along_a, along_b = (  # steps of the addresses, in 16 bytes
+        (_STEP if major == "k" else _STEP // 2 * _LINE) // _CHUNK for major in (a_major, b_major)
+    )
     each, place = "", 2 * count
     for s in range(_LINE // _STEP):
         from_a = "{" + ", ".join(f"${place + 4 * s + i}" for i in range(4)) + "}" if held else "da"
         if not held:
-            each += f"add.s64 da, ${place + 1}, {_STEP // _CHUNK * s}; "
+            each += f"add.s64 da, ${place + 1}, {along_a * s}; "
         at_b = place + 16 if held else place
-        each += f"add.s64 db, ${at_b}, {step * s}; {word} {names}, {from_a}, db, {flags}; "
+        each += f"add.s64 db, ${at_b}, {along_b * s}; {word} {names}, {from_a}, db, {flags}; "
     text = (
         f"{{ .reg .pred p; .reg .b64 da, db; setp.ne.b32 p, 1, 0; wgmma.fence.sync.aligned; {each}"
         f"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {wait}; }}"
@@ -352,7 +360,9 @@ def _descriptor(tile: Pointer[Any], leading: int) -> UInt64:
 
 
 @func
-def _computed(a: Any, b: Any, sums: Any, *, n: Comptime[int], b_major: Comptime[str]) -> tuple[Any, ...]:
+def _computed(
+    a: Any, b: Any, sums: Any, *, n: Comptime[int], a_major: Comptime[str], b_major: Comptime[str]
+) -> tuple[Any, ...]:
     """The same where threads are loops: products of fragments by each warp, of 8 columns after the others."""
     kind = _type_of(sums[0])
     each, k = _WORD // b.dtype.itemsize, _STEP // b.dtype.itemsize
@@ -361,35 +371,34 @@ def _computed(a: Any, b: Any, sums: Any, *, n: Comptime[int], b_major: Comptime[
     left = a
     if isinstance(a, Pointer):
         row = warp_id() % 4 * 16 + g
-        left = [_of_a(a, row, k * s + t * each, each) for s in range(_LINE // _STEP)]
+        left = [_of_a(a, row, k * s + t * each, each, a_major) for s in range(_LINE // _STEP)]
     held = stack_allocation(kind, len(sums))
     for i, x in enumerate(sums):
         held[i] = x
     for j in range(n // 8):
         some = held.load(4 * j, width=4)
         for s in unroll(range(_LINE // _STEP)):
-            right = _joined(
-                [_of_b(b, k * s + half * 4 * each + t * each, 8 * j + g, each, b_major) for half in range(2)]
-            )
+            parts = [
+                _along_k(b, k * s + (4 * half + t) * each, 8 * j + g, each, b_major) for half in range(2)
+            ]
+            right = _joined(parts)
             some = by_warp(multiplied, (left[s], right, some), _type_of(some), m=16, k=k)
         held.store(4 * j, some)
     return tuple([held[i] for i in range(len(sums))])
 
 
-def _of_a(a: Any, row: Any, k: Any, each: int) -> Any:
+def _of_a(a: Any, row: Any, k: Any, each: int, major: str) -> Any:
     """A fragment: of each other word eight rows below, and the last two 16 bytes along k."""
-    places = [swizzled(a.dtype, row + r % 2 * 8, k + r // 2 * 4 * each) for r in range(4)]
-    return _joined([a.load(place, width=each) for place in places])
+    places = [(row + r % 2 * 8, k + r // 2 * 4 * each) for r in range(4)]
+    return _joined([_along_k(a, k, row, each, major) for row, k in places])
 
 
-def _of_b(b: Any, k: Any, column: Any, each: int, major: str) -> Any:
-    """Some elements along k of a column."""
+def _along_k(x: Any, k: Any, row: Any, each: int, major: str) -> Any:
+    """Some elements along k of a row of ``a`` or a column of ``b``."""
     if major == "k":
-        return b.load(swizzled(b.dtype, column, k), width=each)
-    first = column // 64 * (64 * 64)
-    return number_class(b.dtype, each)(
-        *[b[first + swizzled(b.dtype, k + i, column % 64)] for i in range(each)]
-    )
+        return x.load(swizzled(x.dtype, row, k), width=each)
+    first = row // 64 * (64 * 64)
+    return number_class(x.dtype, each)(*[x[first + swizzled(x.dtype, k + i, row % 64)] for i in range(each)])
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from weft.kernels.attentions import attention, decode_attention
     from weft.kernels.norms import layer_norm, rms_norm
     from weft.kernels.permutations import transpose
+    from weft.kernels.products.call import matmul
     from weft.kernels.reductions import argmax, argmin, max, mean, min, prod, sum
     from weft.kernels.softmaxes import log_softmax, softmax
 
@@ -33,6 +34,7 @@ __all__ = [
     "decode_attention",
     "layer_norm",
     "log_softmax",
+    "matmul",
     "max",
     "mean",
     "min",
@@ -48,6 +50,7 @@ _LATER = {
     **dict.fromkeys(("layer_norm", "rms_norm"), "weft.kernels.norms"),
     "transpose": "weft.kernels.permutations",
     **dict.fromkeys(("argmax", "argmin", "max", "mean", "min", "prod", "sum"), "weft.kernels.reductions"),
+    "matmul": "weft.kernels.products.call",
     **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),
 }
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""

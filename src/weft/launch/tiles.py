@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
 
 _CHUNK = 16
+_MOST_KNOWN = 1024
 _MOST_AXES, _WIDEST, _LONGEST, _FARTHEST = 5, 256, 1 << 32, 1 << 40
 
 
 class MakesTiles(BaseContext):
     """A context as it makes tiles."""
+
+    _known: dict[Tiled, Any] | None = None
+    """Descriptors that were made: one says where memory lies, so it serves whatever lies there again."""
 
     def create_tma_tile(
         self,
@@ -52,10 +56,16 @@ class MakesTiles(BaseContext):
         swizzle = TensorMapSwizzle.SWIZZLE_NONE if swizzle is None else swizzle
         tensor = _tensor(self, x)
         described = _described(tensor, box, swizzle)
-        words = self.device.describe_tiles(described) or bytes(128)
-        descriptor = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
-        self.enqueue_copy(dst=descriptor, src=np.frombuffer(words, np.uint64))
-        self.stream.synchronize()  # launches on other streams take it too
+        if self._known is None or len(self._known) >= _MOST_KNOWN:
+            self._known = {}
+        descriptor = self._known.get(described)
+        if descriptor is None:
+            words = self.device.describe_tiles(described) or bytes(128)
+            descriptor = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
+            self.enqueue_copy(dst=descriptor, src=np.frombuffer(words, np.uint64))
+            self.stream.synchronize()  # launches on other streams take it too
+            if self.leaks is None:
+                self._known[described] = descriptor
         return TMATensorTile[Any](tensor, box, swizzle, descriptor)
 
 

@@ -1,0 +1,53 @@
+"""What becomes of sums before they are written: factors and summands by place, and the caller's function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft import Float32, Int
+from weft.lang.number import number_class
+
+
+def unchanged(value: Any, z: Any, i: Any, j: Any) -> Any:
+    """The epilogue of whoever gives none."""
+    return value
+
+
+def finished(values: Any, at: Any, extents: Any, ends: Any, *, ways: Any) -> Any:
+    """Neighbours in a row of the result, as a vector.
+
+    Args:
+        values: their sums.
+        at: batch, row and column of the first; those beyond the result are computed like its last.
+        extents: its rows and columns.
+        ends: a factor, the terms and the epilogue.
+        ways: ``"terms"`` says what is done with each term, ``"scaled"`` whether the factor counts,
+            ``"epilogue"`` whether there is one, and ``"ranked"`` whether it takes the batch.
+    """
+    alpha, terms, epilogue = ends
+    if ways["terms"] or ways["scaled"] or ways["epilogue"]:
+        z, row, col = at
+        row = _least(row, extents[0] - 1)
+        values = [
+            _one(values[i], (z, row, _least(col + i, extents[1] - 1)), alpha, terms, epilogue, ways)
+            for i in range(len(values))
+        ]
+    return number_class(values[0].dtype, len(values))(*values) if len(values) > 1 else values[0]
+
+
+def _one(value: Any, at: Any, alpha: Any, terms: Any, epilogue: Any, ways: Any) -> Any:
+    z, row, col = at
+    if value.dtype.is_integer and (ways["scaled"] or "*" in ways["terms"]):
+        value = value.cast(Float32)
+    if ways["scaled"]:
+        value = value * alpha
+    for way, (memory, steps) in zip(ways["terms"], terms, strict=True):
+        term = memory[z * steps[0] + row * steps[1] + col * steps[2]].cast(value.dtype)
+        value = value * term if way == "*" else value + term
+    if ways["epilogue"]:
+        value = epilogue(value, z, row, col) if ways["ranked"] else epilogue(value, row, col)
+    return value
+
+
+def _least(x: Any, y: Any) -> Any:
+    return Int((x < y).select(x, y))

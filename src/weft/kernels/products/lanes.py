@@ -1,0 +1,145 @@
+"""Products of Float32 without tensor cores: tiles that the hardware copies, and fused multiply-adds.
+
+One thread has tiles copied into a ring of stages, some ahead; each thread has 8 rows and some columns of the
+result in registers, and reads 4 of either side at once from shared memory (the register tiles of Volkov and
+Demmel, "Benchmarking GPUs to tune dense linear algebra", 2008, with TMA where those had loads). What lies
+along k comes swizzled, so that lanes that read rows beneath each other meet at no bank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from weft import Comptime, Float32, Int, UInt64, kernel, unroll
+from weft.gpu import block_idx, launch_bounds, thread_idx
+from weft.gpu.pipeline import Pipeline
+from weft.kernels.products.finish import finished
+from weft.kernels.products.warpgroups import place
+from weft.lang import contraction
+from weft.lang.number import number_class
+from weft.layout.tma_async import TMATensorTile
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
+
+DEEP = 32
+"""Elements along k of a stage: rows of 128 bytes."""
+FOUR = 4
+"""Elements that a lane reads at once."""
+LANES = (4, 8)
+"""Lanes of a warp along rows and columns."""
+
+
+@kernel
+def product(
+    a: TMATensorTile[Any],
+    b: TMATensorTile[Any],
+    out: Any,
+    m: Int,
+    n: Int,
+    k: Int,
+    batches: Int,
+    alpha: Any,
+    terms: Any,
+    epilogue: Callable[..., Any],
+    *,
+    tile: Comptime[tuple[int, int]],
+    each: Comptime[tuple[int, int]],
+    stages: Comptime[int],
+    band: Comptime[int],
+    majors: Comptime[tuple[Any, Any]],
+    shared: Comptime[tuple[bool, bool]],
+    splits: Comptime[int],
+    blocks: Comptime[int],
+    ways: Comptime[Any],
+):
+    """As ``warpgroups.product``: a thread has ``each`` rows and columns, a block one tile."""
+    (bm, bn), (high, wide) = tile, each
+    threads = bm * bn // (high * wide)
+    launch_bounds(threads * blocks)  # so that each thread has as many registers as of so many blocks
+    tiles_a = cast("Any", dynamic_shared_memory)(a.dtype, alignment=1024)
+    tiles_b = tiles_a + stages * bm * DEEP
+    pipe = Pipeline[stages](stack_allocation(UInt64, 2 * stages, address_space=AddressSpace.SHARED))
+    pipe.init(consumers=threads // 32)
+    down, across = -(-m // bm), -(-n // bn)
+    unit, steps = block_idx.x, -(-k // DEEP)
+    row, col = place(unit % (down * across), down, across, band)
+    part, z = unit // (down * across) // batches, unit // (down * across) % batches
+    first = part * -(-steps // splits)
+    count = max(0, min(-(-steps // splits), steps - first))
+    row, col = row * bm, col * bn
+    of_a, of_b = Int(0) if shared[0] else z, Int(0) if shared[1] else z
+
+    def bring(step: Int) -> None:
+        stage, full = pipe.producer_acquire(step), pipe.full(step)
+        full.expect_bytes((bm + bn) * DEEP * a.dtype.itemsize)
+        fetch(a, tiles_a + stage * (bm * DEEP), full, (of_a, row, (first + step) * DEEP), majors[0])
+        fetch(b, tiles_b + stage * (bn * DEEP), full, (of_b, col, (first + step) * DEEP), majors[1])
+
+    leads = thread_idx.x == 0
+    if leads:
+        a.prefetch_descriptor()
+        b.prefetch_descriptor()
+        for step in range(min(count, stages - 1)):
+            bring(Int(step))
+    warp, lane = thread_idx.x // 32, thread_idx.x % 32
+    beside = bn // (LANES[1] * wide)
+    ty, tx = warp // beside * LANES[0] + lane // LANES[1], warp % beside * LANES[1] + lane % LANES[1]
+    own_a, own_b = spread(ty, bm // high, high, majors[0]), spread(tx, bn // wide, wide, majors[1])
+    sums = (Float32.splat(wide, 0.0),) * high
+    for step in range(count):
+        if leads and step + stages - 1 < count:
+            bring(Int(step + stages - 1))
+        stage = pipe.consumer_wait(step)
+        here_a, here_b = tiles_a + stage * (bm * DEEP), tiles_b + stage * (bn * DEEP)
+        now = sums
+        for c in unroll(range(DEEP // FOUR)):
+            left = four(here_a, own_a, c, bm, majors[0])
+            right = four(here_b, own_b, c, bn, majors[1])
+            for i in unroll(range(FOUR)):
+                with contraction():
+                    now = tuple([now[r] + left[i][r] * right[i] for r in unroll(range(high))])
+        sums = now
+        if lane == 0:
+            pipe.consumer_release(step)
+    target, strides = out
+    depth = z + part * batches
+    for r in unroll(range(high)):
+        for c in unroll(range(wide)):
+            i, j = row + own_a[r], col + own_b[c]
+            if i < m and j < n:
+                value = finished((sums[r][c],), (depth, i, j), (m, n), (alpha, terms, epilogue), ways=ways)
+                target[depth * strides[0] + i * strides[1] + j * strides[2]] = value.cast(ways["type"])
+
+
+def fetch(x: Any, into: Any, full: Any, at: Any, major: str) -> None:
+    """Begin to copy a side's part of a stage."""
+    z, row, k = at
+    x.async_copy(into, full, (z, row, k) if major == "k" else (z, k, row))
+
+
+def spread(t: Any, threads: int, count: int, major: str) -> list[Any]:
+    """Which rows or columns a thread has: every so many along k, fours across it."""
+    if major == "k":
+        return [t + i * threads for i in range(count)]
+    return [i // FOUR * (FOUR * threads) + t * FOUR + i % FOUR for i in range(count)]
+
+
+def four(here: Any, own: list[Any], c: int, extent: int, major: str) -> list[Any]:
+    """Of four places along k what a thread has of a side: a vector each."""
+    count = len(own)
+    if major == "k":  # swizzled by 16 bytes
+        turned = (c ^ own[0] % 8) * FOUR  # alike for all of them, which are multiples of 8 apart
+        rows = [here.load(row * DEEP + turned, width=FOUR, alignment=16) for row in own]
+        return [_vector([row[i] for row in rows]) for i in range(FOUR)]
+    made: list[Any] = []
+    for i in range(FOUR):
+        parts = [
+            here.load((c * FOUR + i) * extent + own[x], width=FOUR, alignment=16)
+            for x in range(0, count, FOUR)
+        ]
+        made.append(_vector([part[x] for part in parts for x in range(FOUR)]))
+    return made
+
+
+def _vector(numbers: list[Any]) -> Any:
+    return number_class(numbers[0].dtype, len(numbers))(*numbers)

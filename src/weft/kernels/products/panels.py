@@ -1,0 +1,138 @@
+"""Products on a CPU: a thread has a tile of the result in registers, a block packs panels of ``b`` for all.
+
+Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008, with threads for the rows of
+blocks: each multiplies its rows of ``a`` where they lie by a panel that stays in the first cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.gpu import barrier, block_idx, thread_idx
+from weft.kernels.products.finish import finished
+from weft.kernels.products.problem import Problem
+from weft.lang import Comptime, Int, Pointer, contraction, func, kernel, unroll
+from weft.lang.generic import written
+from weft.memory import AddressSpace, stack_allocation
+
+ROWS, DEPTH, THREADS, VECTORS = 4, 256, 64, 2
+"""Rows of a thread, of a panel, threads of a block, and vectors of 32 bytes that a thread has of a row."""
+
+
+@kernel
+def product(
+    a: Pointer[Any],
+    b: Pointer[Any],
+    out: Pointer[Any],
+    m: Int,
+    n: Int,
+    k: Int,
+    steps: Any,
+    alpha: Any,
+    terms: Any,
+    epilogue: Callable[..., Any],
+    *,
+    columns: Comptime[int],
+    threads: Comptime[int],
+    kind: Comptime[Any],
+    flat: Comptime[bool],
+    beside: Comptime[bool],
+    ways: Comptime[Any],
+):
+    """``out[z] = a[z] @ b[z].T``.
+
+    Neighbours in a row of the result are so in ``b`` if ``flat``, and in ``out`` if ``beside``.
+    """
+    panel = stack_allocation(kind, DEPTH * columns, address_space=AddressSpace.SHARED, alignment=64)
+    t, z = thread_idx.x, block_idx.z
+    row, col = (block_idx.y * threads + t) * ROWS, block_idx.x * columns
+    of_a, of_b, of_out = steps
+    left, right = a + z * of_a[0], b + (z * of_b[0] + col * of_b[1])
+    places = [min(row + i, m - 1) * of_a[1] for i in range(ROWS)]
+    sums = (kind.splat(columns, 0),) * ROWS
+    for first in range(0, k, DEPTH):
+        deep = min(Int(DEPTH), k - first)
+        for s in range(t, deep, threads):
+            pack(
+                panel + s * columns,
+                right + (first + s) * of_b[2],
+                of_b[1],
+                n - col,
+                columns=columns,
+                kind=kind,
+                flat=flat,
+            )
+        barrier()
+        for s in range(deep):
+            line = panel.load(s * columns, width=columns)
+            with contraction():
+                sums = tuple(
+                    [
+                        sums[i]
+                        + kind.splat(columns, left[places[i] + (first + s) * of_a[2]].cast(kind)) * line
+                        for i in unroll(range(ROWS))
+                    ]
+                )
+        barrier()
+    target = out + (z * of_out[0] + col * of_out[2])
+    bare = not (ways["terms"] or ways["scaled"] or ways["epilogue"])
+    for i in unroll(range(ROWS)):
+        line = target + (row + i) * of_out[1]
+        if row + i < m:
+            if bare and beside and n - col >= columns:
+                line.store(0, sums[i].cast(ways["type"]))
+            else:
+                for j in unroll(range(columns)):
+                    if col + j < n:
+                        at = z, row + i, col + j
+                        value = finished((sums[i][j],), at, (m, n), (alpha, terms, epilogue), ways=ways)
+                        line[j * of_out[2]] = value.cast(ways["type"])
+
+
+@func
+def pack(
+    into: Any,
+    source: Any,
+    step: Int,
+    left: Int,
+    *,
+    columns: Comptime[int],
+    kind: Comptime[Any],
+    flat: Comptime[bool],
+) -> None:
+    """A row of a panel; what lies beyond the matrix is 0."""
+    if flat and left >= columns:
+        into.store(0, source.load(0, width=columns).cast(kind))
+    else:
+        for j in unroll(range(columns)):
+            into[j] = kind(0)
+            if j < left:
+                into[j] = source[j * step].cast(kind)
+
+
+def multiply(problem: Problem) -> None:
+    """Queue the product."""
+    m, n, k, z = problem.extents
+    kind = written(problem.sums)
+    columns = VECTORS * 32 // problem.sums.itemsize
+    threads = min(THREADS, -(-m // ROWS))
+    problem.op.launch(
+        product,
+        (-(-n // columns), -(-m // (ROWS * threads)), z),
+        threads,
+        problem.a.memory,
+        problem.b.memory,
+        problem.out.memory,
+        m,
+        n,
+        k,
+        (problem.a.strides, problem.b.strides, problem.out.strides),
+        *problem.ends.given(problem.sums),
+        columns=columns,
+        threads=threads,
+        kind=kind,
+        flat=problem.b.strides[1] == 1,
+        beside=problem.out.strides[2] == 1,
+        ways=problem.ends.ways(problem.out.dtype),
+    )

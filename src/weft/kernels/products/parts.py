@@ -1,0 +1,60 @@
+"""Sums of the parts into which k was split, in the order of the parts: the same bits each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from weft.gpu import global_idx
+from weft.kernels.operands import Operand
+from weft.kernels.products.finish import finished
+from weft.kernels.products.problem import Problem
+from weft.lang import Comptime, Int, Pointer, kernel
+
+THREADS = 256
+
+
+@kernel
+def summed(
+    x: Pointer[Any],
+    out: Pointer[Any],
+    m: Int,
+    n: Int,
+    batches: Int,
+    steps: Any,
+    alpha: Any,
+    terms: Any,
+    epilogue: Callable[..., Any],
+    *,
+    splits: Comptime[int],
+    ways: Comptime[Any],
+):
+    """An element of the result a thread."""
+    at, (of_x, of_out) = global_idx.x, steps
+    z, row, col = at // (m * n), at // n % m, at % n
+    if z < batches:
+        first = x + (z * of_x[0] + row * of_x[1] + col)
+        total = first[0]
+        for part in range(1, splits):
+            total += first[part * batches * of_x[0]]
+        value = finished((total,), (z, row, col), (m, n), (alpha, terms, epilogue), ways=ways)
+        out[z * of_out[0] + row * of_out[1] + col * of_out[2]] = value.cast(ways["type"])
+
+
+def join(problem: Problem, parts: Operand, splits: int) -> None:
+    """Queue it."""
+    m, n, _, z = problem.extents
+    problem.op.launch(
+        summed,
+        -(-m * n * z // THREADS),
+        THREADS,
+        parts.memory,
+        problem.out.memory,
+        m,
+        n,
+        z,
+        (parts.strides, problem.out.strides),
+        *problem.ends.given(problem.sums),
+        splits=splits,
+        ways=problem.ends.ways(problem.out.dtype),
+    )

@@ -1,0 +1,125 @@
+"""What a product of matrices is asked for: arrays as batches of matrices, and what becomes of the sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from weft.dtype import DType, as_dtype
+from weft.kernels.copies import copy
+from weft.kernels.operands import Operand, Operands, Shape, merged, row_major
+from weft.kernels.products.finish import unchanged
+from weft.lang import Float32, Float64
+from weft.lang.generic import written
+
+
+@dataclass(slots=True)
+class Ends:
+    """What becomes of sums."""
+
+    alpha: float
+    terms: list[tuple[str, Operand]]
+    """``*`` or ``+``, and by what."""
+    epilogue: Callable[..., Any] | None
+    ranked: bool
+    """Whether the epilogue takes the matrix's number too."""
+
+    def given(self, sums: DType) -> tuple[Any, ...]:
+        """The arguments of kernels that sum in this type."""
+        alpha = (Float64 if sums.bits == 64 else Float32)(self.alpha)
+        return alpha, tuple([(x.memory, x.strides) for _, x in self.terms]), self.epilogue or unchanged
+
+    def ways(self, dtype: DType) -> dict[str, Any]:
+        """What kernels that write ``dtype`` know of it at compile time; ``finish`` has the words."""
+        return {
+            "type": written(dtype),
+            "terms": tuple(way for way, _ in self.terms),
+            "scaled": self.alpha != 1,
+            "epilogue": self.epilogue is not None,
+            "ranked": self.ranked,
+        }
+
+
+@dataclass(slots=True)
+class Problem:
+    """``out[z] = a[z] @ b[z].T``: ``b`` has a row for each column of ``out``."""
+
+    op: Operands
+    a: Operand
+    b: Operand
+    out: Operand
+    ends: Ends
+
+    @property
+    def extents(self) -> tuple[int, int, int, int]:
+        """Rows and columns of the result, what is summed over, and how many matrices there are."""
+        z, m, n = self.out.shape
+        return m, n, self.a.shape[2], z
+
+    @property
+    def shared(self) -> tuple[bool, bool]:
+        """Which sides all matrices of the result have in common."""
+        return self.a.strides[0] == 0, self.b.strides[0] == 0
+
+    @property
+    def sums(self) -> DType:
+        """The type in which is summed."""
+        return summed(self.a.dtype)
+
+
+def summed(dtype: DType) -> DType:
+    """The type in which is summed: Float32 for shorter floats, Int32 for bytes, else the elements' own."""
+    if dtype.is_float:
+        return dtype if dtype.bits > 32 else as_dtype("float32")
+    return as_dtype("int32") if dtype.bits == 8 else dtype
+
+
+def as_side(op: Operands, x: Operand, batch: Shape, matrix: Shape, *, fill: bool = True) -> Operand:
+    """An array as the batch of matrices to which it is broadcast.
+
+    Where no one stride leads through it that is another: a copy, or one that is not yet filled.
+    """
+    shape = (*batch, *matrix)
+    steps = (0,) * (len(shape) - len(x.shape)) + tuple(
+        0 if extent == 1 else step for extent, step in zip(x.shape, x.strides, strict=True)
+    )
+    count = prod(batch)
+    leading, [lead] = merged(batch, steps[:-2]) if count > 1 else ((1,), [(0,)])
+    if len(leading) == 1:
+        return x.seen((count, *matrix), (lead[0], *steps[-2:]))
+    made = op.scratch(count * prod(matrix), x.dtype)
+    if fill:
+        copy(op, x.seen(shape, steps), made.seen(shape, row_major(shape)))
+    return made.seen((count, *matrix), (prod(matrix), matrix[1], 1))
+
+
+def turned(x: Operand) -> Operand:
+    """The transposed matrices."""
+    (z, i, j), (sz, si, sj) = x.shape, x.strides
+    return x.seen((z, j, i), (sz, sj, si))
+
+
+def aligned(op: Operands, x: Operand, line: int, *, across: bool) -> Operand:
+    """The matrices as the hardware copies them: neighbours beside each other, rows at multiples of 16 bytes.
+
+    Args:
+        op: the operation.
+        x: the matrices; they are given back if they lie so.
+        line: elements that are 16 bytes.
+        across: whether those of a column may be neighbours instead.
+    """
+    (z, i, j), (sz, si, sj) = x.shape, x.strides
+    placed = x.address % 16 == 0 and (sz % line == 0 or z == 1)
+    if placed and sj == 1 and (i == 1 or si % line == 0 < si):
+        return x
+    down = across and i > 1 and si == 1
+    if placed and down and (j == 1 or sj % line == 0 < sj):
+        return x
+    matrices = z if sz else 1
+    pitch = -(-(i if down else j) // line) * line
+    steps = (pitch * j, 1, pitch) if down else (pitch * i, pitch, 1)
+    made = op.scratch(matrices * steps[0], x.dtype)
+    copy(op, x.seen((matrices, i, j), x.strides), made.seen((matrices, i, j), steps))
+    return made.seen(x.shape, (steps[0] if sz else 0, *steps[1:]))

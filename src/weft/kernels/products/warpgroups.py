@@ -1,0 +1,185 @@
+"""Products by Hopper's tensor cores: tiles that the hardware copies, and warps with tasks of their own.
+
+A persistent grid, as CUTLASS 3 has it (``sm90_gemm_tma_warpspecialized_cooperative``): one thread of the
+first warpgroup has tiles copied into a ring of stages, two warpgroups multiply what has come, and what they
+have made is copied out of shared memory while they go on with the next tile. Blocks take tiles in bands of
+rows, so that what they read at the same time lies in the cache. Both sides may lie along k or, of 16 bits,
+across it. Where there are too few tiles for all multiprocessors k is split: ``parts`` sums the parts in a
+fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from weft import Comptime, Float32, Int, Int32, UInt64, func, kernel, unroll
+from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
+from weft.gpu.pipeline import Pipeline
+from weft.kernels.products.finish import finished
+from weft.layout.tma_async import TMATensorTile
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
+
+LINE = 128
+"""Bytes of a row of a stage."""
+ROWS = 64
+"""Rows that a warpgroup multiplies at once."""
+GROUPS = 2
+"""Warpgroups that multiply."""
+PANEL = 64
+"""Rows and columns of a piece of what lies across k."""
+
+
+def pieces(n: int, major: str) -> int:
+    """How many copies bring so many rows of a stage."""
+    return 1 if major == "k" else n // PANEL
+
+
+@kernel
+def product(
+    a: TMATensorTile[Any],
+    b: TMATensorTile[Any],
+    out: Any,
+    m: Int,
+    n: Int,
+    k: Int,
+    batches: Int,
+    alpha: Any,
+    terms: Any,
+    epilogue: Callable[..., Any],
+    *,
+    tile: Comptime[tuple[int, int]],
+    beside: Comptime[int],
+    stages: Comptime[int],
+    band: Comptime[int],
+    majors: Comptime[tuple[Any, Any]],
+    shared: Comptime[tuple[bool, bool]],
+    splits: Comptime[int],
+    ways: Comptime[Any],
+):
+    """``out[z] = a[z] @ b[z].T`` in tiles of ``tile``, for which ``beside`` groups go side by side.
+
+    ``shared`` says which of the sides all batches have in common. Part s of ``splits`` goes to
+    ``out[s * batches + z]``.
+    """
+    (bm, bn), bk = tile, LINE // a.dtype.itemsize
+    launch_bounds(128 * (1 + GROUPS))
+    tiles_a = cast("Any", dynamic_shared_memory)(a.dtype, alignment=1024)
+    tiles_b = tiles_a + stages * bm * bk
+    pipe = Pipeline[stages](stack_allocation(UInt64, 2 * stages, address_space=AddressSpace.SHARED))
+    pipe.init(consumers=GROUPS)
+    down, across = -(-m // bm), -(-n // bn)
+    tiles, steps = down * across, -(-k // bk)
+    each = -(-steps // splits)
+    group, count = thread_idx.x // 128, Int(0)
+    if group == 0:  # the producer
+        wgmma.set_max_registers(40, more=False)
+        if thread_idx.x == 0:
+            for x in (a, b, out):
+                if isinstance(x, TMATensorTile):
+                    x.prefetch_descriptor()
+            for unit in range(block_idx.x, tiles * batches * splits, grid_dim.x):
+                row, col = place(unit % tiles, down, across, band)
+                z, first = unit // tiles % batches, unit // tiles // batches * each
+                of_a, of_b = Int(0) if shared[0] else z, Int(0) if shared[1] else z
+                for step in range(first, min(first + each, steps)):
+                    stage, full = pipe.producer_acquire(count), pipe.full(count)
+                    full.expect_bytes((bm + bn) * LINE)
+                    fetch(a, tiles_a + stage * (bm * bk), full, (of_a, row * bm, step * bk), bm, majors[0])
+                    fetch(b, tiles_b + stage * (bn * bk), full, (of_b, col * bn, step * bk), bn, majors[1])
+                    count += 1
+    else:  # the consumers
+        wgmma.set_max_registers(232, more=True)
+        high, wide = bm * beside // GROUPS, bn // beside
+        rows, columns = (group - 1) // beside * high, (group - 1) % beside * wide
+        leads, kind = thread_idx.x % 128 == 0, Int32 if a.dtype.is_integer else Float32
+        area = (tiles_b + stages * bn * bk).bitcast(ways["type"]) + (group - 1) * (2 * ROWS * ways["piece"])
+        for unit in range(block_idx.x, tiles * batches * splits, grid_dim.x):
+            row, col = place(unit % tiles, down, across, band)
+            z, first = unit // tiles % batches, unit // tiles // batches * each
+            sums = tuple([wgmma.warpgroup_zero(wide, kind) for _ in range(high // ROWS)])
+            last = min(first + each, steps)
+            for step in range(first, last):
+                stage = pipe.consumer_wait(count)
+                here_a = tiles_a + (stage * (bm * bk) + rows * bk)
+                here_b = tiles_b + (stage * (bn * bk) + columns * bk)
+                sums = tuple(
+                    [
+                        wgmma.wgmma_async(
+                            here_a + i * ROWS * bk,
+                            here_b,
+                            sums[i],
+                            wait=high // ROWS,
+                            a_major=majors[0],
+                            b_major=majors[1],
+                        )
+                        for i in unroll(range(high // ROWS))
+                    ]
+                )
+                if leads and step > first:
+                    pipe.consumer_release(count - 1)  # of which the product has ended
+                count += 1
+            sums = tuple([wgmma.wgmma_wait(sums[i]) for i in unroll(range(high // ROWS))])
+            if leads and last > first:
+                pipe.consumer_release(count - 1)
+            depth = z + unit // tiles // batches * batches
+            for i in unroll(range(high // ROWS)):
+                at = depth, row * bm + rows + i * ROWS, col * bn + columns
+                write(sums[i], area, out, at, (m, n), (alpha, terms, epilogue), ways=ways)
+        if isinstance(out, TMATensorTile) and lane_id() == 0:
+            out.wait_group()
+
+
+def fetch(x: Any, into: Any, full: Any, at: Any, extent: int, major: str) -> None:
+    """Begin to copy rows of a stage: in one piece along k, in panels across it."""
+    z, row, k = at
+    if major == "k":
+        x.async_copy(into, full, (z, row, k))
+    else:
+        for i in range(extent // PANEL):
+            x.async_copy(into + i * PANEL * PANEL, full, (z, k, row + i * PANEL))
+
+
+@func
+def place(tile: Int, down: Int, across: Int, band: Comptime[int]) -> tuple[Int, Int]:
+    """Row and column of a tile of the result, counted in tiles: bands of rows, from left to right."""
+    first = tile // (across * band) * band
+    high = min(down - first, Int(band))
+    return first + tile % (across * band) % high, tile % (across * band) // high
+
+
+@func
+def write(sums: Any, area: Any, out: Any, at: Any, extents: Any, ends: Any, *, ways: Comptime[Any]) -> None:
+    """Write a warpgroup's sums: where ``ways`` has pieces by the hardware, from shared memory."""
+    z, row, col = at
+    piece, kind = ways["piece"], ways["type"]
+    if isinstance(out, TMATensorTile):
+        out = cast("Any", out)
+        first = warp_id() % 4 * 16
+        for c in unroll(range(2 * len(sums) // piece)):
+            half = area + c % 2 * (ROWS * piece)
+            if lane_id() == 0:  # the copy before the last has been read
+                out.wait_group(1, read=True)
+            warp.syncwarp()
+            some = sums[piece // 2 * c : piece // 2 * (c + 1)]
+            places = wgmma.warpgroup_places(piece)
+            for i in unroll(range(0, len(some), 2)):
+                r, x = places[i]
+                pair = finished(some[i : i + 2], (z, row + r, col + c * piece + x), extents, ends, ways=ways)
+                half.store(wgmma.swizzled(kind, r, x), pair.cast(kind), alignment=2 * kind.dtype.itemsize)
+            wgmma.async_proxy_fence()
+            warp.syncwarp()
+            if lane_id() == 0:
+                out.async_store(half + first * piece, (z, row + first, col + c * piece))
+                out.commit_group()
+    else:
+        target, steps = out
+        places = wgmma.warpgroup_places(2 * len(sums))
+        for i in unroll(range(0, len(sums), 2)):
+            r, x = row + places[i][0], col + places[i][1]
+            if r < extents[0] and x < extents[1]:
+                pair = finished(sums[i : i + 2], (z, r, x), extents, ends, ways=ways)
+                there = target + (z * steps[0] + r * steps[1] + x * steps[2])
+                there[0] = pair[0].cast(kind)
+                if x + 1 < extents[1]:
+                    there[steps[2]] = pair[1].cast(kind)

@@ -1,0 +1,168 @@
+"""weft.kernels.matmul against NumPy's in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placed_arrays import Array, found, placed
+from weft import BFloat16, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError
+from weft.gpu.host import DeviceContext
+from weft.kernels import matmul
+from weft.layout import Layout, LayoutTensor
+
+CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
+
+
+def close(result: Any, expected: Array, tolerance: float) -> None:
+    result = found(result)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance * 10)
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> tuple[Array, Array]:
+    """Two batches of matrices, or vectors, that fit each other, with axes in any order and with gaps."""
+    m, n, k = (draw(st.integers(0, 70)) for _ in range(3))
+    lead = tuple(draw(st.lists(st.integers(1, 3), max_size=2)))
+    generator, kind = np.random.default_rng(draw(st.integers(0, 1000))), draw(st.sampled_from("efl"))
+
+    def made(*matrix: int) -> Array:
+        own = [extent if draw(st.booleans()) else 1 for extent in lead[draw(st.integers(0, len(lead))) :]]
+        shape = (*own, *matrix)
+        order = draw(st.permutations(range(len(shape))))
+        wide = [shape[axis] for axis in order]
+        gaps = draw(st.sampled_from([1, 1, 2]))
+        values = generator.integers(-8, 9, [*wide[:-1], wide[-1] * gaps]).astype(kind)
+        return values[..., ::gaps].transpose(np.argsort(order))
+
+    a, b = made(m, k), made(k, n)
+    some = draw(st.integers(0, 9))
+    return (a[(0,) * (a.ndim - 1)] if some == 0 and m else a), (
+        b[(0,) * (b.ndim - 2)][:, 0] if some in (0, 1) and n else b
+    )
+
+
+@settings(max_examples=12)
+@given(both=matrices())
+def test_any_matrices(device: DeviceContext, both: tuple[Array, Array]) -> None:
+    a, b = both
+    result = matmul(placed(device, a), placed(device, b))
+    expected = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    if expected.ndim == 0:
+        assert found(result) == expected
+    else:
+        np.testing.assert_array_equal(found(result), expected)  # sums of small integers are exact
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(300, 520, 136), (5, 1000, 77), (129, 7, 2000), (1, 1, 3001)])
+@pytest.mark.parametrize("turned", ["", "a", "b", "ab"])
+@pytest.mark.parametrize("kind", "ef")
+def test_large_ones(device: DeviceContext, m: int, n: int, k: int, turned: str, kind: str) -> None:
+    if device.info.shares_host and (turned or kind == "e"):
+        pytest.skip("one way for all on a CPU")
+    generator = np.random.default_rng(m + n)
+    a, b = (generator.normal(size=shape).astype(kind) for shape in ((m, k), (k, n)))
+    a, b = (np.asfortranarray(x) if name in turned else x for name, x in (("a", a), ("b", b)))
+    right = a.astype(np.float64) @ b.astype(np.float64)
+    result = [found(matmul(placed(device, a), placed(device, b))) for _ in range(2)]
+    assert np.linalg.norm(result[0] - right) <= CLOSE[kind] * np.linalg.norm(right)
+    np.testing.assert_array_equal(result[0].view(np.uint8), result[1].view(np.uint8))  # the same each time
+
+
+def test_tf32_is_asked_for(device: DeviceContext) -> None:
+    a, b = (np.random.default_rng(i).normal(size=(96, 96)).astype(np.float32) for i in range(2))
+    right = a.astype(np.float64) @ b.astype(np.float64)
+    exact, fast = (found(matmul(placed(device, a), placed(device, b), tf32=tf32)) for tf32 in (False, True))
+    assert np.linalg.norm(exact - right) < 1e-6 * np.linalg.norm(right)
+    assert np.linalg.norm(fast - right) < 2e-3 * np.linalg.norm(right)
+
+
+@pytest.mark.parametrize("kind", "efd")
+def test_ends(device: DeviceContext, kind: str) -> None:
+    generator = np.random.default_rng(5)
+    shapes = [(2, 40, 48), (48, 24), (24,), (40, 1), (2, 1, 24)]
+    a, b, bias, rows, columns = (generator.normal(size=shape).astype(kind) for shape in shapes)
+    more = generator.normal(size=24).astype(np.float32)
+    scale = placed(device, more)
+
+    def ends(x: Any, z: Any, i: Any, j: Any) -> Any:
+        return (x if x > 0 else 0.5 * x) * scale[j] + i - z
+
+    result = matmul(
+        *(placed(device, x) for x in (a, b)),
+        alpha=0.5,
+        bias=placed(device, bias),
+        scale_a=placed(device, rows),
+        scale_b=placed(device, columns),
+        epilogue=ends,
+    )
+    x = 0.5 * (a.astype(np.float64) @ b) * rows * columns + bias
+    z, i = np.arange(2)[:, None, None], np.arange(40)[:, None]
+    close(result, np.where(x > 0, x, 0.5 * x) * more + i - z, max(CLOSE[kind], 2e-6))
+
+
+def test_the_result_goes_where_it_is_wanted(device: DeviceContext) -> None:
+    a, b = (np.random.default_rng(i).integers(-9, 9, (3, 24, 24)).astype(np.float32) for i in range(2))
+    for order in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        extents = [(3, 24, 24)[axis] for axis in order]
+        wide = np.zeros((*extents[:-1], 2 * extents[-1]), np.float32)[..., ::2].transpose(np.argsort(order))
+        out = placed(device, wide)
+        assert matmul(placed(device, a), placed(device, b), out) is out
+        np.testing.assert_array_equal(found(out), a @ b)
+
+
+def short(device: DeviceContext, kind: Any, values: Array) -> LayoutTensor[Any]:
+    buffer = device.enqueue_create_buffer(kind, values.size)
+    with buffer.map_to_host() as host:
+        host[:] = values.reshape(-1).tolist()
+    return buffer.tensor(Layout.row_major(*values.shape))
+
+
+@pytest.mark.parametrize("kinds", [(BFloat16,) * 2, (Float8_e4m3fn, Float8_e5m2)])
+def test_short_floats(device: DeviceContext, kinds: tuple[Any, Any]) -> None:
+    a, b = (np.random.default_rng(i).integers(-4, 5, (72, 72)) for i in range(2))
+    result = matmul(short(device, kinds[0], a), short(device, kinds[1], b), dtype=Float32)
+    np.testing.assert_array_equal(found(result), a @ b)
+    if kinds[0] is Float8_e4m3fn:
+        assert matmul(short(device, kinds[0], a), short(device, kinds[1], b)).dtype.name == "float32"
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+def test_bytes_are_summed_in_more(device: DeviceContext, kind: Any) -> None:
+    a, b = (np.random.default_rng(i).integers(0, 120, (40, 272)).astype(kind) for i in range(2))
+    right = a.astype(np.int32) @ b.T.astype(np.int32)
+    result = matmul(placed(device, a), placed(device, b.T))
+    assert found(result).dtype == np.int32
+    np.testing.assert_array_equal(found(result), right)
+    scale = placed(device, np.full((40, 1), 0.25, np.float32))
+    scaled = matmul(placed(device, a), placed(device, b.T), scale_a=scale, dtype=Float32)
+    np.testing.assert_array_equal(found(scaled), right / 4)
+
+
+def test_what_is_refused() -> None:
+    x, y = np.ones((2, 3), np.float32), np.ones((4, 2), np.float32)
+    cases: list[tuple[tuple[tuple[Any, ...], dict[str, Any]], str]] = [
+        (((x, y), {}), "b is of 4 rows, and a has 3 columns"),
+        (((x, y.astype(np.float64)), {}), "b is of Float64, and a of Float32"),
+        (((np.ones((2, 2, 3), np.float32), np.ones((3, 3, 2), np.float32)), {}), "b is of leading axes (3,)"),
+        (((x, x.T, np.ones((2, 3), np.float32)), {}), "out is of shape (2, 3), and the result's is (2, 2)"),
+        (
+            ((x, x.T), {"bias": np.ones(3, np.float32)}),
+            "bias is of shape (3,), which is not broadcast to (2, 2)",
+        ),
+        (
+            ((x.astype(np.int8), x.T.astype(np.int8)), {"alpha": 0.5}),
+            "a is of Int8, and what is scaled is a float",
+        ),
+        (((np.ones((), np.float32), x), {}), "a is a number"),
+        (((x, x.T), {"epilogue": 3}), "epilogue is an int"),
+    ]
+    for (args, named), words in cases:
+        with pytest.raises(LaunchError) as refused:
+            matmul(*args, **named)
+        assert words in str(refused.value)
