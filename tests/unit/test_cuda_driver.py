@@ -452,6 +452,15 @@ def test_threads_that_order_their_work_with_one_stream() -> None:
     assert order == ["cuEventRecord", "cuStreamWaitEvent"] * 2
 
 
+def test_what_the_linker_would_spoil_is_loaded_as_text() -> None:
+    binding = Binding()
+    made = artifact("8.2")
+    made = dataclasses.replace(made, code=made.code + b"setmaxnreg.inc.sync.aligned.u32 240;")
+    context(binding).device.load(made, kept)
+    assert "cuLinkCreate" not in binding.calls
+    assert "cuModuleLoadDataEx" in binding.calls
+
+
 def test_what_the_assembler_made_is_kept(tmp_path: Path) -> None:
     with config.scope(cache_dir=tmp_path):
         for count, (version, code) in enumerate([(13000, "8.2"), (13010, "8.2"), (13010, "8.3")], 1):

@@ -6,8 +6,9 @@ import ctypes
 import functools
 import re
 import weakref
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.abi.artifact import Artifact, KernelInfo
 from weft.diagnostics import DeviceError, caller_location
@@ -17,10 +18,16 @@ from weft.runtime.driver import Kept, Resources, anew
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
 
+T = TypeVar("T")
 _LOG_BYTES = 1 << 14
 _UNSUPPORTED_PTX = 222
 _WITHOUT_ASKING = 48 << 10
 """Shared memory that a block may have without asking for it."""
+
+_WHOLE = (b"setmaxnreg", b"wgmma.")
+"""What the driver's linker assembles for the worse, as part of a program whose other parts it knows not: it
+ignores the one, and each of the others waits for the one before. Such modules are loaded as text, for which
+the driver has a cache of its own."""
 
 # PTX version: (CUDA version of the first driver that takes it, number of that driver)
 _PTX: dict[int, tuple[int, str]] = {
@@ -108,9 +115,15 @@ def load_functions(primary: Primary, artifact: Artifact, kept: Kept = anew) -> t
         raise ValueError(f"NVIDIA's driver takes PTX, not {artifact.format}")
     primary.enter()
     _check_version(primary, artifact, certain=False)
-    key = [artifact.code, primary.info.name, primary.info.target, str(primary.cuda.version), _build()]
-    code = kept(key, lambda: _assembled(primary, artifact))
-    module = _Module(primary, primary.call(primary.cu.cuModuleLoadDataEx, code, 0, [], []))
+    if any(word in artifact.code for word in _WHOLE):
+        handle = _with_log(primary, artifact, lambda options: _loaded(primary, artifact, options))
+    else:
+        key = [artifact.code, primary.info.name, primary.info.target, str(primary.cuda.version), _build()]
+        code = kept(
+            key, lambda: _with_log(primary, artifact, lambda options: _assembled(primary, artifact, options))
+        )
+        handle = primary.call(primary.cu.cuModuleLoadDataEx, code, 0, [], [])
+    module = _Module(primary, handle)
     if any(kernel.sites for kernel in artifact.kernels):
         primary.console().connect(module.handle, artifact.kernels)
     return tuple([CudaFunction(primary, kernel, module) for kernel in artifact.kernels])
@@ -125,21 +138,15 @@ def _build() -> str:
         return ""
 
 
-def _assembled(primary: Primary, artifact: Artifact) -> bytes:
-    cu = primary.cu
-    option = cu.CUjit_option
-    log = bytearray(_LOG_BYTES)
+def _with_log(primary: Primary, artifact: Artifact, do: Callable[[dict[Any, Any]], T]) -> T:
+    """What ``do`` gives, which takes options; a refusal has what the driver wrote to the log."""
+    option, log = primary.cu.CUjit_option, bytearray(_LOG_BYTES)
     options = {
         option.CU_JIT_ERROR_LOG_BUFFER: log,
         option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
     }
-    linker = primary.call(cu.cuLinkCreate, len(options), list(options), list(options.values()))
-    text, name = artifact.code + b"\0", artifact.kernels[0].entry.encode()
-    kind = cu.CUjitInputType.CU_JIT_INPUT_PTX
     try:
-        primary.cuda(cu.cuLinkAddData, linker, kind, text, len(text), name, 0, [], [])
-        address, size = primary.cuda(cu.cuLinkComplete, linker)
-        return ctypes.string_at(address, size)
+        return do(options)
     except CudaFailure as failure:
         if failure.status == _UNSUPPORTED_PTX:
             _check_version(primary, artifact, certain=True)
@@ -147,6 +154,24 @@ def _assembled(primary: Primary, artifact: Artifact) -> bytes:
         if not said:
             raise primary.error(failure) from None
         raise _refused(primary, artifact, failure, said) from None
+
+
+def _loaded(primary: Primary, artifact: Artifact, options: dict[Any, Any]) -> Any:
+    text = artifact.code + b"\0"
+    return primary.cuda(
+        primary.cu.cuModuleLoadDataEx, text, len(options), list(options), list(options.values())
+    )
+
+
+def _assembled(primary: Primary, artifact: Artifact, options: dict[Any, Any]) -> bytes:
+    cu = primary.cu
+    linker = primary.call(cu.cuLinkCreate, len(options), list(options), list(options.values()))
+    text, name = artifact.code + b"\0", artifact.kernels[0].entry.encode()
+    kind = cu.CUjitInputType.CU_JIT_INPUT_PTX
+    try:
+        primary.cuda(cu.cuLinkAddData, linker, kind, text, len(text), name, 0, [], [])
+        address, size = primary.cuda(cu.cuLinkComplete, linker)
+        return ctypes.string_at(address, size)
     finally:
         primary.cuda(cu.cuLinkDestroy, linker)
 
