@@ -87,6 +87,7 @@ ROOMS: dict[str, set[str] | None] = {
     # Rooms that join the compiler, the runtime and the library for the user.
     "launch.context": ANYTHING,
     "launch.loaded": BOTTOM | {"foreign", "runtime"},
+    "torch": ANYTHING,
     "tuning": ANYTHING,
     "launch.tiles": BOTTOM | {"foreign", "lang", "layout", "runtime"},
     "launch.host_call": ANYTHING,

@@ -307,3 +307,13 @@ def test_torch_op_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(LaunchError, match="needs PyTorch"):
         torch_op("weft::add_one", add_one, mutates=["x"])
+
+
+def test_weft_torch_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    from weft.torch.operations import register_all
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    with pytest.raises(LaunchError, match="needs PyTorch, which is not installed"):
+        register_all().softmax
