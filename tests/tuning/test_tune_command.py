@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from weft import Config
-from weft.runtime.driver import Resources
+from weft.runtime.driver import Residency
 from weft.tuning.candidates import Candidate
 from weft.tuning.classes import Class
 from weft.tuning.search import Failed, Timing, fastest
@@ -70,7 +70,7 @@ def search() -> Search:
     candidates, timings = [Candidate(config) for config in space], [Timing() for _ in space]
     for n, seconds in enumerate((4e-6, 2e-6, 0, 1e-6, 8e-6, 0)):
         timings[n].samples = [seconds] * 3
-        candidates[n].resources = Resources(32, 0, 1024, 8, 0.5)
+        candidates[n].residency = Residency(32, 0, 1024, 8, 0.5)
         if not seconds:
             candidates[n].left_out = "4096 < all that <b> allows"
     return Search("file.double", Class("Device", "Int", (("n", 10),)), candidates, timings)

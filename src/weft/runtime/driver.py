@@ -80,7 +80,7 @@ class OutOfMemory(Exception):
         self.free = free
 
 
-class Resources(NamedTuple):
+class Residency(NamedTuple):
     """What a block of a function takes of a multiprocessor."""
 
     registers: int
@@ -112,7 +112,7 @@ class Function(Protocol):
         """Threads that a block of this function may have, its registers considered."""
         ...
 
-    def resources(self, threads: int, shared: int) -> Resources | None:
+    def residency(self, threads: int, shared: int) -> Residency | None:
         """What a block of so many threads, and bytes of dynamic shared memory, takes; None: nothing says."""
         ...
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from weft.diagnostics import WeftError
 from weft.record import record
-from weft.runtime.driver import Resources
+from weft.runtime.driver import Residency
 from weft.tuning.config import OPTIONS, Config
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Candidate:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.ready: ReadyLaunch | None = None
-        self.resources: Resources | None = None
+        self.residency: Residency | None = None
         """What it takes of the device, where that has such limits."""
         self.left_out = ""
         """Why it is not measured, or not any more."""
@@ -109,7 +109,7 @@ def _look(candidate: Candidate, min_occupancy: float) -> None:
         limit = launch.function.max_threads_per_block
         candidate.left_out = f"blocks of {threads} threads; its registers allow {limit}"
         return
-    found = candidate.resources = launch.function.resources(threads, launch.shared_bytes)
+    found = candidate.residency = launch.function.residency(threads, launch.shared_bytes)
     if found is None:
         return
     if not found.blocks:

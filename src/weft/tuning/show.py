@@ -58,7 +58,7 @@ def table(search: Search) -> str:
     """All configurations, the fastest first; those that were left out last, with the reasons."""
     ranked = sorted(search.each(), key=lambda pair: pair[1])
     names = list(search.candidates[0].config)
-    resources = any(candidate.resources for candidate, _ in ranked)
+    resources = any(candidate.residency for candidate, _ in ranked)
     head = [*names, "median", "times the best", ""]
     rows = [["", *head, "registers", "spilled", "shared", "occupancy"] if resources else ["", *head]]
     for candidate, seconds in ranked:
@@ -68,7 +68,7 @@ def table(search: Search) -> str:
             row = [time_text(seconds), digits(times), "█" * max(1, round(12 / times))]
         else:
             row = ["", "", ""]
-        found = candidate.resources
+        found = candidate.residency
         if resources and found is None:
             row += [""] * 4
         elif found is not None:

@@ -90,7 +90,7 @@ class CpuFunction:
         self.address = address
         self._keep = keep
 
-    def resources(self, threads: int, shared: int) -> None:
+    def residency(self, threads: int, shared: int) -> None:
         """Nothing: a CPU has no such limits."""
 
     def took(self, seconds: float, threads: int, workers: int, arguments: bytes) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weft.abi.artifact import Artifact, KernelInfo
 from weft.diagnostics import DeviceError, caller_location
 from weft.runtime.cuda.errors import CudaFailure, version_text
-from weft.runtime.driver import Kept, Resources, anew
+from weft.runtime.driver import Kept, Residency, anew
 
 if TYPE_CHECKING:
     from weft.runtime.cuda.context import Primary
@@ -85,7 +85,7 @@ class CudaFunction:
         self.local_bytes = attribute("CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES")
         self._dynamic = _WITHOUT_ASKING - self.shared_bytes
 
-    def resources(self, threads: int, shared: int) -> Resources:
+    def residency(self, threads: int, shared: int) -> Residency:
         """What a block takes of a multiprocessor."""
         primary, cu = self.primary, self.primary.cu
         self.allow_shared(shared)
@@ -93,7 +93,7 @@ class CudaFunction:
         limit = cu.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
         most = int(primary.call(cu.cuDeviceGetAttribute, limit, primary.ordinal))
         taken = self.shared_bytes + shared
-        return Resources(self.registers, self.local_bytes, taken, fit, fit * threads / most)
+        return Residency(self.registers, self.local_bytes, taken, fit, fit * threads / most)
 
     def allow_shared(self, dynamic: int) -> None:
         """Ask for so much dynamic shared memory, where it is more than a kernel has by default."""

@@ -59,7 +59,7 @@ class PythonFunction:
         self.meets = program.meets
         self._keep = keep
 
-    def resources(self, threads: int, shared: int) -> None:
+    def residency(self, threads: int, shared: int) -> None:
         """Nothing: Python has no such limits."""
 
 
