@@ -3,7 +3,7 @@
 One thread has the hardware copy tiles into a ring of stages, two groups of four warps multiply those that
 have come, and what they have made is copied out while they go on. Blocks stay and take one tile after the
 other. ``python -m benchmarks tensor-cores`` measures it. Where there is no such hardware the same source runs
-in the interpreter, on tiny matrices.
+on the CPU, on tiny matrices.
 """
 
 from __future__ import annotations
@@ -126,8 +126,6 @@ def prepared(
 def main() -> None:
     ctx = DeviceContext()
     tiny = ctx.info.target != "sm_90"
-    if tiny:
-        ctx = DeviceContext(api="interpreter")
     m, n, k = (40, 64, 72) if tiny else (1000, 520, 776)
     x, y = (np.random.default_rng(i).integers(-4, 5, (rows, k)) for i, rows in enumerate((m, n)))
     buffers = [ctx.enqueue_create_buffer(BFloat16, size) for size in (m * k, n * k, m * n)]

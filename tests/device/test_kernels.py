@@ -27,9 +27,7 @@ from weft import (
 from weft.diagnostics import DeviceError, LaunchError
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.gpu.host import DeviceContext, Dim
-from weft.gpu.sync import named_barrier, named_barrier_arrive
 from weft.layout import Layout, LayoutTensor
-from weft.memory import AddressSpace, stack_allocation
 
 
 @kernel
@@ -354,34 +352,3 @@ def test_barrier_orders_a_block(any_context: DeviceContext) -> None:
     buffer = copied(any_context, np.arange(200, dtype=np.int32))
     any_context.enqueue_function(rotate, buffer, grid_dim=1, block_dim=200)
     assert np.array_equal(back(any_context, buffer), np.roll(np.arange(200), 1))
-
-
-@kernel
-def handed_over(x: Pointer[Float32], out: Pointer[Float32], *, rounds: Comptime[int]):
-    """Two warps bring numbers and a third takes them; they meet where these are there, and are used."""
-    place = stack_allocation(Float32, 64, address_space=AddressSpace.SHARED)
-    t = thread_idx.x
-    if t < 64:
-        for n in range(rounds):
-            if n > 0:
-                named_barrier(2, 96)
-            place[t] = x[n * 64 + t]
-            named_barrier_arrive(1, 96)
-    else:
-        for n in range(rounds):
-            named_barrier(1, 96)
-            out[n * 32 + t - 64] = place[t - 64] - place[t - 32]
-            if n < rounds - 1:
-                named_barrier_arrive(2, 96)
-
-
-@pytest.mark.gpu
-def test_warps_hand_over_at_named_barriers() -> None:
-    ctx = DeviceContext(api="cuda")
-    x, out = ctx.enqueue_create_buffer(Float32, 640), ctx.enqueue_create_buffer(Float32, 320)
-    with x.map_to_host() as host:
-        host[:] = [float(n * n % 1009) for n in range(640)]
-    ctx.enqueue_function(handed_over, x, out, rounds=10, grid_dim=1, block_dim=96)
-    given = (np.arange(640) ** 2 % 1009).astype(np.float32).reshape(10, 2, 32)
-    with out.map_to_host() as host:
-        np.testing.assert_array_equal(np.asarray(host).reshape(10, 32), given[:, 0] - given[:, 1])

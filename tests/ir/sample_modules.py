@@ -27,6 +27,7 @@ from weft.gpu import (
     thread_idx,
     warp,
 )
+from weft.gpu.sync import named_barrier, named_barrier_arrive
 from weft.lang.accept import spec_of_annotation
 from weft.lang.intrinsics import inline_asm, llvm_intrinsic
 from weft.lang.signature import parameters
@@ -133,6 +134,15 @@ def alone(x: Pointer[Float32]):
 
 
 @kernel
+def parted(x: Pointer[Int32]):
+    if thread_idx.x < 32:
+        named_barrier_arrive(1, 64)
+    else:
+        named_barrier(1, 64)
+        x[thread_idx.x] += 1
+
+
+@kernel
 def stops(x: Pointer[Int32]):
     n = x[0]
     if n > 0:
@@ -150,6 +160,7 @@ def _modules() -> Iterator[tuple[str, Module]]:
         (calls_of_c, {}, ("x86-64",)),
         (meeting, {}, ("x86-64",)),
         (lanes, {}, both),
+        (parted, {}, ("x86-64",)),
         (stops, {}, ("interpreter",)),
     ]
     for made, comptime, targets in kernels:

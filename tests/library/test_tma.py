@@ -60,12 +60,6 @@ def anywhere(request: pytest.FixtureRequest) -> DeviceContext:
     return DeviceContext(api=request.param)
 
 
-@pytest.fixture(scope="module", params=["interpreter", pytest.param("cuda", marks=pytest.mark.gpu)])
-def waiting(request: pytest.FixtureRequest) -> DeviceContext:
-    """Where threads of a block wait while others go on."""
-    return DeviceContext(api=request.param)
-
-
 def memory(ctx: DeviceContext, kind: Any, numbers: Array) -> Any:
     buffer = ctx.enqueue_create_buffer(kind, numbers.size)
     with buffer.map_to_host() as host:
@@ -128,9 +122,9 @@ def handed_on(out: Pointer[Int32], rounds: Int):
         out[lane] = total
 
 
-def test_warps_of_different_tasks(waiting: DeviceContext) -> None:
-    out = memory(waiting, Int32, np.zeros(32))
-    waiting.enqueue_function(handed_on, out, 7, grid_dim=1, block_dim=64)
+def test_warps_of_different_tasks(anywhere: DeviceContext) -> None:
+    out = memory(anywhere, Int32, np.zeros(32))
+    anywhere.enqueue_function(handed_on, out, 7, grid_dim=1, block_dim=64)
     total = np.zeros(32, np.int64)
     for n in range(7):
         total = 3 * total + 100 * n + 31 - np.arange(32)
@@ -166,14 +160,6 @@ def test_stages_for_all_threads(anywhere: DeviceContext, rounds: int) -> None:
     for n in range(rounds):
         total = 2 * total + numbers[:, n, ::-1]
     np.testing.assert_array_equal(found(out, 3, 64), total)
-
-
-def test_a_cpu_says_that_a_thread_waits_for_later_ones() -> None:
-    ctx = DeviceContext(api="cpu")
-    out = memory(ctx, Int32, np.zeros(32))
-    ctx.enqueue_function(handed_on, out, 7, grid_dim=1, block_dim=64)
-    with pytest.raises(DeviceError, match="waits at a SharedMemBarrier for threads that come after it"):
-        ctx.synchronize()
 
 
 def test_a_schedule_keeps_the_order_of_threads_that_wait() -> None:

@@ -92,7 +92,6 @@ def test_block_sum(output: Callable[..., str]) -> None:
 
 
 def test_hopper_matmul(output: Callable[..., str]) -> None:
-    """Warps of different tasks; on a CPU by the interpreter."""
     assert output(PYTHON, "hopper_matmul.py").endswith(": as NumPy has it\n")
 
 

@@ -152,6 +152,8 @@ CALLS = {
     "weft$parted": ctypes.CFUNCTYPE(
         None, ctypes.c_uint64, *[ctypes.c_int64] * 9, ctypes.c_bool, ctypes.c_char_p
     ),
+    "weft$stuck": ctypes.CFUNCTYPE(None, ctypes.c_uint64, *[ctypes.c_int64] * 5, ctypes.c_char_p),
 }
 """What a kernel may call of the runtime: a launch's ``state``, the site's number, and values in words of 8
-bytes, of an assertion the places of block and thread before them; or where threads part before a barrier."""
+bytes, of an assertion the places of block and thread before them; or where threads part before a barrier, or
+wait for ever."""

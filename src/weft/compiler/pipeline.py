@@ -74,8 +74,7 @@ class Compilation:
         from weft.compiler.passes.pipeline import run_passes
         from weft.compiler.support import support
 
-        ordered = any("thread_order" in kernel.uses for kernel in self.kernels)
-        backward = any(options.backward for options in self.options) and not ordered
+        backward = any(options.backward for options in self.options)
         even = all(options.even for options in self.options)
         passed = run_passes(self.module, self.target, backward=backward, even=even, debug=self.debug)
         return lower_module(passed, self.target, support, places=places, debug=self.debug)

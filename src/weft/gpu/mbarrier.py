@@ -7,10 +7,7 @@ of the phases of even numbers, 0, or odd ones, 1: the first is waited for by 0, 
 before any has ended passes at once.
 
 From compute capability 9.0 (Hopper) on these are PTX's ``mbarrier``; elsewhere words in shared memory in
-which the threads count, so that the same program runs. On a CPU a block's threads run one after another: what
-a thread waits for must have come from threads before it, or across a ``barrier()``. A kernel in which threads
-wait for later ones, such as one whose warps have different tasks, fails there when that happens, and runs
-with ``DeviceContext(api="interpreter")``.
+which the threads count, so that the same program runs.
 
 Example:
     >>> from weft import Float32, Pointer, UInt64, kernel
@@ -49,7 +46,7 @@ from weft.diagnostics import refuse
 from weft.gpu import cluster
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
-from weft.lang.machine import note_use, threads_are_loops, uses_thread
+from weft.lang.machine import threads_are_loops, uses_thread
 from weft.lang.number import NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Bool, Int, Int32, UInt32, UInt64
@@ -197,11 +194,7 @@ def _wait(word: Pointer[UInt64], parity: UInt32) -> None:
         _asm(text, None, word, parity, constraints="r,r")
         return
     shared_address(word)
-    if current_target().supports(Feature.THREADS_WAIT):
-        _spin(word, parity)
-    else:
-        note_use("thread_order")  # which a schedule that turns it round would break
-        _must_have_ended(word, parity)
+    _spin(word, parity)
 
 
 @func
@@ -214,14 +207,6 @@ def _ended(word: Pointer[UInt64], parity: UInt32) -> Bool:
 def _spin(word: Pointer[UInt64], parity: UInt32) -> None:
     while not _ended(word, parity):
         pass
-
-
-@func
-def _must_have_ended(word: Pointer[UInt64], parity: UInt32) -> None:
-    assert _ended(word, parity), (
-        "a thread waits at a SharedMemBarrier for threads that come after it, and a CPU runs a block's "
-        "threads one after another: run it with DeviceContext(api='interpreter')"
-    )
 
 
 def _count(word: Pointer[UInt64], arrivals: Int32, missing: Int32) -> None:

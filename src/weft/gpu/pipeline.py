@@ -30,7 +30,7 @@ Example:
     ...             total += tiles[32 * stage + thread_idx.x]
     ...             pipe.consumer_release(n - 1)
     ...     out[thread_idx.x] = total
-    >>> ctx = DeviceContext(api="interpreter")
+    >>> ctx = DeviceContext(api="cpu")
     >>> x, out = ctx.enqueue_create_buffer(Float32, 96), ctx.enqueue_create_buffer(Float32, 32)
     >>> with x.map_to_host() as host:
     ...     host[:] = range(96)

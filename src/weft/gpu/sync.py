@@ -5,7 +5,7 @@ from __future__ import annotations
 from weft.diagnostics import refuse
 from weft.gpu.lanes import LANES
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
-from weft.lang.machine import block_barrier, uses_thread
+from weft.lang.machine import block_barrier, meet_at, threads_are_loops, uses_thread
 from weft.lang.number import Number
 from weft.lang.scalars import UInt32
 
@@ -29,7 +29,7 @@ def named_barrier(number: int, threads: int) -> None:
         threads: how many come, those of ``named_barrier_arrive`` among them: whole warps.
 
     Raises:
-        CompileError: the target has none; on a CPU all threads of a block meet.
+        CompileError: the target has none.
 
     PTX: ``barrier.cta.sync``. CUTLASS: ``NamedBarrier::sync``.
     """
@@ -47,11 +47,9 @@ def named_barrier_arrive(number: int, threads: int) -> None:
 def _named(name: str, word: str, number: object, threads: object) -> None:
     uses_thread()
     target = current_target()
-    if not target.supports(Feature.NVVM):
+    if target.threads != "loops" and not target.supports(Feature.NVVM):
         refuse(
-            "unsupported",
-            f"{name} is not known on {target.name}, where no threads of a block wait while others go on",
-            hint="let all of them meet at barrier(); is_gpu() of weft.sys tells at compile time",
+            "unsupported", f"{name} is not known on {target.name}", hint="let all threads meet at barrier()"
         )
     found, count = (n.value if isinstance(n, Number) else n for n in (number, threads))
     if type(found) is not int or not 1 <= found <= 15:
@@ -63,4 +61,7 @@ def _named(name: str, word: str, number: object, threads: object) -> None:
     if type(count) is not int or count % LANES or not LANES <= count <= 1024:
         hint = "write 64 for two warps, say"
         refuse("lanes", f"{name} takes how many threads come, whole warps, known at compile time", hint=hint)
+    if threads_are_loops():
+        meet_at(found, count, arrives=word == "arrive")
+        return
     llvm_intrinsic(f"llvm.nvvm.barrier.cta.{word}.count", None, UInt32(found), UInt32(count), effects="block")

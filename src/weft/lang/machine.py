@@ -72,6 +72,12 @@ def block_barrier() -> None:
     _known("barrier", "barrier()").emit("gpu.barrier")
 
 
+def meet_at(number: int, threads: int, *, arrives: bool) -> None:
+    """So many threads of the block meet at a named barrier, where threads are loops; or one ``arrives``."""
+    attrs = {"number": number, "threads": threads, "arrives": arrives}
+    current().emit("gpu.named_barrier", (), (), attrs)
+
+
 def group_barrier(group: str) -> None:
     """All threads of a ``grid`` or a ``cluster`` wait for each other, where threads are loops."""
     current().emit("gpu.meet", (), (), {"group": group})

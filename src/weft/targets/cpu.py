@@ -61,7 +61,6 @@ TARGETS["interpreter"] = replace(
     TARGETS["native"],
     name="interpreter",
     format="python",
-    supported=TARGETS["native"].supported | {Feature.THREADS_WAIT},
     aliases=("python",),
 )
 """The machine at hand, whose kernels become Python: what debuggers stop in (``compiler/interpreted``)."""

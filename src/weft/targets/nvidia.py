@@ -107,7 +107,7 @@ def _target(capability: int, suffix: str = "") -> Target:
     units = {} if capability >= 80 else {"shared_unit": 256, "reserved_shared": 0}
     if suffix == "a":
         version = max(version, 80)
-    supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE, Feature.THREADS_WAIT}
+    supported = {Feature.NVVM, Feature.ASSEMBLER, Feature.COOPERATIVE}
     if capability >= 75:
         supported.add(Feature.MMA_HALF)
     if capability >= 80:

@@ -28,7 +28,6 @@ class Feature(Enum):
     CLUSTERS = "thread block clusters"
     DEPENDENT_LAUNCH = "kernels that begin before the one before them has ended"
     TENSOR_MEMORY_ACCESS = "bulk tensor copies"
-    THREADS_WAIT = "threads of a block that wait while others go on"
     MMA_HALF = "products of matrices of Float16 by warps"
     MMA = "products of matrices of Float16, BFloat16, tf32, Float64 and integers of 8 bits by warps"
     MMA_FP8 = "products of matrices of 8-bit floats by warps"

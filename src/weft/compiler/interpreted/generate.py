@@ -18,7 +18,7 @@ from weft.compiler.interpreted.memory import exchanged, loaded, stored, updated
 from weft.compiler.interpreted.natives import FOREIGN, Natives
 from weft.compiler.interpreted.shown import shown
 from weft.compiler.ir.core import Function, Loc, Module, Op, Region, Value
-from weft.compiler.ir.effects import BARRIERS, group_of
+from weft.compiler.ir.effects import BARRIERS, NAMED, group_of
 from weft.compiler.ir.types import I1, AddressSpace, FloatType, IntType, PointerType, Type
 from weft.targets import Target
 
@@ -78,13 +78,16 @@ class _Module:
         self.names = {name: f"__f{n}" for n, name in enumerate(self.functions)}
         self.floats: dict[str, tuple[str, float, int]] = {}
         walked = {f.name: [*f.body.walk()] for f in module.functions}
-        self.meeting = module.reaching(
-            {name for name, ops in walked.items() if any(op.name in BARRIERS for op in ops)}
-        )
-        """The functions in which threads may wait for each other."""
+
+        def reaching(names: frozenset[str]) -> set[str]:
+            found = {name for name, ops in walked.items() if any(op.name in names for op in ops)}
+            return module.reaching(found)
+
+        self.meeting = reaching(BARRIERS - {NAMED})
+        """The functions in which all threads of a group may wait for each other."""
         self.looking = module.reaching({name for name, ops in walked.items() if _looks(ops)})
         spins = {name for name, ops in walked.items() if any(map(self.spins, ops))}
-        self.waiting = self.meeting | module.reaching(spins)
+        self.waiting = reaching(BARRIERS) | module.reaching(spins)
         """Those in which a thread may let others run."""
         self.natives = Natives()
         self.meets: set[str] = set()
@@ -100,7 +103,7 @@ class _Module:
     def barrier(self, f: Function, op: Op) -> tuple[str, str, int, int] | None:
         """The first barrier within an operation of a function: who meets there, and its place."""
         for inner in [inner for region in op.regions for inner in region.walk()]:
-            if inner.name in BARRIERS:
+            if inner.name in BARRIERS and inner.name != NAMED:
                 return group_of(inner), f.file, inner.loc[0], inner.loc[1]
             if inner.name == "func.call" and inner.attrs["callee"] in self.meeting:
                 callee = self.functions[str(inner.attrs["callee"])]
@@ -348,6 +351,13 @@ class _Writer:
         self.module.meets.add(group)
         self.put(f"yield __at({group!r}, {self.place(op)})")
 
+    def some_meet(self, op: Op) -> None:
+        """Come to a barrier of some threads, and wait until they have."""
+        number, threads, name = op.attrs["number"], op.attrs["threads"], f"__r{len(self.lines)}"
+        self.put(f"{name} = __t.arrive({number}, {threads})")
+        if not op.attrs["arrives"]:
+            self.put(f"while __t.waits({number}, {name}): yield __at('turn', {self.place(op)})")
+
     def shuffle(self, op: Op) -> None:
         """Wait for the lanes of the warp, and take what another has, or one bit of each."""
         given = f"({', '.join(self.given(op))},)"
@@ -461,6 +471,7 @@ _WRITE: dict[str, Callable[[_Writer, Op], None]] = {
     **dict.fromkeys(FOREIGN, _Writer.foreign),
     "gpu.barrier": _Writer.barrier,
     "gpu.meet": _Writer.barrier,
+    "gpu.named_barrier": _Writer.some_meet,
     "gpu.shuffle": _Writer.shuffle,
     "gpu.ballot": _Writer.shuffle,
     "gpu.warp_call": _Writer.warp_call,

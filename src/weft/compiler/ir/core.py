@@ -181,6 +181,8 @@ class Function:
     alone: frozenset[int] = frozenset()
     element: bool = False
     inline: bool = False
+    resumable: bool = False
+    """A thread that may wait in it (``passes/resumable.py``); its last argument is where its handle lies."""
 
 
 @record(eq=False)

@@ -28,12 +28,15 @@ _NOTHING: frozenset[int] = frozenset()
 _READ_NOTHING = frozenset({"llvm.store", "weft.get", "weft.set", "weft.give_memory", "func.call"})
 """Operations that read nothing through their operands, or of which it is said elsewhere."""
 _EXCHANGES = frozenset({"gpu.shuffle", "gpu.ballot", "gpu.warp_call"})
-BARRIERS = frozenset({"gpu.barrier", "gpu.meet"}) | _EXCHANGES
+NAMED = "gpu.named_barrier"
+BARRIERS = frozenset({"gpu.barrier", "gpu.meet", NAMED}) | _EXCHANGES
 """Where all threads of a block wait for each other, or those of another group."""
 
 
 def group_of(op: Op) -> str:
     """Who meets at such an operation."""
+    if op.name == NAMED:
+        return "named"
     return "warp" if op.name in _EXCHANGES else str(op.attrs.get("group", "block"))
 
 
@@ -71,10 +74,10 @@ def may_wait(module: Module, function: Function) -> bool:
     if not any(op.name in ("weft.for", "weft.while") for op in ops):
         return False
     asked = {value for op in ops for value in op.operands}
-    return any(_reads_anew(op) and not asked.isdisjoint(op.results) for op in ops)
+    return any(reads_anew(op) and not asked.isdisjoint(op.results) for op in ops)
 
 
-def _reads_anew(op: Op) -> bool:
+def reads_anew(op: Op) -> bool:
     """Whether it reads what others may have written since the last time."""
     if op.name == "llvm.load":
         return bool(op.attrs["volatile"]) or "ordering" in op.attrs

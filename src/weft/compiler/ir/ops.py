@@ -37,7 +37,7 @@ GLOBAL = AttributeSorts(
 """What is written of memory of a module."""
 FUNCTION = AttributeSorts(
     "gpu.kernel?:bool weft.over_rank?:count weft.block_rank?:count weft.alone?:ints weft.element?:bool"
-    " weft.max_threads?:count weft.inline?:bool weft.source_name?:str"
+    " weft.max_threads?:count weft.inline?:bool weft.resumable?:bool weft.source_name?:str"
 )
 """What is written of a function beside its name and type: fields of it, where they are not as always."""
 
@@ -163,13 +163,13 @@ _foreign("llvm.call", "*args", "*", f"callee?:symbol effects:{_EFFECTS}")
 _pure("func.constant", "", "ptr", "callee:symbol")
 
 # Variables and control flow. ``weft.for`` is Python's range; its region's argument is the index. Rounds of a
-# ``parallel`` one are threads; of ``few`` rounds LLVM need not make vectors. Whole kernels have ``versions``,
-# which ask what the launch is.
+# ``parallel`` one are threads; of ``few`` rounds LLVM need not make vectors; those of ``turns`` are threads
+# that may go on in any order. Whole kernels have ``versions``, which ask what the launch is.
 _declare("weft.slot", "", "ptr", "elem_type:type name:str")
 _declare("weft.get", "slot:ptr", "any", verify=rules.slot_holds)
 _declare("weft.set", "slot:ptr value:any", verify=rules.slot_holds)
 _declare("weft.if", "condition:i1", "", "versions?:bool", inner="then else")
-_loop = "parallel:bool few?:bool pairs?:bool"
+_loop = "parallel:bool few?:bool pairs?:bool turns?:bool"
 _declare("weft.for", "lower:index upper:lower step:lower", "", _loop, "body(lower)")
 _declare("weft.while", "", "", "blocks?:bool", inner="condition!weft.condition body")
 _declare("weft.condition", "condition:i1", terminator=True)
@@ -198,12 +198,19 @@ _declare("weft.exit_thread", terminator=True)
 
 # Where threads are loops: on to the next block; prints and assertions that call the runtime (the rest:
 # block and thread, then the values), a thread that decides otherwise than the first (then that one's
-# number, and both decisions), and ``llvm.alloca`` from the heap.
+# number, and both decisions), one that waits for ever (block and thread, how many more there are, where), and
+# ``llvm.alloca`` from the heap.
 _declare("weft.exit_block", terminator=True)
 _declare("weft.host_tell", "state:i64 *words", "", "site:count")
 _declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
+_declare("weft.host_stuck", "state:i64 x:i64 y:i64 z:i64 thread:i64 left:i64 place:ptr")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
 _declare("weft.give_memory", "memory:ptr", writes=True)
+
+# In a resumable function: on to other threads, until this one is resumed; ``place`` is noted at an address.
+# Others go on with it by its handle, or end it there.
+_declare("weft.suspend", "noted:ptr", "", "place:str", sync=rules.barrier_sync)
+_declare("weft.resume", "handle:ptr", "", "ends:bool", sync=rules.barrier_sync)
 
 # What is written in weft (``weft.compiler.support``); a worker that has nothing to do for a moment.
 _declare("weft.supported", "launch:ptr value:i64", "i64", "callee:name", lets_go=True)
@@ -213,6 +220,9 @@ _declare("weft.rest")
 for _n in "thread_id block_id block_dim grid_dim over cluster_dim".split():
     _pure(f"gpu.{_n}", "", "i64", _AXIS)
 _declare("gpu.barrier", sync=rules.barrier_sync)
+
+# Where they are loops, so many of a block meeting at a named barrier; who only ``arrives`` goes on.
+_declare("gpu.named_barrier", "", "", "number:count threads:count arrives:bool", sync=rules.barrier_sync)
 
 # Where threads are loops: all of a grid or of a cluster meeting, and how far the shared memory of a cluster's
 # blocks lies apart.

@@ -240,7 +240,9 @@ def _exit_block(lw: Lowering, op: Op) -> None:
 
 def _return(lw: Lowering, op: Op) -> None:
     values = op.operands
-    if not values:
+    if lw.resumable:
+        lw.jump("coro.end")
+    elif not values:
         lw.put("ret void")
     elif len(values) == 1:
         lw.put(f"ret {lw.typed(values[0])}")

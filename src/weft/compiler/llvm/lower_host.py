@@ -71,31 +71,20 @@ def _host_parted(lw: Lowering, op: Op) -> None:
     lw.put(f"call void @weft$parted({lw.args(op)}, i1 {flag}, ptr {place})")
 
 
+def _host_stuck(lw: Lowering, op: Op) -> None:
+    _declare(lw, "weft$stuck")
+    lw.put(f"call void @weft$stuck({lw.args(op)})")
+
+
 def _take_memory(lw: Lowering, op: Op) -> None:
-    """Memory from the runtime; its own address stands before the aligned one."""
-    kind, alignment = op.type_attr("elem_type"), max(16, op.int_attr("alignment"))
-    size, room, taken, behind, number, past, down, at, head = (lw.new() for _ in range(9))
+    kind, size = op.type_attr("elem_type"), lw.new()
     count = lw.ref(op.operands[0]) if op.operands else str(op.attrs["count"])
-    lw.declare("weft$take_memory", "noalias ptr", "i64")
     lw.put(f"{size} = mul i64 {count}, {max(1, kind.bits // 8)}")
-    lw.put(f"{room} = add i64 {size}, {8 + alignment}")
-    lw.put(f"{taken} = call noalias ptr @weft$take_memory(i64 {room})")
-    lw.put(f"{behind} = getelementptr i8, ptr {taken}, i64 {8 + alignment - 1}")
-    lw.put(f"{number} = ptrtoint ptr {behind} to i64")
-    lw.put(f"{past} = and i64 {number}, {alignment - 1}")
-    lw.put(f"{down} = sub i64 0, {past}")
-    lw.put(f"{at} = getelementptr i8, ptr {behind}, i64 {down}")
-    lw.put(f"{head} = getelementptr i8, ptr {at}, i64 -8")
-    lw.put(f"store ptr {taken}, ptr {head}, align 8")
-    lw.names[op.result] = at
+    lw.names[op.result] = lw.take_memory(size, max(16, op.int_attr("alignment")))
 
 
 def _give_memory(lw: Lowering, op: Op) -> None:
-    head, taken = lw.new(), lw.new()
-    lw.declare("weft$give_memory", "void", "ptr")
-    lw.put(f"{head} = getelementptr i8, {lw.typed(op.operands[0])}, i64 -8")
-    lw.put(f"{taken} = load ptr, ptr {head}, align 8")
-    lw.put(f"call void @weft$give_memory(ptr {taken})")
+    lw.give_memory(lw.typed(op.operands[0]))
 
 
 def _rest(lw: Lowering, op: Op) -> None:
@@ -122,6 +111,7 @@ LOWER: LoweringTable = {
     "weft.count_fault": _count_fault,
     "weft.host_tell": _host_tell,
     "weft.host_parted": _host_parted,
+    "weft.host_stuck": _host_stuck,
     "weft.take_memory": _take_memory,
     "weft.give_memory": _give_memory,
 }

@@ -59,8 +59,24 @@ def _exit_thread(lw: Lowering, op: Op) -> None:
     lw.done = True
 
 
+def _suspend(lw: Lowering, op: Op) -> None:
+    place, how, on = lw.string(str(op.attrs["place"]).encode()), lw.new(), lw.new_label("resumed")
+    lw.put(f"store ptr {place}, {lw.typed(op.operands[0])}, align 8")
+    lw.put(f"{how} = call i8 @llvm.coro.suspend(token none, i1 false)")
+    lw.put(f"switch i8 {how}, label %coro.left [i8 0, label %{on} i8 1, label %coro.end]")
+    lw.start(on)
+
+
+def _resume(lw: Lowering, op: Op) -> None:
+    name = f"llvm.coro.{'destroy' if op.attrs['ends'] else 'resume'}"
+    lw.declare(name, "void", "ptr")
+    lw.put(f"call void @{name}({lw.args(op)})")
+
+
 LOWER: LoweringTable = {
     **dict.fromkeys(("gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim"), _index),
     "gpu.barrier": _barrier,
     "weft.exit_thread": _exit_thread,
+    "weft.suspend": _suspend,
+    "weft.resume": _resume,
 }

@@ -15,6 +15,9 @@ from weft.targets import Target
 _WIDENED = frozenset({f"arith.{n}" for n in ("addf", "subf", "mulf", "divf", "truncf")})
 """Operations on bfloat16 that a CPU does in single precision."""
 
+FRAME = 64
+"""What a thread keeps while others run begins at a multiple of so many bytes."""
+
 Support = Callable[[str, Target], Mapping[str, str]]
 """The text of a function that is written in weft, by its name, and of what it declares."""
 
@@ -86,6 +89,7 @@ class Lowering:
         self.loops: list[Loop] = []
         self.dbg = ""
         self.result = "void"
+        self.resumable = False
 
     # -- the module ---------------------------------------------------------------------------
     def run(self) -> str:
@@ -198,7 +202,7 @@ class Lowering:
     def function(self, f: Function, define: str = "", symbol: str = "", attribute: str = "") -> str:
         """A function's text; ``define`` begins it where others than the module's code call it by a symbol."""
         self.out, self.names, self.count, self.loops, self.done = [], {}, 0, [], False
-        self.homes = {}
+        self.homes, self.resumable = {}, f.resumable
         args: list[str] = []
         for n, a in enumerate(f.args):
             self.names[a] = f"%a{n}"
@@ -221,7 +225,7 @@ class Lowering:
             )
         if self.debug is not None and self.debug.variables:
             attributes = ' noinline optnone nounwind "frame-pointer"="all"'
-        attributes += self.convergent
+        attributes += f"{self.convergent}{' presplitcoroutine' * f.resumable}"
         if self.target.cpu != "native":
             attributes += f' "target-cpu"="{self.target.cpu}"'
         debug = self.debug
@@ -230,9 +234,61 @@ class Lowering:
             self.dbg = debug.location((f.line, 0)) if debug.variables else ""
         self.label = "entry"
         self.out.append("entry:")
-        self.region(f.body)
+        if f.resumable:
+            self.resumed(f)
+        else:
+            self.region(f.body)
         body = "\n".join(self.out)
         return f"{head}({', '.join(args)}){attributes} {{\n{body}\n}}"
+
+    def resumed(self, f: Function) -> None:
+        """The body of a function that is left and gone on with: a coroutine of LLVM's, its frame memory."""
+        declared = (
+            ("id", "token", "i32, ptr, ptr, ptr"),
+            ("size.i64", "i64", ""),
+            ("begin", "ptr", "token, ptr"),
+            ("suspend", "i8", "token, i1"),
+            ("free", "ptr", "token, ptr"),
+            ("end", "void", "ptr, i1, token"),
+        )
+        for name, result, args in declared:
+            self.declare(f"llvm.coro.{name}", result, args)
+        self.put(f"%coro.id = call token @llvm.coro.id(i32 {FRAME}, ptr null, ptr null, ptr null)")
+        self.put("%coro.size = call i64 @llvm.coro.size.i64()")
+        taken = self.take_memory("%coro.size", FRAME)
+        self.put(f"%coro = call ptr @llvm.coro.begin(token %coro.id, ptr {taken})")
+        self.put(f"store ptr %coro, {self.typed(f.args[-1])}, align 8")
+        self.region(f.body)
+        self.start("coro.end")
+        self.put("%coro.memory = call ptr @llvm.coro.free(token %coro.id, ptr %coro)")
+        self.give_memory("ptr %coro.memory")
+        self.jump("coro.left")
+        self.start("coro.left")
+        self.put("call void @llvm.coro.end(ptr %coro, i1 false, token none)")
+        self.put("ret void")
+
+    def take_memory(self, size: str, alignment: int) -> str:
+        """Memory from the runtime; its own address stands before the aligned one."""
+        room, taken, behind, number, past, down, at, head = (self.new() for _ in range(8))
+        self.declare("weft$take_memory", "noalias ptr", "i64")
+        self.put(f"{room} = add i64 {size}, {8 + alignment}")
+        self.put(f"{taken} = call noalias ptr @weft$take_memory(i64 {room})")
+        self.put(f"{behind} = getelementptr i8, ptr {taken}, i64 {8 + alignment - 1}")
+        self.put(f"{number} = ptrtoint ptr {behind} to i64")
+        self.put(f"{past} = and i64 {number}, {alignment - 1}")
+        self.put(f"{down} = sub i64 0, {past}")
+        self.put(f"{at} = getelementptr i8, ptr {behind}, i64 {down}")
+        self.put(f"{head} = getelementptr i8, ptr {at}, i64 -8")
+        self.put(f"store ptr {taken}, ptr {head}, align 8")
+        return at
+
+    def give_memory(self, at: str) -> None:
+        """Return it."""
+        head, taken = self.new(), self.new()
+        self.declare("weft$give_memory", "void", "ptr")
+        self.put(f"{head} = getelementptr i8, {at}, i64 -8")
+        self.put(f"{taken} = load ptr, ptr {head}, align 8")
+        self.put(f"call void @weft$give_memory(ptr {taken})")
 
     @property
     def convergent(self) -> str:

@@ -10,7 +10,7 @@ def backward(module: Module) -> None:
     """Turn the loops over threads round, in place."""
     for f in module.functions:
         for op in list(f.body.walk()):
-            if op.name == "weft.for" and op.attrs.get("parallel"):
+            if op.name == "weft.for" and (op.attrs.get("parallel") or "turns" in op.attrs):
                 _turn(op)
 
 

@@ -23,6 +23,7 @@ from weft.compiler.passes.interior import find_interior
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.neighbours import Neighbours, most_neighbours, side_by_side
+from weft.compiler.passes.resumable import Resumable
 from weft.compiler.passes.thread_context import (
     Context,
     Frame,
@@ -35,6 +36,7 @@ from weft.compiler.passes.thread_context import (
 )
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.versions import Versions, versions_of
+from weft.compiler.passes.waits import inline_waits
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
@@ -42,6 +44,7 @@ _P = pointer(AddressSpace.GENERIC)
 
 def thread_loops(module: Module, *, even: bool = False) -> None:
     """Rewrite every kernel of the module, in place; ``even`` blocks have whole strips of threads along x."""
+    waiting = inline_waits(module)
     inline_barriers(module)
     return_ends(module)
     users = needs_context(module)
@@ -52,7 +55,7 @@ def thread_loops(module: Module, *, even: bool = False) -> None:
         made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
         versions = versions_of(kernel)
         for each in (kernel,) if versions is None else (versions.usual, versions.other):
-            made += looped(module, each, frame)
+            made += Resumable(each, frame).build() if kernel.name in waiting else looped(module, each, frame)
         made.append(entry(kernel, frame, versions))
     module.functions[:] = made
     module.globals = [g for g in module.globals if g.space != AddressSpace.SHARED]

@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import math
 import os
+import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from weft.abi.console import IDS
 from weft.abi.cpu_launch import CALLS, MOST_THREADS, DirectLaunch, LaunchBlock
 from weft.abi.shadow import Shadow
 from weft.diagnostics import Diagnostic, Report
+from weft.diagnostics.endless import Waiting, endless_wait
 from weft.diagnostics.parted import Parting
 from weft.diagnostics.reports import Indices, merged
 from weft.record import replace
@@ -147,6 +149,8 @@ class _Running:
         self.failure: Diagnostic | None = None
         self.reports: dict[int | str, Report] = {}
         """Of a checked kernel, by the sites' numbers or the place where threads part."""
+        self.stuck: dict[int, list[Waiting]] = {}
+        """By worker, threads that wait for ever, of which more are to be told of."""
 
     @property
     def under_way(self) -> bool:
@@ -262,6 +266,20 @@ def _on_parted(state: int, *what: Any) -> None:
     running.tell(place.decode(), parting.happened(name, *at, where))
 
 
+def _on_stuck(state: int, *what: Any) -> None:
+    """A thread waits for ever, as do so many more of those that go on in turn; all are told of one by one."""
+    running = _running[state]
+    *ids, number, left, place = what
+    way, file, line, column = place.decode().split("\n")
+    thread = _place(number, running.block)
+    found = running.stuck.setdefault(threading.get_ident(), [])
+    found.append(Waiting(_three(ids), thread, way, (file, int(line), int(column))))
+    if left == 0:
+        del running.stuck[threading.get_ident()]
+        if not running.has_failed():
+            running.tell("endless-wait", endless_wait(running.function.kernel.signature.name, found))
+
+
 def _three(ids: Sequence[int]) -> Indices:
     x, y, z, *_ = ids
     return x, y, z
@@ -285,7 +303,8 @@ def _in_group(running: _Running, group: str, origin: Sequence[int], number: int)
     return at, _place(thread, running.block)
 
 
-_callbacks = {"weft$tell": CALLS["weft$tell"](_on_tell), "weft$parted": CALLS["weft$parted"](_on_parted)}
+_told = {"weft$tell": _on_tell, "weft$parted": _on_parted, "weft$stuck": _on_stuck}
+_callbacks = {name: CALLS[name](call) for name, call in _told.items()}
 
 
 def _rest() -> Any:

@@ -19,7 +19,8 @@ from weft.abi.cpu_launch import MOST_THREADS
 from weft.abi.program import Program
 from weft.abi.warp import WARP
 from weft.diagnostics import Diagnostic, Location, Report
-from weft.diagnostics.parted import Parting, decision_place
+from weft.diagnostics.endless import Waiting, endless_wait
+from weft.diagnostics.parted import Parting
 from weft.record import replace
 from weft.runtime.cpu.queue import Failed
 from weft.runtime.driver import Extents, Launch
@@ -105,6 +106,7 @@ class Thread:
         self.memory = block.memory
         self.dynamic_shared = block.dynamic_shared
         self.shared_stride = launch.stride
+        self.named = block.named
         self.block, self.thread = block.index, thread
         self.block_id_x, self.block_id_y, self.block_id_z = block.index
         self.thread_id_x, self.thread_id_y, self.thread_id_z = thread
@@ -139,6 +141,17 @@ class Thread:
             frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
             debugging.session.failed(frame, found.diagnostic())
 
+    def arrive(self, number: int, threads: int) -> int:
+        """Come to a named barrier of so many threads: which round of it this is."""
+        came, rounds = self.named.get(number, (0, 0))
+        ends = came + 1 == threads
+        self.named[number] = (0, rounds + 1) if ends else (came + 1, rounds)
+        return rounds
+
+    def waits(self, number: int, round: int) -> bool:
+        """Whether not all have come to a round of it."""
+        return self.named[number][1] == round
+
     def end(self, message: str = "") -> None:
         """End here.
 
@@ -159,6 +172,8 @@ class _Block:
         self.memory = {name: start + offset for name, offset in launch.offsets.items()}
         self.memory |= {name: address for name, (_, address) in launch.function.memory.items()}
         self.dynamic_shared = start + launch.static
+        self.named: dict[int, tuple[int, int]] = {}
+        """Of each named barrier, how many have come, and how often all had."""
         self.arguments = arguments
         size, over, rank = launch.queued.block, launch.queued.over, launch.function.rank
         ends = [min(n, over[a] - index[a] * n) if a < rank else n for a, n in enumerate(size)]
@@ -339,18 +354,12 @@ class _Running:
     def stuck(self, turning: list[_Live]) -> None:
         """Threads wait for what nobody writes."""
         self.parted = True
-        places = [live.at.place for live in turning if live.at]
-        first, name = turning[0].thread, self.kernel.signature.name
-        count = "a thread goes" if len(turning) == 1 else f"{len(turning)} threads go"
-        message = f"kernel {name!r} never ends: {count} round a loop, and nothing changes any more"
-        others = sorted({line for _, line, _ in places} - {places[0][1]})
-        hints = (
-            *(f"others do so at line {line}" for line in others),
-            "what is waited for is written by no thread that runs: by one that waits for these, perhaps",
-        )
-        found = Report(
-            "endless-wait", message, decision_place(places[0]), name, first.block, first.thread, hints=hints
-        )
+        waiting = [
+            Waiting(live.thread.block, live.thread.thread, "loop", live.at.place)
+            for live in turning
+            if live.at is not None
+        ]
+        found = endless_wait(self.kernel.signature.name, waiting)
         self.tell("endless-wait", found)
 
     def together(self, blocks: list[_Block], memory: object) -> Generator[list[_Live]]:

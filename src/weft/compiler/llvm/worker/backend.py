@@ -113,7 +113,7 @@ def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
     builder = llvm.create_pass_builder(machine, options)
     if job.passes and job.vectors and _NARROWS.search(job.text):
         module = _with_masks_unknown(module, builder)
-    if job.passes:
+    if job.passes or "presplitcoroutine" in job.text:  # which only pipelines split, also those of level 0
         manager = builder.getModulePassManager()
     else:
         manager = llvm.create_new_module_pass_manager()
@@ -249,6 +249,10 @@ def _with_zeros_apart(text: str) -> str:
     return "\n".join([made, *(line for line in needed if line not in made)])
 
 
+_BARE = frozenset({"llvm.coro.resume", "llvm.coro.destroy"})
+"""Intrinsics of which LLVM says nothing."""
+
+
 def _check_names(module: Any, text: str) -> None:
     """LLVM takes an intrinsic that it does not know for a function elsewhere, and mends wrong suffixes.
 
@@ -258,7 +262,7 @@ def _check_names(module: Any, text: str) -> None:
     for function in module.functions:
         name = function.name
         if name.startswith("llvm.") and function.is_declaration:
-            if not any(True for _ in function.attributes):
+            if name not in _BARE and not any(True for _ in function.attributes):
                 raise RuntimeError(f"unknown intrinsic {name}")
             if f"@{name}(" not in text:
                 raise RuntimeError(f"for these types the name is {name}")
