@@ -16,6 +16,7 @@ from weft import func, kernel, math, struct
 from weft.atomic import Atomic
 from weft.gpu import barrier, block_idx, global_idx, grid_sync, thread_idx, warp
 from weft.gpu.host import DeviceContext
+from weft.gpu.sync import named_barrier, named_barrier_arrive
 from weft.layout import Layout, LayoutTensor
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 """,

@@ -47,16 +47,16 @@ Break = Callable[[Place], bool]
 
 MANY = frozenset(
     """llvm.call llvm.call_intrinsic llvm.inline_asm weft.print weft.host_tell weft.assert
-    weft.failed weft.host_parted weft.named gpu.warp_call""".split()
+    weft.failed weft.host_parted weft.host_stuck weft.named gpu.warp_call""".split()
 )
 """They take any number of values of any types, behind those that are named."""
-NAMED = {"weft.assert": 1, "weft.host_tell": 1, "weft.host_parted": 1}
+NAMED = {"weft.assert": 1, "weft.host_tell": 1, "weft.host_parted": 1, "weft.host_stuck": 1}
 COUNTED = frozenset({"llvm.alloca", "weft.take_memory"})
 """They take one count or none."""
 ANY_VALUE = {("llvm.store", 1), ("arith.select", 1), ("arith.select", 2)}
 """Operands of any type: another one is wrong only beside the others, and a store has no others."""
-_OPTIONAL = {"fastmath", "every", "span", "blocks", "alike", "versions", "turns"}
-OPTIONAL = {*_OPTIONAL, ("llvm.call", "callee"), ("gpu.shuffle", "mask")}
+_OPTIONAL = {"fastmath", "every", "span", "blocks", "alike", "versions", "turns", "waits"}
+OPTIONAL = {*_OPTIONAL, ("llvm.call", "callee"), ("gpu.shuffle", "mask"), ("weft.host_stuck", "place")}
 WORDS = {"predicate", "dimension", "bin_op", "ordering", "effects", "fastmath"}
 GIVES_ANY = frozenset({"llvm.load", "llvm.call", "llvm.call_intrinsic", "llvm.inline_asm", "gpu.warp_call"})
 

@@ -11,6 +11,7 @@ import pytest
 
 from weft import (
     SIMD,
+    CompileError,
     Comptime,
     DeviceError,
     Float16,
@@ -367,3 +368,9 @@ def test_threads_wait_for_those_of_another_block(api: str) -> None:
     ctx = DeviceContext(api=api)
     (out,) = ran(ctx, across, np.zeros((4, 32), np.int32), grid_dim=4, block_dim=64, cluster_dim=2)
     np.testing.assert_array_equal(out, 100 * np.array([[1], [0], [3], [2]]) + np.arange(32))
+
+
+def test_races_are_not_looked_for_where_blocks_meet_too() -> None:
+    ctx = DeviceContext(api="cpu", checked=True)
+    with pytest.raises(CompileError, match="blocks meet, threads wait for later ones"):
+        ran(ctx, round_the_grid, np.zeros(13, np.int32), grid_dim=4, block_dim=32, cooperative=True)

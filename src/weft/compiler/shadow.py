@@ -198,6 +198,12 @@ def acquire(shadow: Pointer[UInt64], me: UInt64) -> None:
 
 
 @func
+def give(shadow: Pointer[UInt64], me: UInt64) -> None:
+    """A thread comes where some wait for each other: it hands over what it did."""
+    releases(shadow, me | RELEASE, of="threads")
+
+
+@func
 def find(shadow: Pointer[UInt64], address: UInt64) -> UInt64:
     """The ``Piece`` that an address is in, or at the end of, if that is the only one."""
     first, low, high = shadow[_PIECES], UInt64(0), shadow[_COUNT]
@@ -244,7 +250,7 @@ def releases(shadow: Pointer[UInt64], me: UInt64, *, of: Comptime[str]) -> Bool:
     before = entry[_RELEASED]
     several = (entry[_MET] == met) & ((before & RELEASE != 0) | ((before ^ me) & _OWN != 0))
     entry[_MET] = met
-    entry[_RELEASED] = several.select(me | RELEASE, me & ~UInt64(RELEASE))
+    entry[_RELEASED] = several.select(max(before, me) | RELEASE, me & ~UInt64(RELEASE))
     return Bool(True)
 
 
@@ -431,6 +437,8 @@ _EVENTS: dict[str, Func[..., Any]] = {
     "stretch": stretch,
     "fence": fence,
     "find": find,
+    "give": give,
+    "acquire": acquire,
 }
 
 

@@ -10,9 +10,9 @@ from weft.diagnostics.reports import Indices, Report
 
 _WAITS = {
     "loop": "go round a loop",
-    "block": "wait for their block",
     "named": "wait at a named barrier",
     "warp": "wait for their warp",
+    "block": "wait for their block",
     "cluster": "wait for their cluster",
     "grid": "wait for the grid",
 }

@@ -164,14 +164,18 @@ _pure("func.constant", "", "ptr", "callee:symbol")
 
 # Variables and control flow. ``weft.for`` is Python's range; its region's argument is the index. Rounds of a
 # ``parallel`` one are threads; of ``few`` rounds LLVM need not make vectors; those of ``turns`` are threads
-# that may go on in any order. Whole kernels have ``versions``, which ask what the launch is.
+# that may go on in any order. A ``while`` that ``waits`` is ended by others: of the block, who come there
+# too (``together``) or not, or by any. Whole
+# kernels have ``versions``, which ask what the launch is.
 _declare("weft.slot", "", "ptr", "elem_type:type name:str")
 _declare("weft.get", "slot:ptr", "any", verify=rules.slot_holds)
 _declare("weft.set", "slot:ptr value:any", verify=rules.slot_holds)
 _declare("weft.if", "condition:i1", "", "versions?:bool", inner="then else")
 _loop = "parallel:bool few?:bool pairs?:bool turns?:bool"
 _declare("weft.for", "lower:index upper:lower step:lower", "", _loop, "body(lower)")
-_declare("weft.while", "", "", "blocks?:bool", inner="condition!weft.condition body")
+_declare(
+    "weft.while", "", "", "blocks?:bool waits?:together|block|any", inner="condition!weft.condition body"
+)
 _declare("weft.condition", "condition:i1", terminator=True)
 _declare("weft.break", terminator=True)
 _declare("weft.continue", terminator=True)
@@ -196,6 +200,9 @@ _declare("weft.computed", "*values", "", "what:name source:name dtype:name")
 _declare("weft.count_fault", "", "i64", "site:count")
 _declare("weft.exit_thread", terminator=True)
 
+# A thread that waits for what nobody does any more, since all of its block are there.
+_declare("weft.stuck", "", "", "place:str")
+
 # Where threads are loops: on to the next block; prints and assertions that call the runtime (the rest:
 # block and thread, then the values), a thread that decides otherwise than the first (then that one's
 # number, and both decisions), one that waits for ever (block and thread, how many more there are, where), and
@@ -203,7 +210,7 @@ _declare("weft.exit_thread", terminator=True)
 _declare("weft.exit_block", terminator=True)
 _declare("weft.host_tell", "state:i64 *words", "", "site:count")
 _declare("weft.host_parted", "state:i64 *rest", "", "place:str flag:bool")
-_declare("weft.host_stuck", "state:i64 x:i64 y:i64 z:i64 thread:i64 left:i64 place:ptr")
+_declare("weft.host_stuck", "state:i64 *rest", "", "place?:str")
 _declare("weft.take_memory", "*count", "ptr", _place, types=rules.one_count)
 _declare("weft.give_memory", "memory:ptr", writes=True)
 

@@ -73,7 +73,9 @@ def _host_parted(lw: Lowering, op: Op) -> None:
 
 def _host_stuck(lw: Lowering, op: Op) -> None:
     _declare(lw, "weft$stuck")
-    lw.put(f"call void @weft$stuck({lw.args(op)})")
+    place = op.attrs.get("place")
+    known = "" if place is None else f", ptr {lw.string(str(place).encode())}"
+    lw.put(f"call void @weft$stuck({lw.args(op)}{known})")
 
 
 def _take_memory(lw: Lowering, op: Op) -> None:

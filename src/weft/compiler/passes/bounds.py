@@ -156,6 +156,8 @@ class _Checked:
             for each in given:
                 self.origins.find(each)
         else:
+            if self.races is not None:
+                self.races.give(op)
             b.region.ops.append(op)
             self.origins.follow(op)
         if self.races is not None:

@@ -11,6 +11,7 @@ from weft.compiler.passes.bounds import check_memory
 from weft.compiler.passes.faults import count_assertions
 from weft.compiler.passes.inline_barriers import inline
 from weft.compiler.passes.races import Checks
+from weft.compiler.passes.waits import mark_waits
 
 
 def add_checks(
@@ -31,6 +32,8 @@ def add_checks(
     ops = [op for f in module.functions for op in f.body.walk()]
     pointed = {str(op.attrs["callee"]) for op in ops if op.name == "func.constant"}
     inline(module, lambda f: f.name not in pointed)
+    if loops:
+        mark_waits(module)
     count_assertions(module)
     for kernel in [f for f in module.functions if f.kernel and wanted[f.name]]:
         checks = wanted[kernel.name]

@@ -12,11 +12,10 @@ from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS, NAMED, group_of
 from weft.compiler.ir.types import I1, I8, I32, I64, AddressSpace, Type, pointer
-from weft.compiler.passes.faults import places_of
 from weft.compiler.passes.group_cut import GENERIC, PADDING, load, store
 from weft.compiler.passes.launch_record import RECORD, LaunchRecord
 from weft.compiler.passes.thread_context import Context, Frame, Rewriter
-from weft.compiler.passes.waits import ends_by_others, may_turn
+from weft.compiler.passes.waits import place_text
 
 _WARPS = MOST_THREADS // WARP
 _WORD = 8
@@ -174,9 +173,8 @@ class Threads(Rewriter):
     # -- waiting --------------------------------------------------------------------------------
     def suspend(self, op: Op, kind: str) -> None:
         """Let others go on."""
-        file, line, column = places_of(self.kernel, op.loc)[0][0]
         noted = self.b.at(self.own, self.b.constant(1, I64), I64)
-        self.b.emit("weft.suspend", (noted,), (), {"place": f"{kind}\n{file}\n{line}\n{column}"})
+        self.b.emit("weft.suspend", (noted,), (), {"place": place_text(self.kernel, op, kind)})
 
     def returns(self, op: Op) -> None:
         """The thread ends, and nobody waits for it any more."""
@@ -192,7 +190,7 @@ class Threads(Rewriter):
         self.b.loc = op.loc
         if op.name in BARRIERS:
             self.meets(op)
-        elif may_turn(op):
+        elif "waits" in op.attrs:
             self.turns(op)
         else:
             super().op(op)
@@ -202,10 +200,9 @@ class Threads(Rewriter):
         b = self.b
         again = b.slot(I1, "again", self.head)
         b.set(again, b.constant(False, I1))
-        known = ends_by_others(op)
         with b.into(op.regions[0].alike(self.mapping)) as condition:
             with b.into(Region()) as wait:
-                if not known:
+                if op.attrs["waits"] == "any":
                     self.add(self.further, 1)
                 self.suspend(op, "loop")
             b.branch(b.get(again, I1), wait)
@@ -214,7 +211,7 @@ class Threads(Rewriter):
                 self.op(each)
         body = self.region(op.regions[1])
         b.loc = op.loc
-        b.emit("weft.while", (), (), dict(op.attrs), (condition, body))
+        b.emit("weft.while", (), (), {}, (condition, body))
         self.add(self.further, 1)
 
     def meets(self, op: Op) -> None:

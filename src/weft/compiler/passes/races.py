@@ -30,7 +30,7 @@ from weft.abi.shadow import (
 )
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Op, Region, Value
-from weft.compiler.ir.effects import finds_memory
+from weft.compiler.ir.effects import NAMED, finds_memory, meets_in_warp
 from weft.compiler.ir.types import (
     I8,
     I16,
@@ -54,6 +54,8 @@ from weft.compiler.passes.origins import (
     in_blocks,
     in_launches,
 )
+from weft.compiler.passes.waits import is_left
+from weft.diagnostics import CompileError, Location
 
 Checks = Callable[[str], tuple[Function, ...]]
 """By its name, the function that notes an access, or that a thread is somewhere, behind what it calls."""
@@ -168,7 +170,16 @@ class Races:
         """Whether blocks go on behind others."""
         warps = any(_meets(op, "warp") for op in ops)
         frees = any(op.name == "llvm.fence" or op.attrs.get("ordering") in _RELEASING for op in ops)
-        self.of = "warps" if warps else "threads" if frees else ""
+        self.left = is_left(kernel)
+        """Whether threads go on in turns: then stretches are those of each, also where warps wait."""
+        if self.left and self.again:
+            raise CompileError.at(
+                "unsupported",
+                f"races are not looked for in {kernel.source_name}: blocks meet, threads wait for later ones",
+                Location(kernel.file, kernel.line),
+                hints=("check bounds alone: `checked=['bounds']`, `--check=bounds` or `WEFT_CHECK=bounds`",),
+            )
+        self.of = "threads" if self.left else "warps" if warps else "threads" if frees else ""
         """Whose stretches there are beside those of blocks: where they wait, and where they release."""
         self.hidden = hides(ops)
         """Whether there may be memory of blocks where pointers do not say it."""
@@ -256,10 +267,18 @@ class Races:
         results = self.b.emit("func.call", (self.shadow, *given), types, attrs).results
         return results[0] if results else None
 
+    def give(self, op: Op) -> None:
+        """Note, before threads meet of which others go on in turns, what each hands over."""
+        if self.left and (op.name == NAMED or meets_in_warp(op)):
+            self.call("weft.give", self.b.arith("ori", self.now(), self.thread))
+
     def order(self, op: Op) -> None:
         """Note what puts threads in order."""
         if op.name == "gpu.barrier":
             self.meet()
+        elif self.left and (op.name == NAMED or meets_in_warp(op)):
+            self.count(self.waited)
+            self.call("weft.acquire", self.b.arith("ori", self.now(), self.thread))
         elif _meets(op, "warp"):
             self.count(self.waited)
         elif _meets(op, "grid") or _meets(op, "cluster"):

@@ -215,6 +215,9 @@ class Rewriter:
             self.head.append(made)
         elif name == "weft.print":
             b.emit("weft.host_tell", (c.state, *self.lookups(op.operands)), (), {"site": op.attrs["site"]})
+        elif name == "weft.stuck":
+            left = b.constant(0, I64)
+            b.emit("weft.host_stuck", (c.state, *c.block_id, linear(b, c), left), (), op.attrs)
         elif name == "weft.failed":
             operands = (c.state, *c.block_id, *c.thread_id, *self.lookups(op.operands))
             b.emit("weft.host_tell", operands, (), {"site": op.attrs["site"]})

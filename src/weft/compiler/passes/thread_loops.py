@@ -36,7 +36,7 @@ from weft.compiler.passes.thread_context import (
 )
 from weft.compiler.passes.together import Together
 from weft.compiler.passes.versions import Versions, versions_of
-from weft.compiler.passes.waits import inline_waits
+from weft.compiler.passes.waits import is_left, mark_waits, meet_to_wait
 from weft.record import replace
 
 _P = pointer(AddressSpace.GENERIC)
@@ -44,7 +44,9 @@ _P = pointer(AddressSpace.GENERIC)
 
 def thread_loops(module: Module, *, even: bool = False) -> None:
     """Rewrite every kernel of the module, in place; ``even`` blocks have whole strips of threads along x."""
-    waiting = inline_waits(module)
+    mark_waits(module)
+    for kernel in [f for f in module.functions if f.kernel]:
+        meet_to_wait(kernel, kernel.body)
     inline_barriers(module)
     return_ends(module)
     users = needs_context(module)
@@ -55,7 +57,7 @@ def thread_loops(module: Module, *, even: bool = False) -> None:
         made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
         versions = versions_of(kernel)
         for each in (kernel,) if versions is None else (versions.usual, versions.other):
-            made += Resumable(each, frame).build() if kernel.name in waiting else looped(module, each, frame)
+            made += Resumable(each, frame).build() if is_left(kernel) else looped(module, each, frame)
         made.append(entry(kernel, frame, versions))
     module.functions[:] = made
     module.globals = [g for g in module.globals if g.space != AddressSpace.SHARED]
