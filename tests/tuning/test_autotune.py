@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -258,6 +259,41 @@ def test_what_hangs_or_faults_is_left_out(device: DeviceContext, memory: tuple[A
     assert 0.0 < found.seconds == found.default
     with x.map_to_host() as host:
         assert list(host)[:2] == [0.0, 1.0]
+
+
+def test_over_a_range(device: DeviceContext, memory: tuple[Any, Any]) -> None:
+    x, out = memory
+
+    @kernel
+    def times_factor(x: Pointer[Float32], out: Pointer[Float32], *, FACTOR: Comptime[float]):
+        out[global_idx.x] = x[global_idx.x] * FACTOR
+
+    seen: list[Config] = []
+
+    def measure(c: Config, launch: Callable[[], object]) -> float:
+        launch()
+        seen.append(c)
+        return c["FACTOR"]
+
+    tuned = autotune({"FACTOR": [3.0, 2.0]}, measure=measure)(times_factor)
+    device.enqueue_function(tuned, x, out, over=0)
+    assert not seen
+    device.enqueue_function(tuned, x, out, over=3)
+    with out.map_to_host() as host:
+        assert list(host)[:4] == [0.0, 2.0, 4.0, -1.0]
+
+
+def test_pickled() -> None:
+    def when(config: Config) -> bool:
+        return config["EACH"] > 1
+
+    tuned = autotune({"EACH": [1, 2]}, key={"n": abs}, when=when)(scale)
+    again = pickle.loads(pickle.dumps(tuned))
+    assert (again.configs, again.definition) == (tuned.configs, tuned.definition)
+    ctx = DeviceContext(api="cpu")
+    x = ctx.enqueue_create_buffer(Float32, 4)
+    with config.scope(tune=False):
+        assert again.choice(ctx, x, x, 4, grid_dim=1, block_dim=4) == {"EACH": 2}
 
 
 def test_tables(device: DeviceContext, memory: tuple[Any, Any], tmp_path: Path) -> None:

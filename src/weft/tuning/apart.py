@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from weft.config import environment
@@ -40,6 +41,7 @@ class Apart:
     """``Trials`` in another process; to be closed.
 
     Args:
+        process: one that was begun before.
         place: on which device.
         jobs: the launches.
         images: the memory that they are about.
@@ -49,9 +51,12 @@ class Apart:
         Failed: no process can be had that does this.
     """
 
-    def __init__(self, place: Place, jobs: Sequence[Job], images: Sequence[Image], limit: float) -> None:
+    def __init__(
+        self, process: Process, place: Place, jobs: Sequence[Job], images: Sequence[Image], limit: float
+    ) -> None:
         self._limit = limit
-        self._running: _Process | None = None
+        self._new: Process | None = process
+        self._running: Process | None = None
         handle, self._file = tempfile.mkstemp(prefix="weft-tuning-")
         try:
             with open(handle, "wb") as file:
@@ -81,9 +86,10 @@ class Apart:
         with contextlib.suppress(OSError):
             os.unlink(self._file)
 
-    def _process(self) -> _Process:
+    def _process(self) -> Process:
         if self._running is None:
-            self._running = _Process(self._file)
+            self._running, self._new = self._new or Process(), None
+            self._running.send(self._file)
             answer = self._running.answer(_START)
             if answer != "ready":
                 self._end()
@@ -96,9 +102,17 @@ class Apart:
             self._running = None
 
 
-class _Process:
-    def __init__(self, file: str) -> None:
-        code = f"import sys; sys.path[:] = {sys.path!r}; from weft.tuning.apart import main; main({file!r})"
+class Process:
+    """A process that is to measure, which comes up while the program goes on.
+
+    Raises:
+        Failed: none can be had.
+    """
+
+    def __init__(self) -> None:
+        if not Path(sys.executable or "").name.lower().startswith(("python", "pypy")):
+            raise Failed("this program is not Python's own, so no process can be started to measure in")
+        code = f"import sys; sys.path[:] = {sys.path!r}; from weft.tuning.apart import main; main()"
         try:
             self._popen = subprocess.Popen(
                 [sys.executable, "-c", code],
@@ -173,19 +187,20 @@ def _read(pipe: Any) -> Any:
     return pickle.loads(data) if data else None
 
 
-def main(file: str) -> None:
+def main() -> None:
     """What the process does: it makes samples of what it is asked for, until it is asked no more."""
     channel: BinaryIO = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what the kernels print is of no interest
     from weft.diagnostics import WeftError
-    from weft.gpu.host import DeviceContext
+    from weft.launch.native.code import load_object
+    from weft.runtime.drivers import find_driver, open_device
 
     try:
-        with open(file, "rb") as source:
+        with open(_read(sys.stdin.buffer) or os.devnull, "rb") as source:
             place, jobs, images = pickle.load(source)
-        ctx = DeviceContext(place.number, api=place.api, threads=place.threads)
-        trials = Trials(ctx.device, jobs, images)
-    except (WeftError, Failed) as error:
+        device = open_device(find_driver(place.api, load_object), place.number, place.threads)[1]
+        trials = Trials(device, jobs, images)
+    except (WeftError, Failed, EOFError) as error:
         _write(channel, _text(error))
         return
     _write(channel, "ready")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
+from weft.compiler.source.pickled import by_name, find, sent
 from weft.config import settings
 from weft.diagnostics import LaunchError, WeftError, caller_location, note_slow
 from weft.lang.decorators import Kernel
@@ -18,7 +19,7 @@ from weft.tuning.candidates import Call, Candidate, prepare
 from weft.tuning.classes import Class, class_of, counted, key_of
 from weft.tuning.config import OPTIONS, Config, asked_by, check_names, refuse, space_of
 from weft.tuning.known import Choice, Table, cache_key, recall, remember
-from weft.tuning.measuring import Measure, measured
+from weft.tuning.measuring import Measure, begun, measured
 from weft.tuning.search import Failed
 
 if TYPE_CHECKING:
@@ -52,6 +53,18 @@ class Autotuner(Kernel[P]):
         """The kernel with compile-time parameters given; with tuned ones among them it is tuned no more."""
         bound = self.kernel.bind(**values)
         return bound if self.rules.names & values.keys() else Autotuner(bound, self.rules)
+
+    def forget(self) -> None:
+        """As of any kernel, and what was chosen in this process."""
+        super().forget()
+        self._chosen.clear()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if by_name(self.definition.module, self.definition.qualname, self):
+            return find, (self.definition.module, self.definition.qualname)
+        parts = {name: sent(value) for name, value in self.rules.given.items()}
+        of = {name: sent(function) for name, function in self.rules.key.items()}
+        return _remade, (self.kernel, [dict(config) for config in self.rules.space], of, parts)
 
     def choice(
         self,
@@ -165,7 +178,7 @@ class Autotuner(Kernel[P]):
         default = self._default(call)
         if not settings().tune or not (rules.on_launch or session):
             return default
-        reason = self._hindered(ctx)
+        reason = None if 0 in _extents(call) else self._hindered(ctx)
         if reason == "":
             try:
                 return self._tune(call, of, key).config
@@ -236,10 +249,15 @@ class Autotuner(Kernel[P]):
         """
         rules = self.rules
         run = sessions.begin(self._name, of, len(rules.space))
-        found = prepare(call, rules.space, self._wanted(call), rules.min_occupancy, run.prepared)
-        if all(candidate.left_out for candidate in found):
-            self._none_left(call, found)
-        timings = measured(call.ctx, found, rules.how, run.sampled)
+        process = begun(rules.how)
+        try:
+            found = prepare(call, rules.space, self._wanted(call), rules.min_occupancy, run.prepared)
+            if all(candidate.left_out for candidate in found):
+                self._none_left(call, found)
+            timings = measured(call.ctx, found, rules.how, process, run.sampled)
+        finally:
+            if process is not None:
+                process.kill()
         best = min(range(len(found)), key=lambda n: timings[n].seconds)
         run.end(found, timings)
         if timings[best].seconds == math.inf:
@@ -283,6 +301,7 @@ class Rules:
     def __init__(self, kernel: Kernel[...], configs: object, key: object, given: Mapping[str, Any]) -> None:
         fn, name = kernel.definition, kernel.__name__
         known = fn.names()
+        self.given = given
         self.space = space_of(name, configs)
         check_names(fn, self.space[0])
         self.names = frozenset(self.space[0])
@@ -295,6 +314,12 @@ class Rules:
         self.table = _table(fn.file, given["table"])
         self.on_launch: bool = given["on_launch"]
         self.how = Measure(given["timeout"], given["isolated"], given["measure"])
+
+
+def _extents(call: Call) -> tuple[Any, ...]:
+    """What a launch over a range has; one without elements launches nothing."""
+    over: Any = call.options.get("over", ())
+    return cast("tuple[Any, ...]", over) if isinstance(over, tuple) else (over,)
 
 
 def _default(space: list[Config], given: Any, known: tuple[str, ...]) -> Any:
@@ -312,6 +337,11 @@ def _default(space: list[Config], given: Any, known: tuple[str, ...]) -> Any:
 
 def _table(file: str, given: Any) -> Table | None:
     return None if given is None else Table(Path(os.path.dirname(os.path.abspath(file))) / given)
+
+
+def _remade(kernel: Kernel[...], configs: Any, key: Any, given: Mapping[str, Any]) -> Autotuner[...]:
+    """One that was pickled."""
+    return Autotuner(kernel, Rules(kernel, configs, key, given))
 
 
 def autotune(

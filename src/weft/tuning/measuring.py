@@ -9,7 +9,7 @@ from weft.foreign.arrays import ForeignArray
 from weft.foreign.order import Ordered
 from weft.record import record
 from weft.runtime.driver import Device
-from weft.tuning.apart import Apart, Place
+from weft.tuning.apart import Apart, Place, Process
 from weft.tuning.candidates import Candidate
 from weft.tuning.config import Config
 from weft.tuning.search import Failed, Timing, fastest
@@ -46,10 +46,16 @@ class _ByUser(Trials):
         return float(self._by(self._configs[n], lambda: self.launch(n)))
 
 
+def begun(how: Measure) -> Process | None:
+    """The process that will measure, which comes up while the candidates are compiled."""
+    return Process() if how.isolated and how.by is None else None
+
+
 def measured(
     ctx: DeviceContext,
     candidates: Sequence[Candidate],
     how: Measure,
+    process: Process | None,
     told: Callable[[Candidate, Timing], object],
 ) -> list[Timing]:
     """What each takes, in the order of the candidates; what fails meanwhile is left out.
@@ -65,9 +71,9 @@ def measured(
     trials: Apart | Trials
     if how.by is not None:
         trials = _ByUser(ctx.device, jobs, images, how.by, [candidate.config for candidate in live])
-    elif how.isolated:
+    elif process is not None:
         place = Place(ctx.api, ctx.id, ctx.info.multiprocessors if ctx.info.shares_host else None)
-        trials = Apart(place, jobs, images, how.timeout)
+        trials = Apart(process, place, jobs, images, how.timeout)
     else:
         trials = Trials(ctx.device, jobs, images)
 
