@@ -22,6 +22,7 @@ BENCHMARKS = {
     "algorithms": "algorithms",
     "tensor-cores": "tensor_cores",
     "library": "library",
+    "kernels": "kernels_table",
     "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""
@@ -39,7 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--size", type=int, default=0, help="pixels along each side of the pictures")
     parser.add_argument(
-        "--kernels", default="", help="which of the fourteen, or of the library's, with commas between them"
+        "--kernels",
+        default="",
+        help="which of the fourteen, of the library's, or of the ready ones, with commas between them",
     )
     options = parser.parse_args(argv)
     unknown = [n for n in options.names if n not in BENCHMARKS]

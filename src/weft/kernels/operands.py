@@ -5,7 +5,7 @@ An operation reads its arrays (``Operands``), makes its result beside them (``re
 
     op = Operands("softmax", x=x)
     source = op["x"].of("floating")
-    target = op.result(source.shape, source.dtype, out, same=source)
+    target = op.result(source.shape, source.dtype, out, same=[source])
     op.launch(kernel, grid, block, source, target, n)
     return op.give(target)
 

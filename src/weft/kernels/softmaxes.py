@@ -10,13 +10,17 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from weft import math
+from weft.dtype import DType
 from weft.kernels.operands import Operands
 from weft.kernels.row_kernels import masked
 from weft.kernels.rows import normalize
-from weft.lang import struct
+from weft.lang import Float32, struct
+from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
+from weft.math import fma
 
 A = TypeVar("A")
 T = TypeVar("T")
+LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
 
 
 @struct
@@ -27,41 +31,67 @@ class Running(Generic[T]):
     total: T
 
 
+def power(x: Any) -> Any:
+    """``e**x`` for ``x`` up to 0: of Float32 by the machine's ``2**x``, where it has one, within 3 ulp."""
+    if not _has_exp2(x):
+        return math.exp(x)
+    high = x * LOG2E
+    low = fma(x, LOG2E, -high) * LN2
+    found = _exp2(high)
+    return (high < -150.0).select(0.0, fma(found, low, found))
+
+
+def short_power(x: Any) -> Any:
+    """The same for results of 16 bits."""
+    return _exp2(x * LOG2E) if _has_exp2(x) else math.exp(x)
+
+
+def _has_exp2(x: Any) -> bool:
+    return x.dtype is DType.float32 and current_target().supports(Feature.NVVM)
+
+
+def _exp2(x: Any) -> Any:
+    lanes = [x] if x.lanes == 1 else [x[i] for i in range(x.lanes)]
+    found = [llvm_intrinsic("llvm.nvvm.ex2.approx.ftz.f32", Float32, lane, effects="none") for lane in lanes]
+    return found[0] if x.lanes == 1 else Float32.simd(*found)
+
+
 class Softmax:
     """What ``rows`` asks of an operation."""
 
     state = Running
+    power = staticmethod(power)
 
     @staticmethod
     def empty(kind: Any, lanes: int) -> Any:
         """Of no number."""
         return Running(kind.splat(lanes, -math.inf), kind.splat(lanes, 0.0))
 
-    @staticmethod
-    def of(values: Any, there: Any, ats: Any) -> Any:
+    @classmethod
+    def of(cls, values: Any, there: Any, ats: Any) -> Any:
         """Of a thread's vectors, and what it keeps of them: the powers."""
         values = masked(values, there, -math.inf)
         most = values[0]
         for value in values[1:]:
             most = math.max(most, value)
         base = _finite(most)
-        powers = [math.exp(value - base) for value in values]
+        powers = [cls.power(value - base) for value in values]
         total = powers[0]
         for power in powers[1:]:
             total += power
         return Running(most, total), powers
 
-    @staticmethod
-    def merge(a: Any, b: Any) -> Any:
+    @classmethod
+    def merge(cls, a: Any, b: Any) -> Any:
         """Of the numbers of both."""
         most = math.max(a.most, b.most)
         base = _finite(most)
-        return Running(most, a.total * math.exp(a.most - base) + b.total * math.exp(b.most - base))
+        return Running(most, a.total * cls.power(a.most - base) + b.total * cls.power(b.most - base))
 
-    @staticmethod
-    def writer(all: Any, own: Any, n: Any, given: Any) -> Any:
+    @classmethod
+    def writer(cls, all: Any, own: Any, n: Any, given: Any) -> Any:
         """Makes results of what a thread has kept, ``own`` of which is known, and ``all`` of the row."""
-        scale = math.exp(_finite(own.most) - all.most) / all.total
+        scale = cls.power(_finite(own.most) - all.most) / all.total
 
         def write(power: Any, value: Any, by: Any, plus: Any) -> Any:
             return power * scale
@@ -72,8 +102,8 @@ class Softmax:
 class LogSoftmax(Softmax):
     """Likewise."""
 
-    @staticmethod
-    def writer(all: Any, own: Any, n: Any, given: Any) -> Any:
+    @classmethod
+    def writer(cls, all: Any, own: Any, n: Any, given: Any) -> Any:
         """Makes results of the elements."""
         log = math.log(all.total)
 
@@ -81,6 +111,18 @@ class LogSoftmax(Softmax):
             return value - all.most - log
 
         return write
+
+
+class ShortSoftmax(Softmax):
+    """Of floats of 16 bits."""
+
+    power = staticmethod(short_power)
+
+
+class ShortLogSoftmax(LogSoftmax):
+    """Likewise."""
+
+    power = staticmethod(short_power)
 
 
 def _finite(most: Any) -> Any:
@@ -108,7 +150,7 @@ def softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
         array([[0.5, 0.5],
                [1. , 0. ]], dtype=float32)
     """
-    return _softmax("softmax", Softmax, x, axis, out)
+    return _softmax("softmax", (Softmax, ShortSoftmax), x, axis, out)
 
 
 def log_softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
@@ -120,13 +162,13 @@ def log_softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
         >>> log_softmax(np.float32([1000, 0]))
         array([    0., -1000.], dtype=float32)
     """
-    return _softmax("log_softmax", LogSoftmax, x, axis, out)
+    return _softmax("log_softmax", (LogSoftmax, ShortLogSoftmax), x, axis, out)
 
 
-def _softmax(name: str, operation: type[Softmax], x: Any, axis: int, out: Any) -> Any:
+def _softmax(name: str, operations: tuple[Any, Any], x: Any, axis: int, out: Any) -> Any:
     op = Operands(name, x=x)
     source = op["x"].of("floating")
     along = op.axis(axis)
     target = op.result(source.shape, source.dtype, out, same=[source])
-    normalize(op, operation, source, target, along)
+    normalize(op, operations[source.dtype.bits < 32], source, target, along)
     return op.give(target)

@@ -1,0 +1,179 @@
+"""What ``weft.kernels`` reaches beside torch, CuPy and Triton, on one GPU: a line of the table for each work.
+
+A line is a function under ``@line``: it makes the inputs and gives the cases, of which the first is weft's.
+All cases of a line are measured by events of one stream, in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.measure import in_turns, module, table
+
+Case = Callable[[], Any]
+
+
+@dataclass
+class Peers:
+    """The libraries that are there; None in place of what is not."""
+
+    torch: Any
+    cupy: Any
+    triton: Any
+    """This repository's kernels for Triton."""
+
+
+@dataclass
+class Work:
+    """What a line measures."""
+
+    amount: float
+    """What a call does, in the line's unit times seconds: GB or TFLOP."""
+    cases: dict[str, Case]
+    """By the library's name, weft first. A case gives its result."""
+    right: Callable[[Any], bool] | None = None
+    """Whether a result is right; each case's first one is asked for it."""
+    calls: int = 5
+
+
+@dataclass
+class Line:
+    """A line of the table."""
+
+    title: str
+    unit: str
+    target: float
+    """What weft is to reach, in the unit; or, with ``of``, times what that case reaches."""
+    of: str
+    make: Callable[[Peers], Work] = field(repr=False)
+
+
+LINES: dict[str, Line] = {}
+
+
+def line(title: str, unit: str, target: float, of: str = "") -> Callable[[Callable[[Peers], Work]], Line]:
+    """Make a function a line of the table, by the function's name."""
+
+    def add(make: Callable[[Peers], Work]) -> Line:
+        made = LINES[make.__name__] = Line(title, unit, target, of, make)
+        return made
+
+    return add
+
+
+def run(options: argparse.Namespace) -> None:
+    print("## Ready kernels\n")
+    torch = module("torch")
+    if torch is None or not torch.cuda.is_available():
+        print("needs torch and a GPU that it knows\n")
+        return
+    peers = Peers(torch, module("cupy"), module("benchmarks.peers.library_triton"))
+    print(f"{torch.cuda.get_device_name()}, medians of calls in turns\n")
+    rows = [
+        measured(LINES[name], peers, options.rounds or 15)
+        for name in (options.kernels.split(",") if options.kernels else LINES)
+    ]
+    table(("work", "unit", "weft", "peers", "target"), rows)
+
+
+def measured(line: Line, peers: Peers, rounds: int) -> list[str]:
+    """A row of the table."""
+    torch, work = peers.torch, line.make(peers)
+    for name, case in work.cases.items():
+        result = case()
+        torch.cuda.synchronize()
+        assert work.right is None or work.right(result), f"{line.title}: {name} is wrong"
+
+    def timed(case: Case) -> float:
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        case()
+        begin.record()
+        for _ in range(work.calls):
+            case()
+        end.record()
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end) / (1e3 * work.calls)
+
+    times = in_turns({name: lambda c=case: timed(c) for name, case in work.cases.items()}, rounds)
+    reached = {name: work.amount / statistics.median(got) for name, got in times.items()}
+    ours, *others = reached.items()
+    aim = line.target * reached.get(line.of, 1.0)
+    verdict = "reached" if ours[1] >= aim else "**missed**"
+    shown = ", ".join(f"{name} {shown_number(value)}" for name, value in others)
+    return [line.title, line.unit, shown_number(ours[1]), shown, f"{shown_number(aim)}: {verdict}"]
+
+
+def shown_number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _close(torch: Any, right: Any, tolerance: float = 1e-4) -> Callable[[Any], bool]:
+    return lambda found: bool(torch.allclose(found.float(), right.float(), rtol=tolerance, atol=tolerance))
+
+
+@line("sum of 1 GiB float32", "GB/s", 4250)
+def sum(peers: Peers) -> Work:
+    from weft import kernels
+
+    torch, n = peers.torch, 1 << 28
+    x = torch.rand(n, device="cuda")
+    cases: dict[str, Case] = {"weft": lambda: kernels.sum(x), "torch": x.sum}
+    if peers.cupy is not None:
+        own = peers.cupy.from_dlpack(x)
+        cases["CuPy"] = lambda: torch.from_dlpack(own.sum())
+    return Work(4 * n / 1e9, cases, _close(torch, x.double().sum()))
+
+
+@line("softmax of 16384² float32", "GB/s", 4150)
+def softmax(peers: Peers, size: int = 16384) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    x = torch.randn(size, size, device="cuda") * 4
+    out, kept = torch.empty_like(x), torch.softmax(x, dim=1)
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.softmax(x, out=out),
+        "torch": lambda: torch.softmax(x, dim=1, out=out),
+        "torch's copy": lambda: out.copy_(kept),
+    }
+    if peers.triton is not None:
+
+        def triton() -> Any:
+            peers.triton.softmax[(size,)](x, out, size, B=size, num_warps=32)
+            return out
+
+        cases["Triton"] = triton
+    return Work(8 * size**2 / 1e9, cases, _close(torch, kept))
+
+
+@line("layer norm of 16384² float32", "GB/s", 4100)
+def layer_norm(peers: Peers, size: int = 16384) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    x, out = torch.randn(size, size, device="cuda"), torch.empty(size, size, device="cuda")
+    weight, bias = torch.randn(2, size, device="cuda")
+    theirs = torch.nn.functional.layer_norm
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.layer_norm(x, weight, bias, out=out),
+        "torch": lambda: theirs(x, (size,), weight, bias),
+    }
+    return Work(8 * size**2 / 1e9, cases, _close(torch, theirs(x, (size,), weight, bias)))
+
+
+@line("transpose of 16384² float32", "GB/s", 4000)
+def transpose(peers: Peers, size: int = 16384) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    x, out = torch.rand(size, size, device="cuda"), torch.empty(size, size, device="cuda")
+    kept = x.t().contiguous()
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.transpose(x, out=out),
+        "torch": lambda: out.copy_(x.t()),
+    }
+    return Work(8 * size**2 / 1e9, cases, lambda found: bool(torch.equal(found, kept)))
