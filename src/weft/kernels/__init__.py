@@ -21,10 +21,13 @@ from weft.lang.above import above
 
 if TYPE_CHECKING:
     from weft.kernels.attentions import attention, decode_attention
+    from weft.kernels.gathering import embedding, put, take
+    from weft.kernels.histograms import histogram
     from weft.kernels.norms import layer_norm, rms_norm
     from weft.kernels.permutations import transpose
     from weft.kernels.products.call import matmul
     from weft.kernels.reductions import argmax, argmin, max, mean, min, prod, sum
+    from weft.kernels.rotary import rope
     from weft.kernels.softmaxes import log_softmax, softmax
 
 __all__ = [
@@ -32,6 +35,8 @@ __all__ = [
     "argmin",
     "attention",
     "decode_attention",
+    "embedding",
+    "histogram",
     "layer_norm",
     "log_softmax",
     "matmul",
@@ -39,14 +44,20 @@ __all__ = [
     "mean",
     "min",
     "prod",
+    "put",
     "rms_norm",
+    "rope",
     "softmax",
     "sum",
+    "take",
     "transpose",
 ]
 
 _LATER = {
     **dict.fromkeys(("attention", "decode_attention"), "weft.kernels.attentions"),
+    **dict.fromkeys(("embedding", "put", "take"), "weft.kernels.gathering"),
+    "histogram": "weft.kernels.histograms",
+    "rope": "weft.kernels.rotary",
     **dict.fromkeys(("layer_norm", "rms_norm"), "weft.kernels.norms"),
     "transpose": "weft.kernels.permutations",
     **dict.fromkeys(("argmax", "argmin", "max", "mean", "min", "prod", "sum"), "weft.kernels.reductions"),

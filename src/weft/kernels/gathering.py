@@ -1,0 +1,340 @@
+"""Elements by their places: taken from an axis, put or added there.
+
+What is written to one place more than once is settled by integers alone, so that results do not depend on
+which thread comes first: where elements are put the last one stays, found by an atomic maximum of their
+numbers; where floats are added the places are sorted with the numbers of the elements, and the elements of a
+place are added in their order by one thread.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple, TypeVar
+
+from weft.algorithm import sort
+from weft.atomic import Atomic
+from weft.dtype import as_dtype
+from weft.gpu import block_idx, thread_idx
+from weft.kernels.copies import contiguous, copy
+from weft.kernels.operands import KINDS, Operand, Operands, accumulator, merged, row_major
+from weft.lang import Comptime, Int, Int32, Int64, Pointer, func, kernel, unroll
+from weft.lang.generic import written
+from weft.math import min as least
+
+A = TypeVar("A")
+THREADS, EACH = 256, 4
+FREE = -1
+"""The number of what nobody writes."""
+
+
+class Places(NamedTuple):
+    """An axis of ``n`` places, ``outer`` elements before and ``inner`` behind, and how far each lie apart."""
+
+    outer: int
+    n: int
+    inner: int
+    steps: tuple[int, int, int]
+
+
+def _places(x: Operand, axis: int) -> Places | None:
+    """An operand, cut before and behind an axis; None where these parts are not one axis each in memory."""
+    before, (first,) = merged(x.shape[:axis], x.strides[:axis])
+    behind, (last,) = merged(x.shape[axis + 1 :], x.strides[axis + 1 :])
+    if len(before) > 1 or len(behind) > 1:
+        return None
+    return Places(prod(before), x.shape[axis], prod(behind), (first[0], x.strides[axis], last[0]))
+
+
+def take(x: A, indices: Any, axis: int | None = None, *, out: Any = None) -> A:
+    """Elements of an axis by their places, as ``numpy.take``: ``x[..., indices, ...]``.
+
+    Args:
+        x: an array of any type, shape and strides.
+        indices: integers, of any shape; below 0 they count from the end. One outside stops the kernel, as a
+            failed ``assert`` does.
+        axis: the axis; None for all elements in row-major order.
+        out: where the result goes.
+
+    Returns:
+        An array with the axes of ``indices`` in place of the axis.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import take
+        >>> take(np.array([[1, 2], [3, 4], [5, 6]]), np.array([2, 0, -1]), axis=0)
+        array([[5, 6],
+               [1, 2],
+               [5, 6]])
+    """
+    op = Operands("take", x=x, indices=indices)
+    return _take(op, op["x"], op["indices"], axis, out)
+
+
+def embedding(indices: Any, weight: A, *, out: Any = None) -> A:
+    """Rows of ``weight`` by their numbers: ``take(weight, indices, 0)``, torch's ``functional.embedding``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import embedding
+        >>> embedding(np.array([1, 1]), np.float32([[1, 2], [3, 4]]))
+        array([[3., 4.],
+               [3., 4.]], dtype=float32)
+    """
+    op = Operands("embedding", weight=weight, indices=indices)
+    return _take(op, op["weight"], op["indices"], 0, out)
+
+
+def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any) -> Any:
+    numbers = contiguous(op, indices.of("integer"))
+    if axis is None:
+        x = contiguous(op, x)
+        x, along = x.seen((x.size,), (1,)), 0
+    else:
+        along = op.axis(axis)
+    target = op.result((*x.shape[:along], *indices.shape, *x.shape[along + 1 :]), x.dtype, out)
+    if not target.size:
+        return op.give(target)
+    if not x.shape[along]:
+        x.refuse(f"of shape {x.shape}: there is nothing to take", "pass an array with elements")
+    made = target if target.is_whole else op.scratch(target.size, x.dtype)
+    source = _places(x, along)
+    if source is None:
+        x = contiguous(op, x)
+        source = _places(x, along)
+    assert source is not None  # of what is contiguous
+    width = _width(op, source, x, made)
+    inner, rows = source.inner // width, indices.size
+    units = source.outer * rows * inner
+    threads, each = (1, 1) if op.threads_are_loops else (THREADS, EACH)
+    known = {"threads": threads, "each": each, "width": width, "number": Int32 if units < 1 << 31 else Int64}
+    grid = -(-units // (threads * each))
+    bits = written(as_dtype(f"uint{8 * x.dtype.itemsize}"))
+    arguments = x, numbers, made, units, rows, inner, source.n, source.steps
+    op.launch(taken, grid, threads, *arguments, bits=bits, **known)
+    if made is not target:
+        copy(op, made.seen(target.shape, row_major(target.shape)), target)
+    return op.give(target)
+
+
+def _width(op: Operands, places: Places, *operands: Operand) -> int:
+    """How many elements of the inner part an access has."""
+    if places.steps[2] != 1 and places.inner > 1:
+        return 1
+    if op.threads_are_loops:
+        return 16 if places.inner % 16 == 0 else 1
+    return min(o.lanes(places.inner, *places.steps[:2]) for o in operands)
+
+
+@kernel
+def taken(
+    x: Pointer[Any],
+    indices: Pointer[Any],
+    out: Pointer[Any],
+    units: Int,
+    rows: Int,
+    inner: Int,
+    n: Int,
+    steps: Any,
+    *,
+    bits: Comptime[Any],
+    width: Comptime[int],
+    number: Comptime[Any],
+    threads: Comptime[int],
+    each: Comptime[int],
+):
+    """``each`` so many vectors of the result a thread."""
+    first = number(block_idx.x) * (threads * each) + number(thread_idx.x)
+    source, target = x.bitcast(bits), out.bitcast(bits)
+    aligned = bits.dtype.itemsize * (1 if threads == 1 else width)
+    values: list[Any] = []
+    for i in unroll(range(each)):
+        unit = least(first + i * threads, number(units - 1))
+        part, rest = Int(unit % number(inner)), unit // number(inner)
+        row, outer = Int(rest % number(rows)), Int(rest // number(rows))
+        place = _inside(Int(indices[row]), n)
+        at = outer * steps[0] + place * steps[1] + part * width * steps[2]
+        values.append(source.load(at, width=width, alignment=aligned))
+    for i in unroll(range(each)):
+        unit = first + i * threads
+        if unit < number(units):
+            target.store(Int(unit) * width, values[i], alignment=aligned)
+
+
+@func
+def _inside(place: Int, n: Int) -> Int:
+    """A place, counted from the front."""
+    found = place + n if place < 0 else place
+    assert 0 <= found < n, "an index is outside of the axis"
+    return found
+
+
+def put(
+    x: A, indices: Any, values: Any, axis: int = 0, *, add: bool = False, deterministic: bool = True
+) -> A:
+    """Write elements to places of an axis: ``x[..., indices, ...] = values``, or add them there.
+
+    Of elements that are put to one place the last one stays. Those that are added to one place are added up
+    in their order, short floats in Float32, and rounded once.
+
+    Args:
+        x: the array that is written, of any shape and strides.
+        indices: integers on one axis; below 0 they count from the end. One outside stops the kernel.
+        values: of the type of ``x`` and its shape, with as many places as there are indices.
+        axis: the axis of both.
+        add: whether elements are added.
+        deterministic: False for threads that write or add as they come: floats are rounded otherwise each
+            time, and which of several elements stays is not known. That is faster.
+
+    Returns:
+        ``x``.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import put
+        >>> x = np.zeros(3, np.float32)
+        >>> put(x, np.array([2, 0, 2]), np.float32([1, 2, 3]))
+        array([2., 0., 3.], dtype=float32)
+        >>> put(x, np.array([2, 2]), np.float32([10, 20]), add=True)
+        array([ 2.,  0., 33.], dtype=float32)
+    """
+    op = Operands("put", indices=indices, values=values)
+    numbers, given = op["indices"].of("integer"), op["values"]
+    given.of("number" if add else given.dtype)
+    op.first = given
+    target = op.result(_shape_of(x), given.dtype, x, name="x")
+    along = op.axis(axis, target)
+    numbers.shaped((numbers.size,), "indices are on one axis, so it is")
+    shape = tuple(numbers.size if n == along else extent for n, extent in enumerate(target.shape))
+    given.shaped(shape, "that of x with a place for each index is")
+    if not given.size:
+        return op.give(target)
+    numbers, given = contiguous(op, numbers), contiguous(op, given)
+    made, places = target, _places(target, along)
+    if places is None:
+        made = contiguous(op, target)
+        places = _places(made, along)
+    assert places is not None  # of what is contiguous
+    _put(op, places, numbers, given, made, add=add, deterministic=deterministic)
+    if made is not target:
+        copy(op, made, target)
+    return op.give(target)
+
+
+def _shape_of(x: Any) -> tuple[int, ...]:
+    return Operand("put", "x", x).shape
+
+
+def _put(
+    op: Operands,
+    places: Places,
+    numbers: Operand,
+    given: Operand,
+    x: Operand,
+    *,
+    add: bool,
+    deterministic: bool,
+) -> None:
+    rows, inner = numbers.size, places.inner
+    settled = not deterministic or (add and given.dtype.kind in KINDS["integer"])
+    threads = 1 if op.threads_are_loops else THREADS
+    grid, of_rows = -(-given.size // threads), -(-rows // threads)
+    shape = rows, inner, places.outer, places.n, places.steps
+    if settled:
+        op.launch(scattered, grid, threads, numbers, given, x, None, *shape, add=add, threads=threads)
+    elif not add:
+        owners = op.scratch(places.n, as_dtype("int64"))
+        op.launch(freed, -(-places.n // threads), threads, owners, places.n, threads=threads)
+        op.launch(claimed, of_rows, threads, numbers, owners, rows, places.n, threads=threads)
+        op.launch(scattered, grid, threads, numbers, given, x, owners, *shape, add=False, threads=threads)
+    else:
+        order = op.scratch(rows, as_dtype("int64"))
+        op.launch(numbered, of_rows, threads, numbers, order, rows, places.n, threads=threads)
+        sort(order.given, context=op.context)
+        kind = written(accumulator(given.dtype))
+        op.launch(added, grid, threads, order, given, x, *shape, kind=kind, threads=threads)
+
+
+@kernel
+def freed(owners: Pointer[Int64], n: Int, *, threads: Comptime[int]):
+    """Nobody writes to any place."""
+    at = block_idx.x * threads + thread_idx.x
+    if at < n:
+        owners[at] = FREE
+
+
+@kernel
+def claimed(indices: Pointer[Any], owners: Pointer[Int64], rows: Int, n: Int, *, threads: Comptime[int]):
+    """The last that writes to each place."""
+    row = block_idx.x * threads + thread_idx.x
+    if row < rows:
+        Atomic.fetch_max(owners + _inside(Int(indices[row]), n), row, ordering="relaxed")
+
+
+@kernel
+def scattered(
+    indices: Pointer[Any],
+    values: Pointer[Any],
+    x: Pointer[Any],
+    owners: Any,
+    rows: Int,
+    inner: Int,
+    outer: Int,
+    n: Int,
+    steps: Any,
+    *,
+    add: Comptime[bool],
+    threads: Comptime[int],
+):
+    """An element a thread: put if its place is its own, or added by an atomic."""
+    unit = block_idx.x * threads + thread_idx.x
+    if unit < rows * inner * outer:
+        part, row, before = unit % inner, unit // inner % rows, unit // inner // rows
+        place = _inside(Int(indices[row]), n)
+        at = before * steps[0] + place * steps[1] + part * steps[2]
+        if add:
+            Atomic.fetch_add(x + at, values[unit], ordering="relaxed")
+        elif owners is None or owners[place] == row:
+            x[at] = values[unit]
+
+
+@kernel
+def numbered(indices: Pointer[Any], order: Pointer[Int64], rows: Int, n: Int, *, threads: Comptime[int]):
+    """Places, and behind each the number of its element."""
+    row = block_idx.x * threads + thread_idx.x
+    if row < rows:
+        order[row] = _inside(Int(indices[row]), n) << 32 | row
+
+
+@kernel
+def added(
+    order: Pointer[Int64],
+    values: Pointer[Any],
+    x: Pointer[Any],
+    rows: Int,
+    inner: Int,
+    outer: Int,
+    n: Int,
+    steps: Any,
+    *,
+    kind: Comptime[Any],
+    threads: Comptime[int],
+):
+    """The thread of the first element of a place adds all of it."""
+    unit = block_idx.x * threads + thread_idx.x
+    if unit < rows * inner * outer:
+        part, first, before = unit % inner, unit // inner % rows, unit // inner // rows
+        place = order[first] >> 32
+        if first == 0 or order[first - 1] >> 32 != place:
+            at = before * steps[0] + place * steps[1] + part * steps[2]
+            total, k = x[at].cast(kind), first
+            while k < rows and order[least(k, rows - 1)] >> 32 == place:
+                row = order[k] & 0xFFFFFFFF
+                total += values[(before * rows + row) * inner + part].cast(kind)
+                k += 1
+            x[at] = total.cast(x.element_type)

@@ -1,0 +1,147 @@
+"""How many elements lie in each of some ranges.
+
+Each block counts in its shared memory, the warps of a block in several copies, so that fewer threads meet at
+one number (Podlozhnyuk: "Histogram calculation in CUDA", 2007); then blocks add up what they have. Of very
+many bins they count in global memory. Only integers are added by atomics, whose order is no matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from weft.atomic import Atomic
+from weft.diagnostics import LaunchError
+from weft.dtype import as_dtype
+from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
+from weft.kernels.copies import contiguous, copy
+from weft.kernels.operands import KINDS, Operands
+from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, unroll
+from weft.math import floor
+from weft.math import min as least
+from weft.memory import AddressSpace, stack_allocation
+
+A = TypeVar("A")
+THREADS, SHARED, COPIES = 1024, 8192, 8
+"""A block's threads; how many numbers its shared memory has at most; how many copies of the bins at most."""
+CHUNK = 1 << 16
+"""Elements that a task of a CPU counts."""
+
+
+def histogram(x: A, bins: int = 10, range: tuple[float, float] = (0.0, 1.0), *, out: Any = None) -> A:
+    """How many elements lie in each of ``bins`` equal parts of a range; Int64.
+
+    A part has its lower end and not its upper one, but the last part has both; elements outside and nan are
+    not counted. An element's part is ``(x - low) * (bins / (high - low))`` in Float64, rounded down.
+
+    Args:
+        x: numbers, of any shape and strides.
+        bins: how many parts.
+        range: the lower end and the upper one: ``(0, 256)`` with 256 bins counts bytes.
+        out: where the result goes, (bins,).
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import histogram
+        >>> histogram(np.array([0.1, 0.2, 0.9, 1.0, 7.0]), 4, (0, 1))
+        array([2, 0, 0, 2])
+    """
+    op = Operands("histogram", x=x)
+    source = op["x"].of("number")
+    low, high = float(range[0]), float(range[1])
+    if bins < 1 or not low < high:
+        message = f"histogram: there are {bins} bins from {low} to {high}"
+        hint = "ask for one bin at least, from less to more"
+        raise LaunchError.here("argument-type", message, hint, at=("bins", 1))
+    target = op.result((bins,), as_dtype("int64"), out)
+    source = contiguous(op, source)
+    counts = target if target.is_whole else op.scratch(bins, target.dtype)
+    unit = 1 if op.threads_are_loops else THREADS
+    op.launch(cleared, -(-bins // unit), unit, counts, bins, threads=unit)
+    if source.size:
+        _count(op, source, counts, bins, low, high)
+    if counts is not target:
+        copy(op, counts, target)
+    return op.give(target)
+
+
+def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float) -> None:
+    n = x.size
+    whole = x.dtype.kind in KINDS["integer"] and high - low == bins and low == int(low)
+    width = 1 if op.threads_are_loops else x.lanes()
+    threads = 1 if op.threads_are_loops else THREADS
+    blocks = -(-n // CHUNK) if op.threads_are_loops else 2 * op.context.info.multiprocessors
+    blocks = max(1, min(blocks, -(-n // (threads * width))))
+    room = 1 << (bins - 1).bit_length() if bins <= SHARED else 0
+    copies = 1 if op.threads_are_loops or not room else max(1, min(COPIES, SHARED // room))
+    known = {"whole": whole, "width": width, "threads": threads, "room": room, "copies": copies}
+    ends = int(low) if whole else Float64(low), Float64(bins / (high - low)), Float64(high)
+    op.launch(counted, blocks, threads, x, counts, n, bins, *ends, **known)
+
+
+@kernel
+def cleared(counts: Pointer[Int64], bins: Int, *, threads: Comptime[int]):
+    """Zeros."""
+    at = block_idx.x * threads + thread_idx.x
+    if at < bins:
+        counts[at] = 0
+
+
+@func
+def _bin(x: Any, low: Any, scale: Float64, high: Float64, count: Int, *, whole: Comptime[bool]) -> Int:
+    """The number of an element's bin; -1 of one that is in none."""
+    if whole:
+        place = x.cast(Int) - low
+        return least(place, count - 1) if 0 <= place <= count else Int(-1)
+    value = x.cast(Float64)
+    place = least(floor((value - low) * scale).cast(Int), count - 1)
+    return place if low <= value <= high else Int(-1)
+
+
+@kernel
+def counted(
+    x: Pointer[Any],
+    counts: Pointer[Int64],
+    n: Int,
+    bins: Int,
+    low: Any,
+    scale: Float64,
+    high: Float64,
+    *,
+    whole: Comptime[bool],
+    width: Comptime[int],
+    threads: Comptime[int],
+    room: Comptime[int],
+    copies: Comptime[int],
+):
+    """Counts of the elements that a block meets on the grid's way, added to those of the others."""
+    own: Any = counts
+    held: Any = None
+    if room:
+        held = stack_allocation(UInt32, room * copies, address_space=AddressSpace.SHARED)
+        for i in range(thread_idx.x, room * copies, threads):
+            held[i] = 0
+        barrier()
+        own = held + (warp_id() % copies * room if copies > 1 else 0)
+    thread, all = block_idx.x * threads + thread_idx.x, grid_dim.x * threads
+    end = n // width * width
+    for at in range(thread * width, end, all * width):
+        some = x.load(at, width=width, alignment=width * x.dtype.itemsize)
+        for k in unroll(range(width)):
+            place = _bin(some if width == 1 else some[k], low, scale, high, bins, whole=whole)
+            if place >= 0:
+                Atomic.fetch_add(own + place, 1, ordering="relaxed", scope="block" if room else "device")
+    for at in range(end + thread, n, all):
+        place = _bin(x[at], low, scale, high, bins, whole=whole)
+        if place >= 0:
+            Atomic.fetch_add(counts + place, 1, ordering="relaxed")
+    if room:
+        barrier()
+        for bin in range(thread_idx.x, bins, threads):
+            total = held[bin]
+            for k in unroll(range(1, copies)):
+                total += held[k * room + bin]
+            if total > 0:
+                Atomic.fetch_add(counts + bin, total.cast(Int), ordering="relaxed")

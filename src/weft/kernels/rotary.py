@@ -1,0 +1,125 @@
+"""Rotary position embeddings (Su, Lu, Pan, Murtadha, Wen, Liu: "RoFormer", 2021)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, TypeVar
+
+from weft.gpu import block_idx, thread_idx
+from weft.kernels.operands import Operand, Operands, accumulator, merged
+from weft.kernels.row_kernels import Line, begin, load, store
+from weft.lang import Comptime, Int, Int32, Int64, Pointer, kernel, unroll
+from weft.lang.generic import written
+
+A = TypeVar("A")
+THREADS, EACH = 256, 2
+
+
+def rope(x: A, cos: Any, sin: Any, *, axis: int = -2, interleaved: bool = False, out: Any = None) -> A:
+    """Turn pairs of features by angles that depend on the position, as of queries and keys before attention.
+
+    Of ``cos`` and ``sin`` of k features each, the first 2 k features of ``x`` are turned: feature i with
+    feature k + i, or with its neighbour if ``interleaved``. The others stay.
+
+    Args:
+        x: floating; the last axis has the features.
+        cos: floating, (positions, k), where ``x`` has that many positions along ``axis``.
+        sin: likewise.
+        axis: the axis that counts the positions.
+        interleaved: whether pairs are neighbours, as in GPT-J, and not halves, as in Llama.
+        out: where the result goes; it may be ``x``.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import rope
+        >>> angles = np.pi / 2 * np.arange(3)[:, None]
+        >>> rope(np.tile([1.0, 2.0], (3, 1)), np.cos(angles), np.sin(angles)).round()
+        array([[ 1.,  2.],
+               [-2.,  1.],
+               [-1., -2.]])
+    """
+    op = Operands("rope", x=x, cos=cos, sin=sin)
+    source, angles = op["x"].of("floating"), [op[name].of("floating") for name in ("cos", "sin")]
+    along, rank = op.axis(axis), len(source.shape)
+    if along == rank - 1:
+        source.refuse(f"of shape {source.shape}, whose last axis counts positions", "pass another axis=")
+    half = angles[0].shape[-1] if len(angles[0].shape) == 2 else 0
+    for operand in angles:
+        operand.shaped((source.shape[along], half), "for the positions of x it is")
+        if not operand.is_whole:
+            operand.refuse(f"of strides {operand.strides}", "pass a contiguous copy", "array-strides")
+    if not 0 < 2 * half <= source.shape[-1]:
+        angles[0].refuse(
+            f"of {half} angles a position", f"pass 1 to {source.shape[-1] // 2} for x's features"
+        )
+    target = op.result(source.shape, source.dtype, out, same=[source])
+    if source.size:
+        _rotate(op, source, target, angles, along, half, interleaved)
+    return op.give(target)
+
+
+def _rotate(
+    op: Operands, x: Operand, out: Operand, angles: list[Operand], axis: int, half: int, interleaved: bool
+) -> None:
+    extents, (here, there) = merged(x.shape[:-1], x.strides[:-1], out.strides[:-1])
+    steps, features = (x.strides[-1], out.strides[-1]), x.shape[-1]
+    width = 1
+    if steps == (1, 1) and not interleaved:
+        width = min(
+            o.lanes(half, features, *far) for o, far in ((x, here), (out, there), *((a, ()) for a in angles))
+        )
+    lines = Line(x.memory, here, steps[0]), Line(out.memory, there, steps[1])
+    units = prod(extents) * -(-(features - half) // width)
+    threads, each = (1, 1) if op.threads_are_loops else (THREADS, EACH)
+    known: dict[str, Any] = {
+        "kind": written(accumulator(x.dtype)),
+        "width": width,
+        "threads": threads,
+        "each": each,
+    }
+    known |= {"number": Int32 if units < 1 << 31 else Int64, "interleaved": interleaved}
+    after = prod(x.shape[axis + 1 : -1])
+    arguments = *lines, *angles, units, extents, features, half, x.shape[axis], after
+    op.launch(rotated, -(-units // (threads * each)), threads, *arguments, **known)
+
+
+@kernel
+def rotated(
+    x: Line,
+    out: Line,
+    cos: Pointer[Any],
+    sin: Pointer[Any],
+    units: Int,
+    extents: Any,
+    features: Int,
+    half: Int,
+    positions: Int,
+    after: Int,
+    *,
+    kind: Comptime[Any],
+    width: Comptime[int],
+    number: Comptime[Any],
+    threads: Comptime[int],
+    each: Comptime[int],
+    interleaved: Comptime[bool],
+):
+    """``each`` so many vectors of pairs a thread, or of features that stay, which come behind the pairs."""
+    first = number(block_idx.x) * (threads * each) + number(thread_idx.x)
+    strips = number((features - half) // width)
+    for i in unroll(range(each)):
+        unit = first + i * threads
+        if unit < number(units):
+            row, at = Int(unit // strips), Int(unit % strips) * width
+            source, target = begin(x, row, extents), begin(out, row, extents)
+            if at < half:
+                one, other = (2 * at, 2 * at + 1) if interleaved else (at, half + at)
+                a, b = load(source, one, x.step, width, kind), load(source, other, x.step, width, kind)
+                place = row // after % positions * half + at
+                c, s = load(cos, place, 1, width, kind), load(sin, place, 1, width, kind)
+                store(target, one, out.step, a * c - b * s)
+                store(target, other, out.step, b * c + a * s)
+            else:
+                store(target, at + half, out.step, load(source, at + half, x.step, width, kind))

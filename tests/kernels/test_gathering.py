@@ -1,0 +1,80 @@
+"""weft.kernels.take, embedding and put against NumPy's indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placed_arrays import Array, arrays, found, placed
+from weft import DeviceError, LaunchError
+from weft.gpu.host import DeviceContext
+from weft.kernels import embedding, put, take
+
+
+@settings(max_examples=15)
+@given(x=arrays(types="Bfd", most=20), shape=st.lists(st.integers(0, 6), max_size=2), data=st.data())
+def test_take_from_any_axis(device: DeviceContext, x: Array, shape: list[int], data: st.DataObject) -> None:
+    axis = data.draw(st.sampled_from([None, *range(x.ndim)]))
+    n = x.size if axis is None else x.shape[axis]
+    if n:
+        places = np.random.default_rng(len(shape)).integers(-n, n, shape, np.int32)
+        result = take(placed(device, x), placed(device, np.asarray(places)), axis)
+        np.testing.assert_array_equal(found(result), np.take(x, places, axis))
+
+
+def test_rows_of_a_table(device: DeviceContext) -> None:
+    table = np.random.default_rng(1).normal(size=(50, 24)).astype(np.float32)
+    numbers = np.random.default_rng(2).integers(0, 50, (3, 7))
+    out = placed(device, np.zeros((3, 7, 24), np.float32)[..., ::-1][..., ::-1])
+    assert embedding(placed(device, numbers), placed(device, table), out=out) is out
+    np.testing.assert_array_equal(found(out), table[numbers])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("add", [False, True])
+def test_put_where_several_elements_meet(device: DeviceContext, axis: int, add: bool) -> None:
+    generator = np.random.default_rng(axis)
+    x = generator.normal(size=(4, 5, 6)).astype(np.float32)
+    n = x.shape[axis]
+    places = generator.integers(-n, n, 40)
+    values = generator.normal(size=[40 if k == axis else x.shape[k] for k in range(3)]).astype(np.float32)
+    at: Any = (*[slice(None)] * axis, places)
+    right = x.astype(np.float64)
+    if add:
+        np.add.at(right, at, values)
+    else:
+        right[at] = values
+    for array in (x, x.transpose(2, 0, 1).copy().transpose(1, 2, 0)):
+        results = set[bytes]()
+        for deterministic in (True, True, not add):
+            tensor = placed(device, array)
+            arguments = tensor, placed(device, places), placed(device, values), axis
+            assert put(*arguments, add=add, deterministic=deterministic) is tensor
+            np.testing.assert_allclose(found(tensor), right, rtol=1e-5, atol=1e-5)
+            results |= {found(tensor).tobytes()} if deterministic else set()
+        assert len(results) == 1
+
+
+def test_integers_and_short_floats_are_added(device: DeviceContext) -> None:
+    places = np.zeros(2000, np.int32)
+    for name, each in (("int32", 3), ("float16", 0.1)):
+        tensor = placed(device, np.zeros(3, name))
+        put(tensor, placed(device, places), placed(device, np.full(2000, each, name)), add=True)
+        total = np.full(2000, each, name).astype(np.float64).sum()
+        np.testing.assert_allclose(found(tensor), [total, 0, 0], rtol=1e-3)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    x, i = np.zeros((3, 4), np.float32), np.array([0, 1])
+    with pytest.raises(LaunchError, match="indices is of Float32, which is not integer"):
+        take(x, x)
+    with pytest.raises(LaunchError, match="values is of shape \\(3, 4\\), and that of x with a place"):
+        put(x, i, np.ones((3, 4), np.float32))
+    with pytest.raises(LaunchError, match="x is of Float32, not of Float64"):
+        put(x, i, np.ones((2, 4)))
+    with pytest.raises(DeviceError, match="an index is outside of the axis"):
+        take(x, np.array([3]), 0)
