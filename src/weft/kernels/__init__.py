@@ -7,9 +7,9 @@ where the documentation does not say otherwise.
 
 >>> import numpy as np
 >>> from weft.kernels import softmax
->>> softmax(np.array([[1.0, 1.0], [0.0, np.inf]]), axis=0)
-array([[ 1.,  0.],
-       [ 0., nan]])
+>>> softmax(np.array([[1.0, 1000.0], [1.0, 0.0]]), axis=0)
+array([[0.5, 1. ],
+       [0.5, 0. ]])
 """
 
 from __future__ import annotations
