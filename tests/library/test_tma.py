@@ -400,7 +400,13 @@ def test_launch_bounds() -> None:
         launch_bounds(64)
         out[thread_idx.x] = 1.0
 
+    @kernel
+    def many(out: Pointer[Float32]):
+        launch_bounds(64, 8)
+        out[thread_idx.x] = 1.0
+
     assert ".maxntid 64\n" in str(compile_info(few, target="sm_90"))
+    assert ".minnctapersm 8\n" in str(compile_info(many, target="sm_90"))
     ctx = DeviceContext(api="cpu")
     out = memory(ctx, Float32, np.zeros(96))
     ctx.enqueue_function(few, out, grid_dim=1, block_dim=64)

@@ -268,7 +268,7 @@ def _described(
     effects = effects_of(module, function)
     if options.distinct:
         function.alone = alone(module, function, effects)
-    function.max_threads = draft.max_threads
+    function.max_threads, function.min_blocks = draft.max_threads, draft.min_blocks
     if target.threads == "loops" and not options.any_block:
         function.block_rank = _block_rank(module, function)
     leaves = [

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from weft.diagnostics import refuse
-from weft.lang.machine import element_index, grid_value, in_kernel, note_max_threads
+from weft.lang.machine import element_index, grid_value, in_kernel, note_bounds
 from weft.lang.scalars import Int
 
 _MOST = 1024
+_BLOCKS = 32
 """Threads of a block."""
 
 
@@ -89,7 +90,7 @@ def _shown(index: Dimensions | GlobalIndex, outside: str) -> str:
     return f"({index.x}, {index.y}, {index.z})" if in_kernel() else outside
 
 
-def launch_bounds(threads: int) -> None:
+def launch_bounds(threads: int, blocks: int = 0) -> None:
     """Promise that a block has at most so many threads, so that each may have more registers on a GPU.
 
     Launches of larger blocks are refused. ``set_max_registers`` of ``weft.gpu.wgmma`` needs it. CUDA calls it
@@ -97,11 +98,16 @@ def launch_bounds(threads: int) -> None:
 
     Args:
         threads: 1 to 1024, known at compile time.
+        blocks: how many blocks are to fit on a multiprocessor at once: threads get no more registers than
+            lets them, and what does not fit in these lies in memory.
     """
     if type(threads) is not int or not 1 <= threads <= _MOST:
         message = f"launch_bounds() takes how many threads a block has at most, not {threads!r}"
         refuse("launch-bounds", message, hint=f"write a number from 1 to {_MOST}, known at compile time")
-    note_max_threads(threads)
+    if type(blocks) is not int or not 0 <= blocks <= _BLOCKS:
+        message = f"launch_bounds() takes how many blocks are to fit at once, not {blocks!r}"
+        refuse("launch-bounds", message, hint=f"write a number up to {_BLOCKS}, known at compile time")
+    note_bounds(threads, blocks)
 
 
 thread_idx = Dimensions("thread_id")

@@ -28,12 +28,17 @@ if TYPE_CHECKING:
     from weft.kernels.products.call import matmul
     from weft.kernels.reductions import argmax, argmin, max, mean, min, prod, sum
     from weft.kernels.rotary import rope
+    from weft.kernels.scans import cumprod, cumsum, scan
     from weft.kernels.softmaxes import log_softmax, softmax
+    from weft.kernels.sorts import argsort, sort, sort_by_key
 
 __all__ = [
     "argmax",
     "argmin",
+    "argsort",
     "attention",
+    "cumprod",
+    "cumsum",
     "decode_attention",
     "embedding",
     "histogram",
@@ -47,7 +52,10 @@ __all__ = [
     "put",
     "rms_norm",
     "rope",
+    "scan",
     "softmax",
+    "sort",
+    "sort_by_key",
     "sum",
     "take",
     "transpose",
@@ -63,6 +71,8 @@ _LATER = {
     **dict.fromkeys(("argmax", "argmin", "max", "mean", "min", "prod", "sum"), "weft.kernels.reductions"),
     "matmul": "weft.kernels.products.call",
     **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),
+    **dict.fromkeys(("cumprod", "cumsum", "scan"), "weft.kernels.scans"),
+    **dict.fromkeys(("argsort", "sort", "sort_by_key"), "weft.kernels.sorts"),
 }
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""
 

@@ -68,8 +68,8 @@ class Elaborator(Protocol):
         """The code at hand takes so much of the shared memory that its launch gives."""
         ...
 
-    def note_max_threads(self, count: int, /) -> None:
-        """A block that runs the code at hand has at most so many threads."""
+    def note_bounds(self, threads: int, blocks: int, /) -> None:
+        """A block that runs the code at hand has at most so many threads, and so many of them fit at once."""
         ...
 
     def note_thread(self) -> None:

@@ -47,9 +47,9 @@ def note_dynamic_shared(nbytes: int) -> None:
     current().elaborator.note_dynamic_shared(nbytes)
 
 
-def note_max_threads(count: int) -> None:
-    """Note that a block of the kernel has at most so many threads."""
-    current().elaborator.note_max_threads(count)
+def note_bounds(threads: int, blocks: int) -> None:
+    """Note that a block of the kernel has at most so many threads, and how many blocks are to fit at once."""
+    current().elaborator.note_bounds(threads, blocks)
 
 
 def _known(word: str, name: str) -> Elaboration:

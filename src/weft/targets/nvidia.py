@@ -143,7 +143,7 @@ def _target(capability: int, suffix: str = "") -> Target:
         exact_remainder=False,
         shared_limit=shared * 1024,
         static_shared_limit=48 * 1024,
-        bounds_threads="nvvm.maxntid",
+        bounds=("nvvm.maxntid", "nvvm.minctasm"),
         parameter_limit=4096,  # more from PTX 8.1 on
         cluster_limit=16 if capability >= 90 else 0,
         sync_scopes=_SYNC_SCOPES if capability < 90 else {**_SYNC_SCOPES, "cluster": "cluster"},

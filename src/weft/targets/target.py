@@ -89,7 +89,8 @@ class Target:
     what a block may have of shared memory in bytes, ``static_shared_limit`` what of it may be of static size
     (0: all). ``local_limit`` is what a thread may have of its own memory in bytes, CUDA's limit everywhere.
     ``cluster_limit`` is how many blocks a cluster may have at most, where a device allows them.
-    ``bounds_threads`` is LLVM's attribute for how many threads a block of a kernel has at most.
+    ``bounds`` are LLVM's attributes for how many threads a block of a kernel has at most, and how many
+    blocks are to fit at once.
     ``parameter_limit`` is how many bytes of parameters a kernel may have (0: any number).
 
     Of atomic accesses, ``sync_scopes`` has LLVM's names for the scopes that the target tells apart (none: it
@@ -131,7 +132,7 @@ class Target:
     local_limit: int = 512 * 1024
     cluster_limit: int = 0
     parameter_limit: int = 0
-    bounds_threads: str = ""
+    bounds: tuple[str, ...] = ()
     sync_scopes: Mapping[str, str] = field(default_factory=dict[str, str])
     rmw_orders: bool = True
     system_rmw: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -51,6 +51,8 @@ class Draft:
     dynamic_shared: int = 0
     max_threads: int = 0
     """Of a block; 0: any number."""
+    min_blocks: int = 0
+    """That are to fit on a multiprocessor at once."""
     uses_thread: bool = False
     """It asks which thread runs it."""
     tells: bool = False
@@ -70,7 +72,7 @@ class Draft:
         if isinstance(what, Draft):
             self.uses |= what.uses
             self.dynamic_shared = max(self.dynamic_shared, what.dynamic_shared)
-            self.bound_threads(what.max_threads)
+            self.bound(what.max_threads, what.min_blocks)
             self.uses_thread |= what.uses_thread
             self.tells |= what.tells
             self.memory |= what.memory
@@ -80,9 +82,10 @@ class Draft:
         else:
             self.memory.add(what)
 
-    def bound_threads(self, count: int) -> None:
-        """A block has at most so many threads, where that is not 0."""
-        self.max_threads = min(filter(None, (self.max_threads, count)), default=0)
+    def bound(self, threads: int, blocks: int) -> None:
+        """A block has at most so many threads, where that is not 0; so many blocks are to fit at once."""
+        self.max_threads = min(filter(None, (self.max_threads, threads)), default=0)
+        self.min_blocks = max(self.min_blocks, blocks)
 
 
 def reached(drafts: Iterable[Draft]) -> list[Draft]:

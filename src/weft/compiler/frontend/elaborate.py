@@ -127,10 +127,10 @@ class Elaborator:
         if _staging().live:
             draft.dynamic_shared = max(draft.dynamic_shared, nbytes)
 
-    def note_max_threads(self, count: int) -> None:
-        """A block that runs the code at hand has at most so many threads."""
+    def note_bounds(self, threads: int, blocks: int) -> None:
+        """A block that runs the code at hand has at most so many threads, and so many of them fit at once."""
         if _staging().live:
-            self.under_way[-1].bound_threads(count)
+            self.under_way[-1].bound(threads, blocks)
 
     def note_thread(self) -> None:
         """The code at hand asks which thread runs it."""

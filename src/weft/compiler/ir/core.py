@@ -164,7 +164,7 @@ class Function:
 
     ``alone`` are the positions of arguments whose memory nothing else reaches. ``block_rank`` is how many
     axes blocks have threads along, 0 where they may along all. ``max_threads`` is how many a block has at
-    most, where that is not 0.
+    most, where that is not 0, and ``min_blocks`` how many blocks are to fit on a multiprocessor at once.
     """
 
     name: str
@@ -178,6 +178,7 @@ class Function:
     over_rank: int = 0
     block_rank: int = 0
     max_threads: int = 0
+    min_blocks: int = 0
     alone: frozenset[int] = frozenset()
     element: bool = False
     inline: bool = False

@@ -214,8 +214,8 @@ class Lowering:
             head = f"define dso_local {self.target.kernel_convention} {result} @{symbol}"
             # Where threads are loops it takes blocks, and little time goes by in it but in LLVM.
             attributes = " noinline optnone nounwind" if self.target.threads == "loops" else " nounwind"
-            if f.max_threads and self.target.bounds_threads:
-                attributes += f' "{self.target.bounds_threads}"="{f.max_threads}"'
+            for name, count in zip(self.target.bounds, (f.max_threads, f.min_blocks), strict=False):
+                attributes += f' "{name}"="{count}"' if count else ""
         elif define:
             head, attributes = f"{define} {result} @{symbol}", f" {attribute} nounwind"
         else:

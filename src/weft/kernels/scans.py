@@ -1,0 +1,496 @@
+"""Running results along an axis: a single pass over memory with decoupled look-back.
+
+That is ``weft.algorithm.lookback``. A block reads a tile of a row into registers and joins neighbours within
+its lanes, its warps, and behind what the tiles before it have, always in the same order. Rows whose elements
+are not side by side, and short ones, have a thread each. On a CPU a tile is one thread's, which reads it a
+second time from its cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, cast
+
+from weft.algorithm.lookback import (
+    PART,
+    WHOLE,
+    before_tile,
+    clear,
+    counter,
+    of_lanes,
+    peek,
+    post,
+    posts_of,
+    words,
+)
+from weft.atomic import Atomic
+from weft.diagnostics import LaunchError
+from weft.dtype import DType
+from weft.gpu import (
+    barrier,
+    block_idx,
+    global_idx,
+    grid_dim,
+    lane_id,
+    launch_bounds,
+    thread_idx,
+    warp,
+    warp_id,
+)
+from weft.kernels.operands import Operand, Operands, accumulator, merged
+from weft.kernels.row_kernels import Line, begin
+from weft.lang import SIMD, Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel, unroll
+from weft.lang.number import number_class
+from weft.math import min as least
+from weft.memory import AddressSpace, stack_allocation
+
+A = TypeVar("A")
+Word = Literal["add", "mul", "min", "max"]
+_THREADS, _RESIDENT, _WIDE = 256, 768, 16
+"""Threads of a block, and of all blocks that are on a multiprocessor at once; bytes of the widest access."""
+_SHORT = 64
+"""Elements of rows up to which a thread has one."""
+_MANY = 4096
+"""Rows that lie across each other from which on a thread has one."""
+_CPU_TILE = 1 << 13
+
+
+@kernel
+def scan_tiles(
+    src: Line,
+    dst: Line,
+    scratch: Pointer[Any],
+    n: Int,
+    tiles: UInt32,
+    all_tiles: UInt32,
+    extents: Any,
+    init: Any,
+    *,
+    function: Comptime[Callable[..., Any]],
+    kind: Comptime[Any],
+    exclusive: Comptime[bool],
+    several: Comptime[bool],
+    threads: Comptime[int],
+    lanes: Comptime[int],
+    vectors: Comptime[int],
+    resident: Comptime[int],
+    wide: Comptime[tuple[bool, bool]],
+):
+    """Tiles of rows of ``n`` elements, each of which has ``tiles``: a block takes one after the other.
+
+    A warp's elements follow each other: ``vectors`` times its lanes read ``lanes`` each. The next tile is on
+    its way while a block waits for what stands before this one. ``wide`` says
+    of source and destination whether ``lanes`` elements there are an aligned vector.
+    """
+    launch_bounds(threads, resident)
+    span, each, warps = warp.WARP_SIZE * lanes, threads * vectors * lanes, threads // warp.WARP_SIZE
+    start, lane = warp_id() * (span * vectors) + lane_id() * lanes, lane_id()
+    turns = stack_allocation(UInt32, 1, address_space=AddressSpace.SHARED)
+    parts = stack_allocation(kind, warps, address_space=AddressSpace.SHARED)
+    found = stack_allocation(kind, 1, address_space=AddressSpace.SHARED)
+    counter, values = scratch.bitcast(UInt32), stack_allocation(kind, vectors * lanes)
+    number = block_idx.x.cast(UInt32)
+    if several:
+        if thread_idx.x == 0:
+            turns[0] = Atomic.fetch_add(counter, 1)
+        barrier()
+        number = turns[0]
+        barrier()
+    if number < all_tiles:
+        source = begin(src, Int(number // tiles), extents)
+        _read(
+            source, values, Int(number % tiles) * each, start, n, src.step, threads, vectors, lanes, wide[0]
+        )
+    while number < all_tiles:
+        row, tile = Int(number // tiles), Int(number % tiles)
+        turn = UInt32(0)
+        if several and thread_idx.x == 0:
+            turn = Atomic.fetch_add(counter, 1)
+        own, befores, total = _of_warp(function, values, vectors=vectors, lanes=lanes)
+        if lane == 0:
+            parts[warp_id()] = total
+        if several and thread_idx.x == 0:
+            turns[0] = turn
+        barrier()
+        following = turns[0] if several else number + grid_dim.x.cast(UInt32)
+        posts = scratch.bitcast(UInt64) + (1 + row * (posts_of(Int(tiles)) * words(kind)))
+        whole = parts[0]
+        if several and warp_id() == 0:
+            for w in unroll(range(1, warps)):
+                whole = function(whole, parts[w])
+            if init is not None:
+                whole = (tile == 0).select(function(init, whole), whole)
+            if lane == 0:
+                post(posts, tile, whole, UInt32(PART))
+        if following < all_tiles:
+            source = begin(src, Int(following // tiles), extents)
+            at = Int(following % tiles) * each
+            _read(source, values, at, start, n, src.step, threads, vectors, lanes, wide[0])
+        if several and warp_id() == 0 and tile > 0:
+            before = before_tile(function, whole, tile, posts, posts + Int(tiles) * words(kind))
+            if lane == 0:
+                found[0] = before
+        mine = parts[0]
+        for w in range(1, warp_id()):
+            mine = function(mine, parts[w])
+        barrier()
+        head, has = found[0], (tile > 0) if init is None else Bool(True)
+        if init is not None:
+            head = (tile == 0).select(init, head)
+        if warp_id() > 0:
+            head, has = has.select(function(head, mine), mine), Bool(True)
+        target = begin(dst, row, extents)
+        results = _behind(function, own, befores, head, has, exclusive, kind_out=dst.start.element_type)
+        _write(target, results, tile * each, start, n, dst.step, threads=threads, wide=wide[1])
+        number = following
+
+
+def _of_warp(function: Any, values: Any, *, vectors: int, lanes: int) -> tuple[list[Any], list[Any], Any]:
+    """Running results within each vector of a lane, what the warp has before each, and what it has in all."""
+    lane, own = lane_id(), [values[k] for k in range(vectors * lanes)]
+    befores: list[Any] = []
+    total: Any = None
+    for v in range(vectors):
+        for k in range(v * lanes + 1, (v + 1) * lanes):
+            own[k] = function(own[k - 1], own[k])
+        through = of_lanes(function, own[(v + 1) * lanes - 1])
+        before, last = warp.shuffle_up(through, 1), warp.shuffle_idx(through, warp.WARP_SIZE - 1)
+        befores.append(before if total is None else (lane > 0).select(function(total, before), total))
+        total = last if total is None else function(total, last)
+    return own, befores, total
+
+
+def _behind(
+    function: Any, own: list[Any], befores: list[Any], head: Any, has: Any, exclusive: bool, *, kind_out: Any
+) -> Any:
+    """The results of a lane's vectors behind ``head``, if there is one."""
+    results: list[Any] = []
+    lane, lanes = lane_id(), len(own) // len(befores)
+    for v, before in enumerate(befores):
+        if v == 0:
+            there = has | (lane > 0)
+            before = has.select((lane > 0).select(function(head, before), head), before)
+        else:
+            there = Bool(True)
+            before = has.select(function(head, before), before)
+        made = [there.select(function(before, value), value) for value in own[v * lanes : (v + 1) * lanes]]
+        made = [before, *made[:-1]] if exclusive else made
+        results.append(tuple([value.cast(kind_out) for value in made]))
+    return tuple(results)
+
+
+@func
+def _write(
+    target: Pointer[Any],
+    results: Any,
+    begin: Int,
+    start: Int,
+    n: Int,
+    step: Int,
+    *,
+    threads: Comptime[int],
+    wide: Comptime[bool],
+) -> None:
+    """A lane's results in the tile at ``begin``, as far as the row goes."""
+    lanes = len(results[0])
+    span, each = warp.WARP_SIZE * lanes, threads * len(results) * lanes
+    if wide and begin + each <= n:
+        kind: Any = SIMD[target.element_type, lanes]
+        for v in unroll(range(len(results))):
+            target.store(begin + start + v * span, kind(*results[v]), alignment=_WIDE)
+    else:
+        for v in unroll(range(len(results))):
+            for k in unroll(range(lanes)):
+                if begin + start + v * span + k < n:
+                    target[(begin + start + v * span + k) * step] = results[v][k]
+
+
+@func
+def _read(
+    source: Pointer[Any],
+    values: Any,
+    begin: Int,
+    start: Int,
+    n: Int,
+    step: Int,
+    threads: Comptime[int],
+    vectors: Comptime[int],
+    lanes: Comptime[int],
+    wide: Comptime[bool],
+) -> None:
+    """A lane's elements of the tile at ``begin``; behind the end of the row the last one, again."""
+    kind: Any = values.element_type
+    span = warp.WARP_SIZE * lanes
+    if wide and begin + threads * vectors * lanes <= n:
+        for v in unroll(range(vectors)):
+            vector = source.load(begin + start + v * span, width=lanes, alignment=_WIDE)
+            for k in unroll(range(lanes)):
+                values[v * lanes + k] = vector[k].cast(kind)
+    else:
+        for v in unroll(range(vectors)):
+            for k in unroll(range(lanes)):
+                values[v * lanes + k] = source[least(begin + start + v * span + k, n - 1) * step].cast(kind)
+
+
+@kernel
+def scan_stretches(
+    src: Line,
+    dst: Line,
+    scratch: Pointer[Any],
+    n: Int,
+    tiles: Int,
+    extents: Any,
+    init: Any,
+    *,
+    function: Comptime[Callable[..., Any]],
+    kind: Comptime[Any],
+    exclusive: Comptime[bool],
+    several: Comptime[bool],
+    each: Comptime[int],
+):
+    """A tile of a row by one thread: joined, then scanned behind what the tile before has posted."""
+    number = counter(scratch) if several else block_idx.x
+    row, tile = number // tiles, number % tiles
+    posts = scratch.bitcast(UInt64) + (1 + row * (tiles * words(kind)))
+    source, target = begin(src, row, extents), begin(dst, row, extents)
+    first, end = tile * each, least((tile + 1) * each, n)
+    head, has = source[first * src.step].cast(kind), Bool(False)
+    if init is not None:
+        head, has = kind(init), Bool(True)
+    if several:
+        own = _joined(function, source, first, end, src.step, kind=kind)
+        if tile > 0:
+            before, state = peek(posts, tile - 1, kind)
+            while state == 0:
+                before, state = peek(posts, tile - 1, kind)
+            head, has = before, Bool(True)
+        if tile + 1 < tiles:
+            post(posts, tile, has.select(function(head, own), own), UInt32(WHOLE))
+    _run(function, source, target, first, end, src.step, dst.step, head, has, exclusive=exclusive)
+
+
+@kernel
+def scan_threads(
+    src: Line,
+    dst: Line,
+    rows: Int,
+    n: Int,
+    extents: Any,
+    init: Any,
+    *,
+    function: Comptime[Callable[..., Any]],
+    kind: Comptime[Any],
+    exclusive: Comptime[bool],
+):
+    """A row by a thread."""
+    row = global_idx.x
+    if row < rows:
+        source, target = begin(src, row, extents), begin(dst, row, extents)
+        head, has = source[0].cast(kind), Bool(False)
+        if init is not None:
+            head, has = kind(init), Bool(True)
+        _run(function, source, target, Int(0), n, src.step, dst.step, head, has, exclusive=exclusive)
+
+
+@func
+def _joined(function: Any, source: Any, first: Int, end: Int, step: Int, *, kind: Comptime[Any]) -> Any:
+    """Some elements as one, in four stretches at a time: one result would wait for the other."""
+    length = (end - first) // 4
+    total, begin = source[first * step].cast(kind), first + 1
+    if length > 1:
+        parts = tuple([source[(first + k * length) * step].cast(kind) for k in range(4)])
+        for i in range(first + 1, first + length):
+            values = tuple([source[(i + k * length) * step].cast(kind) for k in range(4)])
+            parts = tuple([function(part, value) for part, value in zip(parts, values, strict=True)])
+        total, begin = parts[0], first + 4 * length
+        for part in parts[1:]:
+            total = function(total, part)
+    for i in range(begin, end):
+        total = function(total, source[i * step].cast(kind))
+    return total
+
+
+@func
+def _run(
+    function: Any,
+    source: Any,
+    target: Any,
+    first: Int,
+    end: Int,
+    src_step: Int,
+    dst_step: Int,
+    head: Any,
+    has: Bool,
+    *,
+    exclusive: Comptime[bool],
+) -> None:
+    """Running results from ``first`` to ``end`` behind ``head``; without one that is the first element."""
+    total, begin = head, first
+    if not has:
+        target[first * dst_step] = total.cast(target.element_type)
+        begin = first + 1
+    for i in range(begin, end):
+        if exclusive:
+            value = source[i * src_step].cast(type(total))
+            target[i * dst_step] = total.cast(target.element_type)
+            total = function(total, value)
+        else:
+            total = function(total, source[i * src_step].cast(type(total)))
+            target[i * dst_step] = total.cast(target.element_type)
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _mul(a: Any, b: Any) -> Any:
+    return a * b
+
+
+def _min(a: Any, b: Any) -> Any:
+    return ((a < b) | (a != a)).select(a, b)
+
+
+def _max(a: Any, b: Any) -> Any:
+    return ((a > b) | (a != a)).select(a, b)
+
+
+_WORDS = {"add": _add, "mul": _mul, "min": _min, "max": _max}
+
+
+def cumsum(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -> A:
+    """Running sums along an axis, as ``np.cumsum``.
+
+    Integers are summed up as 64 bits, which the result has; short floats as Float32, and the result has their
+    own type. Sums of floats are joined in an order that the shape alone decides, so they are the same each
+    time.
+
+    Args:
+        x: numbers, of any shape and strides.
+        axis: along which.
+        exclusive: whether each result is the sum of the elements before, without its own.
+        out: where the result goes; it may be ``x``, if it has the result's type.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import cumsum
+        >>> cumsum(np.array([[1, 2, 3], [4, 5, 6]]), axis=0)
+        array([[1, 2, 3],
+               [5, 7, 9]])
+    """
+    return _scan("cumsum", x, _add, axis, 0 if exclusive else None, exclusive, out, True)
+
+
+def cumprod(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -> A:
+    """Running products along an axis, as ``np.cumprod``; else as ``cumsum``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import cumprod
+        >>> cumprod(np.float32([2, 3, 4]), exclusive=True)
+        array([1., 2., 6.], dtype=float32)
+    """
+    return _scan("cumprod", x, _mul, axis, 1 if exclusive else None, exclusive, out, True)
+
+
+def scan(
+    x: A,
+    function: Word | Callable[[Any, Any], Any],
+    axis: int = -1,
+    *,
+    init: float | None = None,
+    exclusive: bool = False,
+    out: Any = None,
+) -> A:
+    """Running results of an associative function along an axis, in the type of ``x``.
+
+    Args:
+        x: numbers, of any shape and strides. 16-bit floats are joined as Float32.
+        function: of what was accumulated and what comes next, both of the same type, which is also the
+            result's; or ``"add"``, ``"mul"``, ``"min"``, ``"max"``. Of the last two nan is the result from
+            where it occurs, as for ``np.maximum.accumulate``. It need not commute.
+        axis: along which.
+        init: what stands before the first element.
+        exclusive: whether each result is that of the elements before, without its own: ``init`` comes first.
+        out: where the result goes: of the shape and type of ``x``, which it may be.
+
+    Raises:
+        LaunchError: an argument is wrong, or ``exclusive`` is without ``init``.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import scan
+        >>> scan(np.array([3, 1, 4, 1, 5]), "max")
+        array([3, 3, 4, 4, 5])
+        >>> scan(np.array([1, 2, 3]), lambda a, b: a * b, init=10, exclusive=True)
+        array([10, 10, 20])
+    """
+    known: Any = _WORDS.get(function) if isinstance(function, str) else function
+    if known is None:
+        message = f"scan: function is {function!r}"
+        hint = f"write one of {', '.join(_WORDS)}, or a function of two numbers"
+        raise LaunchError.here("argument-type", message, hint, at=("function", 1))
+    if exclusive and init is None:
+        message = "scan: an exclusive scan begins with init, which is not given"
+        raise LaunchError.here("argument-type", message, "give init=, 0 for sums")
+    return _scan("scan", x, known, axis, init, exclusive, out, False)
+
+
+def _scan(
+    name: str, x: Any, function: Any, axis: Any, init: Any, exclusive: bool, out: Any, widens: bool
+) -> Any:
+    op = Operands(name, x=x)
+    source = op["x"].of("number")
+    along, wide = op.axis(axis), accumulator(source.dtype)
+    dtype = source.dtype if not widens or source.dtype.kind not in ("int", "uint") else wide
+    target = op.result(source.shape, dtype, out, same=[source])
+    kind: Any = number_class(dtype if dtype.bits >= 32 or dtype.kind in ("int", "uint") else wide)
+    if source.size:
+        first = None if init is None else kind(init)
+        named = {"function": function, "kind": kind, "exclusive": exclusive}
+        _launch(op, source, target, along, first, named)
+    return op.give(target)
+
+
+def _launch(
+    op: Operands, source: Operand, target: Operand, along: int, init: Any, named: dict[str, Any]
+) -> None:
+    """Choose how rows are spread over threads."""
+    n, order = source.shape[along], [k for k in range(len(source.shape)) if k != along]
+    steps = [tuple(o.strides[k] for k in order) for o in (source, target)]
+    extents, steps = merged(tuple(source.shape[k] for k in order), *steps)
+    number, ends = math.prod(extents), (source, target)
+    lines = [Line(o.memory, own, o.strides[along]) for o, own in zip(ends, steps, strict=True)]
+    if n <= _SHORT or (source.strides[along] > 1 and number >= _MANY):
+        op.launch(scan_threads, -(-number // _THREADS), _THREADS, *lines, number, n, extents, init, **named)
+        return
+    if op.threads_are_loops:
+        threads, each = 1, _CPU_TILE
+        tiles, more = -(-n // each), {"each": each}
+        counts: tuple[int, ...] = (n, tiles)
+        grid, posted, found = number * tiles, tiles, cast("Any", scan_stretches)
+    else:
+        lanes = min(_WIDE // source.dtype.itemsize, 8)
+        threads, vectors = _THREADS, max(1, 16 // lanes)
+        while threads > warp.WARP_SIZE and threads // 2 * vectors * lanes >= n:
+            threads //= 2
+        tiles = -(-n // (threads * vectors * lanes))
+        wide = tuple(
+            [o.strides[along] == 1 and o.lanes(*own) >= lanes for o, own in zip(ends, steps, strict=True)]
+        )
+        resident = _RESIDENT // threads
+        more = {"threads": threads, "lanes": lanes, "vectors": vectors, "resident": resident, "wide": wide}
+        posted, found = posts_of(tiles), cast("Any", scan_tiles)
+        grid = min(number * tiles, op.context.info.multiprocessors * resident)
+        counts = (n, tiles, number * tiles)
+    several = tiles > 1
+    size = 1 + number * posted * words(named["kind"]) if several else 1
+    scratch = op.scratch(size, DType.int64)
+    if several:
+        op.launch(clear, min(-(-size // _THREADS), 1024), _THREADS, scratch, size)
+    named |= {**more, "several": several}
+    op.launch(found, grid, threads, *lines, scratch, *counts, extents, init, **named)

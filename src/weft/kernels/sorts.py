@@ -1,0 +1,142 @@
+"""Sorting along an axis by the digits of keys (``weft.algorithm.onesweep``)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from weft.algorithm.onesweep import sort_rows
+from weft.dtype import DType
+from weft.kernels.copies import copy
+from weft.kernels.operands import Operand, Operands, row_major
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def sort(x: A, axis: int = -1, *, descending: bool = False, out: Any = None) -> A:
+    """The elements of each row along an axis in order, as ``np.sort``; equals keep theirs.
+
+    Args:
+        x: numbers or bools, of any shape and strides.
+        axis: along which.
+        descending: whether the greatest comes first. Nan comes last anyway.
+        out: where the result goes: of the shape and type of ``x``, which it may be.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import sort
+        >>> sort(np.array([3.0, np.nan, -1.0, 2.0]))
+        array([-1.,  2.,  3., nan])
+    """
+    op = Operands("sort", x=x)
+    source = op["x"]
+    along = op.axis(axis)
+    target = op.result(source.shape, source.dtype, out, same=[source])
+    _sorted(op, source, target, along, descending)
+    return op.give(target)
+
+
+def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None) -> Any:
+    """Where the elements of each sorted row come from, as ``np.argsort(x, stable=True)``: Int64.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import argsort
+        >>> argsort(np.array([3, -1, 2, 3]), descending=True)
+        array([0, 3, 2, 1])
+    """
+    op = Operands("argsort", x=x)
+    source = op["x"]
+    along = op.axis(axis)
+    places = op.result(source.shape, DType.int64, out)
+    _sorted(op, source, None, along, descending, None, places)
+    return op.give(places)
+
+
+def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False) -> tuple[A, B]:
+    """Keys in order as by ``sort``, and the values that go with them. Thrust: ``sort_by_key``.
+
+    Args:
+        keys: as ``sort`` takes them.
+        values: of the same shape, numbers or bools.
+        axis: along which.
+        descending: as for ``sort``.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import sort_by_key
+        >>> sort_by_key(np.array([3, 1, 2]), np.array([0.5, 1.5, 2.5]))
+        (array([1, 2, 3]), array([1.5, 2.5, 0.5]))
+    """
+    op = Operands("sort_by_key", keys=keys, values=values)
+    source, others = op["keys"], op["values"].shaped(op["keys"].shape, "that of keys is")
+    along = op.axis(axis)
+    target = op.result(source.shape, source.dtype, name="keys")
+    moved = op.result(source.shape, others.dtype, name="values")
+    _sorted(op, source, target, along, descending, others, moved)
+    return op.give(target), op.give(moved)
+
+
+def _sorted(
+    op: Operands,
+    source: Operand,
+    target: Operand | None,
+    along: int,
+    descending: bool,
+    others: Operand | None = None,
+    moved: Operand | None = None,
+) -> None:
+    """Sort rows of ``source`` into ``target``; ``moved`` has places then, or ``others`` in that order."""
+    if not source.size:
+        return
+    size, dtype, n = source.size, source.dtype, source.shape[along]
+    same = target is not None and target.address == source.address
+    begun = _side_by_side(op, source, along, same and dtype.itemsize % 2 == 1)
+    ended = target if target is not None and _is_side_by_side(target, along) else _room(op, source, along)
+    spare = op.scratch(size if dtype.itemsize > 1 else 1, dtype)
+    values, made = None, moved
+    if moved is not None:
+        made = moved if _is_side_by_side(moved, along) else _room(op, moved, along)
+        taken = None if others is None else _side_by_side(op, others, along, False)
+        values = (taken, made, op.scratch(size, moved.dtype))
+    sort_rows(
+        op.launch,
+        op.scratch,
+        op.threads_are_loops,
+        (size // n, n),
+        (begun, ended, spare),
+        values,
+        dtype=dtype,
+        value_dtype=None if moved is None else moved.dtype,
+        descending=descending,
+    )
+    for one, other in ((ended, target), (made, moved)):
+        if one is not other and one is not None and other is not None:
+            copy(op, one, other)
+
+
+def _is_side_by_side(operand: Operand, along: int) -> bool:
+    return operand.is_whole and along == len(operand.shape) - 1
+
+
+def _side_by_side(op: Operands, operand: Operand, along: int, copied: bool) -> Operand:
+    """The operand's rows side by side; in other memory, if they have to be."""
+    if not copied and _is_side_by_side(operand, along):
+        return operand
+    made = _room(op, operand, along)
+    copy(op, operand, made)
+    return made
+
+
+def _room(op: Operands, like: Operand, along: int) -> Operand:
+    """Memory where rows lie side by side."""
+    order = [*(k for k in range(len(like.shape)) if k != along), along]
+    steps = dict(zip(order, row_major([like.shape[k] for k in order]), strict=True))
+    made = op.scratch(like.size, like.dtype)
+    return made.seen(like.shape, tuple(steps[k] for k in range(len(order))))

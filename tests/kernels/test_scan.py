@@ -1,0 +1,115 @@
+"""weft.kernels.scan, cumsum and cumprod against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placed_arrays import Array, arrays, found, placed
+from weft import LaunchError
+from weft.gpu.host import DeviceContext
+from weft.kernels import cumprod, cumsum, scan
+from weft.kernels.operands import Operands
+
+
+def before(inclusive: Array, axis: int, first: float) -> Array:
+    """Exclusive results."""
+    result = np.roll(inclusive, 1, axis)
+    if result.size:
+        result[(slice(None),) * axis + (0,)] = first
+    return result
+
+
+@settings(max_examples=20)
+@given(x=arrays(types="fbB", special=False), axis=st.integers(0, 2), exclusive=st.booleans())
+def test_sums_along_any_axis_of_any_array(
+    device: DeviceContext, x: Array, axis: int, exclusive: bool
+) -> None:
+    axis %= x.ndim
+    x = (x % 4).round().astype(x.dtype) if x.dtype.kind == "f" else x  # whole numbers are added up exactly
+    expected = np.cumsum(x, axis)
+    result = found(cumsum(placed(device, x), axis - x.ndim * (axis % 2), exclusive=exclusive))
+    assert result.dtype == expected.dtype
+    np.testing.assert_array_equal(result, before(expected, axis, 0) if exclusive else expected)
+
+
+@pytest.mark.parametrize("n", [1, 65, 4097, 300_001])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_rows_of_any_length(device: DeviceContext, n: int, dtype: str) -> None:
+    x = np.random.default_rng(n).integers(0, 5, (2, n)).astype(dtype)
+    np.testing.assert_array_equal(found(cumsum(placed(device, x))), np.cumsum(x, 1))
+
+
+def test_the_tiles_of_a_gpu_run_on_a_cpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Operands, "threads_are_loops", property(lambda _: False))
+    x = np.random.default_rng(1).integers(-9, 9, (2, 140_000))  # 35 tiles of 4096 make two groups
+    expected = np.cumsum(x, 1) + 7
+    result = scan(x, "add", init=7, exclusive=True)
+    np.testing.assert_array_equal(result, before(expected, 1, 7))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_order_of_operands_is_kept(device: DeviceContext, axis: int) -> None:
+    """Maps of bytes, x -> a * x + b, joined one after the other: this does not commute."""
+
+    def then(a: Any, b: Any) -> Any:
+        slope = (a >> 8) * (b >> 8) & 0xFF
+        return slope << 8 | ((b >> 8) * (a & 0xFF) + b) & 0xFF
+
+    x = np.random.default_rng(2).integers(0, 1 << 16, (5, 20_000) if axis else (9000, 5), dtype=np.uint32)
+    expected = x.copy().swapaxes(0, axis)
+    for i in range(1, len(expected)):
+        expected[i] = then(expected[i - 1], expected[i])
+    np.testing.assert_array_equal(found(scan(placed(device, x), then, axis)), expected.swapaxes(0, axis))
+
+
+@pytest.mark.parametrize("word", ["min", "max"])
+def test_nan_goes_on(device: DeviceContext, word: Any) -> None:
+    x = np.random.default_rng(3).normal(size=(2, 9000)).astype(np.float32)
+    x[1, 5000] = np.nan
+    of: Any = np.minimum if word == "min" else np.maximum
+    np.testing.assert_array_equal(found(scan(placed(device, x), word)), of.accumulate(x, 1))
+
+
+def test_products_and_infinities(device: DeviceContext) -> None:
+    x = np.array([[2, 0.5, np.inf, 1], [3, np.inf, 0, 2]])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(found(cumprod(placed(device, x))), np.cumprod(x, 1))
+
+
+def test_sums_of_floats_are_the_same_each_time(device: DeviceContext) -> None:
+    x = np.random.default_rng(4).random(1_000_000, np.float32)
+    tensor = placed(device, x)
+    first = found(cumsum(tensor))
+    np.testing.assert_allclose(first, np.cumsum(x.astype(np.float64)), rtol=1e-5)
+    for _ in range(4):
+        np.testing.assert_array_equal(found(cumsum(tensor)), first)
+
+
+def test_short_floats_are_summed_up_as_float32(device: DeviceContext) -> None:
+    x = np.ones(5000, np.float16)  # in steps of their own they would stop at 2048
+    expected = np.arange(1, 5001).astype(np.float16)
+    np.testing.assert_array_equal(found(cumsum(placed(device, x))), expected)
+
+
+def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) -> None:
+    x = np.arange(200, dtype=np.float64).reshape(2, 100)
+    tensor, out = placed(device, x), placed(device, np.zeros((2, 200))[:, ::2])
+    assert cumsum(tensor, 0, out=out) is out
+    assert cumsum(tensor, 1, out=tensor) is tensor
+    np.testing.assert_array_equal(found(out), np.cumsum(x, 0))
+    np.testing.assert_array_equal(found(tensor), np.cumsum(x, 1))
+
+
+def test_what_is_refused() -> None:
+    x: Any = np.ones(3)
+    with pytest.raises(LaunchError, match="scan: function is 'sum'"):
+        scan(x, "sum")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(LaunchError, match="an exclusive scan begins with init"):
+        scan(x, "add", exclusive=True)
+    with pytest.raises(LaunchError, match="cumsum: out is of Float64"):
+        cumsum(np.ones(3, np.int32), out=x)

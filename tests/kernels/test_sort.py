@@ -1,0 +1,70 @@
+"""weft.kernels.sort, argsort and sort_by_key against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placed_arrays import Array, arrays, found, placed
+from weft.gpu.host import DeviceContext
+from weft.kernels import argsort, sort, sort_by_key
+from weft.kernels.operands import Operands
+
+
+def places(x: Array, axis: int, descending: bool) -> Array:
+    """Where elements come from, stable; nan is last."""
+    nan = np.isnan(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape)
+    return np.argsort(np.where(nan, x.size, -ranks), axis, kind="stable")
+
+
+@settings(max_examples=12)
+@given(x=arrays(types="fb"), axis=st.integers(0, 2), descending=st.booleans())
+def test_any_axis_of_any_array(device: DeviceContext, x: Array, axis: int, descending: bool) -> None:
+    axis %= x.ndim
+    order = places(x, axis, descending)
+    tensor = placed(device, x)
+    np.testing.assert_array_equal(found(argsort(tensor, axis - x.ndim, descending=descending)), order)
+    result = found(sort(tensor, axis, descending=descending))
+    assert result.dtype == x.dtype
+    np.testing.assert_array_equal(result, np.take_along_axis(x, order, axis))
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "float64", "float16", "uint8"])
+@pytest.mark.parametrize("n", [1, 1024, 8192, 100_001])
+def test_rows_of_any_length(device: DeviceContext, n: int, dtype: str) -> None:
+    words = np.random.default_rng(n).integers(0, 1 << 32, (2, n), dtype=np.uint32)
+    x = ((words - 2.0**31) / 2**16).astype(dtype) if dtype[0] == "f" else words.astype(dtype)
+    values = np.arange(2 * n, dtype=np.float64).reshape(2, n)
+    keys, moved = sort_by_key(placed(device, x), placed(device, values))
+    order = np.argsort(x, 1, kind="stable")
+    np.testing.assert_array_equal(found(keys), np.take_along_axis(x, order, 1))
+    np.testing.assert_array_equal(found(moved), np.take_along_axis(values, order, 1))
+
+
+def test_the_tiles_of_a_gpu_run_on_a_cpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Operands, "threads_are_loops", property(lambda _: False))
+    x = np.random.default_rng(6).integers(-300, 300, 20_000, dtype=np.int16)
+    np.testing.assert_array_equal(argsort(x), np.argsort(x, kind="stable"))
+
+
+def test_zeros_are_equal_and_keep_their_order(device: DeviceContext) -> None:
+    x = np.array([0.0, -0.0, -1.0, -0.0, 0.0, np.nan, -np.inf, np.inf, -np.nan], np.float32)
+    result = found(sort(placed(device, x)))
+    np.testing.assert_array_equal(result, np.sort(x, kind="stable"))
+    np.testing.assert_array_equal(np.signbit(result[2:6]), [False, True, True, False])
+
+
+def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) -> None:
+    x = np.random.default_rng(5).permutation(120).reshape(4, 30)
+    for dtype in ("int64", "int8"):  # of eight passes, and of one
+        tensor = placed(device, x.astype(dtype))
+        out = placed(device, np.zeros((4, 60), dtype)[:, ::2])
+        assert sort(tensor, 0, out=out) is out
+        assert sort(tensor, out=tensor) is tensor
+        np.testing.assert_array_equal(found(out), np.sort(x, 0))
+        np.testing.assert_array_equal(found(tensor), np.sort(x, 1))
