@@ -19,13 +19,18 @@ from weft import (
     LaunchError,
     PerformanceWarning,
     Pointer,
+    UInt64,
     autotune,
     config,
     kernel,
 )
-from weft.gpu import block_dim, block_idx, global_idx, thread_idx
+from weft.gpu import barrier, block_dim, block_idx, global_idx, thread_idx
 from weft.gpu.host import DeviceContext
+from weft.gpu.mbarrier import SharedMemBarrier
+from weft.layout import Layout
+from weft.layout.tma_async import TMATensorTile
 from weft.math import ceildiv
+from weft.memory import AddressSpace, stack_allocation
 from weft.tuning import Autotuner
 
 N = 1000
@@ -281,6 +286,35 @@ def test_over_a_range(device: DeviceContext, memory: tuple[Any, Any]) -> None:
     device.enqueue_function(tuned, x, out, over=3)
     with out.map_to_host() as host:
         assert list(host)[:4] == [0.0, 2.0, 4.0, -1.0]
+
+
+@kernel
+def tile_to(x: TMATensorTile[Float32], out: Pointer[Float32], *, SIZE: Comptime[int]):
+    tile = stack_allocation(Float32, 16 * 16, address_space=AddressSpace.SHARED, alignment=128)
+    arrived = SharedMemBarrier(stack_allocation(UInt64, 1, address_space=AddressSpace.SHARED))
+    if thread_idx.x == 0:
+        arrived.init(1)
+        x.prefetch_descriptor()
+        arrived.expect_bytes(x.nbytes)
+        x.async_copy(tile, arrived, (0, 0))
+    barrier()
+    arrived.wait(0)
+    for i in range(thread_idx.x, 256, SIZE):
+        out[i] = tile[i]
+
+
+def test_tiles_that_the_hardware_copies(device: DeviceContext) -> None:
+    x, out = (device.enqueue_create_buffer(Float32, 1024) for _ in range(2))
+    device.enqueue_copy(dst=x, src=np.arange(1024, dtype=np.float32))
+    out.enqueue_fill(0.0)
+    tile = device.create_tma_tile(x.tensor(Layout.row_major(32, 32)), (16, 16))
+    tuned = autotune([{"SIZE": 32, "block_dim": 32}, {"SIZE": 64, "block_dim": 64}])(tile_to)
+    found = tuned.tune(device, tile, out, grid_dim=1)
+    assert found.left_out == ()
+    device.enqueue_function(tuned, tile, out, grid_dim=1)
+    with out.map_to_host() as host:
+        expected = np.arange(1024.0).reshape(32, 32)[:16, :16]
+        np.testing.assert_array_equal(np.array(host)[:256].reshape(16, 16), expected)
 
 
 def test_pickled() -> None:

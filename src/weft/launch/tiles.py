@@ -55,21 +55,26 @@ class MakesTiles(BaseContext):
 
         swizzle = TensorMapSwizzle.SWIZZLE_NONE if swizzle is None else swizzle
         tensor = _tensor(self, x)
-        described = _described(tensor, box, swizzle)
+        tiles = described(tensor, box, swizzle)
         if self._known is None or len(self._known) >= _MOST_KNOWN:
             self._known = {}
-        descriptor = self._known.get(described)
+        descriptor = self._known.get(tiles)
         if descriptor is None:
-            words = self.device.describe_tiles(described) or bytes(128)
+            words = self.device.describe_tiles(tiles) or bytes(128)
             descriptor = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
             self.enqueue_copy(dst=descriptor, src=np.frombuffer(words, np.uint64))
             self.stream.synchronize()  # launches on other streams take it too
             if self.leaks is None:
-                self._known[described] = descriptor
+                self._known[tiles] = descriptor
         return TMATensorTile[Any](tensor, box, swizzle, descriptor)
 
 
-def _described(tensor: LayoutTensor[Any], box: tuple[int, ...], swizzle: TensorMapSwizzle) -> Tiled:
+def described(tensor: LayoutTensor[Any], box: tuple[int, ...], swizzle: TensorMapSwizzle) -> Tiled:
+    """What a driver is told of tiles.
+
+    Raises:
+        LaunchError: the hardware copies no such tiles.
+    """
     axes = [*modes(tensor.layout)]
     if any(not isinstance(n, int) for axis in axes for n in axis):
         _refuse(f"the layout {tensor.layout} has axes with several strides", "give a tensor of plain axes")

@@ -254,7 +254,7 @@ class Autotuner(Kernel[P]):
             found = prepare(call, rules.space, self._wanted(call), rules.min_occupancy, run.prepared)
             if all(candidate.left_out for candidate in found):
                 self._none_left(call, found)
-            timings = measured(call.ctx, found, rules.how, process, run.sampled)
+            timings = measured(call.ctx, found, rules.how, process, self._values(call), run.sampled)
         finally:
             if process is not None:
                 process.kill()

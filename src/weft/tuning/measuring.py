@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from weft.abi.artifact import KernelInfo
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.order import Ordered
+from weft.launch.tiles import described
+from weft.layout.tma_async import TMATensorTile
 from weft.record import record
-from weft.runtime.driver import Device
+from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.driver import Device, Tiled
 from weft.tuning.apart import Apart, Place, Process
 from weft.tuning.candidates import Candidate
 from weft.tuning.config import Config
@@ -56,6 +60,7 @@ def measured(
     candidates: Sequence[Candidate],
     how: Measure,
     process: Process | None,
+    values: Mapping[str, Any],
     told: Callable[[Candidate, Timing], object],
 ) -> list[Timing]:
     """What each takes, in the order of the candidates; what fails meanwhile is left out.
@@ -64,9 +69,7 @@ def measured(
         Failed: nothing can be measured.
     """
     live = [candidate for candidate in candidates if not candidate.left_out]
-    if any(c.ready is not None and "tiles" in c.ready.launch.function.kernel.uses for c in live):
-        raise Failed("it takes tiles that the hardware copies, which are not moved to copies of their memory")
-    jobs = [_job(candidate) for candidate in live]
+    jobs = [_job(candidate, values) for candidate in live]
     images = _images(ctx, live)
     trials: Apart | Trials
     if how.by is not None:
@@ -89,11 +92,25 @@ def measured(
     return [next(found) if id(candidate) in alive else Timing() for candidate in candidates]
 
 
-def _job(candidate: Candidate) -> Job:
+def _job(candidate: Candidate, values: Mapping[str, Any]) -> Job:
     assert candidate.ready is not None
     artifact, launch = candidate.ready.artifact, candidate.ready.launch
     words, shared, attributes = launch.arguments, launch.shared_bytes, launch.attributes
-    return Job(artifact, launch.grid, launch.block, words, shared, launch.over, attributes)
+    tiles = _tiles(artifact.kernels[0], values)
+    return Job(artifact, launch.grid, launch.block, words, shared, launch.over, attributes, tiles)
+
+
+def _tiles(kernel: KernelInfo, values: Mapping[str, Any]) -> dict[int, Tiled]:
+    """What the hardware was told of tiles, by the slots of where that lies."""
+    found: dict[int, Tiled] = {}
+    for slot, parameter in enumerate(kernel.signature.parameters if "tiles" in kernel.uses else ()):
+        name, _, last = parameter.name.rpartition(".")
+        if last == "descriptor":
+            if not isinstance(values.get(name), TMATensorTile):
+                raise Failed("tiles that the hardware copies are parts of an argument, not arguments")
+            tile = values[name]
+            found[slot] = described(tile.tensor, tile.box, tile.swizzle)
+    return found
 
 
 def _images(ctx: DeviceContext, live: Sequence[Candidate]) -> list[Image]:
@@ -102,6 +119,9 @@ def _images(ctx: DeviceContext, live: Sequence[Candidate]) -> list[Image]:
     arrays = [m for m in memory.values() if isinstance(m, ForeignArray)]
     ctx.synchronize()
     if any(m.api not in (None, ctx.api) for m in arrays):
+        raise Failed("an argument is memory of another device")
+    peers = [m.allocation.device for m in memory.values() if isinstance(m, DeviceBuffer)]
+    if any(ctx.device.accesses(device) for device in peers if device is not ctx.device):
         raise Failed("an argument is memory of another device")
     with Ordered(ctx, ctx.stream, arrays, alone=False) as stream:
         return list(images_of(ctx.device, stream, list(memory.values()), shares_host=ctx.info.shares_host))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from weft.abi.artifact import Artifact
 from weft.diagnostics import DeviceError
 from weft.record import record
-from weft.runtime.driver import Copy, Device, Extents, Graph, Launch, LaunchAttributes, OutOfMemory
+from weft.runtime.driver import Copy, Device, Extents, Graph, Launch, LaunchAttributes, OutOfMemory, Tiled
 from weft.tuning.search import Failed
 
 _ALIGNED = 256
@@ -44,6 +44,8 @@ class Job:
     shared: int
     extents: Extents
     attributes: LaunchAttributes | None
+    tiles: Mapping[int, Tiled]
+    """What the hardware was told of tiles, by the slots of where that lies."""
 
 
 class Trials:
@@ -132,7 +134,9 @@ class Trials:
             function = self.device.load(job.artifact)[0]
             words, written, read = memoryview(bytearray(job.words)).cast("Q"), set[int](), set[int]()
             for slot, parameter in enumerate(function.kernel.signature.parameters):
-                if not parameter.pointer or not words[slot]:
+                if slot in job.tiles:
+                    words[slot] = self._described(job.tiles[slot])
+                if slot in job.tiles or not parameter.pointer or not words[slot]:
                     continue
                 image = self._image_of(words[slot])
                 words[slot] += self._copies[image] - self._images[image].address
@@ -143,6 +147,17 @@ class Trials:
             )
             self._launches[n] = launch, sorted(written & read)
         return self._launches[n]
+
+    def _described(self, tiles: Tiled) -> int:
+        """Where it lies what the hardware is told of tiles, of the copy of their memory."""
+        import numpy as np
+
+        image = self._image_of(tiles.address)
+        moved = tiles.address + self._copies[image] - self._images[image].address
+        words = self.device.describe_tiles(tiles._replace(address=moved)) or bytes(128)
+        address = -(-self._alloc(len(words)) // _ALIGNED) * _ALIGNED
+        self._fill(address, np.frombuffer(words, np.uint8).copy())
+        return address
 
     def _image_of(self, address: int) -> int:
         for past in (0, 1):  # a pointer behind the end of one stretch may be to the begin of another
