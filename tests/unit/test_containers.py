@@ -108,9 +108,9 @@ def test_a_container_is_copied_once(size: int, monkeypatch: pytest.MonkeyPatch) 
     copied: list[int] = []
     note = containers.__dict__["_note"]
 
-    def counted(name: str, value: Any, out: Any, left: int) -> int:
+    def counted(name: str, value: Any, out: Any, *rest: Any) -> int:
         before = len(out)
-        found: int = note(name, value, out, left)
+        found: int = note(name, value, out, *rest)
         copied.extend(len(value) for _, value, _ in out[before:])
         return found
 

@@ -247,7 +247,11 @@ WATCHES_PYTHON = {
 that staging itself has made of those in a function, and the text that the interpreter's code is made of."""
 
 
-MADE = {("stage.py", "code.co_freevars"), ("run.py", "code.co_argcount")}
+MADE = {
+    ("stage.py", "code.co_freevars"),
+    ("containers.py", "thunk.__code__"),
+    ("run.py", "code.co_argcount"),
+}
 """What is asked of code that weft has made."""
 
 

@@ -197,7 +197,7 @@ def defined(
 def containers(closure: Captures) -> Held:
     """The lists, dicts, sets and arrays that it captures."""
     names = zip(closure.captures, closure.captured(), strict=True)
-    return [held for name, value in names for held in noted(name, value)]
+    return Held(held for name, value in names for held in noted(name, value))
 
 
 def given(closure: Captures, values: dict[str, Any]) -> dict[str, Any]:

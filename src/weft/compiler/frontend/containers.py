@@ -1,33 +1,45 @@
-"""Python's lists, dicts, sets and arrays exist while a kernel is compiled: run-time code cannot change them.
+"""Python's lists, dicts, sets, arrays, iterators and objects exist while a kernel is compiled: run-time code
+cannot change them.
 
 A loop's body is elaborated once and both branches of an ``if`` are, so a list that one of them
 changed would be wrong afterwards. What a region must leave alone is noted when it is entered and
-compared, item by item, when it is left.
+compared, item by item, when it is left: of an object its ``__dict__``, of an iterator where it stands.
 """
 
 from __future__ import annotations
 
+import collections
 import functools
+import gc
 from collections.abc import Iterable, Mapping
-from operator import is_
-from types import FrameType, FunctionType, ModuleType
+from enum import EnumMeta
+from itertools import count, repeat
+from operator import is_, length_hint
+from types import BuiltinMethodType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import Any, cast
 
 from weft.compiler.frontend.iteration import Items
 from weft.compiler.source.definition import Definition
+from weft.compiler.source.python import scope_of
 from weft.diagnostics import VALUE, a_, refuse
+from weft.lang.captured import is_library, package_of
 from weft.lang.number import Number
 from weft.lang.products import parts_of
 from weft.lang.spec import holds_values, inside, is_composite
 
-Held = list[tuple[str, Any, Any]]
-"""The name, the container and a copy of it."""
-
-_KINDS: frozenset[Any] = frozenset({list, dict, set})
+_KINDS: tuple[Any, ...] = (list, dict, set, collections.deque, bytearray)
+_WRAPPED: tuple[Any, ...] = (functools.partial, MethodType, BuiltinMethodType)
+"""What may have such in it, and does not change itself."""
+_COUNTERS: tuple[Any, ...] = (count, repeat)
+_DEEPEST = 3
 _MOST = 1 << 12
 """A container of more items, or an array of more bytes, is large: copied once, and not at each branch."""
 _LARGEST = 1 << 24
 """An array of more bytes is not copied to see whether it changes."""
+
+
+class Held(list[tuple[str, Any, Any]]):
+    """Of each container the name, itself and a copy of it."""
 
 
 class Containers:
@@ -35,32 +47,38 @@ class Containers:
 
     def __init__(self) -> None:
         self._noted: dict[tuple[str, int], Held] = {}
-        self._large: Held = []
+        self._large = Held()
 
     def held(self, frame: FrameType | None) -> Held:
         """The containers that a frame's variables and the globals that it names hold, but for large ones."""
-        out: Held = []
-        if frame is not None:
-            for name, value in (*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)):
-                kind = _sort(cast("type[Any]", type(value)))
-                if kind is None:
-                    continue
-                if kind == "parts":
-                    if parts_of(value) is not None:
-                        out += self._note(name, getattr(value, "__dict__", {}))  # a method may change it
-                elif _is_container(value):
-                    out += self._note(name, value)
+        if frame is None:
+            return Held()
+        return self._each((*frame.f_locals.items(), *_found(frame.f_code.co_names, frame.f_globals)))
+
+    def named(self, thunk: Any) -> Held:
+        """Those that an expression names, which is a function of its own."""
+        if type(thunk) is not FunctionType:
+            return Held()
+        near = scope_of(thunk).captured().items()
+        return self._each((*near, *_found(thunk.__code__.co_names, thunk.__globals__)))
+
+    def _each(self, values: Iterable[tuple[str, Any]]) -> Held:
+        out = Held()
+        for name, value in values:
+            if _sort(cast("type[Any]", type(value))) is not None and name[:1] != ".":
+                for held in _held_by(value):
+                    out += self._note(name, held)
         return out
 
     def _note(self, name: str, value: Any) -> Held:
         if any(known is value for _, known, _ in self._large):
-            return []
+            return Held()
         noted = self._noted.get((name, id(value)))
         if noted is None or any(_changed(now, then) for _, now, then in noted):
-            noted = list[tuple[str, Any, Any]]()
+            noted = Held()
             if _note(name, value, noted, _MOST) < 0:
                 _note(name, value, self._large, _LARGEST)
-                return []
+                return Held()
             self._noted[name, id(value)] = noted
         return noted
 
@@ -81,7 +99,7 @@ class Containers:
 
 def captured(fn: Definition) -> Held:
     """The containers of the program around it that a function names, but for large ones."""
-    scope, out = fn.scope, list[tuple[str, Any, Any]]()
+    scope, out = fn.scope, Held()
     names = {chain[0] for chain in fn.reads().globals}
     for name, value in (*scope.captured().items(), *_found(sorted(names), scope.globals)):
         out += noted(name, value)
@@ -89,19 +107,25 @@ def captured(fn: Definition) -> Held:
 
 
 def noted(name: str, value: Any) -> Held:
-    """A container with those in it, unless it is large, and what they hold now; of anything else nothing."""
-    out: Held = []
-    return out if _is_container(value) and _note(name, value, out, _MOST) >= 0 else []
+    """The containers in a value, but for large ones, and what they hold now."""
+    out = Held()
+    for held in _held_by(value):
+        inner = Held()
+        out += inner if _note(name, held, inner, _MOST) >= 0 else []
+    return out
 
 
 def restored(before: Held) -> bool:
     """Make containers what they were; tells whether any was something else."""
     changed = [(now, then) for _, now, then in before if _changed(now, then)]
     for now, then in changed:
-        if type(now) in (dict, set):
-            now.clear()
-            now.update(then)
-        else:
+        if isinstance(now, (dict, set)):
+            cast("set[Any]", now).clear()
+            cast("set[Any]", now).update(then)
+        elif isinstance(now, collections.deque):
+            cast("Any", now).clear()
+            cast("Any", now).extend(then)
+        elif not isinstance(now, _Steps):
             now[:] = then
     return bool(changed)
 
@@ -111,39 +135,110 @@ def _found(names: Iterable[str], scope: Mapping[str, Any]) -> list[tuple[str, An
     return [(name, scope[name]) for name in names if name in scope]
 
 
+class _Steps:
+    """An iterator of Python's, as a container: where it stands."""
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        self.at = self._now()
+
+    def copy(self) -> list[Any]:
+        """Where it stands now."""
+        return self._now()
+
+    def _now(self) -> list[Any]:
+        out: list[Any] = []
+        waiting = [self.of]
+        for one in waiting[: 1 << 6]:
+            if isinstance(one, GeneratorType):
+                frame = one.gi_frame
+                inner = [] if frame is None else [*frame.f_locals.values()]
+                out += [frame is None or frame.f_lasti, *inner]
+            else:
+                inner = gc.get_referents(one)
+                try:
+                    out.append(length_hint(one, -1))
+                except Exception:
+                    out.append(-1)
+                out.append(repr(one) if type(one) in _COUNTERS else "")
+            waiting += [v for v in inner if v is not one and _sort(cast("type[Any]", type(v))) == "iterator"]
+        return out
+
+
 @functools.lru_cache(maxsize=4096)
 def _sort(kind: type[Any]) -> str | None:
-    """What values of a class are: containers of Python, arrays, or of several parts; None of all others."""
-    if kind in _KINDS:
+    """What values of a class are: containers, arrays, or what may have such in it; None of all others."""
+    if "__weft_plain__" in vars(kind):  # a dataclass, which a method may change
+        return "object"
+    if package_of(kind.__module__) == "weft" or hasattr(kind, "__weft_leaves__"):
+        return None
+    if issubclass(kind, _KINDS):
         return "container"
     if kind.__name__ == "ndarray" and kind.__module__ == "numpy":
         return "array"
-    return "parts" if hasattr(kind, "__dataclass_fields__") else None
+    if kind in _WRAPPED:
+        return "wrapped"
+    if issubclass(kind, tuple):
+        return "tuple"
+    if hasattr(kind, "__next__"):
+        return "iterator" if is_library(package_of(kind.__module__)) else "object"
+    if isinstance(kind, EnumMeta) or issubclass(kind, (FunctionType, type, ModuleType)):
+        return None
+    return "object" if kind.__dictoffset__ and not is_library(package_of(kind.__module__)) else None
 
 
-def _is_container(value: Any) -> bool:
-    return _sort(cast("type[Any]", type(value))) == "container" or _is_array(value)
+def _held_by(value: Any, depth: int = _DEEPEST) -> list[Any]:
+    """The containers that a value is, or has in it without one between."""
+    kind = cast("type[Any]", type(value))
+    sort = _sort(kind)
+    if sort is None:
+        return []
+    if sort == "container":
+        return [value]
+    if sort == "array":
+        return [value] if _is_array(value) else []
+    if sort == "iterator":
+        return [_Steps(value)]
+    if sort == "object":
+        return [vars(value)]
+    if depth == 0:
+        return []
+    parts = value if sort == "tuple" else _wrapped(value)
+    return [held for part in parts for held in _held_by(part, depth - 1)]
+
+
+def _wrapped(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, functools.partial):
+        return value.func, *value.args, *value.keywords.values()
+    return (value.__self__,)
 
 
 def _is_array(value: Any) -> bool:
     return _sort(cast("type[Any]", type(value))) == "array" and value.nbytes <= _LARGEST
 
 
-def _note(name: str, value: Any, out: Held, left: int) -> int:
+def _note(name: str, value: Any, out: Held, left: int, seen: set[int] | None = None) -> int:
     """Copy a container and those in it; gives how many more items may be copied, or less than 0."""
-    is_array = type(value) not in _KINDS
+    seen = seen if seen is not None else set()
+    seen.add(id(value))
+    if isinstance(value, _Steps):
+        out.append((name, value, value.at))
+        return left
+    is_array = not isinstance(value, _KINDS)
     left -= value.nbytes // 16 if is_array else len(value)
     if left < 0:
         return left
     out.append((name, value, value.copy()))
-    if is_array:
+    if is_array or isinstance(value, bytearray):
         return left
     items = cast("dict[Any, Any]", value).values() if isinstance(value, dict) else value
     for item in items:
-        if _is_container(item):
-            left = _note(name, item, out, left)
+        if _sort(cast("type[Any]", type(item))) is None:
+            continue
+        for held in _held_by(item):
+            left = left if id(held) in seen else _note(name, held, out, left, seen)
             if left < 0:
-                break
+                return left
     return left
 
 
@@ -152,13 +247,23 @@ def check(before: Held, what: str) -> None:
     for name, now, then in before:
         if _changed(now, then):
             shown = "it" if name.startswith("__weft") else f"`{name}`"
-            kind = "NumPy array" if _is_array(now) else type(now).__name__
+            kind = _kind_of(now)
             refuse(
                 "compile-time-container",
-                f"this run-time {what} changes {shown}, a {kind} that exists at compile time only",
+                f"this run-time {what} changes {shown}, {a_(kind)} that exists at compile time only",
                 notes=(f"its code is made once, but would have to change the {kind} once per run",),
                 hint="assign a tuple instead, as in p = (p[0] + x, p[1]), or use SIMD or stack_allocation",
             )
+
+
+def _kind_of(held: Any) -> str:
+    """What a container is called."""
+    if isinstance(held, _Steps):
+        return type(held.of).__name__
+    if _is_array(held):
+        return "NumPy array"
+    owner = next((v for v in gc.get_referrers(held) if getattr(v, "__dict__", None) is held), held)
+    return type(owner).__name__
 
 
 def stays(name: str, value: Any) -> None:
@@ -177,13 +282,23 @@ def stays(name: str, value: Any) -> None:
 
 
 def _changed(now: Any, then: Any) -> bool:
-    if type(now) not in _KINDS:
+    if isinstance(now, _Steps):
+        here = now.copy()
+        return len(here) != len(then) or not all(map(_alike, here, then))
+    if isinstance(now, bytearray):
+        return now != then
+    if not isinstance(now, _KINDS):
         return now.tobytes() != then.tobytes()
     if len(now) != len(then):
         return True
     if isinstance(now, dict):
         table = cast("dict[Any, Any]", now)
         return any(key not in then or value is not then[key] for key, value in table.items())
-    if isinstance(now, list):
-        return not all(map(is_, cast("list[Any]", now), then))
-    return bool(now ^ then)
+    if isinstance(now, set):
+        return bool(cast("set[Any]", now) ^ then)
+    return not all(map(is_, cast("list[Any]", now), then))
+
+
+def _alike(a: Any, c: Any) -> bool:
+    """Whether two objects are the same, or equal numbers or texts."""
+    return a is c or (type(a) is type(c) and isinstance(a, (int, str)) and a == c)

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from weft.abi.artifact import AssertSite, Piece, Site
 from weft.compiler.frontend.closures import Captures, Closure, containers, entry, given, literals_in
-from weft.compiler.frontend.containers import captured, check, restored
+from weft.compiler.frontend.containers import Held, captured, check, restored
 from weft.compiler.frontend.draft import Doubt, Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.handed import check_given
 from weft.compiler.frontend.helpers import Helpers
@@ -394,7 +394,7 @@ class Elaborator:
         try:
             f = Function(fn.name, [], inline=True)
             run = stage(fn, False).run if inner is None else entry(inner, lambda: stage(fn, False).run)
-            held = [] if inner is None else containers(inner)
+            held = Held() if inner is None else containers(inner)
             types = {n: s.value for n, s in order if isinstance(s, StaticSpec)}
             result = substitute(result_annotation(fn), types)
             made = self.done[key] = self._run(fn, order, f, run, result, untyped)
@@ -449,7 +449,7 @@ class Elaborator:
                 values = [_parameter(b, draft.function, name, spec) for name, spec in order]
                 b.entering = False
             self.under_way.append(draft)
-            done, around = len(self.done), [] if library else captured(fn)
+            done, around = len(self.done), Held() if library else captured(fn)
             try:
                 with building(b), self.helpers.of(fn, [spec for _, spec in order]):
                     body(b, *values)

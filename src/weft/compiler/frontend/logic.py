@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
+from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.membership import contains, equal
 from weft.compiler.frontend.pybuiltins import Builtins, late
 from weft.compiler.frontend.variables import UNDEFINED, Var, as_runtime, carried, none_hint
@@ -93,10 +94,12 @@ class Logic(Builtins):
         """A region of its own, which is reached where ``test`` is ``holds``, and what comes of it."""
         region = Region()
         set_before = [(v, v.defined) for v in self.open_vars]
+        held = self.containers.named(thunk)
         before = self._enter(region)
         if test is not None:
             self.members.passed(test, holds)
         value = thunk()
+        check(held, "expression")
         self._leave(before)
         for var, was in set_before:
             var.defined = was
