@@ -33,6 +33,9 @@ def inputs(name: str, device: str, dtype: Any = None) -> tuple[Any, ...]:
         "log_softmax": (of(3, 4, 5), -1),
         "layer_norm": (of(3, 2, 5), of(5), of(1, 5).detach()[0].requires_grad_(), 1e-5),
         "rms_norm": (of(3, 2, 5), of(5), 1e-6),
+        "matmul": (of(2, 3, 4), of(1, 4, 5)),
+        "rope": (of(2, 3, 8), of(3, 3).detach(), of(1, 3, 3)[0].detach(), True),
+        "embedding": (torch.tensor([[0, 3, 3], [1, 0, 0]], device=device), of(4, 3)),
         "attention": (
             of(1, 4, 5, 8),
             of(1, 2, 6, 8),
@@ -59,11 +62,22 @@ def rms_norm(x: Any, weight: Any, eps: float) -> Any:
     return F.rms_norm(x, x.shape[-1:], weight, eps)
 
 
+def rope(x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
+    turned, rest = x[..., : 2 * cos.shape[-1]], x[..., 2 * cos.shape[-1] :]
+    one, two = turned.unflatten(-1, (-1, 2)).unbind(-1) if interleaved else turned.chunk(2, -1)
+    made = one * cos - two * sin, two * cos + one * sin
+    joined = torch.stack(made, -1).flatten(-2) if interleaved else torch.cat(made, -1)
+    return torch.cat((joined, rest), -1)
+
+
 PEERS: dict[str, Callable[..., Any]] = {
     "softmax": torch.softmax,
     "log_softmax": torch.log_softmax,
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
+    "matmul": torch.matmul,
+    "rope": rope,
+    "embedding": F.embedding,
     "attention": attention,
 }
 """The same by PyTorch."""
@@ -82,7 +96,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def test_results_and_derivatives_are_those_of_pytorch(name: str, device: str) -> None:
     for dtype in (torch.float64, torch.float32):
         given = inputs(name, device, dtype)
-        tensors = [x for x in given if isinstance(x, torch.Tensor)]
+        tensors = [x for x in given if isinstance(x, torch.Tensor) and x.requires_grad]
         ours, theirs = each(getattr(torch.ops.weft, name)(*given)), each(PEERS[name](*given))
         torch.testing.assert_close(ours, theirs, rtol=2e-5, atol=2e-5)
         weights = [random(device, *y.shape, dtype=dtype, grad=False) for y in ours]

@@ -12,7 +12,16 @@ from typing import Any, TypeVar
 
 from weft.torch.operations import register_all
 
-__all__ = ["attention", "layer_norm", "log_softmax", "rms_norm", "softmax"]
+__all__ = [
+    "attention",
+    "embedding",
+    "layer_norm",
+    "log_softmax",
+    "matmul",
+    "rms_norm",
+    "rope",
+    "softmax",
+]
 
 A = TypeVar("A")
 
@@ -46,6 +55,26 @@ def layer_norm(x: A, weight: A | None = None, bias: A | None = None, *, eps: flo
 def rms_norm(x: A, weight: A | None = None, *, eps: float = 1e-6) -> A:
     """``weft.kernels.rms_norm`` along the last axis, with derivatives by both."""
     return _ops.rms_norm(x, weight, eps)
+
+
+def matmul(a: A, b: A) -> A:
+    """``weft.kernels.matmul`` with derivatives by both, which are products of the same kind.
+
+    Args:
+        a: of shape ``(..., m, k)``, two axes at least.
+        b: of shape ``(..., k, n)``; leading axes are broadcast.
+    """
+    return _ops.matmul(a, b)
+
+
+def rope(x: A, cos: A, sin: A, *, interleaved: bool = False) -> A:
+    """``weft.kernels.rope`` along the last axis but one, with a derivative by ``x``."""
+    return _ops.rope(x, cos, sin, interleaved)
+
+
+def embedding(indices: A, weight: A) -> A:
+    """``weft.kernels.embedding`` with a derivative by ``weight``; ``indices`` are Int32 or Int64."""
+    return _ops.embedding(indices, weight)
 
 
 def attention(q: A, k: A, v: A, *, causal: bool = False, diagonal: int = 0, scale: float | None = None) -> A:

@@ -43,6 +43,24 @@ def rms_norm(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any
     return along, dweight, None
 
 
+def matmul(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """``g @ b.T`` and ``a.T @ g``, by the same operation, added up where a leading axis was broadcast."""
+    (g,), (a, b), product = gradients, tensors, torch.ops.weft.matmul
+    return product(g, b.mT).sum_to_size(a.shape), product(a.mT, g).sum_to_size(b.shape)
+
+
+def rope(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """Turned back: by the same angles, negative. The angles have no derivative."""
+    (g,), (cos, sin), (interleaved,) = gradients, tensors, values
+    return torch.ops.weft.rope(g, cos, -sin, interleaved), None, None, None
+
+
+def embedding(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """For each row of the weights the sum of the gradients where it was taken, as PyTorch has it."""
+    (g,), (indices,), (rows,) = gradients, tensors, values
+    return None, torch.ops.aten.embedding_dense_backward(g, indices, rows, -1, False)
+
+
 def attention(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
     """``P = exp(scores - lse)``, ``dV = P.T @ g``, ``dS = P * (g @ V.T - sum(g * out) + g_lse)``.
 

@@ -36,6 +36,13 @@ def _kernel(name: str) -> Callable[..., Any]:
     return getattr(importlib.import_module("weft.kernels"), name)
 
 
+def _plain(name: str) -> Callable[..., Any]:
+    def run(a: Any, b: Any) -> Any:
+        return _kernel(name)(a, b)
+
+    return run
+
+
 def _along(name: str) -> Callable[..., Any]:
     def run(x: Any, dim: int) -> Any:
         return _kernel(name)(x, axis=dim)
@@ -53,6 +60,20 @@ def _norm(name: str, takes_bias: bool) -> Callable[..., Any]:
         return _kernel(name)(x, weight, *bias, eps=eps) if takes_bias else _kernel(name)(x, weight, eps=eps)
 
     return run
+
+
+def _matmul_like(a: Any, b: Any) -> Any:
+    torch: Any = importlib.import_module("torch")
+    lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return a.new_empty((*lead, a.shape[-2], b.shape[-1]))
+
+
+def _rope(x: Any, cos: Any, sin: Any, interleaved: bool) -> Any:
+    return _kernel("rope")(x, cos, sin, interleaved=interleaved)
+
+
+def _embedding_like(indices: Any, weight: Any) -> Any:
+    return weight.new_empty((*indices.shape, weight.shape[1]))
 
 
 def _attention(q: Any, k: Any, v: Any, causal: bool, diagonal: int, scale: float) -> Any:
@@ -99,6 +120,30 @@ OPERATIONS: dict[str, Operation] = {
             _same,
             lambda given, y: (given[:2], given[2:]),
             derivatives.rms_norm,
+        ),
+        Operation(
+            "matmul",
+            "(Tensor a, Tensor b) -> Tensor",
+            _plain("matmul"),
+            _matmul_like,
+            lambda given, y: (given, ()),
+            derivatives.matmul,
+        ),
+        Operation(
+            "rope",
+            "(Tensor x, Tensor cos, Tensor sin, bool interleaved) -> Tensor",
+            _rope,
+            _same,
+            lambda given, y: (given[1:3], given[3:]),
+            derivatives.rope,
+        ),
+        Operation(
+            "embedding",
+            "(Tensor indices, Tensor weight) -> Tensor",
+            _plain("embedding"),
+            _embedding_like,
+            lambda given, y: (given[:1], (given[1].shape[0],)),
+            derivatives.embedding,
         ),
         Operation(
             "attention",
