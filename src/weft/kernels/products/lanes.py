@@ -38,6 +38,7 @@ def product(
     n: Int,
     k: Int,
     batches: Int,
+    splits: Int,
     alpha: Any,
     terms: Any,
     epilogue: Callable[..., Any],
@@ -48,7 +49,6 @@ def product(
     band: Comptime[int],
     majors: Comptime[tuple[Any, Any]],
     shared: Comptime[tuple[bool, bool]],
-    splits: Comptime[int],
     blocks: Comptime[int],
     ways: Comptime[Any],
 ):

@@ -21,12 +21,12 @@ def summed(
     m: Int,
     n: Int,
     batches: Int,
+    splits: Int,
     steps: Any,
     alpha: Any,
     terms: Any,
     epilogue: Callable[..., Any],
     *,
-    splits: Comptime[int],
     ways: Comptime[Any],
 ):
     """An element of the result a thread."""
@@ -53,8 +53,8 @@ def join(problem: Problem, parts: Operand, splits: int) -> None:
         m,
         n,
         z,
+        splits,
         (parts.strides, problem.out.strides),
         *problem.ends.given(problem.sums),
-        splits=splits,
         ways=problem.ends.ways(problem.out.dtype),
     )

@@ -44,6 +44,7 @@ def product(
     n: Int,
     k: Int,
     batches: Int,
+    splits: Int,
     alpha: Any,
     terms: Any,
     epilogue: Callable[..., Any],
@@ -54,7 +55,6 @@ def product(
     band: Comptime[int],
     majors: Comptime[tuple[Any, Any]],
     shared: Comptime[tuple[bool, bool]],
-    splits: Comptime[int],
     ways: Comptime[Any],
 ):
     """``out[z] = a[z] @ b[z].T`` in tiles of ``tile``, for which ``beside`` groups go side by side.
