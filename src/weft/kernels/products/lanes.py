@@ -14,6 +14,7 @@ from typing import Any, cast
 from weft import Comptime, Float32, Int, UInt64, kernel, unroll
 from weft.gpu import block_idx, launch_bounds, thread_idx
 from weft.gpu.pipeline import Pipeline
+from weft.gpu.warp import syncwarp
 from weft.kernels.products.finish import finished
 from weft.kernels.products.warpgroups import place
 from weft.lang import contraction
@@ -99,6 +100,7 @@ def product(
                 with contraction():
                     now = tuple([now[r] + left[i][r] * right[i] for r in unroll(range(high))])
         sums = now
+        syncwarp()
         if lane == 0:
             pipe.consumer_release(step)
     target, strides = out
