@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from placed_arrays import Array, found, placed
 from weft import BFloat16, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError
 from weft.gpu.host import DeviceContext
-from weft.kernels import matmul
+from weft.kernels import grouped_matmul, matmul
 from weft.layout import Layout, LayoutTensor
 
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
@@ -142,6 +142,26 @@ def test_bytes_are_summed_in_more(device: DeviceContext, kind: Any) -> None:
     scale = placed(device, np.full((40, 1), 0.25, np.float32))
     scaled = matmul(placed(device, a), placed(device, b.T), scale_a=scale, dtype=Float32)
     np.testing.assert_array_equal(found(scaled), right / 4)
+
+
+@pytest.mark.parametrize("kind", "ef")
+def test_groups_of_rows(device: DeviceContext, kind: str) -> None:
+    generator, stops = np.random.default_rng(3), [70, 70, 71, 300, 333]
+    a, b = (generator.integers(-8, 9, shape).astype(kind) for shape in ((340, 40), (5, 40, 72)))
+    out = placed(device, np.full((340, 72), 5, kind))
+    ends = placed(device, np.array(stops, np.int32))
+
+    def add(x: Any, i: Any, j: Any) -> Any:
+        return x + i
+
+    assert grouped_matmul(placed(device, a), placed(device, b), ends, out, epilogue=add) is out
+    right, begin = np.full((340, 72), 5.0), 0
+    for group, end in enumerate(stops):
+        right[begin:end] = a[begin:end].astype(float) @ b[group] + np.arange(begin, end)[:, None]
+        begin = end
+    np.testing.assert_array_equal(found(out), right.astype(kind))
+    with pytest.raises(LaunchError, match="ends is of shape"):
+        grouped_matmul(placed(device, a), placed(device, b), placed(device, np.zeros(4, np.int32)))
 
 
 def test_what_is_refused() -> None:

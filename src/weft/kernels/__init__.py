@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from weft.kernels.norms import layer_norm, rms_norm
     from weft.kernels.permutations import transpose
     from weft.kernels.products.call import matmul
+    from weft.kernels.products.grouped import grouped_matmul
     from weft.kernels.reductions import argmax, argmin, max, mean, min, prod, sum
     from weft.kernels.rotary import rope
     from weft.kernels.scans import cumprod, cumsum, scan
@@ -41,6 +42,7 @@ __all__ = [
     "cumsum",
     "decode_attention",
     "embedding",
+    "grouped_matmul",
     "histogram",
     "layer_norm",
     "log_softmax",
@@ -69,6 +71,7 @@ _LATER = {
     **dict.fromkeys(("layer_norm", "rms_norm"), "weft.kernels.norms"),
     "transpose": "weft.kernels.permutations",
     **dict.fromkeys(("argmax", "argmin", "max", "mean", "min", "prod", "sum"), "weft.kernels.reductions"),
+    "grouped_matmul": "weft.kernels.products.grouped",
     "matmul": "weft.kernels.products.call",
     **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),
     **dict.fromkeys(("cumprod", "cumsum", "scan"), "weft.kernels.scans"),

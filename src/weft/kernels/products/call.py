@@ -72,7 +72,7 @@ def matmul(
     if epilogue is not None and not callable(epilogue):
         message = f"matmul: epilogue is {a_(type(epilogue).__name__)}"
         raise LaunchError.here("argument-type", message, "pass a function", at=("epilogue", 2))
-    kind = _result(left, right, dtype)
+    kind = result_type(left, right, dtype)
     rank = len(left.shape) > 1, len(right.shape) > 1
     as_matrix(left, 0)
     as_matrix(right, 1)
@@ -135,7 +135,7 @@ def _term(op: Operands, x: Operand, lead: Shape, inner: tuple[int, int], whole: 
     return as_side(op, x, lead, whole)
 
 
-def _result(left: Operand, right: Operand, dtype: DTypeLike | None) -> DType:
+def result_type(left: Operand, right: Operand, dtype: DTypeLike | None) -> DType:
     """The type of the result."""
     if left.dtype is not right.dtype and not (left.dtype.name in _BYTES and right.dtype.name in _BYTES):
         found = f"of {type_name(right.dtype)}, and a of {type_name(left.dtype)}"

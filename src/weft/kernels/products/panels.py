@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.kernels.products.finish import finished
-from weft.kernels.products.problem import Problem
+from weft.kernels.products.problem import Problem, rows_of
 from weft.lang import Comptime, Int, Pointer, contraction, func, kernel, unroll
 from weft.lang.generic import written
 from weft.memory import AddressSpace, stack_allocation
@@ -29,6 +29,7 @@ def product(
     n: Int,
     k: Int,
     steps: Any,
+    groups: Any,
     alpha: Any,
     terms: Any,
     epilogue: Callable[..., Any],
@@ -46,12 +47,13 @@ def product(
     """
     panel = stack_allocation(kind, DEPTH * columns, address_space=AddressSpace.SHARED, alignment=64)
     t, z = thread_idx.x, block_idx.z
-    row, col = (block_idx.y * threads + t) * ROWS, block_idx.x * columns
+    begin, m = rows_of(z, groups, m)
+    row, col = begin + (block_idx.y * threads + t) * ROWS, block_idx.x * columns
     of_a, of_b, of_out = steps
     left, right = a + z * of_a[0], b + (z * of_b[0] + col * of_b[1])
     places = [min(row + i, m - 1) * of_a[1] for i in range(ROWS)]
     sums = (kind.splat(columns, 0),) * ROWS
-    for first in range(0, k, DEPTH):
+    for first in range(0, k if begin + block_idx.y * (threads * ROWS) < m else Int(0), DEPTH):
         deep = min(Int(DEPTH), k - first)
         for s in range(t, deep, threads):
             pack(
@@ -128,6 +130,7 @@ def multiply(problem: Problem) -> None:
         n,
         k,
         (problem.a.strides, problem.b.strides, problem.out.strides),
+        problem.grouping,
         *problem.ends.given(problem.sums),
         columns=columns,
         threads=threads,

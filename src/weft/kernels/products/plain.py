@@ -11,7 +11,7 @@ from typing import Any
 
 from weft.gpu import barrier, block_idx, launch_bounds, thread_idx
 from weft.kernels.products.finish import finished
-from weft.kernels.products.problem import Problem
+from weft.kernels.products.problem import Problem, rows_of
 from weft.lang import Comptime, Int, Pointer, contraction, func, kernel, unroll
 from weft.lang.generic import written
 from weft.memory import AddressSpace, stack_allocation
@@ -31,6 +31,7 @@ def product(
     n: Int,
     k: Int,
     steps: Any,
+    groups: Any,
     alpha: Any,
     terms: Any,
     epilogue: Callable[..., Any],
@@ -46,11 +47,13 @@ def product(
     across, down = -(-n // SIDE), -(-m // SIDE)
     unit, t = block_idx.x, thread_idx.x
     z, row, col = unit // (across * down), unit // across % down * SIDE, unit % across * SIDE
+    begin, m = rows_of(z, groups, m)
+    row += begin
     of_a, of_b, of_out = steps
     left, right = a + z * of_a[0], b + z * of_b[0]
     ty, tx = t // (SIDE // EACH), t % (SIDE // EACH)
     sums = (kind.splat(EACH, 0),) * EACH
-    for first in range(0, k, DEEP):
+    for first in range(0, k if row < m else Int(0), DEEP):
         fill(tile_a, left, of_a, row, m, first, k, kind=kind, beside=beside[0])
         fill(tile_b, right, of_b, col, n, first, k, kind=kind, beside=beside[1])
         barrier()
@@ -106,6 +109,7 @@ def multiply(problem: Problem) -> None:
         n,
         k,
         (problem.a.strides, problem.b.strides, problem.out.strides),
+        problem.grouping,
         *problem.ends.given(problem.sums),
         kind=written(problem.sums),
         beside=(problem.a.strides[1] == 1, problem.b.strides[1] == 1),

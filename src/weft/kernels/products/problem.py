@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from weft import math
 from weft.dtype import DType, as_dtype
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, Shape, merged, row_major
 from weft.kernels.products.finish import unchanged
-from weft.lang import Float32, Float64
+from weft.lang import Float32, Float64, Int
 from weft.lang.generic import written
 
 
@@ -51,11 +52,19 @@ class Problem:
     b: Operand
     out: Operand
     ends: Ends
+    groups: Operand | None = None
+    """Where the rows of ``a`` end that each matrix of ``b`` is for; there is one ``a`` then."""
+
+    @property
+    def grouping(self) -> tuple[Any, ...]:
+        """The argument of kernels."""
+        return () if self.groups is None else (self.groups.memory,)
 
     @property
     def extents(self) -> tuple[int, int, int, int]:
         """Rows and columns of the result, what is summed over, and how many matrices there are."""
         z, m, n = self.out.shape
+        z = z if self.groups is None else self.groups.size
         return m, n, self.a.shape[2], z
 
     @property
@@ -67,6 +76,13 @@ class Problem:
     def sums(self) -> DType:
         """The type in which is summed."""
         return summed(self.a.dtype)
+
+
+def rows_of(group: Any, ends: Any, rows: Any) -> tuple[Any, Any]:
+    """The first row of a group and the end of its rows, in a kernel; all where there are no groups."""
+    if not ends:
+        return Int(0), rows
+    return (group > 0).select(Int(ends[0][math.max(group - 1, Int(0))]), Int(0)), Int(ends[0][group])
 
 
 def summed(dtype: DType) -> DType:

@@ -30,7 +30,12 @@ def multiply(problem: Problem, *, tf32: bool) -> None:
         and (dtype.name in _TENSOR_CORES or (tf32 and dtype.name == "float32"))
     ):
         tiles.by_warpgroups(problem)
-    elif k and target.supports(Feature.TENSOR_MEMORY_ACCESS) and dtype.name == "float32":
+    elif (
+        k
+        and problem.groups is None
+        and target.supports(Feature.TENSOR_MEMORY_ACCESS)
+        and dtype.name == "float32"
+    ):
         tiles.by_lanes(problem)
     else:
         plain.multiply(problem)

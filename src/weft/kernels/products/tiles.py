@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from weft.dtype import DType
 from weft.kernels.operands import Operand
 from weft.kernels.products import lanes, warpgroups
+from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import join
 from weft.kernels.products.problem import Ends, Problem, aligned, turned
 from weft.layout import Layout, LayoutTensor
@@ -66,49 +67,69 @@ def cost(
     return max(waves * own, memory) + (splits > 1) * (LAUNCH + splits * m * n * z * 8 / WORKSPACE)
 
 
-def choose(shapes: tuple[Shape, ...], problem: Problem, depth: int) -> tuple[Shape, int]:
-    """The cheapest tile, and parts of k."""
-    extents, width = problem.extents, problem.a.dtype.itemsize
-    units = problem.op.context.info.multiprocessors
-    most = max(1, -(-extents[2] // depth) // 4)
+def choose(
+    shapes: tuple[Shape, ...],
+    problem: Problem,
+    depth: int,
+    extents: tuple[int, int, int, int],
+    most: int = 32,
+) -> tuple[Shape, int]:
+    """The cheapest tile, and into how many parts k is split."""
+    width, units = problem.a.dtype.itemsize, problem.op.context.info.multiprocessors
+    most = min(most, max(1, -(-extents[2] // depth) // 4))
     ways = [(shape, splits) for shape in shapes for splits in SPLITS if splits <= most]
     return min(ways, key=lambda way: cost(*way, extents, depth, width, units))
 
 
-def by_warpgroups(problem: Problem, shape: Shape | None = None, splits: int = 1, band: int = 16) -> None:
+def by_warpgroups(
+    problem: Problem,
+    shape: Shape | None = None,
+    splits: int = 1,
+    band: int = 16,
+) -> None:
     """Queue the product by tensor cores; the cheapest way unless one is given."""
-    op, width = problem.op, problem.a.dtype.itemsize
+    op, groups, width = problem.op, problem.groups, problem.a.dtype.itemsize
     depth = warpgroups.LINE // width
-    if shape is None:
-        shape, splits = choose(WARPGROUPS, problem, depth)
+    m, n, k, z = problem.extents
+    if groups is not None:
+        shape, splits = choose(WARPGROUPS, problem, depth, (-(-m // z), n, k, z), most=1)
+    elif shape is None:
+        shape, splits = choose(WARPGROUPS, problem, depth, problem.extents)
     a, b = (aligned(op, x, 16 // width, across=width == 2) for x in (problem.a, problem.b))
     rows, columns = shape.tile
     out, ends, kind = _parts(problem, splits)
     tile_a, major_a = _tile(op, a, rows, depth, "m")
     tile_b, major_b = _tile(op, b, columns, depth, "n")
     piece = warpgroups.LINE // kind.itemsize
-    m, n, k, z = problem.extents
-    units = -(-m // rows) * -(-n // columns) * z * splits
-    ways = ends.ways(kind) | {"piece": piece}
+    table: tuple[Any, ...] = ()
+    if groups is not None:
+        m, z = m // rows + groups.size, 1
+        table = (listed(op, groups, m, rows).memory,)
+    units = (m if table else -(-m // rows)) * -(-n // columns) * z * splits
+    paired = out.strides[2] == 1 and not any(
+        x % 2 for x in (n, out.address // kind.itemsize, *out.strides[:2])
+    )
+    ways = ends.ways(kind) | {"piece": piece, "paired": paired}
     op.launch(
         warpgroups.product,
         min(units, op.context.info.multiprocessors),
         128 * (1 + warpgroups.GROUPS),
         tile_a,
         tile_b,
-        _stored(op, out, piece, columns // shape.each),
+        (out.memory, out.strides) if table else _stored(op, out, piece, columns // shape.each),
         m,
         n,
         k,
         z,
         splits,
+        table,
         *ends.given(problem.sums),
         tile=shape.tile,
         beside=shape.each,
         stages=shape.stages,
         band=band,
         majors=(major_a, major_b),
-        shared=problem.shared,
+        shared=(True, False) if table else problem.shared,
         ways=ways,
         shared_mem_bytes=(shape.stages * (rows + columns) + 4 * warpgroups.ROWS) * warpgroups.LINE,
     )
@@ -120,7 +141,7 @@ def by_lanes(problem: Problem, shape: Shape | None = None, splits: int = 1, band
     """Queue the product without tensor cores, likewise."""
     op, width = problem.op, problem.a.dtype.itemsize
     if shape is None:
-        shape, splits = choose(LANES, problem, lanes.DEEP)
+        shape, splits = choose(LANES, problem, lanes.DEEP, problem.extents)
     a, b = (aligned(op, x, 16 // width, across=True) for x in (problem.a, problem.b))
     rows, columns = shape.tile
     out, ends, kind = _parts(problem, splits)

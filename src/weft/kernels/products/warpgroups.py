@@ -45,6 +45,7 @@ def product(
     k: Int,
     batches: Int,
     splits: Int,
+    table: Any,
     alpha: Any,
     terms: Any,
     epilogue: Callable[..., Any],
@@ -60,7 +61,8 @@ def product(
     """``out[z] = a[z] @ b[z].T`` in tiles of ``tile``, for which ``beside`` groups go side by side.
 
     ``shared`` says which of the sides all batches have in common. Part s of ``splits`` goes to
-    ``out[s * batches + z]``.
+    ``out[s * batches + z]``. Where there is a ``table`` it has of each of ``m`` rows of tiles the matrix of
+    ``b``, the first row and the end of the rows, as ``groups`` makes it.
     """
     (bm, bn), bk = tile, LINE // a.dtype.itemsize
     launch_bounds(128 * (1 + GROUPS))
@@ -68,9 +70,18 @@ def product(
     tiles_b = tiles_a + stages * bm * bk
     pipe = Pipeline[stages](stack_allocation(UInt64, 2 * stages, address_space=AddressSpace.SHARED))
     pipe.init(consumers=GROUPS)
-    down, across = -(-m // bm), -(-n // bn)
+    down, across = m if table else -(-m // bm), -(-n // bn)
     tiles, steps = down * across, -(-k // bk)
     each = -(-steps // splits)
+
+    def found(unit: Any) -> Any:
+        """The matrices and part of a unit, its first row and column, and the end of its rows."""
+        row, col = place(unit % tiles, down, across, band)
+        if table:
+            z, first, end = (table[0][3 * row + i].cast(Int) for i in range(3))
+            return z, Int(0), first, col * bn, end
+        return unit // tiles % batches, unit // tiles // batches, row * bm, col * bn, m
+
     group, count = thread_idx.x // 128, Int(0)
     if group == 0:  # the producer
         wgmma.set_max_registers(40, more=False)
@@ -79,14 +90,13 @@ def product(
                 if isinstance(x, TMATensorTile):
                     x.prefetch_descriptor()
             for unit in range(block_idx.x, tiles * batches * splits, grid_dim.x):
-                row, col = place(unit % tiles, down, across, band)
-                z, first = unit // tiles % batches, unit // tiles // batches * each
+                z, part, row, col, end = found(unit)
                 of_a, of_b = Int(0) if shared[0] else z, Int(0) if shared[1] else z
-                for step in range(first, min(first + each, steps)):
+                for step in range(part * each, min(part * each + each, steps if row < end else Int(0))):
                     stage, full = pipe.producer_acquire(count), pipe.full(count)
                     full.expect_bytes((bm + bn) * LINE)
-                    fetch(a, tiles_a + stage * (bm * bk), full, (of_a, row * bm, step * bk), bm, majors[0])
-                    fetch(b, tiles_b + stage * (bn * bk), full, (of_b, col * bn, step * bk), bn, majors[1])
+                    fetch(a, tiles_a + stage * (bm * bk), full, (of_a, row, step * bk), bm, majors[0])
+                    fetch(b, tiles_b + stage * (bn * bk), full, (of_b, col, step * bk), bn, majors[1])
                     count += 1
     else:  # the consumers
         wgmma.set_max_registers(232, more=True)
@@ -95,10 +105,10 @@ def product(
         leads, kind = thread_idx.x % 128 == 0, Int32 if a.dtype.is_integer else Float32
         area = (tiles_b + stages * bn * bk).bitcast(ways["type"]) + (group - 1) * (2 * ROWS * ways["piece"])
         for unit in range(block_idx.x, tiles * batches * splits, grid_dim.x):
-            row, col = place(unit % tiles, down, across, band)
-            z, first = unit // tiles % batches, unit // tiles // batches * each
+            z, part, row, col, end = found(unit)
             sums = tuple([wgmma.warpgroup_zero(wide, kind) for _ in range(high // ROWS)])
-            last = min(first + each, steps)
+            first = part * each
+            last = min(first + each, steps if row < end else Int(0))
             for step in range(first, last):
                 stage = pipe.consumer_wait(count)
                 here_a = tiles_a + (stage * (bm * bk) + rows * bk)
@@ -122,10 +132,10 @@ def product(
             sums = tuple([wgmma.wgmma_wait(sums[i]) for i in unroll(range(high // ROWS))])
             if leads and last > first:
                 pipe.consumer_release(count - 1)
-            depth = z + unit // tiles // batches * batches
+            depth = Int(0) if table else z + part * batches
             for i in unroll(range(high // ROWS)):
-                at = depth, row * bm + rows + i * ROWS, col * bn + columns
-                write(sums[i], area, out, at, (m, n), (alpha, terms, epilogue), ways=ways)
+                at = depth, row + rows + i * ROWS, col + columns
+                write(sums[i], area, out, at, (end, n), (alpha, terms, epilogue), ways=ways)
         if isinstance(out, TMATensorTile) and lane_id() == 0:
             out.wait_group()
 
@@ -150,7 +160,7 @@ def place(tile: Int, down: Int, across: Int, band: Comptime[int]) -> tuple[Int, 
 
 @func
 def write(sums: Any, area: Any, out: Any, at: Any, extents: Any, ends: Any, *, ways: Comptime[Any]) -> None:
-    """Write a warpgroup's sums: where ``ways`` has pieces by the hardware, from shared memory."""
+    """Write a warpgroup's sums: tiles by the hardware, or each thread its own, in pairs if ``paired``."""
     z, row, col = at
     piece, kind = ways["piece"], ways["type"]
     if isinstance(out, TMATensorTile):
@@ -179,7 +189,10 @@ def write(sums: Any, area: Any, out: Any, at: Any, extents: Any, ends: Any, *, w
             r, x = row + places[i][0], col + places[i][1]
             if r < extents[0] and x < extents[1]:
                 pair = finished(sums[i : i + 2], (z, r, x), extents, ends, ways=ways)
-                there = target + (z * steps[0] + r * steps[1] + x * steps[2])
-                there[0] = pair[0].cast(kind)
-                if x + 1 < extents[1]:
-                    there[steps[2]] = pair[1].cast(kind)
+                there, pair = target + (z * steps[0] + r * steps[1] + x * steps[2]), pair.cast(kind)
+                if ways["paired"]:
+                    there.store(0, pair, alignment=2 * kind.dtype.itemsize)
+                else:
+                    there[0] = pair[0]
+                    if x + 1 < extents[1]:
+                        there[steps[2]] = pair[1]
