@@ -303,6 +303,24 @@ def tile_to(x: TMATensorTile[Float32], out: Pointer[Float32], *, SIZE: Comptime[
         out[i] = tile[i]
 
 
+@pytest.mark.parametrize("isolated", [True, False])
+def test_each_launch_that_is_measured_finds_memory_as_it_was(device: DeviceContext, isolated: bool) -> None:
+    @kernel
+    def once(x: Pointer[Float32], out: Pointer[Float32], *, HOW: Comptime[str]):
+        assert x[0] == 5.0
+        out[0] = 1.0
+        if HOW == "in place":
+            x[0] += 1.0
+
+    x = device.enqueue_create_buffer(Float32, 8)
+    x.enqueue_fill(5.0)
+    tuned = autotune({"HOW": ["in place", "elsewhere"]}, isolated=isolated)(once)
+    found = tuned.tune(device, x, x.sub_buffer(4, 4), grid_dim=1, block_dim=1)
+    assert found.left_out == ()
+    with x.map_to_host() as host:
+        assert list(host) == [5.0] * 8
+
+
 def test_tiles_that_the_hardware_copies(device: DeviceContext) -> None:
     x, out = (device.enqueue_create_buffer(Float32, 1024) for _ in range(2))
     device.enqueue_copy(dst=x, src=np.arange(1024, dtype=np.float32))

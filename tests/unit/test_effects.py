@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from weft import CompileError, Float32, Int, Int32, Pointer, func, kernel, math, struct
+from weft.abi.artifact import Argument
 from weft.atomic import Atomic, fence
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
@@ -87,34 +89,37 @@ def tensors(image: LayoutTensor[Float32], out: LayoutTensor[Float32]):
     out[global_idx.y, global_idx.x] = image[global_idx.y, global_idx.x] * 2.0
 
 
-def written(made: Kernel[...], *, target: str = "sm_90", over: int = 0, **types: Any) -> list[str]:
+def arguments(made: Kernel[...], *, target: str = "sm_90", over: int = 0, **types: Any) -> Sequence[Argument]:
     specs = {p.name: spec_of_annotation(p.annotation, types.get(p.name)) for p in parameters(made.definition)}
     plan = describe_over(over, (4, 1)) if over else None
     artifact = elaborate_kernel(made, specs, target, CompileOptions(plan, distinct=True)).artifact()
-    return [p.name for p in artifact.kernels[0].signature.parameters if p.written]
+    return artifact.kernels[0].signature.parameters
 
 
 @pytest.mark.parametrize("target", ["sm_90", "x86-64"])
 @pytest.mark.parametrize(
-    ("made", "names"),
+    ("made", "written", "read"),
     [
-        (copy, ["out"]),
-        (reads, []),
-        (walks, ["a", "b"]),
-        (swaps, ["a", "b"]),
-        (counts, ["totals"]),
-        (calls, ["b"]),
-        (fields, ["pair.b"]),
+        (copy, ["out"], ["source"]),
+        (reads, [], ["source"]),
+        (walks, ["a", "b"], ["c"]),
+        (swaps, ["a", "b"], ["c"]),
+        (counts, ["totals"], ["totals", "source"]),
+        (calls, ["b"], ["a"]),
+        (fields, ["pair.b"], ["pair.a"]),
     ],
 )
-def test_written(made: Kernel[...], names: list[str], target: str) -> None:
-    assert written(made, target=target) == names
+def test_written_and_read(made: Kernel[...], written: list[str], read: list[str], target: str) -> None:
+    found = arguments(made, target=target)
+    assert [p.name for p in found if p.written] == written
+    assert [p.name for p in found if p.read] == read
 
 
 @pytest.mark.parametrize("target", ["sm_90", "x86-64"])
 def test_over_a_range(target: str) -> None:
     layout = Layout.row_major(64, 64)
-    assert written(tensors, target=target, over=2, image=layout, out=layout) == ["out"]
+    found = arguments(tensors, target=target, over=2, image=layout, out=layout)
+    assert [p.name for p in found if p.written] == ["out"]
 
 
 @kernel
