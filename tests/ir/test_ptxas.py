@@ -68,7 +68,13 @@ from weft.gpu.bulk import (
     async_bulk_wait_group,
 )
 from weft.gpu.host import DeviceContext
-from weft.gpu.memory import async_copy, async_copy_commit_group, async_copy_wait_all, async_copy_wait_group
+from weft.gpu.memory import (
+    CacheEviction,
+    async_copy,
+    async_copy_commit_group,
+    async_copy_wait_all,
+    async_copy_wait_group,
+)
 from weft.gpu.mma import SHAPES, ld_matrix, mma, st_matrix
 from weft.gpu.pipeline import Pipeline
 from weft.gpu.sync import named_barrier, named_barrier_arrive
@@ -473,8 +479,11 @@ def tiles(x: TMATensorTile[Float32], out: Pointer[Float32]):
         x.async_copy(tile + 32 * stage, pipe.full(n), (n, 4 * n))
         pipe.full(n).expect_more(16)
         async_bulk_copy(out, tile, 4, pipe.full(n))
+        x.async_copy(tile, pipe.full(n), (0, 0), eviction_policy=CacheEviction.EVICT_FIRST)
+        async_bulk_copy(out, tile, 4, pipe.full(n), eviction_policy=CacheEviction.EVICT_LAST)
         if current_target().supports(Feature.WGMMA):  # others warn that it is slow there
             x.async_multicast_load(tile, pipe.full(n), (n, 0), 3)
+            x.async_multicast_load(tile, pipe.full(n), (0, 0), 3, eviction_policy=CacheEviction.EVICT_LAST)
             pipe.free(n).arrive_cluster(1)
     pipe.consumer_wait(n)
     out[n] = Float32(pipe.full(n).try_wait(0))
@@ -484,6 +493,8 @@ def tiles(x: TMATensorTile[Float32], out: Pointer[Float32]):
     x.async_store(tile, (n, 0))
     x.async_reduce(tile, (0, 4 * n))
     async_bulk_copy(tile, out, 4)
+    x.async_store(tile, (0, 0), eviction_policy=CacheEviction.EVICT_FIRST)
+    async_bulk_copy(tile, out, 4, eviction_policy=CacheEviction.EVICT_UNCHANGED)
     async_bulk_reduce(tile.bitcast(Float16), out.bitcast(Float16), 8)
     async_bulk_reduce(tile.bitcast(UInt32), out.bitcast(UInt32), 8, "xor")
     async_bulk_commit_group()

@@ -44,6 +44,7 @@ from weft.gpu.bulk import (
 )
 from weft.gpu.host import DeviceContext
 from weft.gpu.mbarrier import SharedMemBarrier
+from weft.gpu.memory import CacheEviction
 from weft.gpu.pipeline import Pipeline
 from weft.gpu.wgmma import async_proxy_fence
 from weft.layout import Layout, LayoutTensor
@@ -193,7 +194,7 @@ def through_shared(x: Pointer[Any], out: Pointer[Any], *, n: Comptime[int], op: 
     barrier()
     if warp_id() == 0 and elect_one_sync():
         arrived.expect_bytes(n * x.dtype.itemsize)
-        async_bulk_copy(x + n * block_idx.x, tile, n, arrived)
+        async_bulk_copy(x + n * block_idx.x, tile, n, arrived, eviction_policy=CacheEviction.EVICT_FIRST)
         arrived.wait(0)
     barrier()
     if thread_idx.x < n:
@@ -202,7 +203,7 @@ def through_shared(x: Pointer[Any], out: Pointer[Any], *, n: Comptime[int], op: 
     barrier()
     if thread_idx.x == 0:
         if op == "":
-            async_bulk_copy(tile, out + n * block_idx.x, n)
+            async_bulk_copy(tile, out + n * block_idx.x, n, eviction_policy=CacheEviction.EVICT_LAST)
         else:
             async_bulk_reduce(tile, out, n, op)
         async_bulk_commit_group()
@@ -316,10 +317,10 @@ def moved(x: TMATensorTile[Any], y: TMATensorTile[Any], to: Any, *, op: Comptime
         y.prefetch_descriptor()
         arrived.init(1)
         arrived.expect_bytes(x.nbytes)
-        x.async_copy(tile, arrived, (0, 0))
+        x.async_copy(tile, arrived, (0, 0), eviction_policy=CacheEviction.EVICT_FIRST)
         arrived.wait(0)
         if op == "":
-            y.async_store(tile, to)
+            y.async_store(tile, to, eviction_policy=CacheEviction.EVICT_UNCHANGED)
         else:
             y.async_reduce(tile, to, op)
         y.commit_group()
@@ -509,3 +510,14 @@ def test_copies_of_the_wrong_memory() -> None:
 
     with pytest.raises(CompileError, match="not from GLOBAL to GLOBAL"):
         compile_info(wrong, target="sm_90")
+
+
+def test_a_policy_that_is_none() -> None:
+    @kernel
+    def wrong(x: Pointer[Float32]):
+        tile = stack_allocation(Float32, 4, address_space=SHARED)
+        async_bulk_copy(tile, x, 4, eviction_policy="first")  # pyright: ignore[reportArgumentType]
+
+    for target in ("sm_90", "native"):
+        with pytest.raises(CompileError, match="eviction_policy is a str, not a CacheEviction"):
+            compile_info(wrong, target=target)

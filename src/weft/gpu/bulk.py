@@ -41,6 +41,7 @@ from weft.atomic import Atomic
 from weft.diagnostics import refuse
 from weft.dtype import DType
 from weft.gpu.mbarrier import SharedMemBarrier, count_in, has_hardware, shared_address
+from weft.gpu.memory import CacheEviction
 from weft.lang.comptime import Comptime
 from weft.lang.decorators import func
 from weft.lang.hints import kind_of
@@ -48,7 +49,7 @@ from weft.lang.intrinsics import inline_asm
 from weft.lang.machine import uses_thread
 from weft.lang.number import NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.lang.scalars import Int, UInt32
+from weft.lang.scalars import Int, UInt32, UInt64
 
 __all__ = ["async_bulk_commit_group", "async_bulk_copy", "async_bulk_reduce", "async_bulk_wait_group"]
 
@@ -67,7 +68,12 @@ _WORDS = {
 
 
 def async_bulk_copy(
-    src: Pointer[Any], dst: Pointer[Any], count: NumberLike, barrier: SharedMemBarrier | None = None
+    src: Pointer[Any],
+    dst: Pointer[Any],
+    count: NumberLike,
+    barrier: SharedMemBarrier | None = None,
+    *,
+    eviction_policy: CacheEviction = CacheEviction.EVICT_NORMAL,
 ) -> None:
     """Begin to copy a stretch between global and shared memory.
 
@@ -76,6 +82,7 @@ def async_bulk_copy(
         dst: where it goes, likewise, in the other.
         count: elements, a multiple of 16 bytes.
         barrier: of a copy to shared memory the barrier that counts its bytes.
+        eviction_policy: how soon the L2 cache is to forget it; where no hardware copies it says nothing.
 
     Raises:
         CompileError: the pointers are not to these, of different types, or a barrier is missing or too much.
@@ -92,32 +99,50 @@ def async_bulk_copy(
             if loads
             else "leave it out: async_bulk_wait_group(0) waits for it",
         )
-    nbytes = UInt32(Int(count) * kind.itemsize)
+    nbytes, hinted, *policy = UInt32(Int(count) * kind.itemsize), *cache_hint(eviction_policy)
     if not has_hardware():
         _copied(src, dst, Int(count), each=_CHUNK // kind.itemsize)
         if barrier is not None:
             count_in(barrier, nbytes)
     elif barrier is not None:
         inline_asm(
-            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];",
+            f"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{hinted} "
+            f"[$0], [$1], $2, [$3]{', $4' * len(policy)};",
             None,
             shared_address(dst),
             src,
             nbytes,
             shared_address(barrier.word),
-            constraints="r,l,r,r",
+            *policy,
+            constraints="r,l,r,r" + ",l" * len(policy),
             effects="write",
         )
     else:
         inline_asm(
-            "cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;",
+            f"cp.async.bulk.global.shared::cta.bulk_group{hinted} [$0], [$1], $2{', $3' * len(policy)};",
             None,
             dst,
             shared_address(src),
             nbytes,
-            constraints="l,r,r",
+            *policy,
+            constraints="l,r,r" + ",l" * len(policy),
             effects="write",
         )
+
+
+def cache_hint(policy: CacheEviction) -> tuple[Any, ...]:
+    """What a copy's instruction says of how soon the cache is to forget it, and the operand for that.
+
+    Raises:
+        CompileError: it is no policy.
+    """
+    if not isinstance(policy, CacheEviction):  # pyright: ignore[reportUnnecessaryIsInstance]
+        message = f"eviction_policy is {kind_of(policy)}, not a CacheEviction"
+        refuse("async-copy", message, hint="write CacheEviction.EVICT_FIRST, say, of weft.gpu.memory")
+    if policy is CacheEviction.EVICT_NORMAL or not has_hardware():
+        return ("",)
+    text = f"createpolicy.fractional.L2::{policy.value}.b64 $0, 1.0;"
+    return ".L2::cache_hint", inline_asm(text, UInt64, constraints="=l", effects="none")
 
 
 def async_bulk_reduce(src: Pointer[Any], dst: Pointer[Any], count: NumberLike, op: str = "add") -> None:

@@ -30,6 +30,7 @@ Example:
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, cast
 
 from weft.diagnostics import refuse
@@ -42,10 +43,31 @@ from weft.lang.number import Number, NumberLike
 from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int, UInt32
 
-__all__ = ["async_copy", "async_copy_commit_group", "async_copy_wait_all", "async_copy_wait_group"]
+__all__ = [
+    "CacheEviction",
+    "async_copy",
+    "async_copy_commit_group",
+    "async_copy_wait_all",
+    "async_copy_wait_group",
+]
 
 _WIDEST = 16
 _SIZES = (4, 8, _WIDEST)
+
+
+class CacheEviction(Enum):
+    """How soon the L2 cache is to forget what a copy of the hardware reads or writes (``eviction_policy``).
+
+    Mojo: ``CacheEviction``. PTX: ``createpolicy``, and ``.L2::cache_hint`` of the copy.
+    """
+
+    EVICT_NORMAL = "evict_normal"
+    EVICT_FIRST = "evict_first"
+    """Before others: it is not needed again."""
+    EVICT_LAST = "evict_last"
+    """After others: all blocks need it."""
+    EVICT_UNCHANGED = "evict_unchanged"
+    """It stays as it was."""
 
 
 def async_copy(

@@ -50,9 +50,10 @@ from typing import Any, Generic, TypeVar, cast
 from weft.atomic import Atomic
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
-from weft.gpu.bulk import async_bulk_commit_group, async_bulk_wait_group, reduction_word
+from weft.gpu.bulk import async_bulk_commit_group, async_bulk_wait_group, cache_hint, reduction_word
 from weft.gpu.cluster import check, cluster_dim, map_shared_rank
 from weft.gpu.mbarrier import SharedMemBarrier, count_in, has_hardware, shared_address
+from weft.gpu.memory import CacheEviction
 from weft.lang.accept import Accepted, Mismatch, element_dtype
 from weft.lang.comptime import Comptime, unroll
 from weft.lang.decorators import func
@@ -135,7 +136,12 @@ class TMATensorTile(Generic[T]):
             inline_asm(text, None, self.descriptor, constraints="l", effects="all")
 
     def async_copy(
-        self, dst: Pointer[T], mem_barrier: SharedMemBarrier, coords: Sequence[NumberLike]
+        self,
+        dst: Pointer[T],
+        mem_barrier: SharedMemBarrier,
+        coords: Sequence[NumberLike],
+        *,
+        eviction_policy: CacheEviction = CacheEviction.EVICT_NORMAL,
     ) -> None:
         """Begin to copy a tile to shared memory.
 
@@ -143,15 +149,16 @@ class TMATensorTile(Generic[T]):
             dst: where it goes.
             mem_barrier: what counts its ``nbytes`` bytes, also where some of them lie outside of the tensor.
             coords: its first element, below 0 too; the last coordinate at a multiple of 16 bytes.
+            eviction_policy: how soon the L2 cache is to forget it.
 
         Raises:
             CompileError: the memory is not shared, of another type, or there are more or fewer coordinates.
 
         PTX: ``cp.async.bulk.tensor``.
         """
-        at = self._checked("async_copy()", dst, coords)
+        at, hint = self._checked("async_copy()", dst, coords), cache_hint(eviction_policy)
         if has_hardware():
-            self._load(dst, mem_barrier, at)
+            self._load(dst, mem_barrier, at, hint)
         else:
             _each_piece(self, dst, at, do=_loaded)
             count_in(mem_barrier, self.nbytes)
@@ -162,6 +169,8 @@ class TMATensorTile(Generic[T]):
         mem_barrier: SharedMemBarrier,
         coords: Sequence[NumberLike],
         multicast_mask: NumberLike,
+        *,
+        eviction_policy: CacheEviction = CacheEviction.EVICT_NORMAL,
     ) -> None:
         """Likewise to the same place in several blocks of the cluster; the barrier of each counts the bytes.
 
@@ -170,16 +179,24 @@ class TMATensorTile(Generic[T]):
             mem_barrier: as it lies in each of them.
             coords: as for ``async_copy``.
             multicast_mask: bit r is set for the block of rank r.
+            eviction_policy: as for ``async_copy``.
         """
         check("async_multicast_load()")
         at, mask = self._checked("async_multicast_load()", dst, coords), UInt16(multicast_mask)
+        hint = cache_hint(eviction_policy)
         if has_hardware():
-            self._load(dst, mem_barrier, at, mask)
+            self._load(dst, mem_barrier, at, hint, mask)
         else:
             uses_thread()
             _copied_to_cluster(self, dst, mem_barrier.word, at, mask)
 
-    def async_store(self, src: Pointer[T], coords: Sequence[NumberLike]) -> None:
+    def async_store(
+        self,
+        src: Pointer[T],
+        coords: Sequence[NumberLike],
+        *,
+        eviction_policy: CacheEviction = CacheEviction.EVICT_NORMAL,
+    ) -> None:
         """Begin to copy a tile from shared memory to the tensor, in a group of this thread's.
 
         Whoever wrote to the shared memory calls ``async_proxy_fence()`` before, and all meet at a
@@ -188,10 +205,11 @@ class TMATensorTile(Generic[T]):
         Args:
             src: the tile.
             coords: its first element, not below 0; the last coordinate at a multiple of 16 bytes.
+            eviction_policy: as for ``async_copy``.
         """
-        at = self._checked("async_store()", src, coords, least=0)
+        at, hint = self._checked("async_store()", src, coords, least=0), cache_hint(eviction_policy)
         if has_hardware():
-            self._store("cp.async.bulk.tensor.{}d.global.shared::cta.bulk_group", src, at)
+            self._store("cp.async.bulk.tensor.{}d.global.shared::cta.bulk_group", src, at, hint)
         else:
             _each_piece(self, src, at, do=_stored, stores=True)
 
@@ -207,7 +225,7 @@ class TMATensorTile(Generic[T]):
         reduction_word(self.dtype, op)
         if has_hardware():
             word = f"cp.reduce.async.bulk.tensor.{{}}d.global.shared::cta.{op}.tile.bulk_group"
-            self._store(word, src, at)
+            self._store(word, src, at, ("",))
         else:
             _each_piece(self, src, at, do=_combined, op=op, stores=True)
 
@@ -247,37 +265,47 @@ class TMATensorTile(Generic[T]):
         return at
 
     def _load(
-        self, dst: Pointer[T], barrier: SharedMemBarrier, at: tuple[Int, ...], mask: Any = None
+        self,
+        dst: Pointer[T],
+        barrier: SharedMemBarrier,
+        at: tuple[Int, ...],
+        hint: tuple[Any, ...],
+        mask: Any = None,
     ) -> None:
         at = at if len(at) > 1 else (Int(0), *at)  # the hardware is told of rows
         rank = len(at)
         places = ", ".join(f"${2 + n}" for n in range(rank))
-        cast_, where = ("", "") if mask is None else (".multicast::cluster", f", ${rank + 3}")
+        (hinted, *policy), masks = hint, [] if mask is None else [mask]
+        where = "".join([f", ${rank + 3 + n}" for n in range(len(masks) + len(policy))])
         inline_asm(
-            f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes{cast_} "
+            f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+            f"{'.multicast::cluster' * len(masks)}{hinted} "
             f"[$0], [$1, {{{places}}}], [${rank + 2}]{where};",
             None,
             shared_address(dst),
             self.descriptor,
             *[n.cast(Int32) for n in reversed(at)],
             shared_address(barrier.word),
-            *([] if mask is None else [mask]),
-            constraints=",".join(["r", "l", *"r" * (rank + 1), *([] if mask is None else "h")]),
+            *masks,
+            *policy,
+            constraints=",".join(["r", "l", *"r" * (rank + 1), *"h" * len(masks), *"l" * len(policy)]),
             effects="write",
         )
 
-    def _store(self, instruction: str, src: Pointer[T], at: tuple[Int, ...]) -> None:
+    def _store(self, instruction: str, src: Pointer[T], at: tuple[Int, ...], hint: tuple[Any, ...]) -> None:
+        hinted, *policy = hint
         at = at if len(at) > 1 else (Int(0), *at)
         rank = len(at)
         places = ", ".join(f"${2 + n}" for n in range(rank))
         inline_asm(
-            f"{instruction.format(rank)} [$1, {{{places}}}], [$0];",
+            f"{instruction.format(rank)}{hinted} [$1, {{{places}}}], [$0]{f', ${rank + 2}' * len(policy)};",
             None,
             shared_address(src),
             self.descriptor,
             *[n.cast(Int32) for n in reversed(at)],
+            *policy,
             self.tensor.ptr,  # which is written, as LLVM and the launch are to know
-            constraints=",".join(["r", "l", *"r" * rank, "l"]),
+            constraints=",".join(["r", "l", *"r" * rank, *"l" * len(policy), "l"]),
             effects="write",
         )
 
