@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tests.ir.test_ptxas import ROOT, Case, load
 
-from weft import BFloat16
+from weft import BFloat16, Float32
+from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu.host import DeviceContext
-from weft.layout import Layout
+from weft.kernels.products.finish import unchanged
+from weft.kernels.products.warpgroups import product
+from weft.lang.accept import accept_as, spec_of_annotation
+from weft.lang.signature import parameters
+from weft.lang.spec import StaticSpec
+from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle
 
 
@@ -33,3 +41,37 @@ def test_the_product_by_mma(arch: str, assemble: Callable[[str, str], str]) -> N
     ptx = Case("mma", example.product, {"a": x, "b": x, "out": x, **ways}).ptx(arch)
     assert "mma.sync.aligned.m16n8k16" in ptx
     assert assemble(ptx, arch) == ""
+
+
+def test_the_ready_product_for_hopper(assemble: Callable[[str, str], str]) -> None:
+    """With both sides across k, and neither spills nor calls; see ``weft.kernels.products.warpgroups``."""
+    ctx, batch = DeviceContext(api="cpu"), Layout((2, 256, 256), (65536, 256, 1)).dynamic()
+    whole = LayoutTensor(ctx.enqueue_create_buffer(BFloat16, 1 << 17), batch)
+    boxes, swizzle = ((1, 64, 64), (1, 64, 64), (1, 16, 64)), TensorMapSwizzle.SWIZZLE_128B
+    a, b, out = (ctx.create_tma_tile(whole, box, swizzle=swizzle) for box in boxes)
+    ways: dict[str, Any] = dict.fromkeys(("scaled", "epilogue", "ranked", "paired"), False)
+    ways |= {"type": BFloat16, "piece": 64, "terms": ()}
+    values = {
+        "a": a,
+        "b": b,
+        "out": out,
+        "table": (),
+        "alpha": Float32(1),
+        "terms": (),
+        "epilogue": unchanged,
+    }
+    known = {"tile": (128, 256), "beside": 1, "stages": 4, "band": 16, "shared": (False, False), "ways": ways}
+    known["majors"] = ("m", "n")
+    specs = {
+        p.name: StaticSpec(known[p.name])
+        if p.comptime
+        else accept_as(p.annotation, values[p.name])[0]
+        if p.name in values
+        else spec_of_annotation(p.annotation)
+        for p in parameters(product.definition)
+    }
+    ptx = elaborate_kernel(product, specs, "sm_90", CompileOptions(None, distinct=True)).emit("asm")
+    assert isinstance(ptx, str)
+    assert "m64n256k16.f32.bf16.bf16" in ptx
+    assert ", p, 1, 1, 1, 1;" in ptx
+    assert assemble(ptx, "sm_90a") == ""

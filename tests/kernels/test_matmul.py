@@ -13,6 +13,8 @@ from placed_arrays import Array, found, placed
 from weft import BFloat16, Float8_e4m3fn, Float8_e5m2, Float32, LaunchError
 from weft.gpu.host import DeviceContext
 from weft.kernels import grouped_matmul, matmul
+from weft.kernels.products import fragments, plain, routes
+from weft.kernels.products.problem import Problem
 from weft.layout import Layout, LayoutTensor
 
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
@@ -142,6 +144,17 @@ def test_bytes_are_summed_in_more(device: DeviceContext, kind: Any) -> None:
     scale = placed(device, np.full((40, 1), 0.25, np.float32))
     scaled = matmul(placed(device, a), placed(device, b.T), scale_a=scale, dtype=Float32)
     np.testing.assert_array_equal(found(scaled), right / 4)
+
+
+@pytest.mark.parametrize("way", [fragments, plain])
+def test_ways_for_other_gpus(device: DeviceContext, way: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def multiply(problem: Problem, *, tf32: bool) -> None:
+        way.multiply(problem)
+
+    monkeypatch.setattr(routes, "multiply", multiply)
+    a, b = (np.random.default_rng(i).integers(-4, 5, (2, 70, 70)).astype(np.float16) for i in range(2))
+    result = matmul(placed(device, a), placed(device, b.transpose(0, 2, 1)), bias=placed(device, a[0, 0]))
+    np.testing.assert_array_equal(found(result), a.astype(float) @ b.transpose(0, 2, 1) + a[0, 0])
 
 
 @pytest.mark.parametrize("kind", "ef")

@@ -3,6 +3,7 @@
 - On a CPU: ``panels``.
 - Of 8 and 16 bits, and of Float32 where tf32 is asked for, on Hopper: ``warpgroups``.
 - Of Float32, where the hardware copies tiles: ``lanes``.
+- Of 16-bit floats, on other GPUs with asynchronous copies: ``fragments``.
 - Else: ``plain``.
 
 ``tiles`` chooses the tiles of the second and third by what they cost, and ``parts`` sums what k was split in.
@@ -10,32 +11,28 @@
 
 from __future__ import annotations
 
-from weft.kernels.products import panels, plain, tiles
+from weft.kernels.products import fragments, panels, plain, tiles
 from weft.kernels.products.problem import Problem
 from weft.lang.intrinsics import Feature
 from weft.targets import find_target
 
-_TENSOR_CORES = ("float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "int8", "uint8")
+_HALVES = ("float16", "bfloat16")
+_TENSOR_CORES = (*_HALVES, "float8_e4m3fn", "float8_e5m2", "int8", "uint8")
 
 
 def multiply(problem: Problem, *, tf32: bool) -> None:
     """Queue the product."""
-    op, dtype = problem.op, problem.a.dtype
-    target, k = find_target(op.context.target), problem.extents[2]
-    if op.threads_are_loops:
+    name, single = problem.a.dtype.name, problem.groups is None
+    has = find_target(problem.op.context.target).supports
+    if problem.op.threads_are_loops:
         panels.multiply(problem)
-    elif (
-        k
-        and target.supports(Feature.WGMMA)
-        and (dtype.name in _TENSOR_CORES or (tf32 and dtype.name == "float32"))
-    ):
+    elif problem.extents[2] == 0:
+        plain.multiply(problem)
+    elif has(Feature.WGMMA) and (name in _TENSOR_CORES or (tf32 and name == "float32")):
         tiles.by_warpgroups(problem)
-    elif (
-        k
-        and problem.groups is None
-        and target.supports(Feature.TENSOR_MEMORY_ACCESS)
-        and dtype.name == "float32"
-    ):
+    elif has(Feature.TENSOR_MEMORY_ACCESS) and name == "float32" and single:
         tiles.by_lanes(problem)
+    elif has(Feature.ASYNC_COPY) and name in _HALVES and single:
+        fragments.multiply(problem)
     else:
         plain.multiply(problem)
