@@ -98,6 +98,10 @@ def _command(words: argparse.Namespace) -> int:
         from weft.cli.program import guarded
 
         return guarded(lambda: explore(words))
+    if words.command == "profile":
+        from weft.cli.profile import profile
+
+        return profile(words)
     if words.command == "cache":
         from weft.cli.cache import cache
 
@@ -156,6 +160,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_tune(commands)
     _add_debug(commands)
+    _add_profile(commands)
     _add_inspect(commands)
     _add_explore(commands)
     _add_cache(commands)
@@ -253,6 +258,15 @@ def _add_explore(commands: Any) -> None:
     explore.add_argument("-o", dest="output", metavar="FILE", help="the page; by default FILE.html")
     explore.add_argument("--serve", action="store_true", help="show it, and again whenever the file is saved")
     explore.add_argument("--port", type=_count, default=0, metavar="N", help="of --serve; by default any")
+
+
+def _add_profile(commands: Any) -> None:
+    profile = commands.add_parser("profile", help="run a Python file, and tell what its kernels took")
+    profile.add_argument(
+        "--trace", metavar="FILE", help="write each launch there, as Chrome's traces have it"
+    )
+    profile.add_argument("file", metavar="FILE")
+    profile.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 
 
 def _add_cache(commands: Any) -> None:

@@ -41,6 +41,7 @@ from weft.launch.arguments import (
 from weft.launch.checked import checked_for, debugged, ends_of, schedule_of, scheduled
 from weft.launch.extents import Placement, Placements
 from weft.launch.loaded import Loaded
+from weft.launch.profile import is_profiled, put
 from weft.launch.ranges import describe_over, is_even
 from weft.launch.tiles import MakesTiles
 from weft.launch.variants import Variants, forget_variants
@@ -370,7 +371,7 @@ class DeviceContext(MakesTiles, BaseContext):
             alone = stream is None and len(arrays) == len(memory)
             guest = None if empty else self._launch_beside(target, arrays, launch, copies, alone=alone)
         elif not empty:
-            target.launch(launch)
+            put(target, launch, memory, self)
         self.queued()
         foreign = guest is not None or (self.info.shares_host and len(arrays) == len(memory) > 0)
         repeatable = (foreign or not arrays) and self.recording is None and not empty and self._as_usual
@@ -497,7 +498,7 @@ class DeviceContext(MakesTiles, BaseContext):
         with ordered as queue:
             if copies is not None:
                 copies.bring(queue)
-            queue.launch(launch)
+            put(queue, launch, arrays, self)
             if copies is not None:
                 copies.take_back(queue)
         if ordered.guest is None:
@@ -510,7 +511,8 @@ class DeviceContext(MakesTiles, BaseContext):
     def _go_native(self) -> None:
         """From now on launches that are made again are made without Python."""
         ours = type(self).enqueue_function is DeviceContext.enqueue_function  # or a subclass wants to see all
-        if self._native is None and self.recording is None and ours and self.stream.native is not None:
+        quiet = self._native is None and self.recording is None and not is_profiled()
+        if quiet and ours and self.stream.native is not None:
             from weft.launch.native.code import prepared
 
             if prepared() is not None:

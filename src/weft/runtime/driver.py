@@ -44,6 +44,8 @@ class DeviceInfo:
     """Streaming multiprocessors of a GPU; threads that take the blocks of a launch on a CPU."""
     warp_size: int
     total_memory: int
+    bandwidth: int = 0
+    """Bytes a second that its memory gives at most, by its clock and its width; 0 where nothing says."""
     shares_host: bool = False
     """Whether its memory is the host's, so that Python sees it and it sees that of other libraries."""
     dlpack: int = 0

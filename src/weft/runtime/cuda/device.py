@@ -52,6 +52,7 @@ def device_info(cuda: Cuda, ordinal: int) -> DeviceInfo:
             multiprocessors=attribute("MULTIPROCESSOR_COUNT"),
             warp_size=attribute("WARP_SIZE"),
             total_memory=int(cuda(cu.cuDeviceTotalMem, device)),
+            bandwidth=2 * 1000 * attribute("MEMORY_CLOCK_RATE") * attribute("GLOBAL_MEMORY_BUS_WIDTH") // 8,
             dlpack=2,
         )
     except CudaFailure as failure:
