@@ -82,6 +82,7 @@ ROOMS: dict[str, set[str] | None] = {
     "launch.native": NATIVE | {"compiler.cache", "compiler.llvm", "memory"},
     "launch.arguments": BOTTOM | {"compiler.source", "foreign", "lang", "runtime"},
     "launch.checked": BOTTOM | {"config", "runtime"},
+    "launch.profile": {"record", "runtime"},
     "launch.extents": BOTTOM | {"lang", "launch.ranges", "runtime"},
     "launch.variants": {"compiler.source", "lang"},
     # Rooms that join the compiler, the runtime and the library for the user.
