@@ -14,6 +14,7 @@ from weft.torch.operations import register_all
 
 __all__ = [
     "attention",
+    "cumsum",
     "embedding",
     "layer_norm",
     "log_softmax",
@@ -55,6 +56,11 @@ def layer_norm(x: A, weight: A | None = None, bias: A | None = None, *, eps: flo
 def rms_norm(x: A, weight: A | None = None, *, eps: float = 1e-6) -> A:
     """``weft.kernels.rms_norm`` along the last axis, with derivatives by both."""
     return _ops.rms_norm(x, weight, eps)
+
+
+def cumsum(x: A, dim: int = -1) -> A:
+    """``weft.kernels.cumsum`` with a derivative, which is a sum of the same kind."""
+    return _ops.cumsum(x, dim)
 
 
 def matmul(a: A, b: A) -> A:

@@ -43,6 +43,12 @@ def rms_norm(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any
     return along, dweight, None
 
 
+def cumsum(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
+    """Sums from the other end, by the same operation."""
+    (g,), (dim,) = gradients, values
+    return torch.ops.weft.cumsum(g.flip(dim), dim).flip(dim), None
+
+
 def matmul(torch: Any, gradients: Given, tensors: Given, values: Given) -> Any:
     """``g @ b.T`` and ``a.T @ g``, by the same operation, added up where a leading axis was broadcast."""
     (g,), (a, b), product = gradients, tensors, torch.ops.weft.matmul

@@ -122,6 +122,14 @@ OPERATIONS: dict[str, Operation] = {
             derivatives.rms_norm,
         ),
         Operation(
+            "cumsum",
+            "(Tensor x, int dim) -> Tensor",
+            _along("cumsum"),
+            _same,
+            lambda given, y: ((), (given[1],)),
+            derivatives.cumsum,
+        ),
+        Operation(
             "matmul",
             "(Tensor a, Tensor b) -> Tensor",
             _plain("matmul"),
