@@ -259,6 +259,9 @@ def _check_names(module: Any, text: str) -> None:
     Raises:
         RuntimeError: there is such a name.
     """
+    names = set(_INTRINSIC.findall(text))
+    if names <= _right_names:
+        return
     for function in module.functions:
         name = function.name
         if name.startswith("llvm.") and function.is_declaration:
@@ -266,6 +269,12 @@ def _check_names(module: Any, text: str) -> None:
                 raise RuntimeError(f"unknown intrinsic {name}")
             if f"@{name}(" not in text:
                 raise RuntimeError(f"for these types the name is {name}")
+    _right_names.update(names)
+
+
+_INTRINSIC = re.compile(r"@(llvm\.[^\s(,)]+)")
+_right_names: set[str] = set()
+"""Of intrinsics that have been checked: names say the types, so they are right in any module."""
 
 
 class _Linker:
