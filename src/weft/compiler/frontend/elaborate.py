@@ -17,6 +17,7 @@ from weft.compiler.frontend.nonlocals import give_back
 from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
+from weft.compiler.frontend.numbered import Numbered
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
@@ -91,7 +92,7 @@ class Elaborator:
 
     def _staging(self) -> Staging:
         if not (self.checked or self.stepped):
-            return Staging(self.target, self)
+            return (Numbered if self.target.threads == "hardware" else Staging)(self.target, self)
         from weft.compiler.frontend import exact, stepping  # here, since few programs ask for them
 
         kinds = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from weft.compiler.ir.core import Function, Module, Op, Sync
+from weft.compiler.ir.core import Function, Module, Op, Region, Sync, Value
 from weft.compiler.ir.types import PointerType
 
 
@@ -48,6 +48,24 @@ def meets_in_warp(op: Op) -> bool:
 def is_pure(op: Op) -> bool:
     """Whether it only computes: it may be moved, repeated and dropped."""
     return op.spec.pure or op.attrs.get("effects") == "none"
+
+
+def unused(body: Region) -> set[Op]:
+    """The operations of a function that only compute, and nobody uses what."""
+    used: set[Value] = set()
+    found: set[Op] = set()
+
+    def visit(region: Region) -> None:
+        for op in reversed(region.ops):
+            if op.spec.pure and used.isdisjoint(op.results):
+                found.add(op)
+                continue
+            used.update(op.operands)
+            for inner in reversed(op.regions):
+                visit(inner)
+
+    visit(body)
+    return found
 
 
 def alone(module: Module, function: Function, effects: Effects) -> frozenset[int]:

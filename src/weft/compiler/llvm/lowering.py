@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
+from weft.compiler.ir.effects import unused
 from weft.compiler.ir.ops import BINARY, CASTS, FUNCTIONS
 from weft.compiler.ir.types import BF16, F32, PointerType, Type, vector
 from weft.compiler.llvm.constants import string_text
@@ -81,6 +82,8 @@ class Lowering:
         self.names: dict[Value, str] = {}
         self.homes: dict[object, str] = {}
         """Of the function at hand, where variables lie for debuggers."""
+        self.unused: set[Op] = set()
+        """Of the function at hand, what is computed for nothing."""
         self.count = 0
         self.faults = 0
         """Sites of the module whose faults are counted, or that have smaller numbers than these."""
@@ -203,6 +206,7 @@ class Lowering:
         """A function's text; ``define`` begins it where others than the module's code call it by a symbol."""
         self.out, self.names, self.count, self.loops, self.done = [], {}, 0, [], False
         self.homes, self.resumable = {}, f.resumable
+        self.unused = unused(f.body)
         args: list[str] = []
         for n, a in enumerate(f.args):
             self.names[a] = f"%a{n}"
@@ -363,6 +367,8 @@ class Lowering:
         if debug is not None and debug.variables:
             debug = None  # there statements say where they are
         for op in region.ops:
+            if op in self.unused:
+                continue
             if debug is not None:
                 self.dbg = debug.location(op.loc)
             name = op.spec.name
