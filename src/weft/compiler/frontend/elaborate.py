@@ -14,10 +14,10 @@ from weft.compiler.frontend.handed import check_given
 from weft.compiler.frontend.helpers import Helpers
 from weft.compiler.frontend.locate import located, located_here
 from weft.compiler.frontend.nonlocals import give_back
+from weft.compiler.frontend.numbered import Numbered
 from weft.compiler.frontend.options import Over
 from weft.compiler.frontend.returns import finish
 from weft.compiler.frontend.stage import stage
-from weft.compiler.frontend.numbered import Numbered
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.ir.core import Function, Global, Module, Op, Region, Value
 from weft.compiler.ir.types import I64, pointer
