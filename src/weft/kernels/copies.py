@@ -14,8 +14,8 @@ from weft.dtype import as_dtype
 from weft.gpu import barrier, block_idx, thread_idx
 from weft.gpu.memory import async_copy, async_copy_wait_all
 from weft.kernels.operands import Operand, Operands, merged, row_major
-from weft.kernels.row_kernels import Line, begin
-from weft.lang import SIMD, Comptime, Int, Int32, kernel, unroll
+from weft.kernels.row_kernels import begin
+from weft.lang import SIMD, Comptime, Int, Int32, Pointer, kernel, unroll
 from weft.lang.generic import written
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
@@ -59,21 +59,32 @@ def copy(op: Operands, x: Operand, out: Operand) -> None:
             width = min(o.lanes(extents[-1], *steps[:-1]) for o, steps in ((x, here), (out, there)))
         extents = (*extents[:-1], extents[-1] // width)
         units = prod(extents)
-        lines = [Line(o.memory, steps[:-1], steps[-1]) for o, steps in ((x, here), (out, there))]
+        lines = [(o.memory, steps[:-1], steps[-1]) for o, steps in ((x, here), (out, there))]
         number = Int32 if units < 1 << 31 else Int
         grid = -(-units // (THREADS * EACH))
         known = {"bits": bits, "width": width, "number": number, "threads": THREADS, "each": EACH}
-        op.launch(copied, grid, THREADS, *lines, units, extents, **known)
+        op.launch(copied, grid, THREADS, *lines[0], *lines[1], units, extents, **known)
 
 
 def _copy_by_loops(
     op: Operands, x: Operand, out: Operand, extents: Any, here: Any, there: Any, bits: Any
 ) -> None:
-    lines = [Line(o.memory, steps[:-1] or (0,), steps[-1]) for o, steps in ((x, here), (out, there))]
+    lines = [(o.memory, steps[:-1] or (0,), steps[-1]) for o, steps in ((x, here), (out, there))]
     rows, n = extents[:-1] or (1,), extents[-1]
     chunks = -(-n // CHUNK)
     beside = here[-1] == there[-1] == 1
-    op.launch(looped, prod(rows) * chunks, 1, *lines, n, rows, chunks, bits=bits, width=16 if beside else 1)
+    op.launch(
+        looped,
+        prod(rows) * chunks,
+        1,
+        *lines[0],
+        *lines[1],
+        n,
+        rows,
+        chunks,
+        bits=bits,
+        width=16 if beside else 1,
+    )
 
 
 def _copy_by_tiles(
@@ -82,26 +93,30 @@ def _copy_by_tiles(
     rest = [n for n in range(len(extents) - 1) if n != fast]
     others = tuple(extents[n] for n in rest) or (1,)
     lines = [
-        Line(o.memory, tuple(steps[n] for n in rest) or (0,), step)
+        (o.memory, tuple(steps[n] for n in rest) or (0,), step)
         for o, steps, step in ((x, here, here[-1]), (out, there, there[fast]))
     ]
     rows, columns = extents[-1], extents[fast]  # of the source, whose columns lie side by side
-    width = min(x.lanes(columns, here[-1], *lines[0].steps), out.lanes(rows, there[fast], *lines[1].steps))
+    width = min(x.lanes(columns, here[-1], *lines[0][1]), out.lanes(rows, there[fast], *lines[1][1]))
     if width * x.dtype.itemsize == 16 and width > 1:
         tile = max(64, 8 * width)
         threads = 512 if tile * tile // width >= 1024 else 256
         grid = -(-rows // tile) * -(-columns // tile) * prod(others)
         known = {"bits": bits, "width": width, "tile": tile, "threads": threads}
-        op.launch(turned_wide, grid, threads, *lines, rows, columns, others, **known)
+        op.launch(turned_wide, grid, threads, *lines[0], *lines[1], rows, columns, others, **known)
     else:
         grid = -(-rows // SINGLE) * -(-columns // SINGLE) * prod(others)
-        op.launch(turned_single, grid, (SINGLE, DEEP), *lines, rows, columns, others, bits=bits)
+        op.launch(turned_single, grid, (SINGLE, DEEP), *lines[0], *lines[1], rows, columns, others, bits=bits)
 
 
 @kernel
 def copied(
-    x: Line,
-    out: Line,
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
     units: Int,
     extents: Any,
     *,
@@ -113,7 +128,7 @@ def copied(
 ):
     """``each`` so many vectors a thread, a block's width apart."""
     first = number(block_idx.x) * (threads * each) + number(thread_idx.x)
-    source, target = x.start.bitcast(bits), out.start.bitcast(bits)
+    source, target = x.bitcast(bits), out.bitcast(bits)
     places: list[Any] = []
     for i in unroll(range(each)):
         rest, here, there = least(first + i * threads, number(units - 1)), Int(0), Int(0)
@@ -121,8 +136,8 @@ def copied(
             extent = number(extents[axis])
             at = Int(rest % extent) if axis else Int(rest)
             last = axis == len(extents) - 1
-            here += at * (x.step * width if last else x.steps[axis])
-            there += at * (out.step * width if last else out.steps[axis])
+            here += at * (x_step * width if last else x_steps[axis])
+            there += at * (out_step * width if last else out_steps[axis])
             rest = rest // extent
         places.append((here, there))
     aligned = width * bits.dtype.itemsize
@@ -134,26 +149,44 @@ def copied(
 
 @kernel
 def looped(
-    x: Line, out: Line, n: Int, extents: Any, chunks: Int, *, bits: Comptime[Any], width: Comptime[int]
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
+    n: Int,
+    extents: Any,
+    chunks: Int,
+    *,
+    bits: Comptime[Any],
+    width: Comptime[int],
 ):
     """A part of a row by one thread."""
     row, first = block_idx.x // chunks, block_idx.x % chunks * CHUNK
-    source, target = begin(x, row, extents).bitcast(bits), begin(out, row, extents).bitcast(bits)
+    source, target = (
+        begin(x, x_steps, row, extents).bitcast(bits),
+        begin(out, out_steps, row, extents).bitcast(bits),
+    )
     end, itemsize = least(n, first + CHUNK), bits.dtype.itemsize
     whole = first + (end - first) // width * width
     for at in range(first, whole, width):
         if width > 1:
             target.store(at, source.load(at, width=width, alignment=itemsize), alignment=itemsize)
         else:
-            target[at * out.step] = source[at * x.step]
+            target[at * out_step] = source[at * x_step]
     for at in range(whole, end):
-        target[at * out.step] = source[at * x.step]
+        target[at * out_step] = source[at * x_step]
 
 
 @kernel
 def turned_wide(
-    x: Line,
-    out: Line,
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
     rows: Int,
     columns: Int,
     extents: Any,
@@ -172,13 +205,16 @@ def turned_wide(
         number % down * tile,
         number // down * tile,
     )  # blocks that run together write beside each other
-    source, target = begin(x, batch, extents).bitcast(bits), begin(out, batch, extents).bitcast(bits)
+    source, target = (
+        begin(x, x_steps, batch, extents).bitcast(bits),
+        begin(out, out_steps, batch, extents).bitcast(bits),
+    )
     for k in unroll(range(tile * groups // threads)):
         place = thread_idx.x + k * threads
         row, group = place // groups, place % groups
         if top + row < rows and left + group * width < columns:
             to = held + (row * tile + (group ^ (row // width % 8)) * width)
-            async_copy(source + ((top + row) * x.step + left + group * width), to)
+            async_copy(source + ((top + row) * x_step + left + group * width), to)
     async_copy_wait_all()
     barrier()
     for k in unroll(range(tile * groups // threads)):
@@ -190,24 +226,39 @@ def turned_wide(
             swizzled = (column // width ^ (group % 8)) * width + column % width
             values = [held[(group * width + i) * tile + swizzled] for i in unroll(range(width))]
             vector: Any = SIMD[bits, width]
-            place = (left + column) * out.step + top + group * width
+            place = (left + column) * out_step + top + group * width
             target.store(place, vector(*values), alignment=16)
 
 
 @kernel
-def turned_single(x: Line, out: Line, rows: Int, columns: Int, extents: Any, *, bits: Comptime[Any]):
+def turned_single(
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
+    rows: Int,
+    columns: Int,
+    extents: Any,
+    *,
+    bits: Comptime[Any],
+):
     """A tile by single elements; shared rows are one element longer than needed, against bank conflicts."""
     held = stack_allocation(bits, SINGLE * (SINGLE + 1), address_space=AddressSpace.SHARED)
     down, right = (rows + SINGLE - 1) // SINGLE, (columns + SINGLE - 1) // SINGLE
     batch, number = block_idx.x // (down * right), block_idx.x % (down * right)
     top, left = number % down * SINGLE, number // down * SINGLE
-    source, target = begin(x, batch, extents).bitcast(bits), begin(out, batch, extents).bitcast(bits)
+    source, target = (
+        begin(x, x_steps, batch, extents).bitcast(bits),
+        begin(out, out_steps, batch, extents).bitcast(bits),
+    )
     for k in unroll(range(0, SINGLE, DEEP)):
         row, column = thread_idx.y + k, thread_idx.x
         if top + row < rows and left + column < columns:
-            held[row * (SINGLE + 1) + column] = source[(top + row) * x.step + left + column]
+            held[row * (SINGLE + 1) + column] = source[(top + row) * x_step + left + column]
     barrier()
     for k in unroll(range(0, SINGLE, DEEP)):
         row, column = thread_idx.x, thread_idx.y + k
         if top + row < rows and left + column < columns:
-            target[(left + column) * out.step + top + row] = held[row * (SINGLE + 1) + column]
+            target[(left + column) * out_step + top + row] = held[row * (SINGLE + 1) + column]

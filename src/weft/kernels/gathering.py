@@ -17,12 +17,12 @@ from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import KINDS, Operand, Operands, accumulator, merged, row_major
-from weft.lang import Comptime, Int, Int32, Int64, Pointer, func, kernel, unroll
+from weft.lang import Comptime, Int, Int64, Pointer, func, kernel, unroll
 from weft.lang.generic import written
 from weft.math import min as least
 
 A = TypeVar("A")
-THREADS, EACH = 256, 4
+THREADS, EACH = 256, 2
 FREE = -1
 """The number of what nobody writes."""
 
@@ -107,13 +107,14 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
     assert source is not None  # of what is contiguous
     width = _width(op, source, x, made)
     inner, rows = source.inner // width, indices.size
-    units = source.outer * rows * inner
-    threads, each = (1, 1) if op.threads_are_loops else (THREADS, EACH)
-    known = {"threads": threads, "each": each, "width": width, "number": Int32 if units < 1 << 31 else Int64}
-    grid = -(-units // (threads * each))
+    across, deep, each = 1, 1, 1
+    if not op.threads_are_loops:
+        across = min(THREADS, 1 << (inner - 1).bit_length())
+        deep, each = THREADS // across, min(EACH, -(-inner // across))
+    known = {"across": across, "deep": deep, "each": each, "width": width}
     bits = written(as_dtype(f"uint{8 * x.dtype.itemsize}"))
-    arguments = x, numbers, made, units, rows, inner, source.n, source.steps
-    op.launch(taken, grid, threads, *arguments, bits=bits, **known)
+    arguments = x, numbers, made, source.outer * rows, rows, inner, source.n, source.steps
+    op.launch(taken, -(-source.outer * rows // deep), (across, deep), *arguments, bits=bits, **known)
     if made is not target:
         copy(op, made.seen(target.shape, row_major(target.shape)), target)
     return op.give(target)
@@ -133,7 +134,7 @@ def taken(
     x: Pointer[Any],
     indices: Pointer[Any],
     out: Pointer[Any],
-    units: Int,
+    number: Int,
     rows: Int,
     inner: Int,
     n: Int,
@@ -141,26 +142,23 @@ def taken(
     *,
     bits: Comptime[Any],
     width: Comptime[int],
-    number: Comptime[Any],
-    threads: Comptime[int],
+    across: Comptime[int],
+    deep: Comptime[int],
     each: Comptime[int],
 ):
-    """``each`` so many vectors of the result a thread."""
-    first = number(block_idx.x) * (threads * each) + number(thread_idx.x)
-    source, target = x.bitcast(bits), out.bitcast(bits)
-    aligned = bits.dtype.itemsize * (1 if threads == 1 else width)
-    values: list[Any] = []
-    for i in unroll(range(each)):
-        unit = least(first + i * threads, number(units - 1))
-        part, rest = Int(unit % number(inner)), unit // number(inner)
-        row, outer = Int(rest % number(rows)), Int(rest // number(rows))
-        place = _inside(Int(indices[row]), n)
-        at = outer * steps[0] + place * steps[1] + part * width * steps[2]
-        values.append(source.load(at, width=width, alignment=aligned))
-    for i in unroll(range(each)):
-        unit = first + i * threads
-        if unit < number(units):
-            target.store(Int(unit) * width, values[i], alignment=aligned)
+    """``across`` threads copy the inner part of a place, ``each`` so many vectors at a time."""
+    row = block_idx.x * deep + thread_idx.y
+    if row < number:
+        place = _inside(Int(indices[row % rows]), n)
+        source = x.bitcast(bits) + (row // rows * steps[0] + place * steps[1])
+        target = out.bitcast(bits) + row * inner * width
+        aligned, step = bits.dtype.itemsize * (1 if across * deep == 1 else width), steps[2] * width
+        for first in range(thread_idx.x, inner, across * each):
+            ats = [least(first + i * across, inner - 1) for i in unroll(range(each))]
+            values = [source.load(at * step, width=width, alignment=aligned) for at in ats]
+            for i in unroll(range(each)):
+                if first + i * across < inner:
+                    target.store((first + i * across) * width, values[i], alignment=aligned)
 
 
 @func
@@ -246,12 +244,14 @@ def _put(
     grid, of_rows = -(-given.size // threads), -(-rows // threads)
     shape = rows, inner, places.outer, places.n, places.steps
     if settled:
-        op.launch(scattered, grid, threads, numbers, given, x, None, *shape, add=add, threads=threads)
+        arguments = numbers, given, x, numbers, *shape
+        op.launch(scattered, grid, threads, *arguments, add=add, owned=False, threads=threads)
     elif not add:
         owners = op.scratch(places.n, as_dtype("int64"))
         op.launch(freed, -(-places.n // threads), threads, owners, places.n, threads=threads)
         op.launch(claimed, of_rows, threads, numbers, owners, rows, places.n, threads=threads)
-        op.launch(scattered, grid, threads, numbers, given, x, owners, *shape, add=False, threads=threads)
+        arguments = numbers, given, x, owners, *shape
+        op.launch(scattered, grid, threads, *arguments, add=False, owned=True, threads=threads)
     else:
         order = op.scratch(rows, as_dtype("int64"))
         op.launch(numbered, of_rows, threads, numbers, order, rows, places.n, threads=threads)
@@ -281,7 +281,7 @@ def scattered(
     indices: Pointer[Any],
     values: Pointer[Any],
     x: Pointer[Any],
-    owners: Any,
+    owners: Pointer[Any],
     rows: Int,
     inner: Int,
     outer: Int,
@@ -289,9 +289,10 @@ def scattered(
     steps: Any,
     *,
     add: Comptime[bool],
+    owned: Comptime[bool],
     threads: Comptime[int],
 ):
-    """An element a thread: put if its place is its own, or added by an atomic."""
+    """An element a thread: added by an atomic, or put, if places are ``owned`` by the owner of its place."""
     unit = block_idx.x * threads + thread_idx.x
     if unit < rows * inner * outer:
         part, row, before = unit % inner, unit // inner % rows, unit // inner // rows
@@ -299,7 +300,7 @@ def scattered(
         at = before * steps[0] + place * steps[1] + part * steps[2]
         if add:
             Atomic.fetch_add(x + at, values[unit], ordering="relaxed")
-        elif owners is None or owners[place] == row:
+        elif not owned or owners[place] == row:
             x[at] = values[unit]
 
 

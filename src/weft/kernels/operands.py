@@ -79,7 +79,7 @@ class Operand:
             self._set(buffer, (len(buffer),), (1,))
         else:
             found = view if isinstance(view, ForeignArray) else self._read(view)
-            whole = found.is_row_major and found is not view and not found.hold
+            whole = found.is_row_major and found.owner is given  # then launches take less time
             self._set(found, found.shape, found.strides)
             self.memory = given if whole else found.of(found.dtype, (found.size,), (1,))
 
@@ -278,7 +278,7 @@ class Operands:
                 also = " in another order" if other in same else ""
                 made.refuse(f"memory that {other.name} has too{also}", "pass another array, or leave it out")
         self.given[name] = made
-        _context_of(list(self.given.values()))
+        _context_of([self.first, made])
         self.waits |= self.context.info.shares_host and _is_foreign(made)
         return made
 

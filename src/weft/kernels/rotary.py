@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from weft.gpu import block_idx, thread_idx
 from weft.kernels.operands import Operand, Operands, accumulator, merged
-from weft.kernels.row_kernels import Line, begin, load, store
+from weft.kernels.row_kernels import begin, load, store
 from weft.lang import Comptime, Int, Int32, Int64, Pointer, kernel, unroll
 from weft.lang.generic import written
 
@@ -71,7 +71,7 @@ def _rotate(
         width = min(
             o.lanes(half, features, *far) for o, far in ((x, here), (out, there), *((a, ()) for a in angles))
         )
-    lines = Line(x.memory, here, steps[0]), Line(out.memory, there, steps[1])
+    lines = (x.memory, here, steps[0], out.memory, there, steps[1])
     units = prod(extents) * -(-(features - half) // width)
     threads, each = (1, 1) if op.threads_are_loops else (THREADS, EACH)
     known: dict[str, Any] = {
@@ -88,8 +88,12 @@ def _rotate(
 
 @kernel
 def rotated(
-    x: Line,
-    out: Line,
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
     cos: Pointer[Any],
     sin: Pointer[Any],
     units: Int,
@@ -113,13 +117,13 @@ def rotated(
         unit = first + i * threads
         if unit < number(units):
             row, at = Int(unit // strips), Int(unit % strips) * width
-            source, target = begin(x, row, extents), begin(out, row, extents)
+            source, target = begin(x, x_steps, row, extents), begin(out, out_steps, row, extents)
             if at < half:
                 one, other = (2 * at, 2 * at + 1) if interleaved else (at, half + at)
-                a, b = load(source, one, x.step, width, kind), load(source, other, x.step, width, kind)
+                a, b = load(source, one, x_step, width, kind), load(source, other, x_step, width, kind)
                 place = row // after % positions * half + at
                 c, s = load(cos, place, 1, width, kind), load(sin, place, 1, width, kind)
-                store(target, one, out.step, a * c - b * s)
-                store(target, other, out.step, b * c + a * s)
+                store(target, one, out_step, a * c - b * s)
+                store(target, other, out_step, b * c + a * s)
             else:
-                store(target, at + half, out.step, load(source, at + half, x.step, width, kind))
+                store(target, at + half, out_step, load(source, at + half, x_step, width, kind))

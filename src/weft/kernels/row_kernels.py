@@ -9,6 +9,7 @@ from weft.lang import Comptime, Int, Pointer, func, iota, kernel, struct, unroll
 from weft.lang.machine import threads_are_loops
 from weft.lang.number import Number
 from weft.lang.structs import struct_fields
+from weft.layout import LayoutTensor
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
@@ -18,22 +19,26 @@ ACROSS = 32
 
 @struct
 class Line:
-    """Rows in memory: the first element, how far rows lie apart along each axis, and neighbours in a row."""
+    """Rows in memory: the first element, how far rows lie apart along each axis, and neighbours in a row.
+
+    Kernels take what they may be launched without as a ``Line``, and other memory as pointers, whose launches
+    cost less.
+    """
 
     start: Pointer[Any]
     steps: Any
     step: Int
 
 
-def begin(line: Any, row: Any, extents: Any) -> Any:
-    """Where the row of a number begins."""
+def begin(start: Any, steps: Any, row: Any, extents: Any) -> Any:
+    """Where the row of a number begins, of rows that lie so far apart along the axes that count them."""
     if len(extents) == 1:
-        return line.start + row * line.steps[0]
+        return start + row * steps[0]
     offset = Int(0)
-    for extent, step in zip(reversed(extents), reversed(line.steps), strict=True):
+    for extent, step in zip(reversed(extents), reversed(steps), strict=True):
         offset += row % extent * step
         row = row // extent
-    return line.start + offset
+    return start + offset
 
 
 def load(start: Any, at: Any, step: Any, width: int, kind: Any) -> Any:
@@ -121,13 +126,22 @@ def _added(start: Any, more: Any, at: Any, steps: Any, width: int, kind: Any) ->
 
 def _vector(memory: Any, at: Any, width: int, kind: Any) -> Any:
     """What the norms' elements are multiplied by, or what is added; None where there is none."""
-    return None if memory is None else load(memory.start, at, 1, width, kind)
+    return None if memory is None else load(_start(memory), at, 1, width, kind)
+
+
+def _start(memory: Any) -> Any:
+    """Where memory begins: an array of another library is a tensor here."""
+    return memory.storage if isinstance(memory, LayoutTensor) else memory
 
 
 @kernel
 def held(
-    x: Line,
-    out: Line,
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
     more: Any,
     total: Any,
     weight: Any,
@@ -148,9 +162,9 @@ def held(
     """Rows whose elements ``lanes`` threads hold, ``each`` so many vectors."""
     row = block_idx.x * (threads // lanes) + thread_idx.x // lanes
     mine = least(row, rows - 1)
-    source, target = begin(x, mine, extents), begin(out, mine, extents)
-    added = None if more is None else begin(more, mine, extents)
-    steps = x.step, None if more is None else more.step
+    source, target = begin(x, x_steps, mine, extents), begin(out, out_steps, mine, extents)
+    added = None if more is None else begin(more.start, more.steps, mine, extents)
+    steps = x_step, None if more is None else more.step
     ats = [(thread_idx.x % lanes + i * lanes) * width for i in unroll(range(each))]
     there = [True if whole else at < n for at in ats]
     values = [_added(source, added, least(at, n - width), steps, width, kind) for at in ats]
@@ -164,9 +178,9 @@ def held(
     for i in unroll(range(each)):
         if row < rows and (whole or ats[i] < n):
             if total is not None:
-                store(begin(total, mine, extents), ats[i], total.step, values[i])
+                store(begin(total.start, total.steps, mine, extents), ats[i], total.step, values[i])
             by, plus = _vector(weight, ats[i], width, kind), _vector(bias, ats[i], width, kind)
-            store(target, ats[i], out.step, write(kept[i], values[i], by, plus))
+            store(target, ats[i], out_step, write(kept[i], values[i], by, plus))
 
 
 @func
@@ -255,8 +269,12 @@ def _along(
 
 @kernel
 def streamed(
-    x: Line,
-    out: Line,
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
     more: Any,
     total: Any,
     weight: Any,
@@ -274,9 +292,9 @@ def streamed(
 ):
     """A row that a block goes along twice, ``each`` so many vectors of a thread at a time."""
     row = block_idx.x
-    source, target = begin(x, row, extents), begin(out, row, extents)
-    added = None if more is None else begin(more, row, extents)
-    steps = x.step, None if more is None else more.step
+    source, target = begin(x, x_steps, row, extents), begin(out, out_steps, row, extents)
+    added = None if more is None else begin(more.start, more.steps, row, extents)
+    steps = x_step, None if more is None else more.step
     all = _along(
         operation,
         source,
@@ -293,7 +311,7 @@ def streamed(
     )
     if threads > 1:
         all = block.reduce(all, operation.merge)
-    places = target, None if total is None else begin(total, row, extents)
+    places = target, None if total is None else begin(total.start, total.steps, row, extents)
     end = n // width * width
     for at in range(thread_idx.x * width, end, threads * width):
         _written(
@@ -303,7 +321,7 @@ def streamed(
             added,
             steps,
             places,
-            (out.step, None if total is None else total.step),
+            (out_step, None if total is None else total.step),
             weight,
             bias,
             given,
@@ -321,7 +339,7 @@ def streamed(
                 added,
                 steps,
                 places,
-                (out.step, None if total is None else total.step),
+                (out_step, None if total is None else total.step),
                 weight,
                 bias,
                 given,
@@ -362,8 +380,12 @@ def _written(
 
 @kernel
 def reduced(
-    x: Line,
-    out: Any,
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
     given: Any,
     rows: Int,
     n: Int,
@@ -381,12 +403,12 @@ def reduced(
     """What ``lanes`` threads know of a row, or of a chunk of one."""
     unit = block_idx.x * (threads // lanes) + thread_idx.x // lanes
     row, chunk = unit // chunks if partial else unit, unit % chunks if partial else Int(0)
-    source = begin(x, least(row, rows - 1), extents)
+    source = begin(x, x_steps, least(row, rows - 1), extents)
     all = _along(
         operation,
         source,
         None,
-        (x.step, None),
+        (x_step, None),
         thread_idx.x % lanes,
         n,
         chunk,
@@ -404,7 +426,7 @@ def reduced(
         if partial:
             out.bitcast(type_of(all))[unit] = all
         else:
-            store(begin(out, row, extents), 0, 1, operation.result(all, n, given))
+            store(begin(out, out_steps, row, extents), 0, 1, operation.result(all, n, given))
 
 
 def type_of(value: Any) -> Any:
@@ -415,7 +437,9 @@ def type_of(value: Any) -> Any:
 @kernel
 def combined(
     states: Pointer[Any],
-    out: Line,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
     given: Any,
     rows: Int,
     n: Int,
@@ -437,13 +461,17 @@ def combined(
     if lanes > 1:
         all = warp.reduce(all, operation.merge, width=lanes)
     if number == 0:
-        store(begin(out, row, extents), 0, 1, operation.result(all, n, given))
+        store(begin(out, out_steps, row, extents), 0, 1, operation.result(all, n, given))
 
 
 @kernel
 def down(
-    x: Line,
-    out: Any,
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
     more: Any,
     total: Any,
     weight: Any,
@@ -470,12 +498,12 @@ def down(
     chunk, strip = block_idx.x % chunks, block_idx.x // chunks
     row = (strip * across + thread_idx.x) * width
     mine, level = least(row, rows - width), thread_idx.y
-    source = begin(x, mine, extents)
-    added = None if more is None else begin(more, mine, extents)
+    source = begin(x, x_steps, mine, extents)
+    added = None if more is None else begin(more.start, more.steps, mine, extents)
     own = operation.empty(kind, width)
     for first in range((chunk * deep + level) * each, n, chunks * deep * each):
         ats = [first + i for i in unroll(range(each))]
-        values = [_beside(source, x.step, least(at, n - 1), width, kind) for at in ats]
+        values = [_beside(source, x_step, least(at, n - 1), width, kind) for at in ats]
         if more is not None:
             others = [_beside(added, more.step, least(at, n - 1), width, kind) for at in ats]
             values = [value + other for value, other in zip(values, others, strict=True)]
@@ -494,19 +522,19 @@ def down(
         barrier()
         own = parts[thread_idx.x]
     if way == "rows":
-        target = begin(out, mine, extents)
+        target = begin(out, out_steps, mine, extents)
         for at in range(level, n, deep):
-            value = _beside(source, x.step, at, width, kind)
+            value = _beside(source, x_step, at, width, kind)
             if more is not None:
                 value += _beside(added, more.step, at, width, kind)
             one, kept = operation.of([value], [True], [at])
-            by = None if weight is None else weight.start[at].cast(kind)
-            plus = None if bias is None else bias.start[at].cast(kind)
+            by = None if weight is None else _start(weight)[at].cast(kind)
+            plus = None if bias is None else _start(bias)[at].cast(kind)
             if row < rows:
                 if total is not None:
-                    _put_beside(begin(total, mine, extents), total.step, at, value)
+                    _put_beside(begin(total.start, total.steps, mine, extents), total.step, at, value)
                 _put_beside(
-                    target, out.step, at, operation.writer(own, one, n, given)(kept[0], value, by, plus)
+                    target, out_step, at, operation.writer(own, one, n, given)(kept[0], value, by, plus)
                 )
     elif level == 0 and row < rows:
         for i in unroll(range(width)):
@@ -514,7 +542,7 @@ def down(
             if way == "part":
                 out.bitcast(type_of(known))[chunk * rows + row + i] = known
             else:
-                store(begin(out, row + i, extents), 0, 1, operation.result(known, n, given))
+                store(begin(out, out_steps, row + i, extents), 0, 1, operation.result(known, n, given))
 
 
 def _beside(start: Any, step: Any, at: Any, width: int, kind: Any) -> Any:
@@ -531,6 +559,6 @@ def _put_beside(start: Any, step: Any, at: Any, value: Any) -> None:
 
 
 @kernel
-def fill(out: Line, value: Any, extents: Any):
+def fill(out: Pointer[Any], out_steps: Any, out_step: Int, value: Any, extents: Any):
     """A result where there are no elements."""
-    begin(out, block_idx.x, extents)[0] = value
+    begin(out, out_steps, block_idx.x, extents)[0] = value

@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     n: int
     extents: tuple[int, ...]
     lines: tuple[Any, ...]
-    """Of each operand its ``Line``, or None."""
+    """Of each operand the three parts of its ``Line``, or None."""
     width: int
     """How many elements an access has, in all operands alike."""
     beside: bool
@@ -73,7 +73,7 @@ def rows_of(op: Operands, axis: int, *operands: Operand | None, vectors: int = 4
     width = min(width, 4) if beside else width  # as threads share what they know
     if len(extents) == 2:
         extents, steps = (1, *extents), [(0, *own) for own in steps]
-    made = iter([Line(o.memory, own, step) for o, own, step in zip(there, steps, along, strict=True)])
+    made = iter([(o.memory, own, step) for o, own, step in zip(there, steps, along, strict=True)])
     lines = tuple(None if o is None else next(made) for o in operands)
     return Rows(prod(extents), n, extents, lines, width, beside)
 
@@ -112,8 +112,10 @@ def normalize(
     if not op.threads_are_loops and not rows.beside:
         width = min([width, *[o.lanes() for o in (weight, bias) if o is not None]])
     units, each = -(-rows.n // width), HELD // accumulator(x.dtype).itemsize // width
-    vectors = [None if o is None else Line(o.memory, (0,), 1) for o in (weight, bias)]
-    places = *rows.lines, *vectors, given, rows.number, rows.n, rows.extents
+    source, target, *others = rows.lines
+    added = [None if other is None else Line(*other) for other in others]
+    vectors = [None if o is None else o.memory for o in (weight, bias)]
+    places = *source, *target, *added, *vectors, given, rows.number, rows.n, rows.extents
     known: dict[str, Any] = {"operation": operation, "kind": written(accumulator(x.dtype)), "width": width}
     if rows.beside:
         across, deep = _depth(op, rows.n)
@@ -165,25 +167,25 @@ def reduce(
     empty = operation.empty(written(kind), 1)
     if not rows.n:
         value = operation.result(empty, 0, given)
-        op.launch(device.fill, prod(x.shape[:axis] + x.shape[axis + 1 :]), 1, target, value, rows.extents)
+        op.launch(device.fill, rows.number, 1, *target, value, rows.extents)
         return
     plan = (_beside if rows.beside else _along)(op, rows)
-    memory, where = target, rows.extents
+    to, where = target, rows.extents
     if plan.chunks > 1:
         room = rows.number * plan.chunks * element_type(cast("type[Any]", type(empty))).itemsize
-        memory = op.scratch(room, as_dtype("uint8")).memory
+        to = op.scratch(room, as_dtype("uint8")).memory, target[1], 1
     if rows.beside:
         way = "part" if plan.chunks > 1 else "result"
-        arguments = source, memory, None, None, None, None, given, rows.number, rows.n, where, plan.chunks
+        arguments = *source, *to, None, None, None, None, given, rows.number, rows.n, where, plan.chunks
         op.launch(plan.kernel, plan.grid, plan.block, *arguments, way=way, **plan.known, **known)
     else:
-        arguments = source, memory, given, rows.number, rows.n, where, plan.chunks
+        arguments = *source, *to, given, rows.number, rows.n, where, plan.chunks
         partial = plan.chunks > 1
         op.launch(plan.kernel, plan.grid, plan.block, *arguments, partial=partial, **plan.known, **known)
     if plan.chunks > 1:
         steps = (1, rows.number) if rows.beside else (plan.chunks, 1)
         lanes = 1 if op.threads_are_loops else 32
-        arguments = memory, target, given, rows.number, rows.n, where, plan.chunks, *steps
+        arguments = to[0], *target, given, rows.number, rows.n, where, plan.chunks, *steps
         op.launch(device.combined, rows.number, lanes, *arguments, lanes=lanes, **known)
 
 

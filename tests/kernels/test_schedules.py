@@ -1,0 +1,72 @@
+"""What GPUs launch, on every device: lanes, warps and blocks for rows, parts of long ones, tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from placed_arrays import Array, found, placed
+from weft.gpu.host import DeviceContext
+from weft.kernels import argmax, histogram, layer_norm, rope, softmax, sum, take, transpose
+from weft.kernels.operands import Operands
+
+
+@pytest.fixture(autouse=True)
+def blocks_have_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Operands, "threads_are_loops", False)
+
+
+def normal(*shape: int) -> Array:
+    return np.random.default_rng(shape[0]).normal(size=shape).astype(np.float32)
+
+
+def powers(x: Array, axis: int) -> Array:
+    result = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
+    return result / result.sum(axis, keepdims=True)
+
+
+def centred(x: Array, axis: int) -> Array:
+    less = x.astype(np.float64) - x.mean(axis, keepdims=True, dtype=np.float64)
+    return less / np.sqrt((less * less).mean(axis, keepdims=True) + 1e-5)
+
+
+ROWS = [
+    (5, 3), (5, 100), (3, 257), (2, 1024), (2, 2050), (1, 9001), (1, 20_000), (70, 6, 5), (9, 40, 36)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", ROWS)
+def test_rows(device: DeviceContext, shape: tuple[int, ...]) -> None:
+    x = normal(*shape)
+    for ours, right in ((softmax, powers), (layer_norm, centred)):
+        result = ours(placed(device, x), axis=1)
+        np.testing.assert_allclose(found(result), right(x, 1), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 300), (1, 70_000), (4000, 8), (40, 33), (3, 60, 4)])
+def test_reductions(device: DeviceContext, shape: tuple[int, ...]) -> None:
+    x = (100 * normal(*shape)).astype(np.int32)
+    for axis in (0, 1, None):
+        np.testing.assert_array_equal(found(sum(placed(device, x), axis)), x.sum(axis, dtype=np.int64))
+    np.testing.assert_array_equal(found(argmax(placed(device, x), 1)), x.argmax(1))
+
+
+@pytest.mark.parametrize("name", ["uint8", "float16", "float32", "float64"])
+def test_transposes(device: DeviceContext, name: str) -> None:
+    for shape in ((2, 144, 80), (1, 70, 33)):
+        x = (100 * normal(*shape)).astype(np.float32).astype(name, casting="unsafe")
+        for axes in ((0, 2, 1), (2, 1, 0), (1, 0, 2)):
+            np.testing.assert_array_equal(found(transpose(placed(device, x), axes)), x.transpose(axes))
+
+
+def test_elements(device: DeviceContext) -> None:
+    x, places = normal(30, 8), np.arange(40, dtype=np.int32) % 7
+    np.testing.assert_array_equal(found(take(placed(device, x), placed(device, places), 0)), x[places])
+    angles = normal(30, 4)
+    turned = rope(placed(device, x), placed(device, np.cos(angles)), placed(device, np.sin(angles)))
+    pairs: Any = (x[:, :4] + 1j * x[:, 4:]) * np.exp(1j * angles)
+    np.testing.assert_allclose(found(turned), np.hstack([pairs.real, pairs.imag]), rtol=1e-4, atol=1e-5)
+    counts = found(histogram(placed(device, x), 16, (-2, 2)))
+    np.testing.assert_array_equal(counts, np.histogram(x, 16, (-2, 2))[0])
