@@ -29,7 +29,7 @@ def expected(
     return result * np.reshape(weight, shape) + np.reshape(bias, shape)
 
 
-@settings(max_examples=10)
+@settings(max_examples=7)
 @given(x=arrays(types="ef", special=False), axis=st.integers(0, 2), centred=st.booleans())
 def test_any_axis_of_any_array(device: DeviceContext, x: Array, axis: int, centred: bool) -> None:
     axis %= x.ndim

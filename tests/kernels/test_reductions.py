@@ -21,7 +21,7 @@ PAIRS: list[tuple[Reduction, Reduction]] = [(sum, np.sum), (mean, np.mean), (max
 PLACES: list[tuple[Reduction, Reduction]] = [(argmax, np.argmax), (argmin, np.argmin)]
 
 
-@settings(max_examples=12)
+@settings(max_examples=7)
 @given(
     x=arrays(types="fl"),
     pair=st.sampled_from([*PAIRS, *PLACES]),

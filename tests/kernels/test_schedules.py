@@ -32,9 +32,7 @@ def centred(x: Array, axis: int) -> Array:
     return less / np.sqrt((less * less).mean(axis, keepdims=True) + 1e-5)
 
 
-ROWS = [
-    (5, 3), (5, 100), (3, 257), (2, 1024), (2, 2050), (1, 9001), (1, 20_000), (70, 6, 5), (9, 40, 36)
-]  # fmt: skip
+ROWS = [(5, 3), (2, 257), (1, 2050), (1, 17_000), (70, 6, 5)]
 
 
 @pytest.mark.parametrize("shape", ROWS)
@@ -45,7 +43,7 @@ def test_rows(device: DeviceContext, shape: tuple[int, ...]) -> None:
         np.testing.assert_allclose(found(result), right(x, 1), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [(5, 3), (3, 300), (1, 70_000), (4000, 8), (40, 33), (3, 60, 4)])
+@pytest.mark.parametrize("shape", [(5, 3), (1, 70_000), (4000, 8), (3, 60, 4)])
 def test_reductions(device: DeviceContext, shape: tuple[int, ...]) -> None:
     x = (100 * normal(*shape)).astype(np.int32)
     for axis in (0, 1, None):
@@ -53,7 +51,7 @@ def test_reductions(device: DeviceContext, shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(found(argmax(placed(device, x), 1)), x.argmax(1))
 
 
-@pytest.mark.parametrize("name", ["uint8", "float16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["uint8", "float16"])
 def test_transposes(device: DeviceContext, name: str) -> None:
     for shape in ((2, 144, 80), (1, 70, 33)):
         x = (100 * normal(*shape)).astype(np.float32).astype(name, casting="unsafe")
