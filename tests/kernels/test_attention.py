@@ -10,9 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, found, placed
-from weft import LaunchError
+from weft import BFloat16, Int, LaunchError
+from weft.compile import compile_info
 from weft.gpu.host import DeviceContext
 from weft.kernels import attention, decode_attention
+from weft.kernels.flash import decoding, hopper, plan
+from weft.layout import Layout
+from weft.layout.tma_async import TensorMapSwizzle
 
 CLOSE = {"e": 2e-3, "f": 3e-6, "d": 1e-13}
 
@@ -165,6 +169,67 @@ def test_nothing_to_attend_to(device: DeviceContext) -> None:
     assert (found(out) == 0).all()
     assert (found(lse) == -np.inf).all()
     assert found(attention(*(placed(device, x) for x in (q[:, :, :0], q, q)))).shape == (1, 2, 0, 16)
+
+
+@pytest.fixture
+def by_warpgroups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the kernels for Hopper run on any device."""
+
+    def always(target: str) -> bool:
+        return bool(target)
+
+    monkeypatch.setattr(plan, "multiplies_by_warpgroups", always)
+
+
+@pytest.mark.usefixtures("by_warpgroups")
+@pytest.mark.parametrize("diagonal", [None, 30])
+def test_the_kernel_for_hopper(device: DeviceContext, diagonal: int | None) -> None:
+    q = numbers(1, (1, 2, 130, 64), "e", ORDERS[1])
+    k, v = (numbers(n, (1, 1, 140, 64), "e") for n in (2, 3))
+    on = [placed(device, x) for x in (q, k, v)]
+    causal = diagonal is not None
+    out, lse = attention(on[0], on[1], on[2], causal=causal, diagonal=diagonal or 0, return_lse=True)
+    right, right_lse = expected(q, k, v, seen=triangle(130, 140, diagonal) if causal else True)
+    np.testing.assert_allclose(found(out), right, rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(found(lse), right_lse, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.usefixtures("by_warpgroups")
+def test_the_kernel_for_hopper_that_decodes(device: DeviceContext) -> None:
+    q, table = numbers(1, (2, 6, 1, 64), "e"), np.array([[3, 0, 5, 9], [1, 4, 2, 9]], np.int32)
+    k, v = (numbers(n, (6, 2, 48, 64), "e", ORDERS[1]) for n in (2, 3))
+    lengths = np.array([130, 50], np.int32)
+    k[4, :, 2:] = v[4, :, 2:] = np.nan  # nobody has written these, nor is there a page 9
+    named: dict[str, Any] = {"page_table": placed(device, table), "lengths": placed(device, lengths)}
+    out, lse = decode_attention(
+        placed(device, q[:, :, 0]), placed(device, k), placed(device, v), return_lse=True, **named
+    )
+    whole = [np.nan_to_num(x[table % 6]).swapaxes(1, 2).reshape(2, 2, 192, 64) for x in (k, v)]
+    seen = (np.arange(192) < lengths[:, None])[:, None, None]
+    right, right_lse = expected(q, whole[0], whole[1], seen=seen)
+    np.testing.assert_allclose(found(out), right[:, :, 0], rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(found(lse), right_lse[:, :, 0], rtol=1e-5, atol=1e-5)
+
+
+def test_the_kernels_for_hopper_spill_nothing() -> None:
+    ctx = DeviceContext(api="cpu")
+    width = 128
+    shape = 1, 2, 16, width
+    x = ctx.enqueue_create_buffer(BFloat16, 32 * width).tensor(Layout.row_major(*shape).dynamic())
+
+    def tiles(rows: int) -> Any:
+        return ctx.create_tma_tile(x, (1, 1, rows, 64), swizzle=TensorMapSwizzle.SWIZZLE_128B)
+
+    lse: Any = Layout.row_major(1, 2, 16).dynamic()
+    named: dict[str, Any] = {"out": x, "lse": lse, "width": width, "target": "sm_90"}
+    for causal in (False, True):
+        bn = hopper.keys_of_tile(causal)
+        named |= {"q": tiles(64), "k": tiles(bn), "v": tiles(bn)}
+        used = compile_info(hopper.attention_hopper, bn=bn, **named).resources
+        assert (used.spill_stores, used.spill_loads, used.stack) == (0, 0, 0)
+    named |= {"q": x, "k": tiles(64), "v": tiles(64), "lengths": Int, "table": Int}  # which are no tensors
+    used = compile_info(decoding.decoding_hopper, **named).resources
+    assert (used.spill_stores, used.spill_loads, used.stack) == (0, 0, 0)
 
 
 def test_arrays_of_numpy() -> None:

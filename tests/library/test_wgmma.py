@@ -224,6 +224,49 @@ def test_a_product_by_warpgroups_in_stages(device: DeviceContext) -> None:
     np.testing.assert_array_equal(found(out, 1024, 64), a @ b.T)
 
 
+@kernel
+def of_fragments(
+    a: LayoutTensor[Float16], b: LayoutTensor[Float16], out: LayoutTensor[Float32], *, n: Comptime[int]
+):
+    """``a @ b`` twice over, of as many fragments as ``a`` has columns for."""
+    k, lane, eight = b.shape[0], lane_id(), cast(Any, SIMD)[Float16, 8]
+    here = cast(Any, stack_allocation)(Float16, n * k, address_space=AddressSpace.SHARED, alignment=1024)
+    for i in range(thread_idx.x, n * k, 128):
+        row, column = i // n, i % n
+        here[column // 64 * (k * 64) + swizzled(Float16, row, column % 64)] = b[row, column]
+    async_proxy_fence()
+    barrier()
+    row, column = warp_id() % 4 * 16 + lane // 4, lane % 4 * 2
+    places = [(row + r % 2 * 8, r // 2 * 8 + column + i) for r in range(4) for i in range(2)]
+    left: list[Any] = [eight(*[a[at, 16 * s + along] for at, along in places]) for s in range(k // 16)]
+    once = wgmma_async(left, here, warpgroup_zero(n), wait=None, b_major="n")
+    other = wgmma_async(left, here, warpgroup_zero(n), wait=None, b_major="n")
+    once = wgmma_wait(once, 1)
+    for place, (row, column) in enumerate(warpgroup_places(n)):
+        out[row, column] = once[place]
+    barrier()
+    other = wgmma_wait(other)
+    for place, (row, column) in enumerate(warpgroup_places(n)):
+        out[row, column] += other[place]
+
+
+@pytest.mark.parametrize("k", [16, 48, 176])
+def test_any_number_of_fragments(device: DeviceContext, k: int) -> None:
+    hopper(device)
+    a, b = numbers(64, k), numbers(k, 128)
+    out = tensor(device, Float32, np.zeros((64, 128)))
+    tiles = tensor(device, Float16, a), tensor(device, Float16, b), out
+    device.enqueue_function(of_fragments, *tiles, grid_dim=1, block_dim=128, n=128)
+    np.testing.assert_array_equal(found(out, 64, 128), 2 * (a @ b))
+
+
+def test_what_is_known_to_be_zero_is_not_added() -> None:
+    layouts = [Layout.row_major(*shape) for shape in ((64, 32), (32, 64), (64, 64))]
+    text = str(compile_info(of_fragments, *layouts, n=64, target="sm_90"))
+    assert text.count("setp.ne.b32 p, 0, 0") == 2  # of two products
+    assert "wgmma.wait_group.sync.aligned 1;" in text
+
+
 def test_it_is_for_hopper() -> None:
     @kernel
     def alone(x: Pointer[Float32]):

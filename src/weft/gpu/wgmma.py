@@ -84,6 +84,7 @@ _ALIKE = ({"float16"}, {"bfloat16"}, {"float32"}, {"float8_e4m3fn", "float8_e5m2
 _SUMS = {"float32": "f32", "float16": "f16", "int32": "s32"}
 _STEP = 32
 """Bytes along k that one instruction takes."""
+_MOST_STEPS = 16
 _DESCRIPTOR = 8 * _LINE // 16 << 32 | 1 << 62
 """Eight rows of a swizzled tile follow each other, and the next eight follow these."""
 
@@ -123,7 +124,9 @@ def set_max_registers(count: int, *, more: bool) -> None:
         more: whether these are more than before. All warps of a warpgroup come to it together.
 
     The kernel says by ``launch_bounds`` how many threads a block has, from which follows how many registers
-    each begins with. It does nothing where registers cannot be handed on.
+    each begins with: 65536 by the threads, down to a multiple of 8. All together never have more than that
+    times the threads: who asks for what no other has given up waits for ever. With 384 threads that is 168
+    for each, so 40 and twice 232, or 24 and twice 240. It does nothing where registers cannot be handed on.
     """
     uses_thread()
     if not 24 <= count <= 256 or count % 8:
@@ -176,7 +179,7 @@ def wgmma_async(
     b: Pointer[Any],
     sums: tuple[N, ...],
     *,
-    wait: int = 0,
+    wait: int | None = 0,
     a_major: Literal["k", "m"] = "k",
     b_major: Literal["k", "n"] = "k",
 ) -> tuple[N, ...]:
@@ -184,18 +187,19 @@ def wgmma_async(
 
     Args:
         a: 64 swizzled rows of 128 bytes in shared memory, at a multiple of 1024 bytes: 32 elements of Float32
-            (taken as tf32, so without its low 13 bits), 64 of 16 bits or 128 of 8 along k. Or four fragments,
-            each this lane's part of 16 rows and 32 bytes along k, as ``mma`` and ``TensorCore.load_a`` have
-            it: each warp has 16 of the rows.
+            (taken as tf32, so without its low 13 bits), 64 of 16 bits or 128 of 8 along k. Or up to four
+            fragments, each this lane's part of 16 rows and 32 bytes along k, as ``mma`` and
+            ``TensorCore.load_a`` have it: each warp has 16 of the rows. Where ``b`` lies along n, any number.
         b: as many rows as the product has columns, likewise.
-        sums: this thread's, by ``warpgroup_zero``, or what an earlier product gave: Float32; Float16 of
-            Float16 and 8-bit floats; Int32 of 8-bit integers, where n is 8, 24 or a multiple of 16.
+        sums: this thread's, by ``warpgroup_zero`` (which is not added then), or what an earlier product gave:
+            Float32; Float16 of Float16 and 8-bit floats; Int32 of 8-bit integers, where n is 8, 24 or a
+            multiple of 16.
         wait: how many products of this warpgroup may still run when it returns, this one included; at compile
-            time. Before the sums are read, ``wgmma_wait`` waits for the last ones.
+            time. Before the sums are read, ``wgmma_wait`` waits for the last ones. None waits for none.
         a_major: along what the rows of ``a`` lie in shared memory. ``"m"``, for elements of 16 bits: 64 rows
             along k of 64 elements each.
-        b_major: along what the rows of ``b`` lie. ``"n"``, for elements of 16 bits: 64 rows along k of 64
-            columns each, then those of the next 64 columns; swizzled too.
+        b_major: along what the rows of ``b`` lie. ``"n"``, for elements of 16 bits: as many rows as ``a`` has
+            columns, of 64 columns each, then those of the next 64 columns; swizzled too.
 
     Returns:
         the sums; they and the tiles are the hardware's until the product was waited for. PTX:
@@ -207,7 +211,8 @@ def wgmma_async(
     """
     uses_thread()
     note_use("warps")
-    kind, held = _left(a), isinstance(a, Sequence)
+    kind, held = _left(a, b_major), isinstance(a, Sequence)
+    steps = len(a) if isinstance(a, Sequence) else _LINE // _STEP
     _check("b", b)
     n = 2 * len(sums)
     _check_types(kind, b.dtype, sums[0].dtype, n, b_major)
@@ -216,11 +221,12 @@ def wgmma_async(
         refuse("mma", f"wgmma_async() takes no a of {kind} with a_major={a_major!r}", hint=hint)
     if threads_are_loops():
         left = a if isinstance(a, Pointer) else tuple(a)
-        return _computed(left, b, sums, n=n, a_major=a_major, b_major=b_major)
+        return _computed(left, b, sums, n=n, a_major=a_major, b_major=b_major, steps=steps)
     _has("wgmma_async")
     whole = sums[0].dtype.name == "int32"
     registers = _packed(sums)
     count, letter = len(registers), "f" if sums[0].dtype.name == "float32" else "r"
+    added = [] if all(_is_zero(x) for x in sums) else registers
     left = [_registers(part) for part in cast("Any", a)] if held else []
     names = "{" + ", ".join(f"${i}" for i in range(count)) + "}"
     word = f"wgmma.mma_async.sync.aligned.m64n{n}k{_STEP // kind.itemsize}.{_SUMS[sums[0].dtype.name]}"
@@ -230,36 +236,47 @@ def wgmma_async(
     along_a, along_b = (  # steps of the addresses, in 16 bytes
         (_STEP if major == "k" else _STEP // 2 * _LINE) // _CHUNK for major in (a_major, b_major)
     )
-    each, place = "", 2 * count
-    for s in range(_LINE // _STEP):
+    each, place = "", count + len(added)
+    for s in range(steps):
         from_a = "{" + ", ".join(f"${place + 4 * s + i}" for i in range(4)) + "}" if held else "da"
         if not held:
             each += f"add.s64 da, ${place + 1}, {along_a * s}; "
-        at_b = place + 16 if held else place
-        each += f"add.s64 db, ${at_b}, {along_b * s}; {word} {names}, {from_a}, db, {flags}; "
+        at_b = place + 4 * steps if held else place
+        each += f"add.s64 db, ${at_b}, {along_b * s}; setp.ne.b32 p, {int(s > 0 or bool(added))}, 0; "
+        each += f"{word} {names}, {from_a}, db, {flags}; "
     text = (
-        f"{{ .reg .pred p; .reg .b64 da, db; setp.ne.b32 p, 1, 0; wgmma.fence.sync.aligned; {each}"
-        f"wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {wait}; }}"
+        f"{{ .reg .pred p; .reg .b64 da, db; wgmma.fence.sync.aligned; {each}"
+        f"wgmma.commit_group.sync.aligned; {'' if wait is None else _waited(wait)} }}"
     )
-    places = ",".join(
-        [f"={letter}"] * count + [str(i) for i in range(count)] + (["r"] * 16 + ["l"] if held else ["l", "l"])
-    )
-    next_columns = 64 * _LINE // _CHUNK if b_major == "n" else 1
+    inputs = [str(i) for i in range(len(added))] + (["r"] * (4 * steps) + ["l"] if held else ["l", "l"])
+    places = ",".join([f"={letter}"] * count + inputs)
+    next_columns = steps * (_STEP // 2) * _LINE // _CHUNK if b_major == "n" else 1
     tiles = [_descriptor(b, next_columns), *([] if held else [_descriptor(cast("Any", a), 1)])]
     given = [register for part in left for register in part] + tiles if held else tiles
     made = inline_asm(
-        text, (type(registers[0]),) * count, *registers, *given, constraints=places, effects="write"
+        text, (type(registers[0]),) * count, *added, *given, constraints=places, effects="write"
     )
     return _unpacked(made, sums)
 
 
-def _left(a: Any) -> DType:
+def _waited(pending: int) -> str:
+    return f"wgmma.wait_group.sync.aligned {pending};"
+
+
+def _is_zero(number: Number) -> bool:
+    """Whether it is known to be 0, so that the hardware need not add it."""
+    return isinstance(number.value, (int, float)) and number.value == 0
+
+
+def _left(a: Any, b_major: str) -> DType:
     """The type of the left side's elements."""
     if isinstance(a, Sequence):
         parts = cast("Sequence[Any]", a)
         kinds = {(part.dtype.name, part.lanes) if isinstance(part, Number) else None for part in parts}
-        if len(parts) != _LINE // _STEP or len(kinds) > 1 or None in kinds:
-            refuse("mma", "a of wgmma_async() is no four fragments of one type", hint="see TensorCore.load_a")
+        most = _LINE // _STEP if b_major == "k" else _MOST_STEPS
+        if not 1 <= len(parts) <= most or len(kinds) > 1 or None in kinds:
+            found = f"a of wgmma_async() is {len(parts)} parts, not 1 to {most} fragments of one type"
+            refuse("mma", found, hint="see TensorCore.load_a")
         dtype = parts[0].dtype
         if dtype.name not in _KINDS or parts[0].lanes * dtype.itemsize != _CHUNK:
             have = f"{parts[0].lanes} x {dtype}"
@@ -314,8 +331,15 @@ def _unpacked(registers: tuple[Any, ...], sums: tuple[N, ...]) -> tuple[N, ...]:
     return tuple([pair[i] for pair in pairs for i in range(2)])
 
 
-def wgmma_wait(sums: tuple[N, ...]) -> tuple[N, ...]:
-    """Wait for all products of this warpgroup, and give their sums to be read. PTX: ``wgmma.wait_group``."""
+def wgmma_wait(sums: tuple[N, ...], pending: int = 0) -> tuple[N, ...]:
+    """Wait for products of this warpgroup, and give the sums of one that has ended to be read.
+
+    Args:
+        sums: what the product gave.
+        pending: how many of those that were begun last may still run; at compile time.
+
+    PTX: ``wgmma.wait_group``.
+    """
     uses_thread()
     if threads_are_loops():
         return sums
@@ -323,7 +347,7 @@ def wgmma_wait(sums: tuple[N, ...]) -> tuple[N, ...]:
     registers = _packed(sums)
     count, letter = len(registers), "f" if sums[0].dtype.name == "float32" else "r"
     places = ",".join([f"={letter}"] * count + [str(i) for i in range(count)])
-    kind, text = _type_of(registers[0]), "wgmma.wait_group.sync.aligned 0;"
+    kind, text = _type_of(registers[0]), _waited(pending)
     made = inline_asm(text, (kind,) * count, *registers, constraints=places, effects="write")
     return _unpacked(made, sums)
 
@@ -361,7 +385,14 @@ def _descriptor(tile: Pointer[Any], leading: int) -> UInt64:
 
 @func
 def _computed(
-    a: Any, b: Any, sums: Any, *, n: Comptime[int], a_major: Comptime[str], b_major: Comptime[str]
+    a: Any,
+    b: Any,
+    sums: Any,
+    *,
+    n: Comptime[int],
+    a_major: Comptime[str],
+    b_major: Comptime[str],
+    steps: Comptime[int],
 ) -> tuple[Any, ...]:
     """The same where threads are loops: products of fragments by each warp, of 8 columns after the others."""
     kind = _type_of(sums[0])
@@ -371,17 +402,15 @@ def _computed(
     left = a
     if isinstance(a, Pointer):
         row = warp_id() % 4 * 16 + g
-        left = [_of_a(a, row, k * s + t * each, each, a_major) for s in range(_LINE // _STEP)]
+        left = [_of_a(a, row, k * s + t * each, each, a_major) for s in range(steps)]
     held = stack_allocation(kind, len(sums))
     for i, x in enumerate(sums):
         held[i] = x
     for j in range(n // 8):
         some = held.load(4 * j, width=4)
-        for s in unroll(range(_LINE // _STEP)):
-            parts = [
-                _along_k(b, k * s + (4 * half + t) * each, 8 * j + g, each, b_major) for half in range(2)
-            ]
-            right = _joined(parts)
+        for s in unroll(range(steps)):
+            along = [k * s + (4 * half + t) * each for half in range(2)]
+            right = _joined([_along_k(b, at, 8 * j + g, each, b_major, k * steps) for at in along])
             some = by_warp(multiplied, (left[s], right, some), _type_of(some), m=16, k=k)
         held.store(4 * j, some)
     return tuple([held[i] for i in range(len(sums))])
@@ -393,11 +422,11 @@ def _of_a(a: Any, row: Any, k: Any, each: int, major: str) -> Any:
     return _joined([_along_k(a, k, row, each, major) for row, k in places])
 
 
-def _along_k(x: Any, k: Any, row: Any, each: int, major: str) -> Any:
-    """Some elements along k of a row of ``a`` or a column of ``b``."""
+def _along_k(x: Any, k: Any, row: Any, each: int, major: str, rows: int = 64) -> Any:
+    """Some elements along k of a row of ``a`` or a column of ``b``; ``rows`` of a tile lie along k."""
     if major == "k":
         return x.load(swizzled(x.dtype, row, k), width=each)
-    first = row // 64 * (64 * 64)
+    first = row // 64 * (rows * 64)
     return number_class(x.dtype, each)(*[x[first + swizzled(x.dtype, k + i, row % 64)] for i in range(each)])
 
 

@@ -174,14 +174,8 @@ def _attended(op: Operands, out: Any, scale: Any, with_lse: bool, diagonal: int 
     target = op.result(q.shape, q.dtype, out)
     lse = op.result(q.shape[:-1], accumulator(q.dtype), None, name="lse")
     if target.size:
-        shared = k.shape[1] if len(q.shape) == 3 else 0
-        Attending(
-            op,
-            *(x.tensor(shared) for x in (q, target, lse)),
-            *(x and x.tensor() for x in (k, v, lengths, table)),
-            scale=float(scale),
-            diagonal=diagonal,
-        ).launch()
+        queries, results, sums = [x.grouped(k.shape[1]) if len(q.shape) == 3 else x for x in (q, target, lse)]
+        Attending(op, queries, results, sums, k, v, lengths, table, float(scale), diagonal).launch()
     made = op.give(target)
     return (made, op.give(lse)) if with_lse else made
 

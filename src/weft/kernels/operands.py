@@ -19,6 +19,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from copy import copy
+from functools import lru_cache
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -112,19 +113,17 @@ class Operand:
             self.refuse(wrong.found, wrong.hint, "array-type")
         return found
 
-    def tensor(self, groups: int = 0) -> LayoutTensor[Any]:
-        """What a launch takes for a ``LayoutTensor``, whose extents and strides kernels learn at run time.
+    def grouped(self, groups: int) -> Operand:
+        """The same with its second axis in two: so many groups, and what each has."""
+        made = copy(self)
+        each = self.shape[1] // groups
+        made.shape = self.shape[0], groups, each, *self.shape[2:]
+        made.strides = self.strides[0], each * self.strides[1], *self.strides[1:]
+        return made
 
-        Args:
-            groups: into how many the second axis is parted, each of which has an axis of its own then.
-        """
-        shape, strides = self.shape, self.strides
-        if groups:
-            each = shape[1] // groups
-            shape = shape[0], groups, each, *shape[2:]
-            strides = strides[0], each * strides[1], *strides[1:]
-        layout: Any = Layout(shape, strides)
-        return LayoutTensor[Any].of(self.array or self.memory, layout.dynamic(), 1)
+    def tensor(self) -> LayoutTensor[Any]:
+        """What a launch takes for a ``LayoutTensor``, whose extents and strides kernels learn at run time."""
+        return LayoutTensor[Any].of(self.array or self.memory, _dynamic(self.shape, self.strides), 1)
 
     def refuse(self, found: str, hint: str, code: str = "argument-type") -> NoReturn:
         """Refuse what the caller gave.
@@ -356,6 +355,12 @@ class Operands:
             message = f"{self.operation}: {name} is {axes!r}, which names an axis twice"
             raise LaunchError.here("argument-type", message, "name each axis once", at=(name, 1))
         return found
+
+
+@lru_cache(1024)
+def _dynamic(shape: Shape, strides: Shape) -> Layout:
+    layout: Any = Layout(shape, strides)
+    return layout.dynamic()
 
 
 def row_major(shape: Sequence[int]) -> Shape:

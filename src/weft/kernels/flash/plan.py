@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import gcd, prod
 from typing import Any
 
+from weft.kernels.flash import decoding, hopper
 from weft.kernels.flash.tiles import ACROSS, DOWN, attention_tiles, combine
-from weft.kernels.operands import Operands, accumulator, row_major
+from weft.kernels.operands import Operand, Operands, accumulator, row_major
 from weft.layout import LayoutTensor
+from weft.layout.tma_async import TensorMapSwizzle
 from weft.record import record
+from weft.targets import Feature, find_target
 
 _SHAPES = ((4, 8), (2, 4), (1, 4), (1, 2), (1, 1))
 """Rows and columns of scores that a thread has."""
@@ -16,62 +19,151 @@ _PART = 512
 """Keys of a part at least."""
 _WAVES = 2
 """Blocks for each multiprocessor, for which keys are parted."""
-_JOINING = 128
+_FAR = 1 << 30
+"""More keys than there are."""
+_CACHED = 32 << 20
+"""Bytes of keys and values of the heads that blocks do side by side."""
+_JOINING, _AT_ONCE = 128, 8
+"""Threads that join the parts of a row, and how many parts at once."""
+
+
+def multiplies_by_warpgroups(target: str) -> bool:
+    """Whether a target has what the kernels for Hopper are for; others run them too, slowly."""
+    return find_target(target).supports(Feature.WGMMA)
 
 
 @record
 class Attending:
-    """A call by its tensors: (batch, head, row, feature), where heads that share keys may be rows."""
+    """A call by its arrays: (batch, head, row, feature), where heads that share keys may be rows."""
 
     op: Operands
-    q: LayoutTensor[Any]
-    out: LayoutTensor[Any]
-    lse: LayoutTensor[Any]
-    k: Any
-    v: Any
-    lengths: Any
-    table: Any
+    q: Operand
+    out: Operand
+    lse: Operand
+    k: Operand
+    v: Operand
+    lengths: Operand | None
+    table: Operand | None
     scale: float
     diagonal: int | None
 
     def launch(self) -> None:
         """Queue the kernels."""
+        _, heads, rows, _ = self.q.shape
+        if not self._has_tensor_cores():
+            self._by_tiles()
+        elif rows <= hopper.ROWS and heads == self.k.shape[1] and self.diagonal is None:
+            self._by_decoding()
+        elif self.table is None and self.lengths is None:
+            self._by_hopper()
+        else:
+            self._by_tiles()
+
+    @property
+    def keys(self) -> int:
+        """Of a sequence, at most."""
+        return self.k.shape[2] * (self.table.shape[1] if self.table is not None else 1)
+
+    def _has_tensor_cores(self) -> bool:
+        """Whether the kernels for Hopper take these: what the hardware copies lies as it wants it."""
+        q, dtype = self.q, self.q.dtype
+        width, eight = q.shape[3], 16 // dtype.itemsize
+        if not multiplies_by_warpgroups(self.op.context.target) or dtype.itemsize != 2:
+            return False
+        page = self.k.shape[2] if self.table is not None else hopper.ROWS
+        if width not in (64, 128) or self.scale <= 0 or not self.keys or page % 8:
+            return False
+        read = [(x, eight) for x in (q, self.k, self.v)] + [(self.out, 2)]
+        near = all(x.strides[3] == 1 and x.lanes(*x.strides[:3]) >= lanes for x, lanes in read)
+        return near and self.keys < _FAR
+
+    def _by_hopper(self) -> None:
         batch, heads, rows, width = self.q.shape
-        keys = self.k.shape[2] * (self.table.shape[1] if self.table is not None else 1)
+        bn = hopper.keys_of_tile(self.diagonal is not None)
+        blocks = -(-rows // (hopper.ROWS * hopper.GROUPS)) * heads * batch
+        diagonal = self.keys if self.diagonal is None else max(-_FAR, min(self.diagonal, _FAR))
+        read = 2 * self.keys * width * self.q.dtype.itemsize * self.k.shape[1] // heads  # for a head
+        band = min(max(1, _CACHED // read), heads * batch)
+        self.op.launch(
+            hopper.attention_hopper,
+            min(blocks, self.op.context.info.multiprocessors),
+            128 * (hopper.GROUPS + 1),
+            *(self._tiled(self.q, hopper.ROWS), self._tiled(self.k, bn), self._tiled(self.v, bn)),
+            *(self.out.tensor(), self.lse.tensor(), self.scale, diagonal, band),
+            width=width,
+            bn=bn,
+            shared_mem_bytes=hopper.shared_bytes(width, bn),
+        )
+
+    def _by_decoding(self) -> None:
+        batch, heads, _, width = self.q.shape
+        rows = gcd(self.k.shape[2], decoding.KEYS) if self.table is not None else decoding.KEYS
+        parts, part = self._parts(heads * batch, decoding.KEYS)
+        out, lse = self._targets(parts)
+        self.op.launch(
+            decoding.decoding_hopper,
+            (parts, heads, batch),
+            256,
+            *(self.q.tensor(), self._tiled(self.k, rows), self._tiled(self.v, rows), out, lse),
+            *(*self._cache(), self.scale, self.keys, part),
+            width=width,
+            shared_mem_bytes=decoding.shared_bytes(width),
+        )
+        self._join(parts, out, lse)
+
+    def _by_tiles(self) -> None:
+        batch, heads, rows, width = self.q.shape
         each = 16 // self.q.dtype.itemsize
         line = -(-width // (ACROSS * each)) * ACROSS * each
         high, wide = self._shape(rows, line, each)
-        bm, bn = DOWN * high, ACROSS * wide
-        grid = -(-rows // bm), heads, batch
-        part = self._part(keys, grid[0] * heads * batch, bn)
-        parts = max(1, -(-keys // part))
-        out, lse = self.out, self.lse
-        if parts > 1:
-            out, lse = (self._scratch(parts * batch, *self.q.shape[1:n]) for n in (4, 3))
+        down = -(-rows // (DOWN * high))
+        parts, part = self._parts(down * heads * batch, ACROSS * wide)
+        out, lse = self._targets(parts)
         self.op.launch(
             attention_tiles,
-            (grid[0], heads, batch * parts),
+            (down, heads, batch * parts),
             ACROSS * DOWN,
-            *(self.q, self.k, self.v, out, lse, self.lengths, self.table),
-            *(self.scale, keys if self.diagonal is None else self.diagonal, keys, part),
+            *(*(x.tensor() for x in (self.q, self.k, self.v)), out, lse, *self._cache()),
+            *(self.scale, self.keys if self.diagonal is None else self.diagonal, self.keys, part),
             rows=high,
             cols=wide,
             width=line,
             shared_mem_bytes=self._shared(high, wide, line, each),
         )
-        if parts > 1:
-            self.op.launch(combine, (rows, heads, batch), _JOINING, out, lse, self.out, self.lse)
+        self._join(parts, out, lse)
 
-    def _scratch(self, *shape: int) -> LayoutTensor[Any]:
-        found = self.op.scratch(prod(shape), accumulator(self.q.dtype))
-        found.shape, found.strides = shape, row_major(shape)
-        return found.tensor()
+    def _cache(self) -> list[LayoutTensor[Any] | None]:
+        return [x and x.tensor() for x in (self.lengths, self.table)]
 
-    def _part(self, keys: int, blocks: int, step: int) -> int:
-        """How many keys a block goes through: all, if there are blocks enough."""
+    def _tiled(self, x: Operand, rows: int) -> Any:
+        box = (1, 1, rows, hopper.LINE)
+        return self.op.context.create_tma_tile(x.tensor(), box, swizzle=TensorMapSwizzle.SWIZZLE_128B)
+
+    def _parts(self, blocks: int, step: int) -> tuple[int, int]:
+        """In how many parts the keys are done, and how many each has: all, if there are blocks enough."""
         wanted = self.op.context.info.multiprocessors * _WAVES
-        parts = min(max(1, wanted // blocks), max(1, keys // _PART))
-        return max(1, -(-keys // (parts * step))) * step
+        parts = min(max(1, wanted // blocks), max(1, self.keys // _PART))
+        part = max(1, -(-self.keys // (parts * step))) * step
+        return max(1, -(-self.keys // part)), part
+
+    def _targets(self, parts: int) -> tuple[LayoutTensor[Any], LayoutTensor[Any]]:
+        """Where results of the parts and their logarithms go."""
+        if parts == 1:
+            return self.out.tensor(), self.lse.tensor()
+        found: list[Operand] = []
+        for axes in (4, 3):
+            shape = (parts * self.q.shape[0], *self.q.shape[1:axes])
+            found.append(self.op.scratch(prod(shape), accumulator(self.q.dtype)))
+            found[-1].shape, found[-1].strides = shape, row_major(shape)
+        return found[0].tensor(), found[1].tensor()
+
+    def _join(self, parts: int, out: LayoutTensor[Any], lse: LayoutTensor[Any]) -> None:
+        if parts > 1:
+            batch, heads, rows, _ = self.q.shape
+            nbytes = parts * accumulator(self.q.dtype).itemsize
+            args = out, lse, self.out.tensor(), self.lse.tensor()
+            grid = rows, heads, batch
+            self.op.launch(combine, grid, _JOINING, *args, each=_AT_ONCE, shared_mem_bytes=nbytes)
 
     def _shape(self, rows: int, line: int, each: int) -> tuple[int, int]:
         """What a thread has: as much as there is room for, but not much more than there are rows."""

@@ -222,23 +222,42 @@ def combine(
     parts_lse: LayoutTensor[Any],
     out: LayoutTensor[Any],
     lse: LayoutTensor[Any],
+    *,
+    each: Comptime[int],
 ):
-    """Attention to all keys from that to parts of them: a block for a row, a thread for some features."""
+    """Attention to all keys from that to parts of them: a block for a row, a thread for some features.
+
+    Args:
+        parts: part and batch in one, head, row, feature.
+        parts_lse: part and batch, head, row.
+        out: batch, head, row, feature.
+        lse: batch, head, row.
+        each: parts that are read at once.
+    """
     row, head, batch = block_idx.x, block_idx.y, block_idx.z
-    number, count = parts.element_type, parts.dim(0) // out.dim(0)
+    number, batches = parts.element_type, out.dim(0)
+    count = parts.dim(0) // batches
+    weights = dynamic_shared_memory(number, alignment=16)
     most = number(NEVER)
-    for part in range(count):
-        most = greater(most, parts_lse[part * out.dim(0) + batch, head, row])
+    for part in range(thread_idx.x % warp.WARP_SIZE, count, warp.WARP_SIZE):
+        most = greater(most, parts_lse[part * batches + batch, head, row])
+    most = warp.max(most)
     base, total = (most > NEVER).select(most, number(0)), number(0)
-    for part in range(count):
-        total += power_of_two((parts_lse[part * out.dim(0) + batch, head, row] - base) * LOG2_E)
+    for part in range(thread_idx.x % warp.WARP_SIZE, count, warp.WARP_SIZE):
+        weight = power_of_two((parts_lse[part * batches + batch, head, row] - base) * LOG2_E)
+        weights[part] = weight  # by each warp the same
+        total += weight
+    total = warp.sum(total)
+    barrier()
     share = (total > 0.0).select(1.0 / total, number(0))
     for d in range(thread_idx.x, out.dim(3), block_dim.x):
         made = number(0)
-        for part in range(count):
-            at = part * out.dim(0) + batch
-            weight = power_of_two((parts_lse[at, head, row] - base) * LOG2_E)
-            made += parts[at, head, row, d] * weight
+        for first in range(0, count, each):
+            at = tuple([lesser(first + n, count - 1) for n in range(each)])
+            some = tuple([parts[n * batches + batch, head, row, d] for n in at])
+            for n in unroll(range(each)):
+                if first + n < count:
+                    made += some[n] * weights[first + n]
         out[batch, head, row, d] = (made * share).cast(out.element_type)
     if thread_idx.x == 0:
         lse[batch, head, row] = base + log2(total) / LOG2_E

@@ -1,0 +1,153 @@
+"""Attention of few queries to a long cache, by the tensor cores of Hopper, of Float16 and BFloat16.
+
+Algorithm: Flash-Decoding (Dao, Haziza, Massa, Sizov 2023), with what FlashAttention-3 does for it: the heads
+that share keys are the rows of one product. A block goes through its part of the keys; one thread has the
+hardware copy pages into stages of shared memory, and one warpgroup computes. What bounds it is how fast keys
+and values are read: most rows of the products are empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from weft.gpu import barrier, block_idx, lane_id, launch_bounds, thread_idx, warp_id, wgmma
+from weft.gpu.mbarrier import SharedMemBarrier
+from weft.gpu.pipeline import Pipeline
+from weft.kernels.flash.hopper import LINE, PIECE, ROWS, finish, masked, scored, valued, weighed
+from weft.kernels.flash.tiles import LOG2_E, NEVER, count_of
+from weft.lang import Comptime, func, kernel, unroll
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.scalars import Float32, Int32, UInt32, UInt64
+from weft.layout import LayoutTensor
+from weft.layout.tma_async import TMATensorTile
+from weft.math import min as lesser
+from weft.memory import dynamic_shared_memory, stack_allocation
+
+STAGES = 3
+KEYS = 64
+"""Of a stage."""
+
+
+def shared_bytes(width: int) -> int:
+    """Shared memory that a block takes: queries, keys and values."""
+    return 2 * width * (ROWS + 2 * STAGES * KEYS)
+
+
+@kernel
+def decoding_hopper(
+    q: LayoutTensor[Any],
+    k: TMATensorTile[Any],
+    v: TMATensorTile[Any],
+    out: LayoutTensor[Any],
+    lse: LayoutTensor[Float32],
+    lengths: Any,
+    table: Any,
+    scale: Float32,
+    keys: Int32,
+    part: Int32,
+    *,
+    width: Comptime[int],
+):
+    """A block for each part, head of the keys and batch; its rows are up to 64 heads of ``q``.
+
+    Args:
+        q: batch, head of the keys, row, feature.
+        k: tiles of (batch or page, head, row, feature): as many rows as a page has, or ``KEYS``; 64 features.
+        v: likewise.
+        out: part and batch in one, head, row, feature.
+        lse: part and batch, head, row.
+        lengths: a tensor that has how many keys each batch has; else None.
+        table: a tensor of the pages of each batch; else None.
+        scale: of scores.
+        keys: how many there are at most.
+        part: how many of them a block goes through: a multiple of ``KEYS``.
+        width: the features: 64 or 128.
+    """
+    launch_bounds(256)
+    kind, chunks, rows = k.tensor.element_type, width // LINE, k.box[2]
+    here_q = dynamic_shared_memory(kind, alignment=1024)
+    here_k = here_q + ROWS * width
+    here_v = here_k + STAGES * KEYS * width
+    words = stack_allocation(UInt64, 4 * STAGES + 1, address_space=AddressSpace.SHARED)
+    cleared = SharedMemBarrier(words + 4 * STAGES)
+    of_k, of_v = Pipeline[STAGES](words), Pipeline[STAGES](words + 2 * STAGES)
+    of_k.init()
+    of_v.init()
+    if thread_idx.x == 0:
+        cleared.init(128)
+    head, batch = Int32(block_idx.y), Int32(block_idx.z) % Int32(q.dim(0))
+    begin = Int32(block_idx.x) * part
+    end = lesser(Int32(count_of(lengths, batch, keys)), begin + part)
+    steps = lesser((part + (KEYS - 1)) // KEYS, (end - begin + (KEYS - 1)) // KEYS)
+    fetch_queries(here_q, q, batch, head, width=width)
+    barrier()
+    if thread_idx.x >= 128:
+        if thread_idx.x == 128:
+            k.prefetch_descriptor()
+            v.prefetch_descriptor()
+            page = Int32(k.tensor.dim(2))
+            for step in range(steps):
+                first = begin + step * KEYS
+                pieces = lesser((end - first + (rows - 1)) // rows, Int32(KEYS // rows))
+                n = UInt32(step)
+                for pipe, here, x in ((of_k, here_k, k), (of_v, here_v, v)):
+                    to = here + pipe.producer_acquire(n) * (KEYS * width)
+                    pipe.full(n).expect_bytes(pieces * (rows * width * 2))
+                    for piece in range(pieces):
+                        row, at = first + piece * rows, batch
+                        if isinstance(table, LayoutTensor):
+                            at = cast("LayoutTensor[Int32]", table)[batch, row // page]
+                            row %= page
+                        for c in unroll(range(chunks)):
+                            place = c * (KEYS * LINE) + piece * (rows * LINE)
+                            x.async_copy(to + place, pipe.full(n), (at, head, row, c * LINE))
+    else:
+        leads, row = thread_idx.x == 0, Int32(warp_id() % 4 * 16 + lane_id() // 4)
+        factor = scale * LOG2_E
+        most, total = (Float32(NEVER), Float32(NEVER)), (Float32(0), Float32(0))
+        made = wgmma.warpgroup_zero(width)
+        for step in range(steps):
+            n, first = UInt32(step), begin + step * KEYS
+            scores = scored(here_q, here_k + of_k.consumer_wait(n) * (KEYS * width), width=width, bn=KEYS)
+            made, scores = wgmma.wgmma_wait(made), wgmma.wgmma_wait(scores)
+            if leads:
+                of_k.consumer_release(n)
+                if step > 0:
+                    of_v.consumer_release(n - 1)
+            last = first + KEYS > end
+            if last:
+                scores = masked(scores, first, row, end, end)
+            most, total, shrunk, weights = weighed(scores, most, total, factor, kind)
+            made = tuple([x * shrunk[i // 2 % 2] for i, x in enumerate(made)])
+            values = here_v + of_v.consumer_wait(n) * (KEYS * width)
+            if last:
+                clear(values, end - first, width=width)
+                cleared.arrive()
+                cleared.wait(0)
+            made = valued(weights, values, made)
+        made = wgmma.wgmma_wait(made)
+        at = Int32(block_idx.x) * Int32(q.dim(0)) + batch
+        finish(made, most, total, scale, out, lse, at, head, row)
+
+
+@func
+def fetch_queries(
+    to: Pointer[Any], q: LayoutTensor[Any], batch: Int32, head: Int32, *, width: Comptime[int]
+) -> None:
+    """Copy the rows of queries, and zeros for what is none."""
+    for i in range(thread_idx.x, ROWS * width, 256):
+        row, d = i // width, i % width
+        held = q.element_type(0)
+        if row < q.dim(2):
+            held = q[batch, head, row, d]
+        to[d // LINE * PIECE + wgmma.swizzled(q.dtype, row, d % LINE)] = held
+    wgmma.async_proxy_fence()
+
+
+@func
+def clear(values: Pointer[Any], count: Int32, *, width: Comptime[int]) -> None:
+    """Zero for the values from a row on, which may be no numbers."""
+    for i in range(count * LINE + Int32(thread_idx.x), KEYS * LINE, 128):
+        for c in unroll(range(width // LINE)):
+            values[c * (KEYS * LINE) + i] = 0.0
+    wgmma.async_proxy_fence()

@@ -1,0 +1,289 @@
+"""Attention by the tensor cores of Hopper, of Float16 and BFloat16.
+
+Algorithm: FlashAttention-3 (Shah et al. 2024, arXiv:2407.08608). One thread has the hardware copy queries,
+keys and values into stages of shared memory; each of two warpgroups has 64 rows of queries. While it
+computes exponentials, the product of those before with their values runs, and so does what the other one
+multiplies; turns between the two gained nothing. Exponentials stay in registers, as the left side of the
+second product.
+Blocks stay and take one tile of queries after the other, those with most keys first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import add
+from typing import Any
+
+from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
+from weft.gpu.pipeline import Pipeline
+from weft.kernels.flash.tiles import LOG2_E, NEVER, power_of_two
+from weft.lang import Comptime, func, kernel, unroll
+from weft.lang.intrinsics import Feature, current_target, inline_asm
+from weft.lang.number import number_class
+from weft.lang.pointer import AddressSpace, Pointer
+from weft.lang.scalars import Float32, Int, Int32, UInt32, UInt64
+from weft.layout import LayoutTensor
+from weft.layout.tma_async import TMATensorTile
+from weft.math import fma, log2
+from weft.math import max as greater
+from weft.math import min as lesser
+from weft.memory import dynamic_shared_memory, stack_allocation
+
+ROWS = 64
+"""Rows of a warpgroup."""
+LINE = 64
+"""Elements of a swizzled row of 128 bytes."""
+PIECE = ROWS * LINE
+CHAINS = 4
+"""Of sums and maxima, whose instructions take four cycles each."""
+GROUPS = 2
+STAGES = 2
+
+
+def keys_of_tile(causal: bool) -> int:
+    """How many keys are met at once."""
+    return 128 if causal else 176
+
+
+def shared_bytes(width: int, bn: int) -> int:
+    """Shared memory that a block takes: queries, keys and values."""
+    return 2 * width * (GROUPS * ROWS + 2 * STAGES * bn)
+
+
+@kernel
+def attention_hopper(
+    q: TMATensorTile[Any],
+    k: TMATensorTile[Any],
+    v: TMATensorTile[Any],
+    out: LayoutTensor[Any],
+    lse: LayoutTensor[Float32],
+    scale: Float32,
+    diagonal: Int32,
+    band: Int32,
+    *,
+    width: Comptime[int],
+    bn: Comptime[int],
+):
+    """A block takes tiles of 128 queries until none is left.
+
+    Args:
+        q: tiles of (batch, head, row, feature): 64 rows of 64 features.
+        k: likewise, of ``bn`` rows.
+        v: likewise.
+        out: batch, head, row, feature.
+        lse: batch, head, row: logarithms of the sums of exponentials.
+        scale: of scores, above 0.
+        diagonal: row ``i`` meets the keys up to ``i + diagonal``.
+        band: how many heads are done side by side.
+        width: the features: 64 or 128.
+        bn: how many keys are met at once.
+    """
+    launch_bounds(128 * (GROUPS + 1))
+    kind, chunks = q.tensor.element_type, width // LINE
+    bm = GROUPS * ROWS
+    here_q = dynamic_shared_memory(kind, alignment=1024)
+    here_k = here_q + bm * width
+    here_v = here_k + STAGES * bn * width
+    words = stack_allocation(UInt64, 2 + 4 * STAGES, address_space=AddressSpace.SHARED)
+    of_q, of_k, of_v = (
+        Pipeline[1](words),
+        Pipeline[STAGES](words + 2),
+        Pipeline[STAGES](words + 2 + 2 * STAGES),
+    )
+    of_q.init(consumers=GROUPS)
+    of_k.init(consumers=GROUPS)
+    of_v.init(consumers=GROUPS)
+    heads, keys = Int32(q.tensor.dim(1)), Int32(k.tensor.dim(2))
+    shared_by = heads // Int32(k.tensor.dim(1))
+    down = (Int32(q.tensor.dim(2)) + (bm - 1)) // bm
+    count = down * heads * Int32(q.tensor.dim(0))
+    group, n, tiles_done = warp.broadcast(Int32(thread_idx.x) // 128), UInt32(0), UInt32(0)
+    if group == 0:
+        wgmma.set_max_registers(40, more=False)
+        if thread_idx.x == 0:
+            for x in (q, k, v):
+                x.prefetch_descriptor()
+            for tile in range(Int32(block_idx.x), count, Int32(grid_dim.x)):
+                first, head, batch = place(tile, down, heads, count // down, band, bm)
+                steps = steps_of(first, keys, diagonal, bm, bn)
+                of_q.producer_acquire(tiles_done)
+                of_q.full(tiles_done).expect_bytes(bm * width * 2)
+                for c in unroll(range(GROUPS * chunks)):
+                    at = batch, head, first + c // chunks * ROWS, c % chunks * LINE
+                    q.async_copy(here_q + c * PIECE, of_q.full(tiles_done), at)
+                tiles_done += 1
+                for step in range(steps):
+                    begin = (steps - 1 - step) * bn
+                    for pipe, here, x in ((of_k, here_k, k), (of_v, here_v, v)):
+                        stage = pipe.producer_acquire(n)
+                        pipe.full(n).expect_bytes(bn * width * 2)
+                        for c in unroll(range(chunks)):
+                            at = batch, head // shared_by, begin, c * LINE
+                            x.async_copy(here + (stage * chunks + c) * (bn * LINE), pipe.full(n), at)
+                    n += 1
+    else:
+        wgmma.set_max_registers(232, more=True)
+        leads = thread_idx.x % 128 == 0
+        factor = scale * LOG2_E
+        mine = here_q + (group - 1) * (ROWS * width)
+        for tile in range(Int32(block_idx.x), count, Int32(grid_dim.x)):
+            first, head, batch = place(tile, down, heads, count // down, band, bm)
+            steps = steps_of(first, keys, diagonal, bm, bn)
+            begin = (steps - 1) * bn
+            row = first + (group - 1) * ROWS + Int32(warp_id() % 4 * 16 + lane_id() // 4)
+            of_q.consumer_wait(tiles_done)
+            here = here_k + of_k.consumer_wait(n) * (bn * width)
+            scores = wgmma.wgmma_wait(scored(mine, here, width=width, bn=bn))
+            if leads:
+                of_k.consumer_release(n)
+            scores = masked(scores, begin, row, keys, diagonal)
+            most, total = (Float32(NEVER), Float32(NEVER)), (Float32(0), Float32(0))
+            most, total, _, weights = weighed(scores, most, total, factor, kind)
+            made = wgmma.warpgroup_zero(width)
+            # the last tiles reach over the diagonal, and ask for each score whether it counts
+            edge = steps - lesser(keys, greater(first + diagonal + 1, Int32(0))) // bn
+            for step in range(1, steps):
+                here_next = here_k + of_k.consumer_wait(n + 1) * (bn * width)
+                scores = scored(mine, here_next, width=width, bn=bn)
+                values = here_v + of_v.consumer_wait(n) * (bn * width)
+                made = valued(weights, values, made)
+                scores = wgmma.wgmma_wait(scores, 1)
+                if leads:
+                    of_k.consumer_release(n + 1)
+                if step < edge:
+                    scores = masked(scores, begin - step * bn, row, keys, diagonal)
+                most, total, shrunk, next_weights = weighed(scores, most, total, factor, kind)
+                keep_before(total, words)
+                made = wgmma.wgmma_wait(made)
+                if leads:
+                    of_v.consumer_release(n)
+                made = tuple([x * shrunk[i // 2 % 2] for i, x in enumerate(made)])
+                weights = next_weights
+                n += 1
+            if leads:
+                of_q.consumer_release(tiles_done)
+            tiles_done += 1
+            values = here_v + of_v.consumer_wait(n) * (bn * width)
+            made = wgmma.wgmma_wait(valued(weights, values, made))
+            if leads:
+                of_v.consumer_release(n)
+            n += 1
+            finish(made, most, total, scale, out, lse, batch, head, row)
+
+
+@func
+def place(
+    tile: Int32, down: Int32, heads: Int32, all_heads: Int32, band: Int32, bm: Comptime[int]
+) -> tuple[Int32, Int32, Int32]:
+    """First row, head and batch of a tile.
+
+    ``band`` heads are done side by side, so that what is read of them stays in the cache; of these the later
+    rows, which may have more keys, first.
+    """
+    before = tile // (down * band) * band
+    across, among = lesser(band, all_heads - before), tile % (down * band)
+    head = before + among % across
+    return (down - 1 - among // across) * bm, head % heads, head // heads
+
+
+@func
+def steps_of(first: Int32, keys: Int32, diagonal: Int32, bm: Comptime[int], bn: Comptime[int]) -> Int32:
+    """How many tiles of keys a tile of queries meets: one at least."""
+    return greater((lesser(keys, first + bm + diagonal) + (bn - 1)) // bn, Int32(1))
+
+
+def keep_before(total: Any, words: Pointer[UInt64]) -> None:
+    """Have the assembler leave the exponentials before what follows, which waits for products.
+
+    It would wait first and compute then. A store that never happens, as no sum is below 0, needs their sum.
+    """
+    if current_target().supports(Feature.NVVM):
+        text = "{ .reg .pred p; setp.lt.f32 p, $1, 0f00000000; @p st.volatile.shared.f32 [$0], $1; }"
+        for x in total:
+            inline_asm(text, None, UInt32(Int(words)), x, constraints="r,f", effects="write")
+
+
+def scored(q: Pointer[Any], k: Pointer[Any], width: int, bn: int) -> tuple[Float32, ...]:
+    """Begin the product of this warpgroup's queries with a tile of keys."""
+    scores: Any = wgmma.warpgroup_zero(bn)
+    for c in range(width // LINE):
+        scores = wgmma.wgmma_async(q + c * PIECE, k + c * (bn * LINE), scores, wait=None)
+    return scores
+
+
+def valued(weights: tuple[Any, ...], values: Pointer[Any], made: tuple[Float32, ...]) -> tuple[Float32, ...]:
+    """Begin to add the values that exponentials weigh."""
+    return wgmma.wgmma_async(weights, values, made, wait=None, b_major="n")
+
+
+def masked(scores: tuple[Any, ...], begin: Any, row: Any, keys: Any, diagonal: Any) -> Any:
+    """The scores, of which those count not that are beyond the last key or behind the diagonal."""
+    column = begin + 2 * Int32(lane_id() % 4)
+    limits = [lesser(keys, row + 8 * half + diagonal + 1) - column for half in range(2)]
+    return tuple(
+        [(limits[i // 2 % 2] > i // 4 * 8 + i % 2).select(x, Float32(NEVER)) for i, x in enumerate(scores)]
+    )
+
+
+def mine(numbers: Any, half: int) -> list[Any]:
+    """This thread's numbers of one of its two rows."""
+    return [x for i, x in enumerate(numbers) if i // 2 % 2 == half]
+
+
+def joined(join: Callable[[Any, Any], Any], numbers: list[Any]) -> Any:
+    """Numbers as one, by ``CHAINS`` that do not wait for each other."""
+    found = numbers[:CHAINS]
+    for i, x in enumerate(numbers[CHAINS:]):
+        found[i % CHAINS] = join(found[i % CHAINS], x)
+    while len(found) > 1:
+        found = [join(found[i], found[i + 1]) for i in range(0, len(found), 2)]
+    return found[0]
+
+
+def weighed(
+    scores: tuple[Any, ...], most: Any, total: Any, factor: Any, kind: Any
+) -> tuple[Any, Any, Any, Any]:
+    """The greatest scores so far, the sums, what sums shrink by, and exponentials as fragments."""
+    above, totals, shrunk, lower = list[Any](), list[Any](), list[Any](), list[Any]()
+    for half in range(2):
+        found = warp.max(joined(greater, [most[half], *mine(scores, half)]), width=4)
+        base = (found > NEVER).select(found, Float32(0))  # of no score that counts
+        above.append(found)
+        lower.append(base * factor)
+        shrunk.append(power_of_two((most[half] - base) * factor))
+    weights = [power_of_two(fma(x, factor, -lower[i // 2 % 2])) for i, x in enumerate(scores)]
+    for half in range(2):
+        totals.append(joined(add, [total[half] * shrunk[half], *mine(weights, half)]))
+    eight = number_class(Float32.dtype, 8)
+    parts = [eight(*weights[i : i + 8]).cast(kind) for i in range(0, len(weights), 8)]
+    return tuple(above), tuple(totals), tuple(shrunk), tuple(parts)
+
+
+@func
+def finish(
+    made: Any,
+    most: Any,
+    total: Any,
+    scale: Float32,
+    out: LayoutTensor[Any],
+    lse: LayoutTensor[Float32],
+    batch: Int32,
+    head: Int32,
+    row: Int32,
+) -> None:
+    """Divide by the sums, and write what there is of this thread's two rows."""
+    kind = out.element_type
+    for half in unroll(range(2)):
+        at, whole = row + 8 * half, warp.sum(total[half], width=4)
+        share = (whole > 0.0).select(1.0 / whole, Float32(0))
+        if at < out.dim(2):
+            to = out.address(batch, head, at, 2 * (lane_id() % 4))
+            for j in unroll(range(len(made) // 4)):
+                i = 4 * j + 2 * half
+                to.store(
+                    8 * j,
+                    (number_class(Float32.dtype, 2)(made[i], made[i + 1]) * share).cast(kind),
+                    alignment=2 * kind.dtype.itemsize,
+                )
+            if lane_id() % 4 == 0:
+                lse[batch, head, at] = most[half] * scale + log2(whole) / LOG2_E
