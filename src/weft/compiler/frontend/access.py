@@ -12,6 +12,7 @@ from typing import Any, cast
 from weft.compiler.frontend.aliases import Changes
 from weft.compiler.frontend.variables import UNDEFINED
 from weft.compiler.ir.core import Value
+from weft.diagnostics import refuse
 from weft.lang.enums import EnumValue
 from weft.lang.inline_array import InlineArray
 from weft.lang.places import Place
@@ -31,6 +32,17 @@ def is_changed_as_value(value: Any, way: tuple[str, ...]) -> bool:
             return False
         value = getattr(value, name, None)
     return is_value(value)
+
+
+def _check_once(held: Any, item: Any) -> None:
+    """Refuse to set a part of an item of a list that has it twice."""
+    if type(held) is list and sum(one is item for one in cast("list[Any]", held)) > 1:
+        refuse(
+            "shared-value",
+            f"two items of this list are the same {type(item).__name__} in Python",
+            notes=("both would change there, but each is a value here, as a number is",),
+            hint="make each for itself: [P(1) for _ in range(n)] rather than [P(1)] * n",
+        )
 
 
 class Access:
@@ -118,6 +130,7 @@ class Access:
             made = self._with_part(inner, rest, value, changes)
             if made is inner:
                 return held
+            _check_once(held, inner)
             value = made
         kind = cast("type[Any]", type(held))
         if isinstance(step, str) or is_value(held):

@@ -12,13 +12,14 @@ import ast
 import functools
 from collections.abc import Iterable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from weft.compiler.frontend.desugar import desugar
 from weft.compiler.frontend.handed import shares
 from weft.compiler.frontend.liveness import Liveness, stored_names
 from weft.compiler.frontend.lostwrites import lost_writes
 from weft.compiler.frontend.named import note_named
+from weft.compiler.frontend.nonlocals import declared
 from weft.compiler.frontend.tree import arguments_of, root_of, walk
 from weft.compiler.frontend.variables import Var
 from weft.compiler.source.definition import Definition
@@ -82,8 +83,7 @@ class At(NamedTuple):
         """The names, read again or the caller's, that may be of an object of a class that one is of."""
         for pair in self.pairs:
             if pair.one == name and (pair.other in self.read or pair.other[0] == "<"):
-                by = frame.f_locals.get(pair.by)
-                if pair.by and not holds(by, kind):
+                if pair.by and not holds(seen(pair.by, frame, fn), kind):
                     continue
                 if pair.inside[0] and not holds(frame.f_locals.get(name), kind, strictly=True):
                     continue
@@ -91,6 +91,13 @@ class At(NamedTuple):
                     continue
                 if all(shares(call, frame, fn, kind) for call in pair.calls):
                     yield pair.other
+
+
+def seen(name: str, frame: FrameType, fn: Definition) -> Any:
+    """What a name stands for where a function runs, a captured variable or a global too."""
+    if name in frame.f_locals:
+        return frame.f_locals[name]
+    return fn.scope.captured().get(name, fn.scope.globals.get(name))
 
 
 def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _Sources:
@@ -108,6 +115,8 @@ def sources(node: ast.AST | None, calls: _Calls = (), inner: bool = False) -> _S
         return _FRESH.union(*[sources(part, calls, inner) for part in (*given, called)])
     if isinstance(node, ast.IfExp):
         return sources(node.body, calls, inner) | sources(node.orelse, calls, inner)
+    if isinstance(node, ast.Lambda):
+        return frozenset({_Source(n.id, calls, inner) for n in walk(node.body) if isinstance(n, ast.Name)})
     if isinstance(node, ast.Starred):
         return sources(node.value, calls, True)
     if isinstance(node, _COMPREHENSIONS):
@@ -302,13 +311,17 @@ class Aliases:
         note_named(nodes)
         given = arguments_of(tree)
         own = frozenset(stored_names(tree.body).union(given))
+        self.own = own - declared(tree)
+        """Its parameters and variables."""
+        self.lent = own - self.own
+        """The variables of functions around it that it assigns."""
+        around = {n.id for n in nodes if isinstance(n, ast.Name)} - own
         lost: dict[ast.AST, frozenset[str]] = {
             target: frozenset({root_of(target)}) for target in lost_writes(tree, kernel)
         }
         found = _Aliases(_Later(tree, own).later, lost)
-        first: set[_Pair] = (
-            {_Pair(p, caller_of(p), (), "", (False, False)) for p in given} if not kernel else set[_Pair]()
-        )
+        handed = around if kernel else around.union(given)
+        first = {_Pair(p, caller_of(p), (), "", (False, False)) for p in handed}
         found.block(tree.body, frozenset(first))
         self.at = found.at
         self.tree = tree
@@ -366,26 +379,38 @@ class Changes:
             )
         draft = b.draft
         f, fn = draft.function, draft.definition
-        at = aliases_of(fn, f.kernel or f.element).at.get(b.loc[:2])
+        aliases = aliases_of(fn, f.kernel or f.element)
+        at = aliases.at.get(b.loc[:2])
         if at is None or not b.live:
             return
+        if name and name not in aliases.own:  # of a function around, which may have other names for it
+            draft.changed[name] = kind
+            return
         for other in at.others(name, kind, frame, fn):
+            if other[0] == "<" and other[1:-1] not in aliases.own:
+                if holds(seen(other[1:-1], frame, fn), kind):
+                    refuse_shared(name, other[1:-1], kind, "lies outside of this function")
+                continue
             if other[0] == "<":
                 if name in at.lost and other == caller_of(name):
                     lost_field(name, "" if f.kernel or f.element else fn.name)
                 draft.changed[other[1:-1]] = kind
             elif holds(frame.f_locals.get(other), kind, self.held):
-                refuse(
-                    "shared-value",
-                    f"`{name}` and `{other}` may be the same {kind.__name__} in Python, "
-                    f"and `{other}` is used after this assignment",
-                    notes=(
-                        f"{a_(kind.__name__)} is a value here, as a number is: `{other}` would not change",
-                    ),
-                    hint="where one is made of the other, write copy.copy(...) of it",
-                )
+                refuse_shared(name, other, kind)
         if name in at.lost:
             lost_field(name, "" if f.kernel or f.element else fn.name)
+
+
+def refuse_shared(
+    name: str, other: str, kind: type[Any], why: str = "is used after this assignment"
+) -> NoReturn:
+    """Say no to set a part where another name would have to see it."""
+    refuse(
+        "shared-value",
+        f"`{name}` and `{other}` may be the same {kind.__name__} in Python, and `{other}` {why}",
+        notes=(f"{a_(kind.__name__)} is a value here, as a number is: `{other}` would not change",),
+        hint="where one is made of the other, write copy.copy(...) of it",
+    )
 
 
 def _class_along(cls: type[Any], path: Sequence[Any]) -> type[Any]:
@@ -413,6 +438,8 @@ def holds(value: Any, kind: type[Any], but: Any = None, *, strictly: bool = Fals
         return _spec_holds(spec_of(value), kind, strictly)
     if isinstance(value, dict):
         items = cast("dict[Any, Any]", value).values()
+    elif hasattr(value, "captures"):  # a function in a function
+        items = value.captured()
     elif not isinstance(value, (list, set, tuple)):
         items = parts_of(value) or ()
     return any(holds(item, kind, but) for item in items)

@@ -11,9 +11,11 @@ import builtins
 import copy
 import dataclasses
 import inspect
+from collections.abc import Iterable
 from types import FrameType, FunctionType, MethodDescriptorType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from weft.compiler.frontend.tree import B, root_of
 from weft.compiler.source.definition import MISSING, Definition
 from weft.compiler.source.python import definition_of
 from weft.diagnostics import CompileError, is_internal, refuse
@@ -23,6 +25,7 @@ from weft.lang.spec import NumberSpec
 from weft.lang.structs import is_struct, struct_fields
 
 if TYPE_CHECKING:
+    from weft.compiler.frontend.aliases import At
     from weft.compiler.frontend.staging import Staging
 
 _ANEW: frozenset[Any] = frozenset(
@@ -34,12 +37,15 @@ _COPIED: frozenset[Any] = frozenset((copy.copy, dataclasses.replace))
 _SAME: frozenset[Any] = frozenset((min, max, getattr, next))
 """What gives one of those that it is given, or a part of it."""
 _DEEPEST = 8
+_Calling = ast.Call | ast.BinOp | ast.AugAssign
 
 
 def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[Any], deep: int = 0) -> bool:
     """Whether a call may give an object of a class that it was given, or that is within what it was given."""
     from weft.compiler.frontend.aliases import aliases_of
 
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "matched" and root_of(call.func) == B:
+        return True  # what a pattern captures
     callee = _meaning(call.func, frame, fn)
     definition = getattr(callee, "definition", None)
     if isinstance(callee, type):
@@ -57,6 +63,8 @@ def shares(call: ast.Call, frame: FrameType | None, fn: Definition, kind: type[A
         return True
     if isinstance(callee, FunctionType):
         definition = definition_of(callee)
+    elif definition is None and hasattr(callee, "captures"):  # a lambda
+        return True
     if not isinstance(definition, Definition) or is_internal(definition.file):
         return False
     try:
@@ -118,35 +126,121 @@ def _meaning(node: ast.expr, frame: FrameType | None, fn: Definition) -> Any:
 # -- calls that change what they are given --------------------------------------------------------
 def check_given(b: Staging, callee: Definition, changed: dict[str, type[Any]], frame: FrameType) -> None:
     """Refuse a call where what the function changes of its copy is used again by the caller's name."""
-    from weft.compiler.frontend.aliases import At, aliases_of, holds, sources
+    from weft.compiler.frontend.aliases import At, aliases_of
     from weft.compiler.frontend.stage import is_staged
 
     at_hand: FrameType | None = frame
     while at_hand is not None and not is_staged(at_hand.f_code):
-        if not is_internal(at_hand.f_code.co_filename):
-            return  # a helper's, which is Python at compile time
+        helper = b.helper_of(at_hand.f_code)
+        if helper is not None and changed:  # Python at compile time, whose callers are asked next
+            of = definition_of(helper)
+            aliases = aliases_of(of)
+            found = ((at, _at_hand(at.node, at_hand, exactly=True)) for at in aliases.at.values())
+            at, call = next(((at, call) for at, call in found if call is not None), (None, None))
+            if at is not None and call is not None:
+                changed = _passed_on(
+                    _Caller(at, call, at_hand, of, aliases.own, aliases.lent), callee, changed
+                )
+                callee = of
+        elif not is_internal(at_hand.f_code.co_filename):
+            return
         at_hand = at_hand.f_back
     draft = b.draft
     f, fn = draft.function, draft.definition
     if at_hand is None or not b.live or at_hand.f_code.co_filename != fn.file:
         return
-    at: At | None = aliases_of(fn, f.kernel or f.element).at.get(b.loc[:2])
-    call = None if at is None else _at_hand(at.node, at_hand)
-    if at is None or call is None:
+    aliases = aliases_of(fn, f.kernel or f.element)
+    at: At | None = aliases.at.get(b.loc[:2])
+    if at is None:
         return
+    call = _at_hand(at.node, at_hand)
+    if call is None:  # in a lambda, which may be called at any time
+        call = _at_hand(aliases.tree, at_hand, exactly=True)
+        if call is None:
+            return
+        at = At(aliases.tree, at.pairs, aliases.own, at.lost)
+    draft.changed.update(
+        _passed_on(_Caller(at, call, at_hand, fn, aliases.own, aliases.lent), callee, changed)
+    )
+
+
+class _Caller(NamedTuple):
+    """Who calls a function: the statement and what is known there, the call, where it runs."""
+
+    at: At
+    call: _Calling
+    frame: FrameType
+    fn: Definition
+    own: frozenset[str]
+    lent: frozenset[str]
+
+
+def _passed_on(by: _Caller, callee: Definition, changed: dict[str, type[Any]]) -> dict[str, type[Any]]:
+    """What a caller changes of its own callers' by a call; refused where it uses that itself again."""
+    from weft.compiler.frontend.aliases import holds, refuse_shared, seen, sources
+
+    out: dict[str, type[Any]] = {}
     for parameter, kind in changed.items():
-        given, rest = _given(call, callee, parameter)
-        for name, by, _ in sources(given):
-            if by or not holds(at_hand.f_locals.get(name), kind):
+        if parameter not in callee.names():  # a variable of a function around, which that holds
+            if parameter not in by.own:
+                out[parameter] = kind
+            for other in by.at.others(parameter, kind, by.frame, by.fn):
+                if other[0] != "<" and holds(by.frame.f_locals.get(other), kind):
+                    refuse_shared(parameter, other, kind, "is used after this call")
+            continue
+        given, rest = _given(by.call, callee, parameter)
+        for name, calls, _ in (*sources(given), *_items_of(by.at.node, by.call, sources(given))):
+            if calls or not holds(by.frame.f_locals.get(name), kind):
                 continue
-            again = name if name in at.read or any(s.name == name for r in rest for s in sources(r)) else None
-            for other in at.others(name, kind, at_hand, fn):
-                if other[0] == "<":
-                    draft.changed[other[1:-1]] = kind
-                elif holds(at_hand.f_locals.get(other), kind):
+            if name in by.lent:
+                out[name] = kind
+            again = name if name in by.at.read or name not in by.own | by.lent else None
+            if any(s.name == name for r in rest for s in sources(r)) or _is_read_besides(by, name):
+                again = name
+            for other in by.at.others(name, kind, by.frame, by.fn):
+                if other[1:-1] in by.own and other[0] == "<":
+                    out[other[1:-1]] = kind
+                elif other[0] == "<":
+                    again = again or (
+                        other[1:-1] if holds(seen(other[1:-1], by.frame, by.fn), kind) else None
+                    )
+                elif holds(by.frame.f_locals.get(other), kind):
                     again = again or other
             if again is not None:
                 _refuse_call(callee, parameter, name, again)
+    return out
+
+
+_REPEATED = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _is_read_besides(by: _Caller, name: str) -> bool:
+    """Whether a statement reads a name after a call within it, or makes the call several times."""
+    inside = set(ast.walk(by.call))
+    end = by.call.end_lineno or 0, by.call.end_col_offset or 0
+    for node in ast.walk(by.at.node):
+        if isinstance(node, _REPEATED) and by.call in ast.walk(node) and name not in stored_in(node):
+            return True
+        if isinstance(node, ast.Name) and node.id == name and node not in inside:
+            if isinstance(node.ctx, ast.Load) and (node.lineno, node.col_offset) >= end:
+                return True
+    return False
+
+
+def stored_in(node: ast.AST) -> set[str]:
+    """The names that a comprehension assigns."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _items_of(node: ast.AST, call: ast.AST, given: Iterable[Any]) -> Iterable[Any]:
+    """The names of what comprehensions around a call take items of, which it is given."""
+    from weft.compiler.frontend.aliases import sources
+
+    names = {source.name for source in given}
+    for around in ast.walk(node):
+        if isinstance(around, _REPEATED) and call in ast.walk(around) and names & stored_in(around):
+            for clause in around.generators:
+                yield from (source._replace(calls=()) for source in sources(clause.iter))
 
 
 def _refuse_call(callee: Definition, parameter: str, name: str, again: str) -> None:
@@ -158,15 +252,12 @@ def _refuse_call(callee: Definition, parameter: str, name: str, again: str) -> N
     )
 
 
-_Calling = ast.Call | ast.BinOp | ast.AugAssign
-
-
-def _at_hand(node: ast.AST, frame: FrameType) -> _Calling | None:
+def _at_hand(node: ast.AST, frame: FrameType, *, exactly: bool = False) -> _Calling | None:
     """The call or operator within a statement that a frame evaluates."""
     found = [n for n in ast.walk(node) if isinstance(n, _Calling)]
     place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     exact = [n for n in found if (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == place]
-    return exact[0] if exact else found[0] if len(found) == 1 else None
+    return exact[0] if exact else found[0] if len(found) == 1 and not exactly else None
 
 
 def _given(call: _Calling, callee: Definition, parameter: str) -> tuple[ast.expr | None, list[ast.expr]]:

@@ -15,7 +15,7 @@ import sys
 import typing
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, cast
 
 from weft.compiler.frontend.by_value import BY_IDENTITY, BY_TEXT, ByValue, is_meant, meant
@@ -58,6 +58,10 @@ class Helpers:
 
     def __init__(self) -> None:
         self.reached: set[FunctionType] = set()
+
+    def function_of(self, code: CodeType) -> FunctionType | None:
+        """The helper that a code is of, as its text has it."""
+        return _asking.function_of(code, self.reached)
 
     @contextmanager
     def of(self, fn: Definition, specs: Iterable[Spec]) -> Generator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import CodeType, FunctionType
 from typing import Any, cast
 
 from weft.compiler.frontend.access import Access, is_changed_as_value
@@ -79,6 +80,10 @@ class Staging(Logic, Access):
     def draft(self) -> Draft:
         """The pass under way."""
         return cast("Any", self.elaborator).under_way[-1]
+
+    def helper_of(self, code: CodeType) -> FunctionType | None:
+        """The helper of the kernel's that a code is of."""
+        return cast("Any", self.elaborator).helpers.function_of(code)
 
     # -- functions in functions ---------------------------------------------------------------
     def nested(self, function: Any, parameters: tuple[Any, ...], result: Any) -> Closure:

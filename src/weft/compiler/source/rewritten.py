@@ -45,6 +45,10 @@ class Rewriting:
     made: weakref.WeakKeyDictionary[FunctionType, _Made] = field(
         default_factory=lambda: weakref.WeakKeyDictionary[FunctionType, _Made]()
     )
+    own: weakref.WeakKeyDictionary[FunctionType, FunctionType] = field(
+        default_factory=lambda: weakref.WeakKeyDictionary[FunctionType, FunctionType]()
+    )
+    """Functions that are as others were before they were rewritten."""
     under_way: dict[FunctionType, tuple[CodeType, int]] = field(
         default_factory=dict[FunctionType, tuple[CodeType, int]]
     )
@@ -64,6 +68,19 @@ class Rewriting:
         finally:
             for fn in concerned:
                 self._end(fn)
+
+    def function_of(self, code: CodeType, functions: Iterable[FunctionType]) -> FunctionType | None:
+        """The one of several functions that a code is of, with the code that its text gives."""
+        found = next((fn for fn in functions if fn.__code__ is code), None)
+        if found is None or found not in self.under_way:
+            return found
+        own = self.own.get(found)
+        if own is None:
+            code = self.under_way[found][0]
+            own = FunctionType(code, found.__globals__, found.__name__, found.__defaults__, found.__closure__)
+            own.__qualname__, own.__module__ = found.__qualname__, found.__module__
+            self.own[found] = own
+        return own
 
     def _begin(self, fn: FunctionType) -> None:
         with self.lock:
