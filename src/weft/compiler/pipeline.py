@@ -139,7 +139,10 @@ class Compilation:
         from weft.compiler.llvm.emit import LLVMError
 
         try:
-            return program(self.module, [kernel.entry for kernel in self.kernels], self.target).packed()
+            with (
+                rarely_collected()
+            ):  # where a collection runs Python, CPython 3.11 lets threads parse at once
+                return program(self.module, [kernel.entry for kernel in self.kernels], self.target).packed()
         except LLVMError as error:
             from weft.compiler.llvm.blame import blamed
 

@@ -152,7 +152,8 @@ def _as_memory(value: Any) -> Any:
         return value
     tensor: Any = value if _is_tensor(value) else value.to_layout_tensor()
     layout = tensor.layout
-    whole = tensor.element is None and not tensor.masked and layout.is_static
+    plain = tensor.element is None and not tensor.masked and tensor.swizzle is None
+    whole = plain and layout.is_static
     return tensor.storage if whole and layout == Layout.row_major(layout.shape) else value
 
 

@@ -76,6 +76,8 @@ def described(tensor: LayoutTensor[Any], box: tuple[int, ...], swizzle: TensorMa
         LaunchError: the hardware copies no such tiles.
     """
     axes = [*modes(tensor.layout)]
+    if tensor.swizzle is not None:
+        _refuse(f"{tensor.layout} is swizzled in memory", "give create_tma_tile() a swizzle instead")
     if any(not isinstance(n, int) for axis in axes for n in axis):
         _refuse(f"the layout {tensor.layout} has axes with several strides", "give a tensor of plain axes")
     extents, steps = ([int(axis[n]) for axis in axes] for n in (0, 1))  # pyright: ignore[reportArgumentType]

@@ -349,7 +349,7 @@ def _ask_tensor(asks: Asks, spec: TensorSpec, value: Any, slot: int) -> bool:
         return False
     if member is not None:
         asks.inside(value, member)
-    for name in ("layout", "element"):
+    for name in ("layout", "element", "swizzled"):
         asks.member(tensor, name)
     asks.inside(tensor, "storage")
     return asks.buffer(cast("DeviceBuffer[Any]", storage), slot, spec.alignment)

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.values import add, ceildiv, is_static, mul, wrong
+
+if TYPE_CHECKING:
+    from weft.layout.tensor.tensor import LayoutTensor
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -100,6 +103,16 @@ class ComposedLayout:
     def __call__(self, *coordinate: Any) -> Any:
         """The swizzled offset of a coordinate, in elements."""
         return self.swizzle(add(self.offset, self.layout(*coordinate)))
+
+    def tensor(self, storage: Any) -> LayoutTensor[Any]:
+        """A buffer (in a kernel: a pointer) seen through this layout; ``buffer.tensor(layout)`` is the same.
+
+        Raises:
+            CompileError: The layout reaches outside of the buffer.
+        """
+        from weft.layout.tensor.tensor import LayoutTensor
+
+        return LayoutTensor(storage, self)
 
     def __iter__(self) -> Iterator[ComposedLayout]:
         return (self[mode] for mode in range(self.rank))

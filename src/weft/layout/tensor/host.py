@@ -9,6 +9,7 @@ from weft.diagnostics import a_, refuse
 from weft.layout.algebra.divisions import coalesce
 from weft.layout.algebra.int_tuple import flatten, is_tuple
 from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.swizzle import ComposedLayout
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import Element
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-def check_storage(storage: Any, layout: Layout) -> None:
-    """Refuse a layout that reaches outside of its buffer.
+def check_storage(storage: Any, layout: Layout, whole: Layout | ComposedLayout) -> None:
+    """Refuse a layout that reaches outside of its buffer, with the swizzle of the ``whole``.
 
     Raises:
         CompileError: it does.
@@ -30,11 +31,11 @@ def check_storage(storage: Any, layout: Layout) -> None:
         )
     if any(is_static(step) and step < 0 for step in flatten(layout.stride)):
         refuse("tensor-size", f"{layout} has a stride below 0 and reaches before the buffer")
-    needed, given = layout.cosize(), len(storage)
+    needed, given = whole.cosize(), len(storage)
     if needed > given:
         refuse(
             "tensor-size",
-            f"the layout {layout} spans {needed} elements, but the {type(storage).__name__} has {given}",
+            f"the layout {whole} spans {needed} elements, but the {type(storage).__name__} has {given}",
             f"create the buffer with {needed} elements, or use a smaller layout",
         )
 

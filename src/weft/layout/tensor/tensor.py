@@ -50,8 +50,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
 
     Args:
         storage: a buffer, or in a kernel a Pointer to the first element.
-        layout: where each element lies, in elements from the first. In a kernel also a ``ComposedLayout``,
-            whose swizzle then permutes where elements of this tensor and of its parts lie.
+        layout: where each element lies, in elements from the first; of a ``ComposedLayout`` the swizzle
+            permutes where elements of this tensor and of its parts lie.
         alignment: in a kernel, to how many bytes the first element is promised to be aligned: 16 for vectors
             of 16 bytes. By default to its own size. Memory that weft gives brings its own.
 
@@ -106,10 +106,13 @@ class LayoutTensor(Elementwise[T], Parts[T]):
     def __init__(self, storage: Any, layout: Layout | ComposedLayout, *, alignment: int = 0) -> None:
         self.element, self.edges, self.default, self._accepted = None, None, 0, None
         self.swizzled = None
-        if isinstance(layout, ComposedLayout) and isinstance(storage, Pointer):
+        whole = layout
+        if isinstance(layout, ComposedLayout):
+            if not isinstance(storage, Pointer) and not is_static(layout.offset):
+                refuse("tensor-layout", f"{layout!r} begins where is known at run time", "give an int")
             self.swizzled = Swizzled(layout.swizzle, coordinate(layout.offset))
             layout = layout.layout
-        if not isinstance(layout, Layout):
+        if not isinstance(layout, Layout):  # pyright: ignore[reportUnnecessaryIsInstance]
             refuse("tensor-layout", f"{layout!r} is no layout of a buffer", "write Layout.row_major(...)")
         self.storage, self.layout, self.alignment = storage, layout, 1
         pointer = self._pointer
@@ -123,7 +126,7 @@ class LayoutTensor(Elementwise[T], Parts[T]):
                 shape, stride = (map_leaves(coordinate, side) for side in (layout.shape, layout.stride))
                 self.layout = Layout(shape, stride)
         else:
-            check_storage(storage, layout)
+            check_storage(storage, layout, whole)
 
     @classmethod
     def of(
@@ -220,6 +223,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         if tensor._accepted is None:
             storage, layout = tensor.storage, tensor.layout
             alignment = _ALIGNED if storage.address % _ALIGNED == 0 else tensor.dtype.itemsize
+            if tensor.swizzled is not None:
+                alignment = gcd(alignment, cast("int", tensor.swizzled.start) * tensor.dtype.itemsize)
             spec = tensor._spec(AddressSpace.GLOBAL, alignment)
             tensor._accepted = spec, [storage, *layout.arguments()]
         return tensor._accepted
@@ -429,7 +434,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
             return read_inside(*self.access(parts, offset, self.element, alignment), self.default)
         if self.element is not None:
             return self.numpy()[parts]
-        return host_memory(self.storage, "reading an element")[offset]
+        place = offset if self.swizzled is None else self.swizzled(offset)
+        return host_memory(self.storage, "reading an element")[place]
 
     def __setitem__(self, index: Index | Part | tuple[Part, ...], value: Any) -> None:
         """Write an element; to a slice, copy a tensor or fill it with a number."""
@@ -447,7 +453,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         elif self.element is not None:
             self.numpy()[parts] = value
         else:
-            host_memory(self.storage, "writing an element")[offset] = value
+            place = offset if self.swizzled is None else self.swizzled(offset)
+            host_memory(self.storage, "writing an element")[place] = value
 
     def __weft_place__(self, index: Any) -> Any:
         """The place of an element in memory; None where it is none, but a vector or a part, say."""
@@ -507,6 +514,8 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         """The elements as a NumPy array over the same memory; on the host, of a host buffer."""
         if self.masked:
             refuse("layout", f"{self!r} has no array", "take a tile that divides its modes")
+        if self.swizzled is not None:
+            refuse("layout", f"{self!r} has no array", "read its elements one by one: t[i, j]")
         return array(self.storage, self.layout, self.element)
 
 
