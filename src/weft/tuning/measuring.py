@@ -115,7 +115,7 @@ def _tiles(kernel: KernelInfo, values: Mapping[str, Any]) -> dict[int, Tiled]:
 
 def _images(ctx: DeviceContext, live: Sequence[Candidate]) -> list[Image]:
     """What is in the memory of the arguments, after all that is queued for it."""
-    memory = {id(m.allocation): m for c in live if c.ready is not None for m in c.ready.memory}
+    memory = {(m.address, m.nbytes): m for c in live if c.ready is not None for m in c.ready.memory}
     arrays = [m for m in memory.values() if isinstance(m, ForeignArray)]
     ctx.synchronize()
     if any(m.api not in (None, ctx.api) for m in arrays):

@@ -193,7 +193,7 @@ def images_of(device: Device, stream: Any, memory: Sequence[Any], *, shares_host
     import numpy as np  # here, since few programs ask for it
 
     spans: list[list[Any]] = []
-    for m in sorted((m.allocation for m in memory), key=lambda m: m.address):
+    for m in sorted(memory, key=lambda m: m.address):
         on_host = shares_host or getattr(m, "api", "") is None
         if spans and m.address < spans[-1][1] and spans[-1][2] == on_host:
             spans[-1][1] = max(spans[-1][1], m.address + m.nbytes)
