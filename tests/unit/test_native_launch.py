@@ -51,7 +51,7 @@ class Function:
     kernel = KernelInfo("k", Signature("k", ()))
     max_threads_per_block = 512
 
-    def resources(self, threads: int, shared: int) -> None: ...
+    def residency(self, threads: int, shared: int) -> None: ...
 
 
 class Fake:
