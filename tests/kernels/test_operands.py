@@ -1,0 +1,140 @@
+"""Arrays of every library in weft.kernels: what comes back, where it runs, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from placed_arrays import found, placed
+from weft import BFloat16, LaunchError, Tensor
+from weft.gpu.host import DeviceBuffer, DeviceContext
+from weft.interop import as_tensor
+from weft.kernels import softmax, sum, transpose
+from weft.kernels.operands import merged
+from weft.layout import Layout, LayoutTensor
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def test_the_result_is_of_the_arrays_kind(device: DeviceContext) -> None:
+    buffer = device.enqueue_create_buffer("float32", 6)
+    device.enqueue_copy(dst=buffer, src=X.reshape(-1))
+    total: DeviceBuffer[Any] = sum(buffer)
+    assert isinstance(total, DeviceBuffer)
+    assert (len(total), found(total.tensor(Layout.row_major(1)))[0]) == (1, 15.0)
+    tensor = Tensor.from_numpy(X, device)
+    turned = transpose(tensor)
+    assert isinstance(turned, Tensor)
+    assert (turned.shape, turned.device) == ((3, 2), tensor.device)
+    np.testing.assert_array_equal(turned.numpy(), X.T)
+    assert isinstance(transpose(placed(device, X)), LayoutTensor)
+    assert sum(tensor, out=buffer[2:3]) is not None
+    assert found(buffer.tensor(Layout.row_major(6)))[2] == 15.0
+
+
+def test_host_arrays_are_there_when_the_call_returns() -> None:
+    assert sum(X) == 15.0
+    shared: Any = memoryview(X.data)
+    assert isinstance(sum(shared), np.ndarray)
+    np.testing.assert_array_equal(found(transpose(as_tensor(X))), X.T)
+    np.testing.assert_array_equal(transpose(X[::-1, ::2]), X[::-1, ::2].T)
+
+
+def test_bfloat16_by_its_bits() -> None:
+    tensor = Tensor(BFloat16, (1, 1000))
+    tensor.numpy()[...] = np.full((1, 1000), 0.5, np.float32).view(np.uint32) >> 16
+    assert sum(tensor).numpy() == np.float32(500.0).view(np.uint32) >> 16
+
+
+def test_axes_that_are_one_in_memory() -> None:
+    assert merged((2, 3, 4), (12, 4, 1), (24, 8, 2)) == ((24,), [(1,), (2,)])
+    assert merged((2, 3, 4), (12, 4, 1), (1, 2, 6)) == ((2, 3, 4), [(12, 4, 1), (1, 2, 6)])
+    assert merged((5, 1, 2), (2, 99, 1)) == ((10,), [(1,)])
+    assert merged((1, 1), (7, 7)) == ((1,), [(7,)])
+
+
+def test_arguments_that_are_no_arrays_are_refused() -> None:
+    with pytest.raises(LaunchError, match="softmax: x is a list") as caught:
+        softmax([1.0, 2.0])
+    assert "help: make an array of it: np.array" in str(caught.value)
+    with pytest.raises(LaunchError, match="x is of Int, which is not floating"):
+        softmax(np.arange(3))
+    with pytest.raises(LaunchError, match="axis is 1, and x has 1 axis\n"):
+        softmax(X[0], 1)
+
+
+def test_results_that_cannot_be_written_are_refused() -> None:
+    constant = X.copy()
+    constant.flags.writeable = False
+    for out, message in (
+        (constant, "out is an array that is read-only"),
+        (np.zeros((2, 1), np.float32), "out is of shape \\(2, 1\\), and the result's is \\(2, 3\\)"),
+        (np.zeros((2, 3)), "out is of Float64, not of Float32"),
+        (np.broadcast_to(np.zeros(3, np.float32), (2, 3)), "read-only"),
+        (np.lib.stride_tricks.as_strided(np.zeros(9, np.float32), (2, 3), (0, 4)), "at the same place"),
+    ):
+        with pytest.raises(LaunchError, match=message):
+            softmax(X, out=out)
+    shared = np.zeros((3, 3), np.float32)
+    with pytest.raises(LaunchError, match="out is memory that x has too in another order"):
+        softmax(shared[1:], out=shared[:-1])
+    with pytest.raises(LaunchError, match="out is memory that x has too"):
+        transpose(shared, out=shared)
+
+
+@pytest.mark.gpu
+def test_arrays_of_two_devices_are_refused() -> None:
+    with pytest.raises(
+        LaunchError, match="x on cuda:0 and out on cpu:0: an operation takes arrays of one device"
+    ):
+        softmax(placed(DeviceContext(api="cuda"), X), out=np.zeros((2, 3), np.float32))
+
+
+@pytest.mark.parametrize("place", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_pytorch(place: str) -> None:
+    torch: Any = pytest.importorskip("torch")
+    x = torch.arange(6, dtype=torch.float32, device=place).reshape(2, 3)
+    for given in (x, x.T, x.bfloat16()):
+        result = softmax(given, 0)
+        assert (type(result), result.dtype, result.device) == (torch.Tensor, given.dtype, given.device)
+        assert torch.allclose(result, torch.softmax(given, 0), atol=1e-2)
+    out = torch.empty((), device=place)
+    assert sum(x, out=out) is out
+    assert out.item() == 15.0
+
+
+@pytest.mark.gpu
+def test_a_graph_of_pytorchs_records_what_runs() -> None:
+    torch: Any = pytest.importorskip("torch")
+    x = torch.zeros(4, 40_000, device="cuda")
+    for operation in (softmax, sum):
+        operation(x, 1)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        powers, totals = softmax(x), sum(x, 1)
+    x.copy_(torch.randn(4, 40_000))
+    graph.replay()
+    assert torch.allclose(powers, torch.softmax(x, 1), rtol=1e-4)
+    assert torch.allclose(totals, x.sum(1), rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.gpu
+def test_cupy() -> None:
+    cupy: Any = pytest.importorskip("cupy")
+    x = cupy.arange(6, dtype=cupy.float32).reshape(2, 3)
+    with cupy.cuda.Stream():
+        result = transpose(x[::-1])
+        assert isinstance(result, cupy.ndarray)
+        assert (result == x[::-1].T).all()
+
+
+def test_jax() -> None:
+    jax: Any = pytest.importorskip("jax")
+    x = jax.numpy.arange(6, dtype="float32").reshape(2, 3)
+    result = transpose(x)
+    assert isinstance(result, jax.Array)
+    np.testing.assert_array_equal(np.asarray(result), X.T)
+    with pytest.raises(LaunchError, match="read-only"):
+        softmax(x, out=x)
