@@ -14,7 +14,7 @@ from weft.diagnostics import LaunchError
 from weft.dtype import as_dtype
 from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
 from weft.kernels.copies import contiguous, copy
-from weft.kernels.operands import KINDS, Operands
+from weft.kernels.operands import KINDS, Operands, end_of
 from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, unroll
 from weft.math import floor
 from weft.math import min as least
@@ -76,7 +76,8 @@ def _count(op: Operands, x: Any, counts: Any, bins: int, low: float, high: float
     blocks = max(1, min(blocks, -(-n // (threads * width))))
     room = 1 << (bins - 1).bit_length() if bins <= SHARED else 0
     copies = 1 if op.threads_are_loops or not room else max(1, min(COPIES, SHARED // room))
-    known = {"whole": whole, "width": width, "threads": threads, "room": room, "copies": copies}
+    sure = whole and low <= end_of(x.dtype, -1) and end_of(x.dtype, 1) < high
+    known = {"whole": whole, "sure": sure, "width": width, "threads": threads, "room": room, "copies": copies}
     ends = int(low) if whole else Float64(low), Float64(bins / (high - low)), Float64(high)
     op.launch(counted, blocks, threads, x, counts, n, bins, *ends, **known)
 
@@ -90,10 +91,21 @@ def cleared(counts: Pointer[Int64], bins: Int, *, threads: Comptime[int]):
 
 
 @func
-def _bin(x: Any, low: Any, scale: Float64, high: Float64, count: Int, *, whole: Comptime[bool]) -> Int:
-    """The number of an element's bin; -1 of one that is in none."""
+def _bin(
+    x: Any,
+    low: Any,
+    scale: Float64,
+    high: Float64,
+    count: Int,
+    *,
+    whole: Comptime[bool],
+    sure: Comptime[bool],
+) -> Int:
+    """The number of an element's bin; -1 of one that is in none, if not ``sure`` that there is none such."""
     if whole:
         place = x.cast(Int) - low
+        if sure:
+            return place
         return least(place, count - 1) if 0 <= place <= count else Int(-1)
     value = x.cast(Float64)
     place = least(floor((value - low) * scale).cast(Int), count - 1)
@@ -111,6 +123,7 @@ def counted(
     high: Float64,
     *,
     whole: Comptime[bool],
+    sure: Comptime[bool],
     width: Comptime[int],
     threads: Comptime[int],
     room: Comptime[int],
@@ -130,12 +143,12 @@ def counted(
     for at in range(thread * width, end, all * width):
         some = x.load(at, width=width, alignment=width * x.dtype.itemsize)
         for k in unroll(range(width)):
-            place = _bin(some if width == 1 else some[k], low, scale, high, bins, whole=whole)
-            if place >= 0:
+            place = _bin(some if width == 1 else some[k], low, scale, high, bins, whole=whole, sure=sure)
+            if sure or place >= 0:
                 Atomic.fetch_add(own + place, 1, ordering="relaxed", scope="block" if room else "device")
     for at in range(end + thread, n, all):
-        place = _bin(x[at], low, scale, high, bins, whole=whole)
-        if place >= 0:
+        place = _bin(x[at], low, scale, high, bins, whole=whole, sure=sure)
+        if sure or place >= 0:
             Atomic.fetch_add(counts + place, 1, ordering="relaxed")
     if room:
         barrier()

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Sequence
 from copy import copy
 from functools import lru_cache
+from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -407,6 +408,16 @@ def accumulator(dtype: DType) -> DType:
     if dtype.kind in KINDS["floating"]:
         return dtype if dtype.bits >= 32 else as_dtype("float32")
     return as_dtype("uint64" if dtype.kind == "uint" else "int64")
+
+
+def end_of(dtype: DType, sign: int) -> Any:
+    """The greatest or the least number of a type."""
+    if dtype.kind in KINDS["floating"]:
+        return sign * inf
+    bits = dtype.bits - (dtype.kind == "int")
+    if sign > 0:
+        return 2**bits - 1
+    return -(2**bits) if dtype.kind == "int" else 0
 
 
 def _size(shape: Shape) -> int:

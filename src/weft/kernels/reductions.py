@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from math import inf, nan
+from math import nan
 from typing import Any, Generic, TypeVar
 
 from weft.dtype import DType, as_dtype
 from weft.kernels.copies import contiguous
-from weft.kernels.operands import KINDS, Operand, Operands, accumulator, merged, row_major
+from weft.kernels.operands import KINDS, Operand, Operands, accumulator, end_of, merged, row_major
 from weft.kernels.row_kernels import by_pairs, masked, places_of
 from weft.kernels.rows import reduce
 from weft.lang import Int, struct
@@ -91,12 +91,12 @@ class Max(Sum):
     @classmethod
     def empty(cls, kind: Any, lanes: int) -> Any:
         """What every element is as great as."""
-        return kind.splat(lanes, _end(kind.dtype, -cls.sign))
+        return kind.splat(lanes, end_of(kind.dtype, -cls.sign))
 
     @classmethod
     def of(cls, values: Any, there: Any, ats: Any) -> Any:
         """The greatest of vectors."""
-        end = _end(values[0].dtype, -cls.sign)
+        end = end_of(values[0].dtype, -cls.sign)
         return by_pairs(cls.merge, masked(values, there, end)), values
 
     @classmethod
@@ -128,12 +128,12 @@ class ArgMax(Max):
     @classmethod
     def empty(cls, kind: Any, lanes: int) -> Any:
         """Of nothing, which is behind everything."""
-        return Found(kind.splat(lanes, _end(kind.dtype, -cls.sign)), Int.splat(lanes, LAST))
+        return Found(kind.splat(lanes, end_of(kind.dtype, -cls.sign)), Int.splat(lanes, LAST))
 
     @classmethod
     def of(cls, values: Any, there: Any, ats: Any) -> Any:
         """Of vectors that begin at these places."""
-        values = masked(values, there, _end(values[0].dtype, -cls.sign))
+        values = masked(values, there, end_of(values[0].dtype, -cls.sign))
         lanes = values[0].lanes
         places = [places_of(at, lanes) for at in ats]
         places = masked(places, there, LAST)
@@ -159,16 +159,6 @@ class ArgMin(ArgMax):
     """The place of the first of the least elements, or of the first nan."""
 
     sign = -1
-
-
-def _end(dtype: DType, sign: int) -> Any:
-    """The greatest or the least number of a type."""
-    if dtype.kind in KINDS["floating"]:
-        return sign * inf
-    bits = dtype.bits - (dtype.kind == "int")
-    if sign > 0:
-        return 2**bits - 1
-    return -(2**bits) if dtype.kind == "int" else 0
 
 
 def sum(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:

@@ -39,7 +39,7 @@ from weft.gpu import (
     warp_id,
 )
 from weft.kernels.operands import Operand, Operands, accumulator, merged
-from weft.kernels.row_kernels import Line, begin
+from weft.kernels.row_kernels import begin
 from weft.lang import SIMD, Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel, unroll
 from weft.lang.number import number_class
 from weft.math import min as least
@@ -58,8 +58,12 @@ _CPU_TILE = 1 << 13
 
 @kernel
 def scan_tiles(
-    src: Line,
-    dst: Line,
+    src: Pointer[Any],
+    src_steps: Any,
+    src_step: Int,
+    dst: Pointer[Any],
+    dst_steps: Any,
+    dst_step: Int,
     scratch: Pointer[Any],
     n: Int,
     tiles: UInt32,
@@ -98,9 +102,9 @@ def scan_tiles(
         number = turns[0]
         barrier()
     if number < all_tiles:
-        source = begin(src, Int(number // tiles), extents)
+        source = begin(src, src_steps, Int(number // tiles), extents)
         _read(
-            source, values, Int(number % tiles) * each, start, n, src.step, threads, vectors, lanes, wide[0]
+            source, values, Int(number % tiles) * each, start, n, src_step, threads, vectors, lanes, wide[0]
         )
     while number < all_tiles:
         row, tile = Int(number // tiles), Int(number % tiles)
@@ -124,9 +128,9 @@ def scan_tiles(
             if lane == 0:
                 post(posts, tile, whole, UInt32(PART))
         if following < all_tiles:
-            source = begin(src, Int(following // tiles), extents)
+            source = begin(src, src_steps, Int(following // tiles), extents)
             at = Int(following % tiles) * each
-            _read(source, values, at, start, n, src.step, threads, vectors, lanes, wide[0])
+            _read(source, values, at, start, n, src_step, threads, vectors, lanes, wide[0])
         if several and warp_id() == 0 and tile > 0:
             before = before_tile(function, whole, tile, posts, posts + Int(tiles) * words(kind))
             if lane == 0:
@@ -140,9 +144,9 @@ def scan_tiles(
             head = (tile == 0).select(init, head)
         if warp_id() > 0:
             head, has = has.select(function(head, mine), mine), Bool(True)
-        target = begin(dst, row, extents)
-        results = _behind(function, own, befores, head, has, exclusive, kind_out=dst.start.element_type)
-        _write(target, results, tile * each, start, n, dst.step, threads=threads, wide=wide[1])
+        target = begin(dst, dst_steps, row, extents)
+        results = _behind(function, own, befores, head, has, exclusive, kind_out=dst.element_type)
+        _write(target, results, tile * each, start, n, dst_step, threads=threads, wide=wide[1])
         number = following
 
 
@@ -235,8 +239,12 @@ def _read(
 
 @kernel
 def scan_stretches(
-    src: Line,
-    dst: Line,
+    src: Pointer[Any],
+    src_steps: Any,
+    src_step: Int,
+    dst: Pointer[Any],
+    dst_steps: Any,
+    dst_step: Int,
     scratch: Pointer[Any],
     n: Int,
     tiles: Int,
@@ -253,13 +261,13 @@ def scan_stretches(
     number = counter(scratch) if several else block_idx.x
     row, tile = number // tiles, number % tiles
     posts = scratch.bitcast(UInt64) + (1 + row * (tiles * words(kind)))
-    source, target = begin(src, row, extents), begin(dst, row, extents)
+    source, target = begin(src, src_steps, row, extents), begin(dst, dst_steps, row, extents)
     first, end = tile * each, least((tile + 1) * each, n)
-    head, has = source[first * src.step].cast(kind), Bool(False)
+    head, has = source[first * src_step].cast(kind), Bool(False)
     if init is not None:
         head, has = kind(init), Bool(True)
     if several:
-        own = _joined(function, source, first, end, src.step, kind=kind)
+        own = _joined(function, source, first, end, src_step, kind=kind)
         if tile > 0:
             before, state = peek(posts, tile - 1, kind)
             while state == 0:
@@ -267,13 +275,17 @@ def scan_stretches(
             head, has = before, Bool(True)
         if tile + 1 < tiles:
             post(posts, tile, has.select(function(head, own), own), UInt32(WHOLE))
-    _run(function, source, target, first, end, src.step, dst.step, head, has, exclusive=exclusive)
+    _run(function, source, target, first, end, src_step, dst_step, head, has, exclusive=exclusive)
 
 
 @kernel
 def scan_threads(
-    src: Line,
-    dst: Line,
+    src: Pointer[Any],
+    src_steps: Any,
+    src_step: Int,
+    dst: Pointer[Any],
+    dst_steps: Any,
+    dst_step: Int,
     rows: Int,
     n: Int,
     extents: Any,
@@ -286,11 +298,11 @@ def scan_threads(
     """A row by a thread."""
     row = global_idx.x
     if row < rows:
-        source, target = begin(src, row, extents), begin(dst, row, extents)
+        source, target = begin(src, src_steps, row, extents), begin(dst, dst_steps, row, extents)
         head, has = source[0].cast(kind), Bool(False)
         if init is not None:
             head, has = kind(init), Bool(True)
-        _run(function, source, target, Int(0), n, src.step, dst.step, head, has, exclusive=exclusive)
+        _run(function, source, target, Int(0), n, src_step, dst_step, head, has, exclusive=exclusive)
 
 
 @func
@@ -464,7 +476,7 @@ def _launch(
     steps = [tuple(o.strides[k] for k in order) for o in (source, target)]
     extents, steps = merged(tuple(source.shape[k] for k in order), *steps)
     number, ends = math.prod(extents), (source, target)
-    lines = [Line(o.memory, own, o.strides[along]) for o, own in zip(ends, steps, strict=True)]
+    lines = [part for o, own in zip(ends, steps, strict=True) for part in (o.memory, own, o.strides[along])]
     if n <= _SHORT or (source.strides[along] > 1 and number >= _MANY):
         op.launch(scan_threads, -(-number // _THREADS), _THREADS, *lines, number, n, extents, init, **named)
         return
