@@ -48,6 +48,8 @@ class Containers:
     def __init__(self) -> None:
         self._noted: dict[tuple[str, int], Held] = {}
         self._large = Held()
+        self.stored: list[tuple[dict[str, Any], str]] = []
+        """Globals of the program that helpers assign."""
 
     def held(self, frame: FrameType | None) -> Held:
         """The containers that a frame's variables and the globals that it names hold, but for large ones."""
@@ -63,7 +65,9 @@ class Containers:
         return self._each((*near, *_found(thunk.__code__.co_names, thunk.__globals__)))
 
     def _each(self, values: Iterable[tuple[str, Any]]) -> Held:
-        out = Held()
+        out = Held(
+            (name, held, held.copy()) for space, name in self.stored for held in [_Global(space, name)]
+        )
         for name, value in values:
             if _sort(cast("type[Any]", type(value))) is not None and name[:1] != ".":
                 for held in _held_by(value):
@@ -125,7 +129,7 @@ def restored(before: Held) -> bool:
         elif isinstance(now, collections.deque):
             cast("Any", now).clear()
             cast("Any", now).extend(then)
-        elif not isinstance(now, _Steps):
+        elif not isinstance(now, (_Steps, _Global)):
             now[:] = then
     return bool(changed)
 
@@ -135,18 +139,28 @@ def _found(names: Iterable[str], scope: Mapping[str, Any]) -> list[tuple[str, An
     return [(name, scope[name]) for name in names if name in scope]
 
 
+class _Global:
+    """A global that a helper assigns, as a container: what it is."""
+
+    def __init__(self, space: dict[str, Any], name: str) -> None:
+        self.space = space
+        self.name = name
+        self.kind = "global"
+
+    def copy(self) -> list[Any]:
+        """What it is now, unless that is to be found out yet."""
+        return [value for value in [self.space.get(self.name)] if value is not None]
+
+
 class _Steps:
     """An iterator of Python's, as a container: where it stands."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
-        self.at = self._now()
+        self.kind = type(of).__name__
 
     def copy(self) -> list[Any]:
         """Where it stands now."""
-        return self._now()
-
-    def _now(self) -> list[Any]:
         out: list[Any] = []
         waiting = [self.of]
         for one in waiting[: 1 << 6]:
@@ -222,7 +236,7 @@ def _note(name: str, value: Any, out: Held, left: int, seen: set[int] | None = N
     seen = seen if seen is not None else set()
     seen.add(id(value))
     if isinstance(value, _Steps):
-        out.append((name, value, value.at))
+        out.append((name, value, value.copy()))
         return left
     is_array = not isinstance(value, _KINDS)
     left -= value.nbytes // 16 if is_array else len(value)
@@ -258,8 +272,8 @@ def check(before: Held, what: str) -> None:
 
 def _kind_of(held: Any) -> str:
     """What a container is called."""
-    if isinstance(held, _Steps):
-        return type(held.of).__name__
+    if isinstance(held, (_Steps, _Global)):
+        return held.kind
     if _is_array(held):
         return "NumPy array"
     owner = next((v for v in gc.get_referrers(held) if getattr(v, "__dict__", None) is held), held)
@@ -282,8 +296,10 @@ def stays(name: str, value: Any) -> None:
 
 
 def _changed(now: Any, then: Any) -> bool:
-    if isinstance(now, _Steps):
+    if isinstance(now, (_Steps, _Global)):
         here = now.copy()
+        if isinstance(now, _Global) and not then:
+            return False
         return len(here) != len(then) or not all(map(_alike, here, then))
     if isinstance(now, bytearray):
         return now != then

@@ -440,6 +440,7 @@ class Elaborator:
             )
             b = self._staging()
             b.file, b.function = place[0], draft.function
+            b.containers.stored = self.helpers.stored
             if fn.fast_math:
                 b.fastmath = FAST_MATH
             b.met, b.stored, b.untyped = met, stored, untyped

@@ -38,6 +38,7 @@ from weft.compiler.frontend.tree import (
 )
 from weft.compiler.source.by_identity import Identity
 from weft.compiler.source.definition import MISSING, Definition, Scope
+from weft.compiler.source.names import named
 from weft.compiler.source.python import scope_of
 from weft.compiler.source.rewritten import Rewriting
 from weft.diagnostics import WeftError, is_internal, refuse
@@ -58,6 +59,8 @@ class Helpers:
 
     def __init__(self) -> None:
         self.reached: set[FunctionType] = set()
+        self.stored: list[tuple[dict[str, Any], str]] = []
+        """The globals that they assign."""
 
     def function_of(self, code: CodeType) -> FunctionType | None:
         """The helper that a code is of, as its text has it."""
@@ -73,6 +76,8 @@ class Helpers:
         reads = reads_of([fn, *values])
         found = ({of for of, _ in reads.functions} | _identity.of_packages(reads.foreign)) - self.reached
         self.reached |= found
+        count = len(self.stored)
+        self.stored += [(f.__globals__, n) for f, (code, *_) in reads.functions for n in named(code).stored]
         if not BY_IDENTITY.isdisjoint(reads.builtins):
             _asking.wide.set()
         try:
@@ -81,6 +86,7 @@ class Helpers:
             check_kept(reads)
         finally:
             self.reached -= found
+            del self.stored[count:]
 
 
 def _rewrite(node: ast.FunctionDef, scope: Scope, wide: bool) -> bool:
