@@ -16,7 +16,7 @@ from xdsl.dialects.math import Math
 from xdsl.parser import Parser
 
 from weft import Bool, Comptime, Float16, Float32, Int, Kernel, Pointer, func, kernel, math, struct
-from weft.compiler.frontend.stage import stage
+from weft.compiler.frontend.stage import staged_text
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Module, Value
 from weft.compiler.ir.types import F32, I64
@@ -217,7 +217,7 @@ def _without_places(text: str) -> str:
 
 
 def test_golden_staged(golden: Golden) -> None:
-    text = stage(downsample.definition, True).text
+    text = staged_text(downsample.definition, True)
     golden("downsample.staged.txt", re.sub(r"loc = \(\d+, ", "loc = (_, ", text) + "\n")
 
 

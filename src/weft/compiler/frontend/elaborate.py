@@ -189,7 +189,7 @@ class Elaborator:
         order = [(p.name, specs[p.name]) for p in parameters(fn)]
         f = Function(fn.name, [], kernel=True, over_rank=0 if over is None else over.rank)
         if over is None or over.runner is None:
-            return self._run(fn, order, f, stage(fn, True).run), over
+            return self._run(fn, order, f, stage(fn, True)), over
         body = (fn, "element", tuple(order))
         draft = self._over(fn, body, order, f, over)
         if over.per_thread != (1, 1) and _finished(self.done[body]).uses_thread:
@@ -207,7 +207,7 @@ class Elaborator:
     ) -> Draft:
         """The entry of a launch over a range."""
         assert over.runner is not None
-        runner = stage(over.runner, False).run
+        runner = stage(over.runner, False)
         per_x, per_y = over.per_thread
         index = [(f"over.{axis}", NumberSpec(DType.int64)) for axis in "xyz"[: over.rank]]
 
@@ -232,7 +232,7 @@ class Elaborator:
     ) -> None:
         """Call a kernel's body for one element of a range."""
         if key not in self.done:
-            staged = stage(fn, True).run
+            staged = stage(fn, True)
 
             def body(b: Staging, *arguments: Any) -> None:
                 b.element = arguments[-3:]
@@ -394,7 +394,7 @@ class Elaborator:
         self.done[key] = None
         try:
             f = Function(fn.name, [], inline=True)
-            run = stage(fn, False).run if inner is None else entry(inner, lambda: stage(fn, False).run)
+            run = stage(fn, False) if inner is None else entry(inner, lambda: stage(fn, False))
             held = Held() if inner is None else containers(inner)
             types = {n: s.value for n, s in order if isinstance(s, StaticSpec)}
             result = substitute(result_annotation(fn), types)

@@ -18,7 +18,7 @@ import copy
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from weft.compiler.frontend.by_value import ByValue
 from weft.compiler.frontend.closures import written
@@ -48,7 +48,7 @@ from weft.compiler.source.definition import Definition
 from weft.compiler.source.scopes import INNER, compiled, expression_in, no_type_parameters
 from weft.diagnostics import CompileError, Location
 
-__all__ = ["BUILTINS", "DEEPER", "Staged", "is_staged", "stage"]
+__all__ = ["BUILTINS", "DEEPER", "is_staged", "stage", "staged_text"]
 
 DEEPER = "__weft_deeper"
 """The name of functions within a staged one, where statements nest deeper than Python's loops may."""
@@ -61,18 +61,6 @@ _staged_codes: set[CodeType] = set()
 def is_staged(code: CodeType) -> bool:
     """Whether a frame of this code is a user's function under elaboration."""
     return code in _staged_codes
-
-
-class Staged(NamedTuple):
-    """A staged function: call ``run(builder, *arguments)`` to emit its body. ``text`` is for people."""
-
-    run: Callable[..., Any]
-    tree: ast.FunctionDef
-
-    @property
-    def text(self) -> str:
-        """The staged Python."""
-        return ast.unparse(self.tree)
 
 
 class _Stager(Places):
@@ -398,8 +386,8 @@ def _register(code: CodeType, functions: Mapping[str, ast.FunctionDef]) -> None:
             _register(const, functions)
 
 
-def stage(fn: Definition, kernel: bool) -> Staged:
-    """Stage ``fn``, once as long as it stays what it is.
+def stage(fn: Definition, kernel: bool) -> Callable[..., Any]:
+    """Stage ``fn``, once as long as it stays what it is: the result takes a builder and arguments, and emits.
 
     Raises:
         CompileError: the source is missing or has changed, or uses what cannot be compiled (all of it).
@@ -407,8 +395,33 @@ def stage(fn: Definition, kernel: bool) -> Staged:
     return _stage(fn, fn.version, BUILTINS.difference(fn.scope.globals), kernel)
 
 
+def staged_text(fn: Definition, kernel: bool) -> str:
+    """The staged Python, for people."""
+    return ast.unparse(_staged(fn, BUILTINS.difference(fn.scope.globals), kernel)[0])
+
+
 @functools.lru_cache(maxsize=4096)
-def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) -> Staged:
+def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) -> Callable[..., Any]:
+    inner, functions = _staged(fn, builtins, kernel)
+    scope = fn.scope
+    try:
+        code = compiled(inner, fn.file, fn.qualname, tuple(scope.cells))
+    except (SyntaxError, MemoryError) as error:
+        raise CompileError.at(
+            "unsupported-syntax",
+            f"{fn.name} is more than Python's compiler takes: {error}",
+            Location(fn.file, fn.line),
+            hints=("move a part of it to a @func of its own",),
+        ) from None
+    _register(code, functions)
+    closure = tuple(scope.cells[n] for n in code.co_freevars)
+    return FunctionType(code, scope.globals, code.co_name, None, closure)
+
+
+def _staged(
+    fn: Definition, builtins: frozenset[str], kernel: bool
+) -> tuple[ast.FunctionDef, dict[str, ast.FunctionDef]]:
+    """The staged function, and the functions in it, by their staged names, as they were written."""
     tree, scope = fn.body(), fn.scope
     nodes = [node for statement in tree.body for node in walk(statement)]
     problems = check_syntax(nodes, fn, kernel)
@@ -423,15 +436,4 @@ def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) ->
     stager = _Stager(tree, builtins.difference(scope.cells))
     inner = stager.whole(tree, INNER, fn.names())
     fill_places(inner, inner)
-    try:
-        code = compiled(inner, fn.file, fn.qualname, tuple(scope.cells))
-    except (SyntaxError, MemoryError) as error:
-        raise CompileError.at(
-            "unsupported-syntax",
-            f"{fn.name} is more than Python's compiler takes: {error}",
-            Location(fn.file, fn.line),
-            hints=("move a part of it to a @func of its own",),
-        ) from None
-    _register(code, stager.functions)
-    closure = tuple(scope.cells[n] for n in code.co_freevars)
-    return Staged(FunctionType(code, scope.globals, tree.name, None, closure), inner)
+    return inner, stager.functions

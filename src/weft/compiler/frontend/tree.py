@@ -14,6 +14,9 @@ _PLAIN = {"arg", "attr", "conversion", "ctx", "id", "is_async", "kind", "level",
 """Fields that never hold a node with a place: names, numbers, contexts and operators."""
 
 
+_PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+
+
 @functools.cache
 def children(kind: type[ast.AST]) -> tuple[str, ...]:
     """The fields of a kind of node below which there may be names, statements and places."""
@@ -90,15 +93,20 @@ def fill_places(node: Any, above: Any) -> None:
     """Give every node without a place that of the node above it."""
     nodes: list[Any] = [place(node, above)]
     for one in nodes:  # grows while it runs
+        own: dict[str, Any] = one.__dict__
+        spot: dict[str, int] | None = None
         for name in children(one.__class__):
-            value: Any = getattr(one, name, None)
-            items: Any = value if type(value) is list else (value,)  # pyright: ignore[reportUnknownVariableType]
+            value: Any = own.get(name)
+            items: Any = value if value.__class__ is list else (value,)
             for item in items:
                 if not isinstance(item, ast.AST):
                     continue
-                if not hasattr(item, "lineno"):
-                    place(item, one)  # also what needs none: those below take it from there
-                if item.__class__ is not ast.Name and item.__class__ is not ast.Constant:
+                held = item.__dict__
+                if "lineno" not in held:  # also what needs none: those below take it from there
+                    spot = spot or {field: own[field] for field in _PLACE}
+                    held.update(spot)
+                kind = item.__class__
+                if kind is not ast.Name and kind is not ast.Constant:
                     nodes.append(item)
 
 
