@@ -374,3 +374,17 @@ def test_races_are_not_looked_for_where_blocks_meet_too() -> None:
     ctx = DeviceContext(api="cpu", checked=True)
     with pytest.raises(CompileError, match="blocks meet, threads wait for later ones"):
         ran(ctx, round_the_grid, np.zeros(13, np.int32), grid_dim=4, block_dim=32, cooperative=True)
+
+
+def test_a_barrier_that_only_some_come_to_is_refused() -> None:
+    @kernel
+    def k(out: Pointer[Int32]):
+        if thread_idx.x < 32:
+            named_barrier(1, 32)
+        if thread_idx.x < 16:
+            barrier()
+        out[thread_idx.x] = 1
+
+    ctx = DeviceContext(api="cpu")
+    with pytest.raises(CompileError, match="not all threads of a block come to this barrier"):
+        ran(ctx, k, np.zeros(64, np.int32), grid_dim=1, block_dim=64)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from weft.compiler.ir.builder import Builder
 from weft.compiler.ir.core import Function, Loc, Op, Region, Value
-from weft.compiler.ir.effects import BARRIERS, meets_in_warp
+from weft.compiler.ir.effects import BARRIERS, NAMED, meets_in_warp
 from weft.compiler.ir.types import I1, I64, Type
 from weft.compiler.passes.faults import places_of
 from weft.compiler.passes.first_threads import differs
@@ -48,6 +48,17 @@ class Decisions:
         if any(differs(v, same) for v in found):
             raise CompileError(self.parting(op, barrier).certain())
         return found
+
+    def ask_all(self) -> None:
+        """Ask so before all that decides about a barrier.
+
+        Raises:
+            CompileError: threads are certain to disagree.
+        """
+        for op in self.kernel.body.walk():
+            met = [b for r in op.regions for b in r.walk() if b.name in BARRIERS and b.name != NAMED]
+            if met:
+                self.asked(op, met[0])
 
     def parting(self, op: Op, barrier: Op | None) -> Parting:
         """The place of a decision and of the barrier behind it."""

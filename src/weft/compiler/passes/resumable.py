@@ -10,10 +10,11 @@ of, and the group ends.
 from __future__ import annotations
 
 from weft.compiler.ir.builder import Builder
-from weft.compiler.ir.core import Function, Op, Region, Value
+from weft.compiler.ir.core import Function, Module, Op, Region, Value
 from weft.compiler.ir.types import I8, I64, AddressSpace, pointer
 from weft.compiler.passes.group_cut import GENERIC, PADDING, has_meeting, load, product, store
 from weft.compiler.passes.launch_record import RECORD, LaunchRecord
+from weft.compiler.passes.meeting import Decisions
 from weft.compiler.passes.meetings import Memory, Threads
 from weft.compiler.passes.thread_context import Context, Frame, indexed, linear, loop_nest
 from weft.record import replace
@@ -26,7 +27,8 @@ again is there after the first."""
 class Resumable:
     """The functions of one kernel: ``thread``, and ``loops`` that goes on with all of a group."""
 
-    def __init__(self, kernel: Function, frame: Frame) -> None:
+    def __init__(self, module: Module, kernel: Function, frame: Frame) -> None:
+        Decisions(kernel, {f.name: f for f in module.functions}).ask_all()
         grid = has_meeting(kernel.body, "grid")
         self.group = "grid" if grid else "cluster" if frame.meets else "block"
         self.kernel, self.frame = kernel, frame

@@ -44,8 +44,8 @@ _P = pointer(AddressSpace.GENERIC)
 
 def thread_loops(module: Module, *, even: bool = False) -> None:
     """Rewrite every kernel of the module, in place; ``even`` blocks have whole strips of threads along x."""
-    mark_waits(module)
-    for kernel in [f for f in module.functions if f.kernel]:
+    waits = mark_waits(module)
+    for kernel in [f for f in module.functions if f.kernel and waits]:
         meet_to_wait(kernel, kernel.body)
     inline_barriers(module)
     return_ends(module)
@@ -57,7 +57,8 @@ def thread_loops(module: Module, *, even: bool = False) -> None:
         made += [add_context_parameters(f, frame) for f in module.functions if f.name in frame.helpers]
         versions = versions_of(kernel)
         for each in (kernel,) if versions is None else (versions.usual, versions.other):
-            made += Resumable(each, frame).build() if is_left(kernel) else looped(module, each, frame)
+            left = waits and is_left(each)
+            made += Resumable(module, each, frame).build() if left else looped(module, each, frame)
         made.append(entry(kernel, frame, versions))
     module.functions[:] = made
     module.globals = [g for g in module.globals if g.space != AddressSpace.SHARED]

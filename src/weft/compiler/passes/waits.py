@@ -18,9 +18,18 @@ _UPDATES_AGAIN = frozenset({"xchg", "and", "or", "min", "max", "umin", "umax"})
 _DOES_MORE = frozenset({"func.call", "llvm.call", "llvm.inline_asm", "weft.print", "weft.failed"})
 
 
-def mark_waits(module: Module) -> None:
-    """Put loops in which threads wait into the kernels, and say of them who ends them, in place."""
-    inline(module, lambda f: any(op.name == NAMED or _looks(op) for op in f.body.walk()))
+def mark_waits(module: Module) -> bool:
+    """Put loops in which threads wait into the kernels, and say of them who ends them, in place.
+
+    Gives whether there may be any.
+    """
+
+    def may_wait(f: Function) -> bool:
+        return any(op.name == NAMED or _looks(op) for op in f.body.walk())
+
+    if not any(map(may_wait, module.functions)):
+        return False
+    inline(module, may_wait)
     found = [f for f in module.functions if f.kernel and any(map(_waits, f.body.walk()))]
     if found:
         inline(module, lambda f: any(map(reads_anew, f.body.walk())))
@@ -33,6 +42,7 @@ def mark_waits(module: Module) -> None:
         if _all_come(kernel.body, Uniformity(kernel, functions, settled=settled_loads(kernel)), ()):
             for op in loops:
                 op.attrs = {**op.attrs, "waits": "together"}
+    return True
 
 
 def is_left(kernel: Function) -> bool:
