@@ -31,7 +31,7 @@ from weft.layout import Layout
 from weft.layout.tma_async import TMATensorTile
 from weft.math import ceildiv
 from weft.memory import AddressSpace, stack_allocation
-from weft.tuning import Autotuner
+from weft.tuning import Autotuner, PerConfig
 
 N = 1000
 
@@ -330,6 +330,39 @@ def test_tiles_that_the_hardware_copies(device: DeviceContext) -> None:
     found = tuned.tune(device, tile, out, grid_dim=1)
     assert found.left_out == ()
     device.enqueue_function(tuned, tile, out, grid_dim=1)
+    with out.map_to_host() as host:
+        expected = np.arange(1024.0).reshape(32, 32)[:16, :16]
+        np.testing.assert_array_equal(np.array(host)[:256].reshape(16, 16), expected)
+
+
+def test_arguments_of_a_configuration(device: DeviceContext) -> None:
+    x, out = (device.enqueue_create_buffer(Float32, 1024) for _ in range(2))
+    device.enqueue_copy(dst=x, src=np.arange(1024, dtype=np.float32))
+    out.enqueue_fill(0.0)
+    tile = PerConfig(
+        lambda c: device.create_tma_tile(x.tensor(Layout.row_major(32, 32)), (c["ROWS"], 256 // c["ROWS"]))
+    )
+
+    @kernel
+    def taken(x: TMATensorTile[Float32], out: Pointer[Float32], *, ROWS: Comptime[int]):
+        here = stack_allocation(Float32, 256, address_space=AddressSpace.SHARED, alignment=128)
+        arrived = SharedMemBarrier(stack_allocation(UInt64, 1, address_space=AddressSpace.SHARED))
+        if thread_idx.x == 0:
+            arrived.init(1)
+            x.prefetch_descriptor()
+            arrived.expect_bytes(x.nbytes)
+            x.async_copy(here, arrived, (0, 0))
+        barrier()
+        arrived.wait(0)
+        for i in range(thread_idx.x, 256, 32):
+            out[i] = here[i]
+
+    def measure(c: Config, launch: Callable[[], object]) -> float:
+        launch()
+        return 1.0 / c["ROWS"]
+
+    tuned = autotune({"ROWS": [8, 16]}, measure=measure)(taken)
+    device.enqueue_function(tuned, tile, out, grid_dim=1, block_dim=32)
     with out.map_to_host() as host:
         expected = np.arange(1024.0).reshape(32, 32)[:16, :16]
         np.testing.assert_array_equal(np.array(host)[:256].reshape(16, 16), expected)

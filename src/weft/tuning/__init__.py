@@ -3,8 +3,8 @@
 ``autotune`` stands above ``@kernel``. See "Tuning" in the guide.
 """
 
-from weft.tuning.config import Config
+from weft.tuning.config import Config, PerConfig
 from weft.tuning.decorator import Autotuner, autotune
 from weft.tuning.known import Choice, write_table
 
-__all__ = ["Autotuner", "Choice", "Config", "autotune", "write_table"]
+__all__ = ["Autotuner", "Choice", "Config", "PerConfig", "autotune", "write_table"]

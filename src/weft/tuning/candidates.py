@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from weft.diagnostics import WeftError
 from weft.record import record
 from weft.runtime.driver import Residency
-from weft.tuning.config import OPTIONS, Config
+from weft.tuning.config import OPTIONS, Config, PerConfig
 
 if TYPE_CHECKING:
     from weft.lang.decorators import Kernel
@@ -40,6 +40,11 @@ class Call:
                 options[name] = config[name]
         return options
 
+    def with_arguments(self, config: Config) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments by position and by name."""
+        args = tuple([a.make(config) if type(a) is PerConfig else a for a in self.args])
+        return args, {n: a.make(config) if type(a) is PerConfig else a for n, a in self.named.items()}
+
     def where(self, options: Mapping[str, Any]) -> Any:
         """Options as ``DeviceContext.ready_launch`` takes them."""
         given: Any = options.get
@@ -49,12 +54,12 @@ class Call:
     def ready(self, config: Config) -> ReadyLaunch:
         """The launch by a configuration, compiled."""
         where = self.where(self.with_options(config))
-        return self.ctx.ready_launch(self.with_values(config), self.args, self.named, where)
+        return self.ctx.ready_launch(self.with_values(config), *self.with_arguments(config), where)
 
     def code(self, config: Config) -> str | None:
         """What tells the code of that launch from any other."""
         where = self.where(self.with_options(config))
-        return self.ctx.code_of(self.with_values(config), self.args, self.named, where)
+        return self.ctx.code_of(self.with_values(config), *self.with_arguments(config), where)
 
 
 class Candidate:
@@ -83,6 +88,7 @@ def prepare(
             candidate.left_out = "when= says no"
         else:
             call.with_options(candidate.config)  # what functions of the program raise comes through
+            call.with_arguments(candidate.config)
 
     def compiled(candidate: Candidate) -> Candidate:
         if not candidate.left_out:

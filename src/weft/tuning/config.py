@@ -83,6 +83,24 @@ class Config(Mapping[str, Any]):
         return {n: v if type(v) in plain else shown(v) for n, v in self._values.items()}
 
 
+class PerConfig:
+    """An argument of a launch that is another for each configuration.
+
+    Args:
+        make: called with the configuration, at each launch; it gives the argument.
+
+    Example:
+        >>> from weft.tuning import Config, PerConfig
+        >>> PerConfig(lambda config: config["TILE"] * 2).make(Config(TILE=8))
+        16
+    """
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[Config], Any]) -> None:
+        self.make = make
+
+
 def shown(value: object) -> str:
     """A value in one word: functions and types by their names."""
     return value if isinstance(value, str) else str(getattr(value, "__name__", value))

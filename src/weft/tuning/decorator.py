@@ -120,7 +120,8 @@ class Autotuner(Kernel[P]):
         kernel = self._bound.get(config)
         if kernel is None:  # the same object each time, whose launches are remembered
             kernel = self._bound[config] = call.with_values(config)
-        ctx.enqueue_function(kernel, *args, **call.named, **call.with_options(config))
+        args, rest = call.with_arguments(config)
+        ctx.enqueue_function(kernel, *args, **rest, **call.with_options(config))
 
     def _call(self, ctx: DeviceContext, args: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
         options = {n: v for n, v in named.items() if n in _LAUNCH and v is not None}
@@ -134,13 +135,14 @@ class Autotuner(Kernel[P]):
         rest = {n: v for n, v in named.items() if n not in _LAUNCH}
         return Call(ctx, self.kernel, args, rest, options)
 
-    def _values(self, call: Call) -> dict[str, Any]:
-        """The arguments of a launch by name."""
+    def _values(self, call: Call, config: Config | None = None) -> dict[str, Any]:
+        """The arguments of a launch by name, those of a configuration where it says."""
         names = self._names
         if names is None:
             every = parameters(self.definition)
             names = self._names = [p.name for p in every if not p.keyword_only and not p.variable]
-        return {**dict(zip(names, call.args, strict=False)), **call.named}
+        args, named = (call.args, call.named) if config is None else call.with_arguments(config)
+        return {**dict(zip(names, args, strict=False)), **named}
 
     def _class(self, call: Call) -> Class:
         """The class of a launch."""
@@ -254,7 +256,9 @@ class Autotuner(Kernel[P]):
             found = prepare(call, rules.space, self._wanted(call), rules.min_occupancy, run.prepared)
             if all(candidate.left_out for candidate in found):
                 self._none_left(call, found)
-            timings = measured(call.ctx, found, rules.how, process, self._values(call), run.sampled)
+            timings = measured(
+                call.ctx, found, rules.how, process, lambda config: self._values(call, config), run.sampled
+            )
         finally:
             if process is not None:
                 process.kill()

@@ -60,7 +60,7 @@ def measured(
     candidates: Sequence[Candidate],
     how: Measure,
     process: Process | None,
-    values: Mapping[str, Any],
+    values: Callable[[Config], Mapping[str, Any]],
     told: Callable[[Candidate, Timing], object],
 ) -> list[Timing]:
     """What each takes, in the order of the candidates; what fails meanwhile is left out.
@@ -69,7 +69,7 @@ def measured(
         Failed: nothing can be measured.
     """
     live = [candidate for candidate in candidates if not candidate.left_out]
-    jobs = [_job(candidate, values) for candidate in live]
+    jobs = [_job(candidate, values(candidate.config)) for candidate in live]
     images = _images(ctx, live)
     trials: Apart | Trials
     if how.by is not None:
