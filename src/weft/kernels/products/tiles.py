@@ -219,4 +219,5 @@ def _described(
     si = x.strides[1] if rows > 1 else -(-columns // line) * line
     sz = x.strides[0] if z > 1 and x.strides[0] else rows * si
     layout = Layout((1 if x.strides[0] == 0 else z, rows, columns), (sz, si, 1)).dynamic()
-    return op.context.create_tma_tile(LayoutTensor(x.array or x.memory, layout), box, swizzle=swizzle)
+    tensor = LayoutTensor[Any].of(x.array or x.memory, layout, 1)
+    return op.context.create_tma_tile(tensor, box, swizzle=swizzle)

@@ -17,6 +17,7 @@ from weft import Comptime, Float32, Int, Int32, UInt64, func, kernel, unroll
 from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
 from weft.gpu.pipeline import Pipeline
 from weft.kernels.products.finish import finished
+from weft.lang.generic import written
 from weft.layout.tma_async import TMATensorTile
 from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
@@ -67,7 +68,7 @@ def product(
     (bm, bn), bk = tile, LINE // a.dtype.itemsize
     launch_bounds(128 * (1 + GROUPS))
     tiles_a = cast("Any", dynamic_shared_memory)(a.dtype, alignment=1024)
-    tiles_b = tiles_a + stages * bm * bk
+    tiles_b = (tiles_a + stages * bm * bk).bitcast(written(b.dtype))
     pipe = Pipeline[stages](stack_allocation(UInt64, 2 * stages, address_space=AddressSpace.SHARED))
     pipe.init(consumers=GROUPS)
     down, across = m if table else -(-m // bm), -(-n // bn)
