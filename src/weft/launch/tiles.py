@@ -49,24 +49,27 @@ class MakesTiles(BaseContext):
             LaunchError: the tensor or the box is of another kind.
             DeviceError: the driver is too old.
         """
-        import numpy as np  # here, since few programs ask for it
-
         from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
 
         swizzle = TensorMapSwizzle.SWIZZLE_NONE if swizzle is None else swizzle
         tensor = _tensor(self, x)
-        tiles = described(tensor, box, swizzle)
-        if self._known is None or len(self._known) >= _MOST_KNOWN:
-            self._known = {}
-        descriptor = self._known.get(tiles)
-        if descriptor is None:
+        return TMATensorTile[Any](tensor, box, swizzle, self.descriptor_of(described(tensor, box, swizzle)))
+
+    def descriptor_of(self, tiles: Tiled) -> Any:
+        """The buffer in which the hardware reads what tiles are: made once for what lies at one place."""
+        import numpy as np  # here, since few programs ask for it
+
+        found = None if self._known is None else self._known.get(tiles)
+        if found is None:
             words = self.device.describe_tiles(tiles) or bytes(128)
-            descriptor = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
-            self.enqueue_copy(dst=descriptor, src=np.frombuffer(words, np.uint64))
+            found = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
+            self.enqueue_copy(dst=found, src=np.frombuffer(words, np.uint64))
             self.stream.synchronize()  # launches on other streams take it too
             if self.leaks is None:
-                self._known[tiles] = descriptor
-        return TMATensorTile[Any](tensor, box, swizzle, descriptor)
+                if self._known is None or len(self._known) >= _MOST_KNOWN:
+                    self._known = {}
+                self._known[tiles] = found
+        return found
 
 
 def described(tensor: LayoutTensor[Any], box: tuple[int, ...], swizzle: TensorMapSwizzle) -> Tiled:

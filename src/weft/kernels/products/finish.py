@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from weft import Float32, Int
 from weft.lang.number import number_class
+
+
+class Ways(NamedTuple):
+    """What becomes of sums, as kernels know it at compile time."""
+
+    type: Any
+    """The class of the results."""
+    terms: tuple[str, ...] = ()
+    """``*`` or ``+`` for each term."""
+    scaled: bool = False
+    """Whether the factor counts."""
+    epilogue: bool = False
+    ranked: bool = False
+    """Whether the epilogue takes the matrix's number too."""
+    piece: int = 0
+    """Columns that the hardware stores at once."""
+    paired: bool = False
+    """Whether a thread may store two neighbours at once."""
 
 
 def unchanged(value: Any, z: Any, i: Any, j: Any) -> Any:
@@ -21,11 +39,10 @@ def finished(values: Any, at: Any, extents: Any, ends: Any, *, ways: Any) -> Any
         at: batch, row and column of the first; those beyond the result are computed like its last.
         extents: its rows and columns.
         ends: a factor, the terms and the epilogue.
-        ways: ``"terms"`` says what is done with each term, ``"scaled"`` whether the factor counts,
-            ``"epilogue"`` whether there is one, and ``"ranked"`` whether it takes the batch.
+        ways: what of it there is.
     """
     alpha, terms, epilogue = ends
-    if ways["terms"] or ways["scaled"] or ways["epilogue"]:
+    if ways.terms or ways.scaled or ways.epilogue:
         z, row, col = at
         row = _least(row, extents[0] - 1)
         values = [
@@ -37,15 +54,15 @@ def finished(values: Any, at: Any, extents: Any, ends: Any, *, ways: Any) -> Any
 
 def _one(value: Any, at: Any, alpha: Any, terms: Any, epilogue: Any, ways: Any) -> Any:
     z, row, col = at
-    if value.dtype.is_integer and (ways["scaled"] or "*" in ways["terms"]):
+    if value.dtype.is_integer and (ways.scaled or "*" in ways.terms):
         value = value.cast(Float32)
-    if ways["scaled"]:
+    if ways.scaled:
         value = value * alpha
-    for way, (memory, steps) in zip(ways["terms"], terms, strict=True):
+    for way, (memory, steps) in zip(ways.terms, terms, strict=True):
         term = memory[z * steps[0] + row * steps[1] + col * steps[2]].cast(value.dtype)
         value = value * term if way == "*" else value + term
-    if ways["epilogue"]:
-        value = epilogue(value, z, row, col) if ways["ranked"] else epilogue(value, row, col)
+    if ways.epilogue:
+        value = epilogue(value, z, row, col) if ways.ranked else epilogue(value, row, col)
     return value
 
 

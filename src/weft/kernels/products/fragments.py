@@ -93,7 +93,7 @@ def product(
             c = col0 + col + i % wide * 8 + lane % 4 * 2 + part % 2
             if r < m and c < n:
                 value = finished((sums[i][part],), (z, r, c), (m, n), (alpha, terms, epilogue), ways=ways)
-                target[r * of_out[1] + c * of_out[2]] = value.cast(ways["type"])
+                target[r * of_out[1] + c * of_out[2]] = value.cast(ways.type)
 
 
 def chunk(row: Any, column: Any) -> Any:

@@ -110,7 +110,7 @@ def product(
             i, j = row + own_a[r], col + own_b[c]
             if i < m and j < n:
                 value = finished((sums[r][c],), (depth, i, j), (m, n), (alpha, terms, epilogue), ways=ways)
-                target[depth * strides[0] + i * strides[1] + j * strides[2]] = value.cast(ways["type"])
+                target[depth * strides[0] + i * strides[1] + j * strides[2]] = value.cast(ways.type)
 
 
 def fetch(x: Any, into: Any, full: Any, at: Any, major: str) -> None:

@@ -78,18 +78,18 @@ def product(
                 )
         barrier()
     target = out + (z * of_out[0] + col * of_out[2])
-    bare = not (ways["terms"] or ways["scaled"] or ways["epilogue"])
+    bare = not (ways.terms or ways.scaled or ways.epilogue)
     for i in unroll(range(ROWS)):
         line = target + (row + i) * of_out[1]
         if row + i < m:
             if bare and beside and n - col >= columns:
-                line.store(0, sums[i].cast(ways["type"]))
+                line.store(0, sums[i].cast(ways.type))
             else:
                 for j in unroll(range(columns)):
                     if col + j < n:
                         at = z, row + i, col + j
                         value = finished((sums[i][j],), at, (m, n), (alpha, terms, epilogue), ways=ways)
-                        line[j * of_out[2]] = value.cast(ways["type"])
+                        line[j * of_out[2]] = value.cast(ways.type)
 
 
 @func

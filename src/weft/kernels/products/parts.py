@@ -38,7 +38,7 @@ def summed(
         for part in range(1, splits):
             total += first[part * batches * of_x[0]]
         value = finished((total,), (z, row, col), (m, n), (alpha, terms, epilogue), ways=ways)
-        out[z * of_out[0] + row * of_out[1] + col * of_out[2]] = value.cast(ways["type"])
+        out[z * of_out[0] + row * of_out[1] + col * of_out[2]] = value.cast(ways.type)
 
 
 def join(problem: Problem, parts: Operand, splits: int) -> None:

@@ -69,7 +69,7 @@ def product(
             r, c = row + ty * EACH + i, col + tx * EACH + j
             if r < m and c < n:
                 value = finished((sums[i][j],), (z, r, c), (m, n), (alpha, terms, epilogue), ways=ways)
-                target[r * of_out[1] + c * of_out[2]] = value.cast(ways["type"])
+                target[r * of_out[1] + c * of_out[2]] = value.cast(ways.type)
 
 
 @func

@@ -11,7 +11,7 @@ from weft import math
 from weft.dtype import DType, as_dtype
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, Shape, merged, row_major
-from weft.kernels.products.finish import unchanged
+from weft.kernels.products.finish import Ways, unchanged
 from weft.lang import Float32, Float64, Int
 from weft.lang.generic import written
 
@@ -32,15 +32,10 @@ class Ends:
         alpha = (Float64 if sums.bits == 64 else Float32)(self.alpha)
         return alpha, tuple([(x.memory, x.strides) for _, x in self.terms]), self.epilogue or unchanged
 
-    def ways(self, dtype: DType) -> dict[str, Any]:
-        """What kernels that write ``dtype`` know of it at compile time; ``finish`` has the words."""
-        return {
-            "type": written(dtype),
-            "terms": tuple(way for way, _ in self.terms),
-            "scaled": self.alpha != 1,
-            "epilogue": self.epilogue is not None,
-            "ranked": self.ranked,
-        }
+    def ways(self, dtype: DType) -> Ways:
+        """What kernels that write ``dtype`` know of it at compile time."""
+        terms = tuple([way for way, _ in self.terms])
+        return Ways(written(dtype), terms, self.alpha != 1, self.epilogue is not None, self.ranked)
 
 
 @dataclass(slots=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from weft.dtype import DType
-from weft.kernels.operands import Operand
+from weft.kernels.operands import Operand, Operands
 from weft.kernels.products import lanes, warpgroups
+from weft.kernels.products.finish import Ways
 from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import join
 from weft.kernels.products.problem import Ends, Problem, aligned, turned
 from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
+from weft.runtime.driver import Tiled
 
 
 class Shape(NamedTuple):
@@ -67,15 +70,16 @@ def cost(
     return max(waves * own, memory) + (splits > 1) * (LAUNCH + splits * m * n * z * 8 / WORKSPACE)
 
 
+@lru_cache(4096)
 def choose(
     shapes: tuple[Shape, ...],
-    problem: Problem,
-    depth: int,
     extents: tuple[int, int, int, int],
+    depth: int,
+    width: int,
+    units: int,
     most: int = 32,
 ) -> tuple[Shape, int]:
     """The cheapest tile, and into how many parts k is split."""
-    width, units = problem.a.dtype.itemsize, problem.op.context.info.multiprocessors
     most = min(most, max(1, -(-extents[2] // depth) // 4))
     ways = [(shape, splits) for shape in shapes for splits in SPLITS if splits <= most]
     return min(ways, key=lambda way: cost(*way, extents, depth, width, units))
@@ -89,50 +93,47 @@ def by_warpgroups(
 ) -> None:
     """Queue the product by tensor cores; the cheapest way unless one is given."""
     op, groups, width = problem.op, problem.groups, problem.a.dtype.itemsize
-    depth = warpgroups.LINE // width
+    depth, count = warpgroups.LINE // width, op.context.info.multiprocessors
     m, n, k, z = problem.extents
     if groups is not None:
-        shape, splits = choose(WARPGROUPS, problem, depth, (-(-m // z), n, k, z), most=1)
+        shape, splits = choose(WARPGROUPS, (-(-m // z), n, k, z), depth, width, count, most=1)
     elif shape is None:
-        shape, splits = choose(WARPGROUPS, problem, depth, problem.extents)
+        shape, splits = choose(WARPGROUPS, problem.extents, depth, width, count)
     a, b = (aligned(op, x, 16 // width, across=width == 2) for x in (problem.a, problem.b))
     rows, columns = shape.tile
     out, ends, kind = _parts(problem, splits)
-    tile_a, major_a = _tile(op, a, rows, depth, "m")
-    tile_b, major_b = _tile(op, b, columns, depth, "n")
     piece = warpgroups.LINE // kind.itemsize
     table: tuple[Any, ...] = ()
     if groups is not None:
         m, z = m // rows + groups.size, 1
         table = (listed(op, groups, m, rows).memory,)
     units = (m if table else -(-m // rows)) * -(-n // columns) * z * splits
-    paired = out.strides[2] == 1 and not any(
-        x % 2 for x in (n, out.address // kind.itemsize, *out.strides[:2])
-    )
-    ways = ends.ways(kind) | {"piece": piece, "paired": paired}
-    op.launch(
-        warpgroups.product,
-        min(units, op.context.info.multiprocessors),
-        128 * (1 + warpgroups.GROUPS),
-        tile_a,
-        tile_b,
-        (out.memory, out.strides) if table else _stored(op, out, piece, columns // shape.each),
-        m,
-        n,
-        k,
-        z,
-        splits,
-        table,
-        *ends.given(problem.sums),
-        tile=shape.tile,
-        beside=shape.each,
-        stages=shape.stages,
-        band=band,
-        majors=(major_a, major_b),
-        shared=(True, False) if table else problem.shared,
-        ways=ways,
-        shared_mem_bytes=(shape.stages * (rows + columns) + 4 * warpgroups.ROWS) * warpgroups.LINE,
-    )
+    left, right = _tiled(a, rows, depth, "m"), _tiled(b, columns, depth, "n")
+    into = None if table else _stored(out, piece, columns // shape.each)
+    odd = out.address % (2 * kind.itemsize) or any(x % 2 for x in (n, *out.strides[:2]))
+    paired = out.strides[2] == 1 and not odd
+    ways = ends.ways(kind)._replace(piece=piece, paired=paired)
+    known = shape.tile, shape.each, shape.stages, band, (left.major, right.major)
+    known = (*known, (True, False) if table else problem.shared)
+    sizes = m, n, k, z, splits
+    grid, block = min(units, count), 128 * (1 + warpgroups.GROUPS)
+    nbytes = (shape.stages * (rows + columns) + 4 * warpgroups.ROWS) * warpgroups.LINE
+    if into is None or ways.terms or ways.scaled or ways.epilogue:
+        function = _bound(warpgroups.product, known, ways)
+        given = (
+            _tile(op, left),
+            _tile(op, right),
+            (out.memory, out.strides) if into is None else _tile(op, into),
+        )
+        op.launch(
+            function, grid, block, *given, *sizes, table, *ends.given(problem.sums), shared_mem_bytes=nbytes
+        )
+    else:
+        sides = left, right, into
+        function = _bound(warpgroups.bare, known, ways, tuple([side.tiled.box for side in sides]))
+        memory, places = [x.memory for x in (a, b, out)], [_descriptor(op, side).address for side in sides]
+        steps = [step // side.operand.dtype.itemsize for side in sides for step in side.tiled.strides[:2]]
+        op.launch(function, grid, block, *memory, *places, *sizes, *steps, shared_mem_bytes=nbytes)
     if splits > 1:
         join(problem, out, splits)
 
@@ -141,19 +142,19 @@ def by_lanes(problem: Problem, shape: Shape | None = None, splits: int = 1, band
     """Queue the product without tensor cores, likewise."""
     op, width = problem.op, problem.a.dtype.itemsize
     if shape is None:
-        shape, splits = choose(LANES, problem, lanes.DEEP, problem.extents)
+        shape, splits = choose(LANES, problem.extents, lanes.DEEP, width, op.context.info.multiprocessors)
     a, b = (aligned(op, x, 16 // width, across=True) for x in (problem.a, problem.b))
     rows, columns = shape.tile
     out, ends, kind = _parts(problem, splits)
-    tile_a, major_a = _tile(op, a, rows, lanes.DEEP, "m", panel=rows)
-    tile_b, major_b = _tile(op, b, columns, lanes.DEEP, "n", panel=columns)
+    left = _tiled(a, rows, lanes.DEEP, "m", panel=rows)
+    right = _tiled(b, columns, lanes.DEEP, "n", panel=columns)
     m, n, k, z = problem.extents
     op.launch(
         lanes.product,
         -(-m // rows) * -(-n // columns) * z * splits,
         rows * columns // (shape.each[0] * shape.each[1]),
-        tile_a,
-        tile_b,
+        _tile(op, left),
+        _tile(op, right),
         (out.memory, out.strides),
         m,
         n,
@@ -165,7 +166,7 @@ def by_lanes(problem: Problem, shape: Shape | None = None, splits: int = 1, band
         each=shape.each,
         stages=shape.stages,
         band=band,
-        majors=(major_a, major_b),
+        majors=(left.major, right.major),
         shared=problem.shared,
         blocks=shape.blocks,
         ways=ends.ways(kind),
@@ -187,37 +188,56 @@ def _parts(problem: Problem, splits: int) -> tuple[Operand, Ends, DType]:
     return out, Ends(1.0, [], None, False), problem.sums
 
 
-def _tile(
-    op: Any, x: Operand, rows: int, depth: int, across: str, panel: int = warpgroups.PANEL
-) -> tuple[Any, str]:
-    """Tiles of a side, and along what its rows lie."""
-    swizzle = TensorMapSwizzle.SWIZZLE_128B
+class Side(NamedTuple):
+    """An operand as the hardware is told of it."""
+
+    operand: Operand
+    tiled: Tiled
+    major: str
+    """Along what its rows lie."""
+
+
+def _tiled(x: Operand, rows: int, depth: int, across: str, panel: int = warpgroups.PANEL) -> Side:
+    """Tiles of a side."""
     if x.strides[2] == 1 or (x.shape[2] == 1 and x.strides[1] != 1):
-        return _described(op, x, (1, rows, depth), swizzle), "k"
-    wide = panel * x.dtype.itemsize
-    return _described(
-        op, turned(x), (1, depth, panel), swizzle if wide == 128 else TensorMapSwizzle.SWIZZLE_NONE
-    ), across
+        return Side(x, _described(x, (1, rows, depth)), "k")
+    return Side(x, _described(turned(x), (1, depth, panel)), across)
 
 
-def _stored(op: Any, out: Operand, piece: int, wide: int) -> Any:
-    """Tiles of the result, where the hardware can store them; else its memory and steps."""
-    line = 16 // out.dtype.itemsize if out.dtype.itemsize in (2, 4) else 0
-    if line and wide % piece == 0 and out.strides[2] == 1 and out.address % 16 == 0:
-        if (out.strides[1] % line == 0 or out.shape[1] == 1) and (
-            out.strides[0] % line == 0 or out.shape[0] == 1
-        ):
-            return _described(op, out, (1, warpgroups.ROWS // 4, piece), TensorMapSwizzle.SWIZZLE_128B)
-    return out.memory, out.strides
+def _stored(out: Operand, piece: int, wide: int) -> Side | None:
+    """Tiles of the result, where the hardware can store them."""
+    line = 16 // out.dtype.itemsize
+    fits = line in (4, 8) and wide % piece == 0 and out.strides[2] == 1 and out.address % 16 == 0
+    if not fits or any(out.strides[n] % line and out.shape[n] > 1 for n in (0, 1)):
+        return None
+    return Side(out, _described(out, (1, warpgroups.ROWS // 4, piece)), "k")
 
 
-def _described(
-    op: Any, x: Operand, box: tuple[int, int, int], swizzle: TensorMapSwizzle
-) -> TMATensorTile[Any]:
-    z, rows, columns = x.shape
-    line = 16 // x.dtype.itemsize
-    si = x.strides[1] if rows > 1 else -(-columns // line) * line
-    sz = x.strides[0] if z > 1 and x.strides[0] else rows * si
-    layout = Layout((1 if x.strides[0] == 0 else z, rows, columns), (sz, si, 1)).dynamic()
+def _described(x: Operand, box: tuple[int, int, int]) -> Tiled:
+    (z, rows, columns), size = x.shape, x.dtype.itemsize
+    line = 16 // size
+    step = x.strides[1] if rows > 1 else -(-columns // line) * line
+    lead = x.strides[0] if z > 1 and x.strides[0] else rows * step
+    swizzle = warpgroups.LINE if box[2] * size == warpgroups.LINE else 0
+    extents = (1 if x.strides[0] == 0 else z, rows, columns)
+    return Tiled(x.dtype.name, x.address, extents, (lead * size, step * size, size), box, swizzle)
+
+
+def _descriptor(op: Operands, side: Side) -> Any:
+    return op.context.descriptor_of(side.tiled)
+
+
+def _tile(op: Operands, side: Side) -> TMATensorTile[Any]:
+    """Tiles as kernels take them that are told of the operand's strides too."""
+    x, (_, _, extents, strides, box, swizzle) = side.operand, side.tiled
+    layout = Layout(extents, tuple([step // x.dtype.itemsize for step in strides])).dynamic()
     tensor = LayoutTensor[Any].of(x.array or x.memory, layout, 1)
-    return op.context.create_tma_tile(tensor, box, swizzle=swizzle)
+    return TMATensorTile[Any](tensor, box, TensorMapSwizzle(swizzle), _descriptor(op, side))
+
+
+@lru_cache(512)
+def _bound(kernel: Any, known: tuple[Any, ...], ways: Ways, boxes: Any = None) -> Any:
+    """The kernel with what it knows at compile time: one object each time, whose launches are remembered."""
+    names = "tile", "beside", "stages", "band", "majors", "shared"
+    given = dict(zip(names, known, strict=True)) | {"ways": ways}
+    return kernel.bind(**given, **({} if boxes is None else {"boxes": boxes}))
