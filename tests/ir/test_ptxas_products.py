@@ -12,7 +12,7 @@ from weft import BFloat16, Float32
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
 from weft.gpu.host import DeviceContext
-from weft.kernels.products.finish import unchanged
+from weft.kernels.products.finish import Ways, unchanged
 from weft.kernels.products.warpgroups import product
 from weft.lang.accept import accept_as, spec_of_annotation
 from weft.lang.signature import parameters
@@ -46,22 +46,13 @@ def test_the_product_by_mma(arch: str, assemble: Callable[[str, str], str]) -> N
 def test_the_ready_product_for_hopper(assemble: Callable[[str, str], str]) -> None:
     """With both sides across k, and neither spills nor calls; see ``weft.kernels.products.warpgroups``."""
     ctx, batch = DeviceContext(api="cpu"), Layout((2, 256, 256), (65536, 256, 1)).dynamic()
-    whole = LayoutTensor(ctx.enqueue_create_buffer(BFloat16, 1 << 17), batch)
+    whole = LayoutTensor[Any].of(ctx.enqueue_create_buffer(BFloat16, 1 << 17), batch, 1)
     boxes, swizzle = ((1, 64, 64), (1, 64, 64), (1, 16, 64)), TensorMapSwizzle.SWIZZLE_128B
     a, b, out = (ctx.create_tma_tile(whole, box, swizzle=swizzle) for box in boxes)
-    ways: dict[str, Any] = dict.fromkeys(("scaled", "epilogue", "ranked", "paired"), False)
-    ways |= {"type": BFloat16, "piece": 64, "terms": ()}
-    values = {
-        "a": a,
-        "b": b,
-        "out": out,
-        "table": (),
-        "alpha": Float32(1),
-        "terms": (),
-        "epilogue": unchanged,
-    }
-    known = {"tile": (128, 256), "beside": 1, "stages": 4, "band": 16, "shared": (False, False), "ways": ways}
-    known["majors"] = ("m", "n")
+    values: dict[str, Any] = {"a": a, "b": b, "out": out, "table": (), "terms": (), "epilogue": unchanged}
+    values["alpha"] = Float32(1)
+    known: dict[str, Any] = {"tile": (128, 256), "beside": 1, "stages": 4, "band": 16, "majors": ("m", "n")}
+    known |= {"shared": (False, False), "ways": Ways(BFloat16, piece=64)}
     specs = {
         p.name: StaticSpec(known[p.name])
         if p.comptime

@@ -84,7 +84,9 @@ def product(
             bring(Int(step))
     warp, lane = thread_idx.x // 32, thread_idx.x % 32
     beside = bn // (LANES[1] * wide)
-    ty, tx = warp // beside * LANES[0] + lane // LANES[1], warp % beside * LANES[1] + lane % LANES[1]
+    # Lanes beside each other read the same of one side or the other, so that 16 are served at once.
+    ty = warp // beside * LANES[0] + lane // 16 * 2 + lane % 2
+    tx = warp % beside * LANES[1] + lane // 2 % LANES[1]
     own_a, own_b = spread(ty, bm // high, high, majors[0]), spread(tx, bn // wide, wide, majors[1])
     sums = (Float32.splat(wide, 0.0),) * high
     for step in range(count):
