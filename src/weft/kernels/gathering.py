@@ -11,12 +11,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
-from weft.algorithm import sort
 from weft.atomic import Atomic
 from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import KINDS, Operand, Operands, accumulator, merged, row_major
+from weft.kernels.sorts import sort
 from weft.lang import Comptime, Int, Int64, Pointer, func, kernel, unroll
 from weft.lang.generic import written
 from weft.math import min as least
@@ -255,7 +255,7 @@ def _put(
     else:
         order = op.scratch(rows, as_dtype("int64"))
         op.launch(numbered, of_rows, threads, numbers, order, rows, places.n, threads=threads)
-        sort(order.given, context=op.context)
+        sort(order.given, out=order.given)
         kind = written(accumulator(given.dtype))
         op.launch(added, grid, threads, order, given, x, *shape, kind=kind, threads=threads)
 
