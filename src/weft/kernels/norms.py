@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from weft import math
 from weft.kernels.operands import Operands
-from weft.kernels.row_kernels import by_pairs, masked, type_of
+from weft.kernels.row_memory import by_pairs, masked, type_of
 from weft.kernels.rows import normalize
 from weft.lang import Float64, struct
 

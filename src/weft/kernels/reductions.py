@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from weft.dtype import DType, as_dtype
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import KINDS, Operand, Operands, accumulator, end_of, merged, row_major
-from weft.kernels.row_kernels import by_pairs, masked, places_of
+from weft.kernels.row_memory import by_pairs, masked, places_of
 from weft.kernels.rows import reduce
 from weft.lang import Int, struct
 

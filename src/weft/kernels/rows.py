@@ -22,9 +22,9 @@ from math import prod
 from typing import Any, NamedTuple, cast
 
 from weft.dtype import DType, as_dtype
-from weft.kernels import row_kernels as device
+from weft.kernels import row_kernels, row_reductions, row_strips
 from weft.kernels.operands import Operand, Operands, accumulator, merged
-from weft.kernels.row_kernels import ACROSS, Line
+from weft.kernels.row_memory import Line
 from weft.lang.elements import element_type
 from weft.lang.generic import written
 
@@ -120,17 +120,17 @@ def normalize(
     if rows.beside:
         across, deep = _depth(op, rows.n)
         known |= {"across": across, "deep": deep, "each": EACH, "way": "rows"}
-        op.launch(device.down, -(-rows.number // (across * width)), (across, deep), *places, 1, **known)
+        op.launch(row_strips.down, -(-rows.number // (across * width)), (across, deep), *places, 1, **known)
     elif op.threads_are_loops or units > THREADS * each:
         threads = 1 if op.threads_are_loops else THREADS
-        op.launch(device.streamed, rows.number, threads, *places, threads=threads, each=EACH, **known)
+        op.launch(row_kernels.streamed, rows.number, threads, *places, threads=threads, each=EACH, **known)
     else:
         threads, lanes = WARPS, 1 << min(5, (-(-units // 4) - 1).bit_length())
         if units > 32 * each:
             threads = lanes = -(-units // (32 * each)) * 32
         each = -(-units // lanes)
         known |= {"threads": threads, "lanes": lanes, "each": each, "whole": units == each * lanes}
-        op.launch(device.held, -(-rows.number * lanes // threads), threads, *places, **known)
+        op.launch(row_kernels.held, -(-rows.number * lanes // threads), threads, *places, **known)
 
 
 class Plan(NamedTuple):
@@ -167,7 +167,7 @@ def reduce(
     empty = operation.empty(written(kind), 1)
     if not rows.n:
         value = operation.result(empty, 0, given)
-        op.launch(device.fill, rows.number, 1, *target, value, rows.extents)
+        op.launch(row_reductions.fill, rows.number, 1, *target, value, rows.extents)
         return
     plan = (_beside if rows.beside else _along)(op, rows)
     to, where = target, rows.extents
@@ -186,7 +186,7 @@ def reduce(
         steps = (1, rows.number) if rows.beside else (plan.chunks, 1)
         lanes = 1 if op.threads_are_loops else 32
         arguments = to[0], *target, given, rows.number, rows.n, where, plan.chunks, *steps
-        op.launch(device.combined, rows.number, lanes, *arguments, lanes=lanes, **known)
+        op.launch(row_reductions.combined, rows.number, lanes, *arguments, lanes=lanes, **known)
 
 
 def _along(op: Operands, rows: Rows) -> Plan:
@@ -202,7 +202,7 @@ def _along(op: Operands, rows: Rows) -> Plan:
         chunks = _chunks(op, rows.number, rows.n, 4 * threads * EACH * rows.width)
     grid = -(-rows.number * chunks * lanes // threads)
     known = {"threads": threads, "lanes": lanes, "each": EACH, "width": rows.width}
-    return Plan(device.reduced, grid, threads, chunks, known)
+    return Plan(row_reductions.reduced, grid, threads, chunks, known)
 
 
 def _beside(op: Operands, rows: Rows) -> Plan:
@@ -211,14 +211,14 @@ def _beside(op: Operands, rows: Rows) -> Plan:
     strips = -(-rows.number // (across * rows.width))
     chunks = _chunks(op, strips, rows.n, 8 * deep * EACH)
     known = {"across": across, "deep": deep, "each": EACH, "width": rows.width}
-    return Plan(device.down, strips * chunks, block, chunks, known)
+    return Plan(row_strips.down, strips * chunks, block, chunks, known)
 
 
 def _depth(op: Operands, n: int) -> tuple[int, int]:
     """The threads of a block side by side, and one behind the other, for rows that lie side by side."""
     if op.threads_are_loops:
         return 1, 1
-    return ACROSS, 1 << max(0, min(4, (-(-n // EACH) - 1).bit_length()))
+    return row_strips.ACROSS, 1 << max(0, min(4, (-(-n // EACH) - 1).bit_length()))
 
 
 def _chunks(op: Operands, blocks: int, n: int, least: int) -> int:

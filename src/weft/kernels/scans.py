@@ -39,7 +39,7 @@ from weft.gpu import (
     warp_id,
 )
 from weft.kernels.operands import Operand, Operands, accumulator, merged
-from weft.kernels.row_kernels import begin
+from weft.kernels.row_memory import begin
 from weft.lang import SIMD, Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel, unroll
 from weft.lang.number import number_class
 from weft.math import min as least

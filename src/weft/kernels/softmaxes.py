@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from weft import math
 from weft.dtype import DType
 from weft.kernels.operands import Operands
-from weft.kernels.row_kernels import masked
+from weft.kernels.row_memory import masked
 from weft.kernels.rows import normalize
 from weft.lang import Float32, struct
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic

@@ -1,0 +1,165 @@
+"""The kernel for rows that lie side by side, along an axis that is not the last in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.gpu import barrier, block_idx, thread_idx
+from weft.kernels.row_memory import begin, lane, load, start_of, store, type_of
+from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
+from weft.math import min as least
+from weft.memory import AddressSpace, stack_allocation
+
+ACROSS = 32
+"""Threads side by side."""
+
+
+@kernel
+def down(
+    x: Pointer[Any],
+    x_steps: Any,
+    x_step: Int,
+    out: Pointer[Any],
+    out_steps: Any,
+    out_step: Int,
+    more: Any,
+    total: Any,
+    weight: Any,
+    bias: Any,
+    given: Any,
+    rows: Int,
+    n: Int,
+    extents: Any,
+    chunks: Int,
+    *,
+    operation: Comptime[Any],
+    kind: Comptime[Any],
+    width: Comptime[int],
+    across: Comptime[int],
+    deep: Comptime[int],
+    each: Comptime[int],
+    way: Comptime[str],
+):
+    """Rows that lie side by side: ``across`` threads have ``width`` of them each, ``deep`` go along them.
+
+    Then the threads of a row join what they know, as a tree in shared memory. ``way`` says what becomes of
+    that: ``"part"`` of the rows' chunks, ``"result"``, or what ``"rows"`` are made of it.
+    """
+    chunk, strip = block_idx.x % chunks, block_idx.x // chunks
+    row = (strip * across + thread_idx.x) * width
+    mine, level = least(row, rows - width), thread_idx.y
+    source = begin(x, x_steps, mine, extents)
+    added = None if more is None else begin(more.start, more.steps, mine, extents)
+    first = (chunk * deep + level) * each
+    lines = source, x_step, added, None if more is None else more.step
+    own = _known(
+        operation,
+        lines,
+        first,
+        n,
+        chunks * deep * each,
+        kind=kind,
+        width=width,
+        across=across,
+        deep=deep,
+        each=each,
+    )
+    if way == "rows":
+        places = begin(out, out_steps, mine, extents), out_step, None, None
+        if total is not None:
+            places = (*places[:2], begin(total.start, total.steps, mine, extents), total.step)
+        for at in range(level, n, deep):
+            _written(
+                operation,
+                own,
+                lines,
+                places,
+                (weight, bias),
+                given,
+                n,
+                at,
+                row < rows,
+                kind=kind,
+                width=width,
+            )
+    elif level == 0 and row < rows:
+        for i in unroll(range(width)):
+            known = lane(operation, own, i)
+            if way == "part":
+                out.bitcast(type_of(known))[chunk * rows + row + i] = known
+            else:
+                store(begin(out, out_steps, row + i, extents), 0, 1, operation.result(known, n, given))
+
+
+@func
+def _known(
+    operation: Any,
+    lines: Any,
+    begins: Any,
+    n: Any,
+    pace: Any,
+    *,
+    kind: Comptime[Any],
+    width: Comptime[int],
+    across: Comptime[int],
+    deep: Comptime[int],
+    each: Comptime[int],
+) -> Any:
+    """What is known of the rows of a thread, lane by lane: in all threads behind each other the same."""
+    level = thread_idx.y
+    own = operation.empty(kind, width)
+    for first in range(begins, n, pace):
+        ats = [first + i for i in unroll(range(each))]
+        values = [_value(lines, least(at, n - 1), width, kind) for at in ats]
+        own = operation.merge(
+            own, operation.of(values, [at < n for at in ats], [_same(at, width) for at in ats])[0]
+        )
+    if deep > 1:
+        parts = stack_allocation(type_of(own), across * deep, address_space=AddressSpace.SHARED)
+        here = level * across + thread_idx.x
+        parts[here] = own
+        for k in unroll(range(deep.bit_length() - 1)):
+            barrier()
+            far = deep >> (k + 1)
+            if level < far:
+                parts[here] = operation.merge(parts[here], parts[here + far * across])
+        barrier()
+        own = parts[thread_idx.x]
+    return own
+
+
+@func
+def _written(
+    operation: Any,
+    own: Any,
+    lines: Any,
+    places: Any,
+    vectors: Any,
+    given: Any,
+    n: Any,
+    at: Any,
+    there: Any,
+    *,
+    kind: Comptime[Any],
+    width: Comptime[int],
+):
+    """The results of an element of each row."""
+    value = _value(lines, at, width, kind)
+    one, kept = operation.of([value], [True], [at])
+    by, plus = [None if vector is None else start_of(vector)[at].cast(kind) for vector in vectors]
+    if there:
+        if places[2] is not None:
+            store(places[2] + at * places[3], 0, 1, value)
+        result = operation.writer(own, one, n, given)(kept[0], value, by, plus)
+        store(places[0] + at * places[1], 0, 1, result)
+
+
+def _value(lines: Any, at: Any, width: int, kind: Any) -> Any:
+    """Element ``at`` of rows side by side, and what is added to it, if anything."""
+    start, step, more, pace = lines
+    value = load(start + at * step, 0, 1, width, kind)
+    return value if more is None else value + load(more + at * pace, 0, 1, width, kind)
+
+
+def _same(at: Any, width: int) -> Any:
+    return Int(at) if width == 1 else Int.splat(width, at)
