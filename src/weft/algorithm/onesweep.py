@@ -26,8 +26,9 @@ BITS, DIGITS, STATES = 8, 256, 2
 """Bits of a digit; how many digits there are; bits of a posted word that say its state."""
 _HEADER = 8
 """Words before all others, of which each pass has one to count its tiles."""
-_THREADS, _EACH, _AHEAD, _BLOCKS = 512, 16, 4, 528
-"""Threads of a block, and elements of each; tiles that are looked up at once; blocks that count."""
+_THREADS, _EACH, _AHEAD, _BLOCKS, _RESIDENT = 256, 20, 4, 528, 768
+"""Threads of a block, and elements of each; tiles that are looked up at once; blocks that count; threads that
+are on a multiprocessor at once."""
 _CPU_TILE = 1 << 15
 _FEW = 1 << 30
 """Elements from which on they are counted by words of 64 bits."""
@@ -361,7 +362,7 @@ def sort_rows(
     options: dict[str, Any] = {"each": tile}
     launched: dict[str, Any] = {}
     if not loops:
-        spread, options = spread_digits, {"threads": threads, "each": each, "resident": 1024 // threads}
+        spread, options = spread_digits, {"threads": threads, "each": each, "resident": _RESIDENT // threads}
         launched = {"shared_mem_bytes": shared_bytes(dtype, value_dtype or dtype, threads, each)}
     source, taken = keys[0], None if values is None else values[0]
     for number in range(passes):

@@ -22,11 +22,13 @@ from weft.lang.above import above
 if TYPE_CHECKING:
     from weft.kernels.attentions import attention, decode_attention
     from weft.kernels.gathering import embedding, put, take
+    from weft.kernels.gemvs import gemv
     from weft.kernels.histograms import histogram
     from weft.kernels.norms import layer_norm, rms_norm
     from weft.kernels.permutations import transpose
     from weft.kernels.products.call import matmul
     from weft.kernels.products.grouped import grouped_matmul
+    from weft.kernels.quantized import gemv_int4, gemv_int8, pack_int4, unpack_int4
     from weft.kernels.reductions import argmax, argmin, max, mean, min, prod, sum
     from weft.kernels.rotary import rope
     from weft.kernels.scans import cumprod, cumsum, scan
@@ -42,6 +44,9 @@ __all__ = [
     "cumsum",
     "decode_attention",
     "embedding",
+    "gemv",
+    "gemv_int4",
+    "gemv_int8",
     "grouped_matmul",
     "histogram",
     "layer_norm",
@@ -50,6 +55,7 @@ __all__ = [
     "max",
     "mean",
     "min",
+    "pack_int4",
     "prod",
     "put",
     "rms_norm",
@@ -61,6 +67,7 @@ __all__ = [
     "sum",
     "take",
     "transpose",
+    "unpack_int4",
 ]
 
 _LATER = {
@@ -76,6 +83,8 @@ _LATER = {
     **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),
     **dict.fromkeys(("cumprod", "cumsum", "scan"), "weft.kernels.scans"),
     **dict.fromkeys(("argsort", "sort", "sort_by_key"), "weft.kernels.sorts"),
+    **dict.fromkeys(("gemv",), "weft.kernels.gemvs"),
+    **dict.fromkeys(("gemv_int4", "gemv_int8", "pack_int4", "unpack_int4"), "weft.kernels.quantized"),
 }
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""
 

@@ -43,7 +43,7 @@ from weft.kernels.row_memory import begin
 from weft.lang import SIMD, Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel, unroll
 from weft.lang.number import number_class
 from weft.math import min as least
-from weft.memory import AddressSpace, stack_allocation
+from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
 A = TypeVar("A")
 Word = Literal["add", "mul", "min", "max"]
@@ -83,105 +83,111 @@ def scan_tiles(
 ):
     """Tiles of rows of ``n`` elements, each of which has ``tiles``: a block takes one after the other.
 
-    A warp's elements follow each other: ``vectors`` times its lanes read ``lanes`` each. The next tile is on
-    its way while a block waits for what stands before this one. ``wide`` says
-    of source and destination whether ``lanes`` elements there are an aligned vector.
+    A warp's elements follow each other: ``vectors`` times its lanes read ``lanes`` each. A tile waits in
+    shared memory for what stands before it, while the block scans the next one and has the one after that on
+    its way. ``wide`` says of source and destination whether ``lanes`` elements are an aligned vector.
     """
     launch_bounds(threads, resident)
-    span, each, warps = warp.WARP_SIZE * lanes, threads * vectors * lanes, threads // warp.WARP_SIZE
-    start, lane = warp_id() * (span * vectors) + lane_id() * lanes, lane_id()
+    count, each, warps = vectors * lanes, threads * vectors * lanes, threads // warp.WARP_SIZE
+    lane, mine = lane_id(), dynamic_shared_memory(kind, 2 * each) + thread_idx.x
+    start = warp_id() * (warp.WARP_SIZE * count) + lane * lanes
     turns = stack_allocation(UInt32, 1, address_space=AddressSpace.SHARED)
     parts = stack_allocation(kind, warps, address_space=AddressSpace.SHARED)
     found = stack_allocation(kind, 1, address_space=AddressSpace.SHARED)
-    counter, values = scratch.bitcast(UInt32), stack_allocation(kind, vectors * lanes)
-    number = block_idx.x.cast(UInt32)
+    values, number = stack_allocation(kind, count), block_idx.x.cast(UInt32)
     if several:
         if thread_idx.x == 0:
-            turns[0] = Atomic.fetch_add(counter, 1)
+            turns[0] = Atomic.fetch_add(scratch.bitcast(UInt32), 1)
         barrier()
         number = turns[0]
         barrier()
     if number < all_tiles:
-        source = begin(src, src_steps, Int(number // tiles), extents)
-        _read(
-            source, values, Int(number % tiles) * each, start, n, src_step, threads, vectors, lanes, wide[0]
-        )
-    while number < all_tiles:
-        row, tile = Int(number // tiles), Int(number % tiles)
-        turn = UInt32(0)
-        if several and thread_idx.x == 0:
-            turn = Atomic.fetch_add(counter, 1)
-        own, befores, total = _of_warp(function, values, vectors=vectors, lanes=lanes)
-        if lane == 0:
-            parts[warp_id()] = total
-        if several and thread_idx.x == 0:
-            turns[0] = turn
-        barrier()
-        following = turns[0] if several else number + grid_dim.x.cast(UInt32)
-        posts = scratch.bitcast(UInt64) + (1 + row * (posts_of(Int(tiles)) * words(kind)))
-        whole = parts[0]
-        if several and warp_id() == 0:
-            for w in unroll(range(1, warps)):
-                whole = function(whole, parts[w])
-            if init is not None:
-                whole = (tile == 0).select(function(init, whole), whole)
+        source, at = begin(src, src_steps, Int(number // tiles), extents), Int(number % tiles) * each
+        _read(source, values, at, start, n, src_step, threads, vectors, lanes, wide[0])
+    slot, pending, last, before_warp, of_last = Int(0), Bool(False), number, kind(0), kind(0)
+    while (number < all_tiles) | pending:
+        runs, following, of_warps, of_tile = number < all_tiles, number, kind(0), kind(0)
+        if runs:
+            turn = UInt32(0)
+            if several and thread_idx.x == 0:
+                turn = Atomic.fetch_add(scratch.bitcast(UInt32), 1)
+            own, total = _of_warp(function, values, exclusive, vectors=vectors, lanes=lanes)
+            for k in unroll(range(count)):
+                mine[(slot * count + k) * threads] = own[k]
             if lane == 0:
-                post(posts, tile, whole, UInt32(PART))
-        if following < all_tiles:
-            source = begin(src, src_steps, Int(following // tiles), extents)
-            at = Int(following % tiles) * each
-            _read(source, values, at, start, n, src_step, threads, vectors, lanes, wide[0])
-        if several and warp_id() == 0 and tile > 0:
-            before = before_tile(function, whole, tile, posts, posts + Int(tiles) * words(kind))
+                parts[warp_id()] = total
+            if several and thread_idx.x == 0:
+                turns[0] = turn
+        barrier()
+        if runs:
+            following = turns[0] if several else number + grid_dim.x.cast(UInt32)
+            of_warps = parts[0]
+            for w in range(1, warp_id()):
+                of_warps = function(of_warps, parts[w])
+            if several and warp_id() == 0:
+                of_tile = parts[0]
+                for w in unroll(range(1, warps)):
+                    of_tile = function(of_tile, parts[w])
+                if init is not None:
+                    of_tile = (number % tiles == 0).select(function(init, of_tile), of_tile)
+                if lane == 0:
+                    posts = _posts(scratch, number // tiles, tiles, kind)
+                    post(posts, Int(number % tiles), of_tile, UInt32(PART))
+            if following < all_tiles:
+                source, at = (
+                    begin(src, src_steps, Int(following // tiles), extents),
+                    Int(following % tiles) * each,
+                )
+                _read(source, values, at, start, n, src_step, threads, vectors, lanes, wide[0])
+        tile = Int(last % tiles)
+        if several and pending and warp_id() == 0 and tile > 0:
+            posts = _posts(scratch, last // tiles, tiles, kind)
+            before = before_tile(function, of_last, tile, posts, posts + Int(tiles) * words(kind))
             if lane == 0:
                 found[0] = before
-        mine = parts[0]
-        for w in range(1, warp_id()):
-            mine = function(mine, parts[w])
         barrier()
-        head, has = found[0], (tile > 0) if init is None else Bool(True)
-        if init is not None:
-            head = (tile == 0).select(init, head)
-        if warp_id() > 0:
-            head, has = has.select(function(head, mine), mine), Bool(True)
-        target = begin(dst, dst_steps, row, extents)
-        results = _behind(function, own, befores, head, has, exclusive, kind_out=dst.element_type)
-        _write(target, results, tile * each, start, n, dst_step, threads=threads, wide=wide[1])
+        if pending:
+            head, has = found[0], (tile > 0) if init is None else Bool(True)
+            if init is not None:
+                head = (tile == 0).select(init, head)
+            if warp_id() > 0:
+                head, has = has.select(function(head, before_warp), before_warp), Bool(True)
+            kept = [mine[((1 - slot) * count + k) * threads] for k in range(count)]
+            results = [has.select(function(head, value), value) for value in kept]
+            if exclusive:
+                results[0] = (lane == 0).select(head, results[0])
+            target = begin(dst, dst_steps, Int(last // tiles), extents)
+            made = tuple([result.cast(dst.element_type) for result in results])
+            _write(target, made, tile * each, start, n, dst_step, threads=threads, lanes=lanes, wide=wide[1])
+        slot, pending, last, before_warp, of_last = 1 - slot, runs, number, of_warps, of_tile
         number = following
 
 
-def _of_warp(function: Any, values: Any, *, vectors: int, lanes: int) -> tuple[list[Any], list[Any], Any]:
-    """Running results within each vector of a lane, what the warp has before each, and what it has in all."""
-    lane, own = lane_id(), [values[k] for k in range(vectors * lanes)]
-    befores: list[Any] = []
+def _posts(scratch: Any, row: Any, tiles: Any, kind: Any) -> Any:
+    """Where the tiles of a row post."""
+    return scratch.bitcast(UInt64) + (1 + Int(row) * (posts_of(Int(tiles)) * words(kind)))
+
+
+def _of_warp(
+    function: Any, values: Any, exclusive: bool, *, vectors: int, lanes: int
+) -> tuple[list[Any], Any]:
+    """A lane's results within its warp, and what that has in all; of exclusive ones the first is none."""
+    lane, results = lane_id(), list[Any]()
     total: Any = None
     for v in range(vectors):
+        run = [values[v * lanes]]
         for k in range(v * lanes + 1, (v + 1) * lanes):
-            own[k] = function(own[k - 1], own[k])
-        through = of_lanes(function, own[(v + 1) * lanes - 1])
+            run.append(function(run[-1], values[k]))
+        through = of_lanes(function, run[-1])
         before, last = warp.shuffle_up(through, 1), warp.shuffle_idx(through, warp.WARP_SIZE - 1)
-        befores.append(before if total is None else (lane > 0).select(function(total, before), total))
-        total = last if total is None else function(total, last)
-    return own, befores, total
-
-
-def _behind(
-    function: Any, own: list[Any], befores: list[Any], head: Any, has: Any, exclusive: bool, *, kind_out: Any
-) -> Any:
-    """The results of a lane's vectors behind ``head``, if there is one."""
-    results: list[Any] = []
-    lane, lanes = lane_id(), len(own) // len(befores)
-    for v, before in enumerate(befores):
-        if v == 0:
-            there = has | (lane > 0)
-            before = has.select((lane > 0).select(function(head, before), head), before)
+        if total is None:
+            made = [(lane > 0).select(function(before, value), value) for value in run]
         else:
-            there = Bool(True)
-            before = has.select(function(head, before), before)
-        made = [there.select(function(before, value), value) for value in own[v * lanes : (v + 1) * lanes]]
-        made = [before, *made[:-1]] if exclusive else made
-        results.append(tuple([value.cast(kind_out) for value in made]))
-    return tuple(results)
+            before = (lane > 0).select(function(total, before), total)
+            made = [function(before, value) for value in run]
+        results += [before, *made[:-1]] if exclusive else made
+        total = last if total is None else function(total, last)
+    return results, total
 
 
 @func
@@ -194,20 +200,21 @@ def _write(
     step: Int,
     *,
     threads: Comptime[int],
+    lanes: Comptime[int],
     wide: Comptime[bool],
 ) -> None:
     """A lane's results in the tile at ``begin``, as far as the row goes."""
-    lanes = len(results[0])
-    span, each = warp.WARP_SIZE * lanes, threads * len(results) * lanes
-    if wide and begin + each <= n:
+    vectors, span = len(results) // lanes, warp.WARP_SIZE * lanes
+    if wide and begin + threads * len(results) <= n:
         kind: Any = SIMD[target.element_type, lanes]
-        for v in unroll(range(len(results))):
-            target.store(begin + start + v * span, kind(*results[v]), alignment=_WIDE)
+        for v in unroll(range(vectors)):
+            value = kind(*results[v * lanes : (v + 1) * lanes])
+            target.store(begin + start + v * span, value, alignment=_WIDE)
     else:
-        for v in unroll(range(len(results))):
+        for v in unroll(range(vectors)):
             for k in unroll(range(lanes)):
                 if begin + start + v * span + k < n:
-                    target[(begin + start + v * span + k) * step] = results[v][k]
+                    target[(begin + start + v * span + k) * step] = results[v * lanes + k]
 
 
 @func
@@ -482,7 +489,8 @@ def _launch(
         return
     if op.threads_are_loops:
         threads, each = 1, _CPU_TILE
-        tiles, more = -(-n // each), {"each": each}
+        tiles = -(-n // each)
+        more: dict[str, Any] = {"each": each}
         counts: tuple[int, ...] = (n, tiles)
         grid, posted, found = number * tiles, tiles, cast("Any", scan_stretches)
     else:
@@ -505,4 +513,8 @@ def _launch(
     if several:
         op.launch(clear, min(-(-size // _THREADS), 1024), _THREADS, scratch, size)
     named |= {**more, "several": several}
+    if not op.threads_are_loops:
+        named["shared_mem_bytes"] = (
+            2 * threads * more["lanes"] * more["vectors"] * named["kind"].dtype.itemsize
+        )
     op.launch(found, grid, threads, *lines, scratch, *counts, extents, init, **named)
