@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from weft import SIMD, Float32, Int, Pointer, kernel
+import pytest
+
+from weft import SIMD, Float32, Int, Pointer, kernel, unroll
 from weft.compile import compile_info
+from weft.compiler.ir.core import Value
 from weft.compiler.pipeline import EmissionKind
 from weft.gpu import global_idx
+from weft.lang.spec import PartsSpec
 
 four: Any = SIMD[Float32, 4]
 
@@ -89,3 +94,25 @@ def test_what_nobody_uses_is_not_lowered() -> None:
     assert count("vector.insertelement", text(parts)) > 0
     assert "insertelement" not in text(parts, "llvm")
     assert "insertelement" in text(lanes, "llvm")
+
+
+@kernel
+def sums(x: Pointer[Float32], n: Int):
+    now = (Float32(0.0),) * 16
+    for i in range(n):
+        now = tuple([now[k] + x[i * 16 + k] for k in unroll(range(16))])
+    for k in unroll(range(16)):
+        x[k] = now[k]
+
+
+def test_a_tuple_is_read_once_for_all_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[int] = []
+    build = PartsSpec.build
+
+    def counted(self: PartsSpec, leaves: Sequence[Value]) -> Any:
+        built.append(len(leaves))
+        return build(self, leaves)
+
+    monkeypatch.setattr(PartsSpec, "build", counted)
+    assert ".entry" in text(sums, "asm")
+    assert built.count(16) == 2  # in the loop and behind it

@@ -136,6 +136,7 @@ class Var:
         "slots",
         "spec",
         "weak",
+        "whole",
     )
 
     def __init__(self, b: Builtins, name: str, value: Any) -> None:
@@ -152,6 +153,8 @@ class Var:
         self.changed = False
         self.read: tuple[object, Region, list[Value]] | None = None
         """In which round of which loop and where it was read last, and what was there."""
+        self.whole: tuple[list[Value], Any] | None = None
+        """A tuple of numbers as it was read last: who asks it for each of its parts reads it as often."""
         self.root: Var | None = None
         """Of one that functions in the function assign: which it is in the function that it belongs to."""
         if value is UNDEFINED:
@@ -339,9 +342,15 @@ class Var:
         assert spec is not None
         if isinstance(spec, PartsSpec) and self.parts:
             return remade(spec.cls, [part.now() for part in self.parts])
-        value = spec.build(self.held())
+        held = self.held()
         if isinstance(spec, PartsSpec):
-            return as_read(value, self.name)
+            if self.whole is None or self.whole[0] is not held:
+                value = as_read(spec.build(held), self.name)
+                if spec.cls is not tuple or not all(isinstance(item, NumberSpec) for item in spec.items):
+                    return value
+                self.whole = held, value
+            return self.whole[1]
+        value = spec.build(held)
         if self.is_weak:
             value.weak = self.weak
         return value
