@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from weft.gpu import block, block_idx, thread_idx, warp
+from weft.gpu import block, block_idx, launch_bounds, thread_idx, warp
 from weft.kernels.row_memory import begin, joined, load, start_of, store
 from weft.lang import Comptime, Int, Pointer, func, kernel, unroll
 from weft.lang.machine import threads_are_loops
 from weft.math import min as least
+
+RESIDENT = 1024
+"""Threads of a multiprocessor that are to be there at once: each has 64 registers."""
 
 
 def added_to(start: Any, more: Any, at: Any, steps: Any, width: int, kind: Any) -> Any:
@@ -48,6 +51,7 @@ def held(
     whole: Comptime[bool],
 ):
     """Rows whose elements ``lanes`` threads hold, ``each`` so many vectors."""
+    launch_bounds(threads, RESIDENT // threads)
     row = block_idx.x * (threads // lanes) + thread_idx.x // lanes
     mine = least(row, rows - 1)
     source, target = begin(x, x_steps, mine, extents), begin(out, out_steps, mine, extents)
