@@ -348,6 +348,24 @@ def test_fill_and_copy_in_loops(launch: Launch, ptx: Ptx) -> None:
     ptx(fill_and_copy, x, x)
 
 
+@kernel
+def assign_rows(x: LayoutTensor[Float32], out: LayoutTensor[Float32]):
+    for i in range(out.dim(0)):
+        if i % 2 == 0:
+            out[i] = x[i]
+        else:
+            out[i, :] = 3.0
+
+
+def test_rows_are_assigned(launch: Launch, ptx: Ptx) -> None:
+    """As NumPy assigns them: a number fills a row, and a row is copied."""
+    x = floats(3, 4)
+    expected = x.copy()
+    expected[1] = 3.0
+    assert launch(assign_rows, x, np.zeros_like(x), grid_dim=1, block_dim=1)[1].tolist() == expected.tolist()
+    ptx(assign_rows, x, x)
+
+
 # -- on the host --------------------------------------------------------------------------------------
 
 

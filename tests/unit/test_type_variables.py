@@ -7,12 +7,14 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 
-from weft import Float32, Float64, LaunchError, Pointer, func, kernel
+from weft import Float32, Float64, Floating, Int32, LaunchError, Pointer, func, kernel
 from weft.gpu.host import DeviceContext
 from weft.layout import LayoutTensor
 
 T = TypeVar("T")
 U = TypeVar("U", Float32, Float64)
+Quoted = TypeVar("Quoted", "Float32", "Float64")
+Bounded = TypeVar("Bounded", bound="Floating")
 
 
 @kernel
@@ -53,3 +55,22 @@ def test_one_variable_is_one_type() -> None:
         first(a, c)
     with pytest.raises(LaunchError, match="`U` of constrained is one of Float32, Float64, not Int32"):
         launch(constrained, c, grid_dim=1, block_dim=1)
+
+
+@func
+def more(x: Quoted) -> Quoted:
+    return x + 1
+
+
+@func
+def less(x: Bounded) -> Bounded:
+    return x - 1
+
+
+def test_constraints_and_bounds_as_texts() -> None:
+    assert issubclass(Float32, Floating)
+    assert (more(Float32(1.5)), less(Float64(1.5))) == (2.5, 0.5)
+    with pytest.raises(LaunchError, match="`Quoted` of more is one of Float32, Float64, not Int32"):
+        more(Int32(1))
+    with pytest.raises(LaunchError, match="`Bounded` of less is a Floating, not Int32"):
+        less(Int32(1))

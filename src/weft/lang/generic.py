@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
 
+from weft.compiler.source.quoted import text_of, unquoted
+from weft.diagnostics import refuse, undefined
 from weft.dtype import DType, as_dtype, dtype_elsewhere
 from weft.lang.number import Number, number_class
 
@@ -48,6 +51,20 @@ def substitute(annotation: Any, types: Mapping[str, Any]) -> Any:
     if origin is UnionType:
         return functools.reduce(lambda one, other: one | other, made)
     return origin[made[0] if len(made) == 1 else made]
+
+
+def said_of(variable: TypeVar, part: Any) -> Any:
+    """A bound or a constraint of a type variable, which may be a text, evaluated where that stands."""
+    scope = vars(sys.modules.get(variable.__module__, sys))
+    try:
+        return unquoted(part, lambda text: eval(text, scope))
+    except NameError as error:
+        text = str(text_of(part))
+        refuse(
+            "annotation",
+            f"`{text}`, which the type variable {variable.__name__} names, does not evaluate: {error}",
+            hint=undefined(error, text, scope, "define it outside of functions"),
+        )
 
 
 def variables_of(annotation: Any) -> Iterator[str]:

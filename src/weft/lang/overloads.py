@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast, get_args, get_origin
 
 from weft.compiler.source.definition import Definition, Parameter
 from weft.lang.accept import is_open
-from weft.lang.generic import bound_of, describe_annotation, substitute, unify
+from weft.lang.generic import bound_of, describe_annotation, said_of, substitute, unify
 from weft.lang.number import number_class
 from weft.lang.problems import Problems
 from weft.lang.signature import describe_parameters, parameters
@@ -59,9 +59,11 @@ def _ranks(fn: Definition, types: Sequence[Any]) -> list[int] | None:
 
 
 def _rank(annotation: Any, found: Any) -> int:
-    bound = annotation.__bound__ if isinstance(annotation, TypeVar) else bound_of(annotation)
-    if isinstance(annotation, TypeVar) and refused(annotation, found):
-        return _NOT
+    bound = bound_of(annotation)
+    if isinstance(annotation, TypeVar):
+        bound = said_of(annotation, annotation.__bound__)
+        if refused(annotation, found):
+            return _NOT
     if isinstance(bound, type):
         return _NOT if outside(bound, found) else _BOUND + len(bound.__mro__)
     if annotation == found:

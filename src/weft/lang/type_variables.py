@@ -13,6 +13,7 @@ from weft.lang.elaboration import maybe_current
 from weft.lang.generic import (
     describe_annotation,
     is_open_number,
+    said_of,
     substitute,
     type_meant,
     unify,
@@ -190,11 +191,11 @@ def check_types(
 
 def refused(variable: TypeVar, meant: Any) -> tuple[str, str] | None:
     """What a variable may mean, where it may not mean this, and what to write."""
-    allowed = [substitute(c, {}) for c in variable.__constraints__]
+    allowed = [substitute(said_of(variable, c), {}) for c in variable.__constraints__]
     if allowed:
         shown = ", ".join(map(describe_annotation, allowed))
         return None if meant in allowed else (f"one of {shown}", "convert the argument to one of them")
-    bound: Any = variable.__bound__
+    bound: Any = said_of(variable, variable.__bound__)
     if meant in (int, float, bool, complex) or (isinstance(meant, str) and bound is None):
         return "a type of weft's", "give Int, Float32 or another"
     return None if bound is None or bound is object else outside(bound, meant)

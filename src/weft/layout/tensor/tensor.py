@@ -438,10 +438,11 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         return host_memory(self.storage, "reading an element")[place]
 
     def __setitem__(self, index: Index | Part | tuple[Part, ...], value: Any) -> None:
-        """Write an element; to a slice, copy a tensor or fill it with a number."""
+        """Write an element; to a slice, copy a tensor or fill it with a number; to ``m[i]``, copy a row."""
         parts = _parts(index)
-        if is_slice(parts):
-            part = self._part(parts)
+        row = 0 < len(parts) < self.rank and isinstance(value, LayoutTensor) and not is_slice(parts)
+        if row or is_slice(parts):
+            part = self._part((*parts, ...) if row else parts)
             if isinstance(value, LayoutTensor):
                 part.copy_from(cast("LayoutTensor[T]", value))
             else:
