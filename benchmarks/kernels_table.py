@@ -10,6 +10,7 @@ import argparse
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import fsum
 from typing import Any
 
 from benchmarks.measure import in_turns, module, table
@@ -177,3 +178,64 @@ def transpose(peers: Peers, size: int = 16384) -> Work:
         "torch": lambda: out.copy_(x.t()),
     }
     return Work(8 * size**2 / 1e9, cases, lambda found: bool(torch.equal(found, kept)))
+
+
+ODD = [
+    *((4096, 16, 4096), (16, 4096, 4096), (8192, 64, 8192), (64, 8192, 8192), (128, 128, 65536)),
+    *((256, 256, 32768), (1000, 1000, 1000), (1001, 999, 1003), (3000, 5000, 700), (2048, 2048, 2048)),
+    *((512, 512, 8192), (777, 4096, 4096), (4096, 777, 4096), (100, 20000, 512), (20000, 100, 512)),
+    *((1, 8192, 8192), (5000, 5000, 5000), (1536, 1536, 6144), (11008, 128, 4096), (4095, 4097, 2049)),
+]
+"""Rows, columns and depth of products that are tall, thin, ragged or deep."""
+
+
+def _products(peers: Peers, dtype: str, *shapes: tuple[int, int, int], turned: bool = False) -> Work:
+    """Products of these shapes, one after the other; of ``b`` transposed where ``turned``."""
+    from weft import kernels
+
+    torch, given = peers.torch, list[tuple[Any, Any, Any]]()
+    for m, n, k in shapes:
+        a, b = (torch.randn(*e, device="cuda").to(getattr(torch, dtype)) for e in ((m, k), (k, n)))
+        out = torch.empty(m, n, device="cuda", dtype=a.dtype)
+        given.append((a, b.t().contiguous().t() if turned else b, out))
+    torch.backends.cuda.matmul.allow_tf32 = False
+    rights = [(a @ b).float() for a, b, _ in given]
+
+    def all_by(multiply: Callable[[Any, Any, Any], Any]) -> Case:
+        def case() -> list[Any]:
+            for a, b, out in given:
+                multiply(a, b, out)
+            return [out for _, _, out in given]
+
+        return case
+
+    def right(found: list[Any]) -> bool:
+        return all(
+            bool((x.float() - y).norm() <= 5e-3 * y.norm()) for x, y in zip(found, rights, strict=True)
+        )
+
+    cases: dict[str, Case] = {
+        "weft": all_by(kernels.matmul),
+        "cuBLAS": all_by(lambda a, b, out: torch.matmul(a, b, out=out)),
+    }
+    return Work(2e-12 * fsum(m * n * k for m, n, k in shapes), cases, right)
+
+
+@line("float32 matmul 4096³ without tensor cores", "TFLOP/s", 50)
+def matmul_float32(peers: Peers) -> Work:
+    return _products(peers, "float32", (4096, 4096, 4096))
+
+
+@line("bf16 matmul 8192³", "TFLOP/s", 1.05, of="cuBLAS")
+def matmul_8192(peers: Peers) -> Work:
+    return _products(peers, "bfloat16", (8192, 8192, 8192), turned=True)
+
+
+@line("bf16 matmul 4096³", "TFLOP/s", 1.05, of="cuBLAS")
+def matmul_4096(peers: Peers) -> Work:
+    return _products(peers, "bfloat16", (4096, 4096, 4096), turned=True)
+
+
+@line("bf16 matmul, 20 odd shapes one after the other", "TFLOP/s", 1.0, of="cuBLAS")
+def matmul_odd(peers: Peers) -> Work:
+    return _products(peers, "bfloat16", *ODD)
