@@ -189,7 +189,9 @@ class Operand:
 
     def seen(self, shape: Shape, strides: Shape) -> Operand:
         """The same memory, seen by another shape and other strides."""
-        made = copy(self)
+        made = object.__new__(Operand)  # a third of what copy.copy() takes
+        for name in Operand.__slots__:
+            setattr(made, name, getattr(self, name))
         made.shape, made.strides = shape, strides
         return made
 
