@@ -102,14 +102,16 @@ def any_product(
     n: Comptime[int],
     b_major: Comptime[Literal["k", "n"]],
     held: Comptime[bool],
+    a_major: Comptime[Literal["k", "m"]] = "k",
 ):
-    """Of ``a`` in memory or in registers, and of ``b`` in rows along k or n."""
+    """Of ``a`` in memory, in rows along k or m, or in registers, and of ``b`` in rows along k or n."""
     k, memory, lane = a.shape[1], AddressSpace.SHARED, lane_id()
     allocate, number = cast(Any, stack_allocation), cast(Any, SIMD)
     here_a = allocate(a.dtype, 64 * k, address_space=memory, alignment=1024)
     here_b = allocate(b.dtype, max(n, 64) * k, address_space=memory, alignment=1024)
     for i in range(thread_idx.x, 64 * k, 128):
-        here_a[swizzled(a.dtype, i // k, i % k)] = a[i // k, i % k]
+        at = (i // k, i % k) if a_major == "k" else (i % k, i // k)
+        here_a[swizzled(a.dtype, *at)] = a[i // k, i % k]
     for i in range(thread_idx.x, n * k, 128):
         row, column = i // k, i % k
         place = swizzled(b.dtype, row, column)
@@ -128,7 +130,7 @@ def any_product(
             for s in range(4)
         ]
     zero = warpgroup_zero(n, cast(Any, out.element_type))
-    sums = wgmma_wait(wgmma_async(left, here_b, zero, wait=1, b_major=b_major))
+    sums = wgmma_wait(wgmma_async(left, here_b, zero, wait=1, a_major=a_major, b_major=b_major))
     for place, (row, column) in enumerate(warpgroup_places(n)):
         out[row, column] = sums[place]
 
@@ -158,6 +160,7 @@ def test_every_form(
     out = tensor(device, sums, np.zeros((64, n)))
     tiles = tensor(device, left, a), tensor(device, right, b), out
     options: dict[str, Any] = {"n": n, "b_major": b_major, "held": held}
+    options["a_major"] = "m" if b_major == "n" and not held else "k"
     device.enqueue_function(any_product, *tiles, grid_dim=1, block_dim=128, **options)
     with out.storage.map_to_host() as host:
         made = np.array([float(x) for x in host]).reshape(64, n)
@@ -209,6 +212,7 @@ def test_what_is_no_form_is_refused() -> None:
         BFloat16, BFloat16, Float16, 8
     )
     assert "multiplies int8 with 40 columns by none of its forms" in refused(Int8, Int8, Int32, 40)
+    assert "takes no a of float32 with a_major='m'" in refused(Float32, Float32, Float32, 8, a_major="m")
     assert "takes no b of float32 with b_major='n'" in refused(Float32, Float32, Float32, 8, b_major="n")
     assert "takes no b of float16 with b_major='n' and 72" in refused(
         Float16, Float16, Float32, 72, b_major="n"
