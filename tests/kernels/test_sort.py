@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from placed_arrays import Array, arrays, found, placed
+from weft import LaunchError
 from weft.gpu.host import DeviceContext
-from weft.kernels import argsort, sort, sort_by_key
+from weft.kernels import argsort, sort, sort_by_key, topk
 from weft.kernels.operands import Operands
 
 
@@ -68,3 +69,16 @@ def test_the_result_may_be_the_array_itself_or_another(device: DeviceContext) ->
         assert sort(tensor, out=tensor) is tensor
         np.testing.assert_array_equal(found(out), np.sort(x, 0))
         np.testing.assert_array_equal(found(tensor), np.sort(x, 1))
+
+
+@pytest.mark.parametrize("largest", [False, True])
+def test_the_greatest_and_the_least(device: DeviceContext, largest: bool) -> None:
+    x = np.random.default_rng(7).integers(0, 50, (30, 40)).astype(np.float32)
+    x[3, 4] = np.nan
+    for axis, k in ((1, 7), (0, 1), (1, 40), (0, 0)):
+        values, where = topk(placed(device, x), k, axis, largest=largest)
+        order = np.take(places(x, axis, largest), range(k), axis)
+        np.testing.assert_array_equal(found(where), order)
+        np.testing.assert_array_equal(found(values), np.take_along_axis(x, order, axis))
+    with pytest.raises(LaunchError, match="topk: k is 31, and a row has 30 elements"):
+        topk(x, 31, 0)

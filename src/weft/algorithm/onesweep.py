@@ -26,7 +26,7 @@ BITS, DIGITS, STATES = 8, 256, 2
 """Bits of a digit; how many digits there are; bits of a posted word that say its state."""
 _HEADER = 8
 """Words before all others, of which each pass has one to count its tiles."""
-_THREADS, _EACH, _AHEAD, _BLOCKS, _RESIDENT = 256, 20, 4, 528, 768
+_THREADS, _EACH, _AHEAD, _BLOCKS, _RESIDENT = 512, 16, 4, 528, 1024
 """Threads of a block, and elements of each; tiles that are looked up at once; blocks that count; threads that
 are on a multiprocessor at once."""
 _CPU_TILE = 1 << 15

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from weft.kernels.rotary import rope
     from weft.kernels.scans import cumprod, cumsum, scan
     from weft.kernels.softmaxes import log_softmax, softmax
-    from weft.kernels.sorts import argsort, sort, sort_by_key
+    from weft.kernels.sorts import argsort, sort, sort_by_key, topk
 
 __all__ = [
     "argmax",
@@ -66,6 +66,7 @@ __all__ = [
     "sort_by_key",
     "sum",
     "take",
+    "topk",
     "transpose",
     "unpack_int4",
 ]
@@ -82,7 +83,7 @@ _LATER = {
     "matmul": "weft.kernels.products.call",
     **dict.fromkeys(("log_softmax", "softmax"), "weft.kernels.softmaxes"),
     **dict.fromkeys(("cumprod", "cumsum", "scan"), "weft.kernels.scans"),
-    **dict.fromkeys(("argsort", "sort", "sort_by_key"), "weft.kernels.sorts"),
+    **dict.fromkeys(("argsort", "sort", "sort_by_key", "topk"), "weft.kernels.sorts"),
     **dict.fromkeys(("gemv",), "weft.kernels.gemvs"),
     **dict.fromkeys(("gemv_int4", "gemv_int8", "pack_int4", "unpack_int4"), "weft.kernels.quantized"),
 }

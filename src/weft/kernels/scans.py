@@ -47,7 +47,7 @@ from weft.memory import AddressSpace, dynamic_shared_memory, stack_allocation
 
 A = TypeVar("A")
 Word = Literal["add", "mul", "min", "max"]
-_THREADS, _RESIDENT, _WIDE = 256, 768, 16
+_THREADS, _RESIDENT, _WIDE = 512, 1024, 16
 """Threads of a block, and of all blocks that are on a multiprocessor at once; bytes of the widest access."""
 _SHORT = 64
 """Elements of rows up to which a thread has one."""

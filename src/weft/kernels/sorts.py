@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from weft.algorithm.onesweep import sort_rows
+from weft.diagnostics import LaunchError
 from weft.dtype import DType
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, row_major
@@ -83,6 +84,46 @@ def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False)
     return op.give(target), op.give(moved)
 
 
+def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
+    """The ``k`` greatest elements of each row along an axis, and their places, as ``torch.topk`` has them.
+
+    Rows are sorted: the greatest comes first, of equal ones the first, and nan last.
+
+    Args:
+        x: numbers, of any shape and strides.
+        k: how many, up to the row's length.
+        axis: along which.
+        largest: whether the greatest are meant, or the least.
+
+    Returns:
+        the elements, and Int64 that count from the row's first.
+
+    Raises:
+        LaunchError: an argument is wrong.
+
+    Example:
+        >>> import numpy as np
+        >>> from weft.kernels import topk
+        >>> topk(np.array([3, -1, 4, 3]), 2)
+        (array([4, 3]), array([2, 0]))
+    """
+    op = Operands("topk", x=x)
+    source = op["x"]
+    along = op.axis(axis)
+    n = source.shape[along]
+    if type(k) is not int or not 0 <= k <= n:
+        message = f"topk: k is {k!r}, and a row has {n} elements"
+        raise LaunchError.here("argument-type", message, f"write an int up to {n}", at=("k", 1))
+    shape = tuple(k if number == along else extent for number, extent in enumerate(source.shape))
+    values, places = [op.result(shape, dtype) for dtype in (source.dtype, DType.int64)]
+    if values.size:
+        made, order = _room(op, source, along), _room(op, source, along, DType.int64)
+        _sorted(op, source, made, along, largest, None, order)
+        for whole, target in ((made, values), (order, places)):
+            copy(op, whole.seen(shape, whole.strides), target)
+    return op.give(values), op.give(places)
+
+
 def _sorted(
     op: Operands,
     source: Operand,
@@ -134,9 +175,9 @@ def _side_by_side(op: Operands, operand: Operand, along: int, copied: bool) -> O
     return made
 
 
-def _room(op: Operands, like: Operand, along: int) -> Operand:
+def _room(op: Operands, like: Operand, along: int, dtype: DType | None = None) -> Operand:
     """Memory where rows lie side by side."""
     order = [*(k for k in range(len(like.shape)) if k != along), along]
     steps = dict(zip(order, row_major([like.shape[k] for k in order]), strict=True))
-    made = op.scratch(like.size, like.dtype)
+    made = op.scratch(like.size, dtype or like.dtype)
     return made.seen(like.shape, tuple(steps[k] for k in range(len(order))))
