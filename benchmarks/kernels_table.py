@@ -239,3 +239,65 @@ def matmul_4096(peers: Peers) -> Work:
 @line("bf16 matmul, 20 odd shapes one after the other", "TFLOP/s", 1.0, of="cuBLAS")
 def matmul_odd(peers: Peers) -> Work:
     return _products(peers, "bfloat16", *ODD)
+
+
+def _attention(peers: Peers, causal: bool, rows: int = 8192, heads: int = 32, width: int = 128) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    q, k, v = torch.randn(3, 2, heads, rows, width, device="cuda", dtype=torch.bfloat16)
+    out, library = torch.empty_like(q), torch.nn.functional.scaled_dot_product_attention
+
+    def by(backend: Any) -> Case:
+        def case() -> Any:
+            with torch.nn.attention.sdpa_kernel(backend):
+                return library(q, k, v, is_causal=causal)
+
+        return case
+
+    backends = torch.nn.attention.SDPBackend
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.attention(q, k, v, causal=causal, out=out),
+        "cuDNN": by(backends.CUDNN_ATTENTION),
+        "FlashAttention-2": by(backends.FLASH_ATTENTION),
+    }
+    amount = 4 * q.numel() * rows / (2e12 if causal else 1e12)
+    return Work(amount, cases, _close(torch, cases["cuDNN"](), 2e-2), calls=2)
+
+
+@line("attention 2 x 32 x 8192 x 128 bfloat16", "TFLOP/s", 1.0, "cuDNN")
+def attention(peers: Peers) -> Work:
+    return _attention(peers, causal=False)
+
+
+@line("causal attention, same size", "TFLOP/s", 1.0, "cuDNN")
+def causal_attention(peers: Peers) -> Work:
+    return _attention(peers, causal=True)
+
+
+@line("attention of 1 query to 131072 keys, 32 heads on 8, bfloat16", "GB/s", 0.9, "torch's copy")
+def decode_attention(peers: Peers, keys: int = 1 << 17, heads: int = 32, shared: int = 8) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    q = torch.randn(1, heads, 128, device="cuda", dtype=torch.bfloat16)
+    k, v = torch.randn(2, 1, shared, keys, 128, device="cuda", dtype=torch.bfloat16)
+    pages = torch.randperm(keys // 64, device="cuda", dtype=torch.int32)[None]
+    paged = [
+        x.view(shared, keys // 64, 64, 128).transpose(0, 1)[pages[0].argsort()].contiguous() for x in (k, v)
+    ]
+    out, copied = torch.empty_like(q), torch.empty_like(k)
+    library = torch.nn.functional.scaled_dot_product_attention
+    kept = library(q[:, :, None], k, v, enable_gqa=True)[:, :, 0]
+
+    def copy() -> Any:
+        copied.copy_(k)  # as many bytes read and written as keys and values have
+        return kept
+
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.decode_attention(q, k, v, out=out),
+        "weft, of pages of 64": lambda: kernels.decode_attention(q, *paged, page_table=pages, out=out),
+        "torch": lambda: library(q[:, :, None], k, v, enable_gqa=True)[:, :, 0],
+        "torch's copy": copy,
+    }
+    return Work(4 * k.numel() / 1e9, cases, _close(torch, kept, 2e-2), calls=20)

@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from weft.gpu import barrier, block_idx, lane_id, launch_bounds, thread_idx, warp_id, wgmma
+from weft.gpu import (
+    barrier,
+    block_idx,
+    lane_id,
+    launch_bounds,
+    launch_dependent_grids,
+    thread_idx,
+    warp_id,
+    wgmma,
+)
 from weft.gpu.mbarrier import SharedMemBarrier
 from weft.gpu.pipeline import Pipeline
 from weft.kernels.flash.hopper import LINE, PIECE, ROWS, finish, masked, scored, valued, weighed
@@ -64,6 +73,7 @@ def decoding_hopper(
         width: the features: 64 or 128.
     """
     launch_bounds(256)
+    launch_dependent_grids()  # which join the parts
     kind, chunks, rows = k.tensor.element_type, width // LINE, k.box[2]
     here_q = dynamic_shared_memory(kind, alignment=1024)
     here_k = here_q + ROWS * width

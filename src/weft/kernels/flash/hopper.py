@@ -36,18 +36,16 @@ LINE = 64
 PIECE = ROWS * LINE
 CHAINS = 4
 """Of sums and maxima, whose instructions take four cycles each."""
-GROUPS = 2
-STAGES = 2
+KEYS = 176
+"""That are met at once: as many as there is room for in registers and shared memory."""
+GROUPS, STAGES = 2, 2
+REGISTERS = 40, 232
+"""Of a thread that copies, and of one that computes."""
 
 
-def keys_of_tile(causal: bool) -> int:
-    """How many keys are met at once."""
-    return 128 if causal else 176
-
-
-def shared_bytes(width: int, bn: int) -> int:
+def shared_bytes(width: int) -> int:
     """Shared memory that a block takes: queries, keys and values."""
-    return 2 * width * (GROUPS * ROWS + 2 * STAGES * bn)
+    return 2 * width * (GROUPS * ROWS + 2 * STAGES * KEYS)
 
 
 @kernel
@@ -62,13 +60,12 @@ def attention_hopper(
     band: Int32,
     *,
     width: Comptime[int],
-    bn: Comptime[int],
 ):
     """A block takes tiles of 128 queries until none is left.
 
     Args:
         q: tiles of (batch, head, row, feature): 64 rows of 64 features.
-        k: likewise, of ``bn`` rows.
+        k: likewise, of ``KEYS`` rows.
         v: likewise.
         out: batch, head, row, feature.
         lse: batch, head, row: logarithms of the sums of exponentials.
@@ -76,11 +73,10 @@ def attention_hopper(
         diagonal: row ``i`` meets the keys up to ``i + diagonal``.
         band: how many heads are done side by side.
         width: the features: 64 or 128.
-        bn: how many keys are met at once.
     """
     launch_bounds(128 * (GROUPS + 1))
     kind, chunks = q.tensor.element_type, width // LINE
-    bm = GROUPS * ROWS
+    bm, bn = GROUPS * ROWS, KEYS
     here_q = dynamic_shared_memory(kind, alignment=1024)
     here_k = here_q + bm * width
     here_v = here_k + STAGES * bn * width
@@ -99,7 +95,7 @@ def attention_hopper(
     count = down * heads * Int32(q.tensor.dim(0))
     group, n, tiles_done = warp.broadcast(Int32(thread_idx.x) // 128), UInt32(0), UInt32(0)
     if group == 0:
-        wgmma.set_max_registers(40, more=False)
+        wgmma.set_max_registers(REGISTERS[0], more=False)
         if thread_idx.x == 0:
             for x in (q, k, v):
                 x.prefetch_descriptor()
@@ -122,7 +118,7 @@ def attention_hopper(
                             x.async_copy(here + (stage * chunks + c) * (bn * LINE), pipe.full(n), at)
                     n += 1
     else:
-        wgmma.set_max_registers(232, more=True)
+        wgmma.set_max_registers(REGISTERS[1], more=True)
         leads = thread_idx.x % 128 == 0
         factor = scale * LOG2_E
         mine = here_q + (group - 1) * (ROWS * width)

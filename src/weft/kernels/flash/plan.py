@@ -23,7 +23,7 @@ _FAR = 1 << 30
 """More keys than there are."""
 _CACHED = 32 << 20
 """Bytes of keys and values of the heads that blocks do side by side."""
-_JOINING, _AT_ONCE = 128, 8
+_JOINING, _AT_ONCE = 128, 16
 """Threads that join the parts of a row, and how many parts at once."""
 
 
@@ -79,7 +79,6 @@ class Attending:
 
     def _by_hopper(self) -> None:
         batch, heads, rows, width = self.q.shape
-        bn = hopper.keys_of_tile(self.diagonal is not None)
         blocks = -(-rows // (hopper.ROWS * hopper.GROUPS)) * heads * batch
         diagonal = self.keys if self.diagonal is None else max(-_FAR, min(self.diagonal, _FAR))
         read = 2 * self.keys * width * self.q.dtype.itemsize * self.k.shape[1] // heads  # for a head
@@ -88,11 +87,10 @@ class Attending:
             hopper.attention_hopper,
             min(blocks, self.op.context.info.multiprocessors),
             128 * (hopper.GROUPS + 1),
-            *(self._tiled(self.q, hopper.ROWS), self._tiled(self.k, bn), self._tiled(self.v, bn)),
+            *(self._tiled(self.q, hopper.ROWS), *(self._tiled(x, hopper.KEYS) for x in (self.k, self.v))),
             *(self.out.tensor(), self.lse.tensor(), self.scale, diagonal, band),
             width=width,
-            bn=bn,
-            shared_mem_bytes=hopper.shared_bytes(width, bn),
+            shared_mem_bytes=hopper.shared_bytes(width),
         )
 
     def _by_decoding(self) -> None:
@@ -163,7 +161,7 @@ class Attending:
             nbytes = parts * accumulator(self.q.dtype).itemsize
             args = out, lse, self.out.tensor(), self.lse.tensor()
             grid = rows, heads, batch
-            self.op.launch(combine, grid, _JOINING, *args, each=_AT_ONCE, shared_mem_bytes=nbytes)
+            self.op.launch(combine, grid, _JOINING, *args, each=_AT_ONCE, shared_mem_bytes=nbytes, pdl=True)
 
     def _shape(self, rows: int, line: int, each: int) -> tuple[int, int]:
         """What a thread has: as much as there is room for, but not much more than there are rows."""

@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from weft.gpu import barrier, block_dim, block_idx, launch_bounds, thread_idx, warp
+from weft.gpu import (
+    barrier,
+    block_dim,
+    block_idx,
+    launch_bounds,
+    launch_dependent_grids,
+    thread_idx,
+    wait_on_dependent_grids,
+    warp,
+)
 from weft.lang import Comptime, func, kernel, unroll
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.number import number_class
@@ -149,6 +158,7 @@ def attention_tiles(
         width: the features, filled up with zeros to a multiple of 16 bytes for each of the threads of a row.
     """
     launch_bounds(ACROSS * DOWN)
+    launch_dependent_grids()  # which join the parts
     kind, number = q.element_type, sums_of(q)
     each = 16 // q.dtype.itemsize
     bm, bn, line, per = DOWN * rows, ACROSS * cols, width + each, width // (ACROSS * each)
@@ -236,6 +246,7 @@ def combine(
     """
     row, head, batch = block_idx.x, block_idx.y, block_idx.z
     number, batches = parts.element_type, out.dim(0)
+    wait_on_dependent_grids()
     count = parts.dim(0) // batches
     weights = dynamic_shared_memory(number, alignment=16)
     most = number(NEVER)

@@ -235,7 +235,7 @@ class Layout:
         chosen = {mode % self.rank for mode in modes} if modes else set(owners)
         shape = self.runtime_shape | {leaf for leaf, owner in enumerate(owners) if owner in chosen}
         stride = self.runtime_stride | derived_strides(self.shape, self.stride, shape)
-        return _marked(self.shape, self.stride, shape, stride)
+        return marked(self.shape, self.stride, shape, stride)
 
     def key(self) -> tuple[object, ...]:
         """What a kernel specialised on this layout knows: nesting, extents and strides, None where run-time.
@@ -317,11 +317,11 @@ def _row_major(extents: IntTuple) -> Layout:
 
 
 @functools.lru_cache(maxsize=4096)
-def _marked(shape: IntTuple, stride: IntTuple, in_shape: frozenset[int], in_stride: frozenset[int]) -> Layout:
+def marked(shape: IntTuple, stride: IntTuple, in_shape: frozenset[int], in_stride: frozenset[int]) -> Layout:
     """The same layout for the same marks, as with ``_row_major``."""
-    marked = Layout(shape, stride)
-    _set(marked, runtime_shape=in_shape, runtime_stride=in_stride)
-    return marked
+    layout = Layout(shape, stride)
+    _set(layout, runtime_shape=in_shape, runtime_stride=in_stride)
+    return layout
 
 
 def _extents(shape: tuple[object, ...]) -> IntTuple:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from weft.dtype import DType
@@ -44,14 +45,7 @@ class TensorSpec:
 
     def leaves(self) -> Sequence[Leaf]:
         """The pointer, then extents, then strides that come at run time."""
-        pointer = PointerSpec(self.dtype, self.space).leaves()
-        return [
-            *pointer,
-            *_leaves(self.key, ""),
-            *([] if self.element is None else _leaves(self.element, ".element")),
-            *_missing(".limit", [edge[0] if edge else 0 for edge in self.edges or ()]),
-            *_missing(".start", [self.swizzle[1] if self.swizzle else 0]),
-        ]
+        return _leaves_of(self)
 
     def view(self) -> tuple[Any, ...] | None:
         """The elements' type, extents and strides, None for leaves; none of odd elements, or swizzled ones.
@@ -101,6 +95,17 @@ class _Unknown:
 
     def __floordiv__(self, _: object) -> _Unknown:
         return self
+
+
+@lru_cache(1024)
+def _leaves_of(spec: TensorSpec) -> tuple[Leaf, ...]:
+    return (
+        *PointerSpec(spec.dtype, spec.space).leaves(),
+        *_leaves(spec.key, ""),
+        *([] if spec.element is None else _leaves(spec.element, ".element")),
+        *_missing(".limit", [edge[0] if edge else 0 for edge in spec.edges or ()]),
+        *_missing(".start", [spec.swizzle[1] if spec.swizzle else 0]),
+    )
 
 
 def _leaves(key: Key, prefix: str) -> Iterator[Leaf]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import gcd
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
@@ -17,7 +18,7 @@ from weft.lang.pointer import AddressSpace, Pointer
 from weft.lang.scalars import Int
 from weft.lang.spec import Spec, StaticSpec, leaves_of
 from weft.layout.algebra.int_tuple import map_leaves, product
-from weft.layout.algebra.layout import Layout
+from weft.layout.algebra.layout import Layout, marked
 from weft.layout.algebra.swizzle import ComposedLayout, Swizzle
 from weft.layout.algebra.values import is_static
 from weft.layout.tensor.access import Element, Swizzled, coordinate, modes, permuted, place, run_of
@@ -223,10 +224,14 @@ class LayoutTensor(Elementwise[T], Parts[T]):
         if tensor._accepted is None:
             storage, layout = tensor.storage, tensor.layout
             alignment = _ALIGNED if storage.address % _ALIGNED == 0 else tensor.dtype.itemsize
-            if tensor.swizzled is not None:
-                alignment = gcd(alignment, cast("int", tensor.swizzled.start) * tensor.dtype.itemsize)
-            spec = tensor._spec(AddressSpace.GLOBAL, alignment)
-            tensor._accepted = spec, [storage, *layout.arguments()]
+            if tensor.element is None and tensor.edges is None and tensor.swizzled is None:
+                marks = layout.runtime_shape, layout.runtime_stride
+                spec, values = _of_plain(tensor.dtype, alignment, layout.shape, layout.stride, *marks)
+            else:
+                if tensor.swizzled is not None:
+                    alignment = gcd(alignment, cast("int", tensor.swizzled.start) * tensor.dtype.itemsize)
+                spec, values = tensor._spec(AddressSpace.GLOBAL, alignment), layout.arguments()
+            tensor._accepted = spec, [storage, *values]
         return tensor._accepted
 
     @classmethod
@@ -522,3 +527,10 @@ class LayoutTensor(Elementwise[T], Parts[T]):
 
 def _parts(index: Any) -> tuple[Any, ...]:
     return cast("tuple[Any, ...]", index) if type(index) is tuple else (index,)
+
+
+@lru_cache(1024)
+def _of_plain(dtype: DType, alignment: int, *sides: Any) -> tuple[TensorSpec, tuple[int, ...]]:
+    """What kernels know of a plain tensor of the host, and what they are passed beside its memory."""
+    layout = marked(*sides)
+    return TensorSpec(LayoutTensor, dtype, AddressSpace.GLOBAL, alignment, layout.key()), layout.arguments()
