@@ -58,8 +58,8 @@ def _one(value: Any, at: Any, alpha: Any, terms: Any, epilogue: Any, ways: Any) 
         value = value.cast(Float32)
     if ways.scaled:
         value = value * alpha
-    for way, (memory, steps) in zip(ways.terms, terms, strict=True):
-        term = memory[z * steps[0] + row * steps[1] + col * steps[2]].cast(value.dtype)
+    for way, place in zip(ways.terms, terms, strict=True):
+        term = place.start[z * place.steps[0] + row * place.steps[1] + col * place.step].cast(value.dtype)
         value = value * term if way == "*" else value + term
     if ways.epilogue:
         value = epilogue(value, z, row, col) if ways.ranked else epilogue(value, row, col)

@@ -105,14 +105,13 @@ def product(
         syncwarp()
         if lane == 0:
             pipe.consumer_release(step)
-    target, strides = out
     depth = z + part * batches
     for r in unroll(range(high)):
         for c in unroll(range(wide)):
             i, j = row + own_a[r], col + own_b[c]
             if i < m and j < n:
                 value = finished((sums[r][c],), (depth, i, j), (m, n), (alpha, terms, epilogue), ways=ways)
-                target[depth * strides[0] + i * strides[1] + j * strides[2]] = value.cast(ways.type)
+                out.start[depth * out.steps[0] + i * out.steps[1] + j * out.step] = value.cast(ways.type)
 
 
 def fetch(x: Any, into: Any, full: Any, at: Any, major: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from weft import math
 from weft.dtype import DType, as_dtype
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, Shape, merged, row_major
 from weft.kernels.products.finish import Ways, unchanged
+from weft.kernels.row_memory import Line
 from weft.lang import Float32, Float64, Int
 from weft.lang.generic import written
 
@@ -30,7 +31,7 @@ class Ends:
     def given(self, sums: DType) -> tuple[Any, ...]:
         """The arguments of kernels that sum in this type."""
         alpha = (Float64 if sums.bits == 64 else Float32)(self.alpha)
-        return alpha, tuple([(x.memory, x.strides) for _, x in self.terms]), self.epilogue or unchanged
+        return alpha, tuple([line(x) for _, x in self.terms]), self.epilogue or unchanged
 
     def ways(self, dtype: DType) -> Ways:
         """What kernels that write ``dtype`` know of it at compile time."""
@@ -104,6 +105,11 @@ def as_side(op: Operands, x: Operand, batch: Shape, matrix: Shape, *, fill: bool
     if fill:
         copy(op, x.seen(shape, steps), made.seen(shape, row_major(shape)))
     return made.seen((count, *matrix), (prod(matrix), matrix[1], 1))
+
+
+def line(x: Operand) -> Line:
+    """The memory and steps of matrices, as kernels take them."""
+    return Line(x.memory, x.strides[:2], cast("Any", x.strides[2]))
 
 
 def turned(x: Operand) -> Operand:

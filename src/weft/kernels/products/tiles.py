@@ -11,7 +11,7 @@ from weft.kernels.products import lanes, warpgroups
 from weft.kernels.products.finish import Ways
 from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import join
-from weft.kernels.products.problem import Ends, Problem, aligned, turned
+from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
 from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
 from weft.runtime.driver import Tiled
@@ -124,7 +124,7 @@ def by_warpgroups(
         given = (
             _tile(op, left),
             _tile(op, right),
-            (out.memory, out.strides) if into is None else _tile(op, into),
+            line(out) if into is None else _tile(op, into),
         )
         op.launch(
             function, grid, block, *given, *sizes, table, *ends.given(problem.sums), shared_mem_bytes=nbytes
@@ -156,7 +156,7 @@ def by_lanes(problem: Problem, shape: Shape | None = None, splits: int = 1, band
         rows * columns // (shape.each[0] * shape.each[1]),
         _tile(op, left),
         _tile(op, right),
-        (out.memory, out.strides),
+        line(out),
         m,
         n,
         k,
@@ -207,17 +207,17 @@ def _tiled(x: Operand, rows: int, depth: int, across: str, panel: int = warpgrou
 
 def _stored(out: Operand, piece: int, wide: int) -> Side | None:
     """Tiles of the result, where the hardware can store them."""
-    line = 16 // out.dtype.itemsize
-    fits = line in (4, 8) and wide % piece == 0 and out.strides[2] == 1 and out.address % 16 == 0
-    if not fits or any(out.strides[n] % line and out.shape[n] > 1 for n in (0, 1)):
+    chunk = 16 // out.dtype.itemsize
+    fits = chunk in (4, 8) and wide % piece == 0 and out.strides[2] == 1 and out.address % 16 == 0
+    if not fits or any(out.strides[n] % chunk and out.shape[n] > 1 for n in (0, 1)):
         return None
     return Side(out, _described(out, (1, warpgroups.ROWS // 4, piece)), "k")
 
 
 def _described(x: Operand, box: tuple[int, int, int]) -> Tiled:
     (z, rows, columns), size = x.shape, x.dtype.itemsize
-    line = 16 // size
-    step = x.strides[1] if rows > 1 else -(-columns // line) * line
+    chunk = 16 // size
+    step = x.strides[1] if rows > 1 else -(-columns // chunk) * chunk
     lead = x.strides[0] if z > 1 and x.strides[0] else rows * step
     swizzle = warpgroups.LINE if box[2] * size == warpgroups.LINE else 0
     extents = (1 if x.strides[0] == 0 else z, rows, columns)

@@ -256,16 +256,18 @@ def write(sums: Any, area: Any, out: Any, at: Any, extents: Any, ends: Any, *, w
                 out.async_store(half + first * piece, (z, row + first, col + c * piece))
                 out.commit_group()
     else:
-        target, steps = out
         places = wgmma.warpgroup_places(2 * len(sums))
         for i in unroll(range(0, len(sums), 2)):
             r, x = row + places[i][0], col + places[i][1]
             if r < extents[0] and x < extents[1]:
                 pair = finished(sums[i : i + 2], (z, r, x), extents, ends, ways=ways)
-                there, pair = target + (z * steps[0] + r * steps[1] + x * steps[2]), pair.cast(kind)
+                there, pair = (
+                    out.start + (z * out.steps[0] + r * out.steps[1] + x * out.step),
+                    pair.cast(kind),
+                )
                 if ways.paired:
                     there.store(0, pair, alignment=2 * kind.dtype.itemsize)
                 else:
                     there[0] = pair[0]
                     if x + 1 < extents[1]:
-                        there[steps[2]] = pair[1]
+                        there[out.step] = pair[1]
