@@ -129,7 +129,7 @@ def restored(before: Held) -> bool:
         elif isinstance(now, collections.deque):
             cast("Any", now).clear()
             cast("Any", now).extend(then)
-        elif not isinstance(now, (_Steps, _Global)):
+        elif not isinstance(now, _STATES):
             now[:] = then
     return bool(changed)
 
@@ -179,6 +179,29 @@ class _Steps:
         return out
 
 
+class _Object:
+    """An object that remembers what it computes, as a container: its other attributes."""
+
+    def __init__(self, of: Any, remembered: frozenset[str]) -> None:
+        self.of = of
+        self.remembered = remembered
+        self.kind = type(of).__name__
+
+    def copy(self) -> list[Any]:
+        """Their names and values."""
+        return [part for item in vars(self.of).items() if item[0] not in self.remembered for part in item]
+
+
+_STATES = (_Global, _Steps, _Object)
+
+
+@functools.lru_cache(maxsize=4096)
+def _remembered(kind: type[Any]) -> frozenset[str]:
+    """The attributes that an object of a class computes once."""
+    found = [item for cls in kind.__mro__ for item in vars(cls).items()]
+    return frozenset(name for name, value in found if type(value) is functools.cached_property)
+
+
 @functools.lru_cache(maxsize=4096)
 def _sort(kind: type[Any]) -> str | None:
     """What values of a class are: containers, arrays, or what may have such in it; None of all others."""
@@ -214,7 +237,10 @@ def _held_by(value: Any, depth: int = _DEEPEST) -> list[Any]:
     if sort == "iterator":
         return [_Steps(value)]
     if sort == "object":
-        return [vars(value)]
+        remembered = _remembered(kind)
+        inner: Iterable[Any] = vars(value).values() if remembered and depth else ()
+        state: Any = _Object(value, remembered) if remembered else vars(value)
+        return [state, *[held for part in inner for held in _held_by(part, depth - 1)]]
     if depth == 0:
         return []
     parts = value if sort == "tuple" else _wrapped(value)
@@ -235,7 +261,7 @@ def _note(name: str, value: Any, out: Held, left: int, seen: set[int] | None = N
     """Copy a container and those in it; gives how many more items may be copied, or less than 0."""
     seen = seen if seen is not None else set()
     seen.add(id(value))
-    if isinstance(value, _Steps):
+    if isinstance(value, _STATES):
         out.append((name, value, value.copy()))
         return left
     is_array = not isinstance(value, _KINDS)
@@ -272,7 +298,7 @@ def check(before: Held, what: str) -> None:
 
 def _kind_of(held: Any) -> str:
     """What a container is called."""
-    if isinstance(held, (_Steps, _Global)):
+    if isinstance(held, _STATES):
         return held.kind
     if _is_array(held):
         return "NumPy array"
@@ -296,7 +322,7 @@ def stays(name: str, value: Any) -> None:
 
 
 def _changed(now: Any, then: Any) -> bool:
-    if isinstance(now, (_Steps, _Global)):
+    if isinstance(now, _STATES):
         here = now.copy()
         if isinstance(now, _Global) and not then:
             return False
