@@ -128,7 +128,8 @@ def compile_info(
         ('double', 'sm_80', True)
     """
     found = find_target(default_target() if target is None else target)
-    kind = "sass" if emission_kind == "sass" and found.format == "ptx" else check_emission_kind(emission_kind)
+    sass = type(emission_kind) is str and emission_kind == "sass" and found.format == "ptx"
+    kind = "sass" if sass else check_emission_kind(emission_kind)
     made = elaborated(f, types, found, over, named, warmed=kind not in ("ir", "llvm"))
     code, assembly = _code(made, kind)
     return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts, assembly)

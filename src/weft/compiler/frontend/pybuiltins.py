@@ -58,6 +58,8 @@ class _AtHand:
     """Whoever elaborates when it is asked."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # as inspect asks of whatever it meets
+            raise AttributeError(name)
         return getattr(current(), name)
 
 
