@@ -301,3 +301,49 @@ def decode_attention(peers: Peers, keys: int = 1 << 17, heads: int = 32, shared:
         "torch's copy": copy,
     }
     return Work(4 * k.numel() / 1e9, cases, _close(torch, kept, 2e-2), calls=20)
+
+
+@line("inclusive scan of 2^28 float32", "GB/s", 4000)
+def scan(peers: Peers) -> Work:
+    from weft import kernels
+
+    torch, n = peers.torch, 1 << 28
+    x, out = torch.rand(n, device="cuda"), torch.empty(n, device="cuda")
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.cumsum(x, out=out),
+        "torch": lambda: torch.cumsum(x, 0, out=out),
+    }
+    if peers.cupy is not None:
+        own, made = peers.cupy.from_dlpack(x), peers.cupy.from_dlpack(out)
+        cases["CuPy"] = lambda: torch.from_dlpack(peers.cupy.cumsum(own, out=made))
+    return Work(8 * n / 1e9, cases, _close(torch, torch.cumsum(x, 0, dtype=torch.float64), 1e-3))
+
+
+@line("radix sort of 2^27 uint32 keys", "Gkeys/s", 1.0, "CuPy")
+def sort(peers: Peers) -> Work:
+    from weft import kernels
+
+    torch, n = peers.torch, 1 << 27
+    signed = torch.randint(-(2**31), 2**31 - 1, (n,), device="cuda", dtype=torch.int32)
+    x, out = signed.view(torch.uint32), torch.empty_like(signed).view(torch.uint32)
+    cases: dict[str, Case] = {"weft": lambda: kernels.sort(x, out=out)}
+    if peers.cupy is not None:
+        own = peers.cupy.from_dlpack(signed).view(peers.cupy.uint32)
+        cases["CuPy"] = lambda: peers.cupy.sort(own)
+    cases["torch, int32"] = lambda: torch.sort(signed)
+    return Work(n / 1e9, cases, calls=2)
+
+
+@line("gemv float32 8192", "GB/s", 3800)
+def gemv(peers: Peers, size: int = 8192) -> Work:
+    from weft import kernels
+
+    torch = peers.torch
+    a, x = torch.rand(size, size, device="cuda"), torch.rand(size, device="cuda")
+    out = torch.empty(size, device="cuda")
+    cases: dict[str, Case] = {
+        "weft": lambda: kernels.gemv(a, x, out=out),
+        "torch": lambda: torch.mv(a, x, out=out),
+        "weft, transposed": lambda: kernels.gemv(a.t(), x),
+    }
+    return Work(4 * size**2 / 1e9, cases, calls=20)
