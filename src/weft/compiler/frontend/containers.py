@@ -189,7 +189,8 @@ class _Object:
 
     def copy(self) -> list[Any]:
         """Their names and values."""
-        return [part for item in vars(self.of).items() if item[0] not in self.remembered for part in item]
+        own = cast("dict[str, Any]", vars(self.of))
+        return [part for item in own.items() if item[0] not in self.remembered for part in item]
 
 
 _STATES = (_Global, _Steps, _Object)
@@ -238,8 +239,9 @@ def _held_by(value: Any, depth: int = _DEEPEST) -> list[Any]:
         return [_Steps(value)]
     if sort == "object":
         remembered = _remembered(kind)
-        inner: Iterable[Any] = vars(value).values() if remembered and depth else ()
-        state: Any = _Object(value, remembered) if remembered else vars(value)
+        own = cast("dict[str, Any]", vars(value))
+        inner = own.values() if remembered and depth else ()
+        state: Any = _Object(value, remembered) if remembered else own
         return [state, *[held for part in inner for held in _held_by(part, depth - 1)]]
     if depth == 0:
         return []
