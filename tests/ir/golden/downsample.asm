@@ -17,7 +17,7 @@
 {
 	.reg .pred 	%p<4>;
 	.reg .b32 	%r<17>;
-	.reg .b64 	%rd<21>;
+	.reg .b64 	%rd<22>;
 $L__func_begin0:
 
 	ld.param.b64 	%rd3, [downsample_param_0];
@@ -40,28 +40,29 @@ $L__tmp0:
 	@%p3 bra 	$L__BB0_2;
 	ld.param.b64 	%rd5, [downsample_param_3];
 	ld.param.b64 	%rd4, [downsample_param_2];
-	mul.lo.s64 	%rd9, %rd3, %rd1;
-	shl.b64 	%rd10, %rd9, 1;
-	add.s64 	%rd11, %rd10, %rd2;
+	shl.b64 	%rd9, %rd1, 1;
+	or.b64 	%rd10, %rd9, 1;
+	mad.lo.s64 	%rd11, %rd10, %rd3, %rd2;
 	shl.b64 	%rd12, %rd11, 3;
 	add.s64 	%rd13, %rd4, %rd12;
-	ld.global.b32 	%r8, [%rd13];
-	add.f32 	%r9, %r8, 0f00000000;
-	ld.global.b32 	%r10, [%rd13+4];
-	add.f32 	%r11, %r9, %r10;
-	add.s64 	%rd14, %rd11, %rd3;
+	mad.lo.s64 	%rd14, %rd9, %rd3, %rd2;
 	shl.b64 	%rd15, %rd14, 3;
 	add.s64 	%rd16, %rd4, %rd15;
-	ld.global.b32 	%r12, [%rd16];
+	ld.global.b32 	%r8, [%rd16];
+	add.f32 	%r9, %r8, 0f00000000;
+	ld.global.b32 	%r10, [%rd16+4];
+	add.f32 	%r11, %r9, %r10;
+	ld.global.b32 	%r12, [%rd13];
 	add.f32 	%r13, %r11, %r12;
-	ld.global.b32 	%r14, [%rd16+4];
+	ld.global.b32 	%r14, [%rd13+4];
 	add.f32 	%r15, %r13, %r14;
 	mul.rn.f32 	%r16, %r15, 0f3E800000;
-	shl.b64 	%rd17, %rd9, 2;
-	add.s64 	%rd18, %rd5, %rd17;
-	shl.b64 	%rd19, %rd2, 2;
-	add.s64 	%rd20, %rd18, %rd19;
-	st.global.b32 	[%rd20], %r16;
+	mul.lo.s64 	%rd17, %rd3, %rd1;
+	shl.b64 	%rd18, %rd17, 2;
+	add.s64 	%rd19, %rd5, %rd18;
+	shl.b64 	%rd20, %rd2, 2;
+	add.s64 	%rd21, %rd19, %rd20;
+	st.global.b32 	[%rd21], %r16;
 $L__BB0_2:
 	ret;
 $L__tmp1:
