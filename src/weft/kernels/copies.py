@@ -179,6 +179,16 @@ def looped(
         target[at * out_step] = source[at * x_step]
 
 
+def _tile(down: Any, right: Any, tile: int) -> tuple[Any, Any, Any]:
+    """Which matrix a block is at, and where its tile begins there.
+
+    Blocks that run together write beside each other. A grid has less than 2**31 blocks.
+    """
+    block, rows = block_idx.x.cast(Int32), down.cast(Int32)
+    strip, tiles = block // rows, right.cast(Int32)
+    return Int(strip // tiles), Int(block % rows) * tile, Int(strip % tiles) * tile
+
+
 @kernel
 def turned_wide(
     x: Pointer[Any],
@@ -200,11 +210,7 @@ def turned_wide(
     groups = tile // width
     held = stack_allocation(bits, tile * tile, address_space=AddressSpace.SHARED, alignment=16)
     down, right = (rows + tile - 1) // tile, (columns + tile - 1) // tile
-    batch, number = block_idx.x // (down * right), block_idx.x % (down * right)
-    top, left = (
-        number % down * tile,
-        number // down * tile,
-    )  # blocks that run together write beside each other
+    batch, top, left = _tile(down, right, tile)
     source, target = (
         begin(x, x_steps, batch, extents).bitcast(bits),
         begin(out, out_steps, batch, extents).bitcast(bits),
@@ -247,8 +253,7 @@ def turned_single(
     """A tile by single elements; shared rows are one element longer than needed, against bank conflicts."""
     held = stack_allocation(bits, SINGLE * (SINGLE + 1), address_space=AddressSpace.SHARED)
     down, right = (rows + SINGLE - 1) // SINGLE, (columns + SINGLE - 1) // SINGLE
-    batch, number = block_idx.x // (down * right), block_idx.x % (down * right)
-    top, left = number % down * SINGLE, number // down * SINGLE
+    batch, top, left = _tile(down, right, SINGLE)
     source, target = (
         begin(x, x_steps, batch, extents).bitcast(bits),
         begin(out, out_steps, batch, extents).bitcast(bits),

@@ -22,7 +22,8 @@ from weft.lang.generic import written
 from weft.math import min as least
 
 A = TypeVar("A")
-THREADS, EACH = 256, 2
+THREADS, TAKING, EACH = 256, 128, 4
+"""A block's threads, and of those that take; vectors of a thread that are on their way together."""
 FREE = -1
 """The number of what nobody writes."""
 
@@ -109,8 +110,8 @@ def _take(op: Operands, x: Operand, indices: Operand, axis: int | None, out: Any
     inner, rows = source.inner // width, indices.size
     across, deep, each = 1, 1, 1
     if not op.threads_are_loops:
-        across = min(THREADS, 1 << (inner - 1).bit_length())
-        deep, each = THREADS // across, min(EACH, -(-inner // across))
+        across = min(TAKING, 1 << (inner - 1).bit_length())
+        deep, each = TAKING // across, min(EACH, -(-inner // across))
     known = {"across": across, "deep": deep, "each": each, "width": width}
     bits = written(as_dtype(f"uint{8 * x.dtype.itemsize}"))
     arguments = x, numbers, made, source.outer * rows, rows, inner, source.n, source.steps

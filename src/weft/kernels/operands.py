@@ -19,7 +19,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from copy import copy
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -234,7 +234,7 @@ class Operands:
         """An operand that may be left out."""
         return self.given.get(name)
 
-    @property
+    @cached_property
     def threads_are_loops(self) -> bool:
         """Whether a block's threads are a loop, so that one thread serves it best."""
         return find_target(self.context.target).threads == "loops"

@@ -33,6 +33,8 @@ class Sum:
     """What ``rows`` asks of an operation."""
 
     state: Any = None
+    each = 4
+    """How many vectors of a thread are on their way together."""
 
     @classmethod
     def empty(cls, kind: Any, lanes: int) -> Any:
@@ -124,6 +126,7 @@ class ArgMax(Max):
     """The place of the first of the greatest elements, or of the first nan."""
 
     state = Found
+    each = 2
 
     @classmethod
     def empty(cls, kind: Any, lanes: int) -> Any:

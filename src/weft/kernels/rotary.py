@@ -116,12 +116,13 @@ def rotated(
     for i in unroll(range(each)):
         unit = first + i * threads
         if unit < number(units):
-            row, at = Int(unit // strips), Int(unit % strips) * width
+            line, at = unit // strips, Int(unit % strips) * width
+            row = Int(line)
             source, target = begin(x, x_steps, row, extents), begin(out, out_steps, row, extents)
             if at < half:
                 one, other = (2 * at, 2 * at + 1) if interleaved else (at, half + at)
                 a, b = load(source, one, x_step, width, kind), load(source, other, x_step, width, kind)
-                place = row // after % positions * half + at
+                place = Int(line // number(after) % number(positions)) * half + at
                 c, s = load(cos, place, 1, width, kind), load(sin, place, 1, width, kind)
                 store(target, one, out_step, a * c - b * s)
                 store(target, other, out_step, b * c + a * s)

@@ -11,7 +11,11 @@ from weft.lang.machine import threads_are_loops
 from weft.math import min as least
 
 RESIDENT = 1024
-"""Threads of a multiprocessor that are to be there at once: each has 64 registers."""
+"""Threads of a multiprocessor that are to be there at once: each has 64 registers.
+
+A norm with weights and biases of 16384 Float32 would have 72, and spills 16 bytes for it: with 72 there
+would be half as many threads.
+"""
 
 
 def added_to(start: Any, more: Any, at: Any, steps: Any, width: int, kind: Any) -> Any:
@@ -183,6 +187,7 @@ def streamed(
     each: Comptime[int],
 ):
     """A row that a block goes along twice, ``each`` so many vectors of a thread at a time."""
+    launch_bounds(threads)
     row = block_idx.x
     source, target = begin(x, x_steps, row, extents), begin(out, out_steps, row, extents)
     added = None if more is None else begin(more.start, more.steps, row, extents)

@@ -30,8 +30,8 @@ from weft.lang.generic import written
 
 THREADS, WARPS, HELD = 512, 128, 128
 """A block's threads at most; those of a block of rows that have less than it; bytes that a thread holds."""
-SUMMING, EACH = 512, 4
-"""A reduction's threads at most; vectors that are on their way together along long rows."""
+SUMMING, EACH, BESIDE = 512, 4, 8
+"""A reduction's threads at most; vectors that are on their way together along long rows, and across them."""
 LANES, CHUNK, TASKS = 16, 1 << 15, 64
 """Elements of a CPU's vectors; those of a long row that a task of a CPU has at least; such tasks at most."""
 
@@ -122,7 +122,8 @@ def normalize(
         known |= {"across": across, "deep": deep, "each": EACH, "way": "rows"}
         op.launch(row_strips.down, -(-rows.number // (across * width)), (across, deep), *places, 1, **known)
     elif op.threads_are_loops or units > THREADS * each:
-        threads = 1 if op.threads_are_loops else THREADS
+        wide = width * accumulator(x.dtype).itemsize > 16 or accumulator(x.dtype).itemsize > 4
+        threads = 1 if op.threads_are_loops else THREADS if wide else 2 * THREADS
         op.launch(row_kernels.streamed, rows.number, threads, *places, threads=threads, each=EACH, **known)
     else:
         threads, lanes = WARPS, 1 << min(5, (-(-units // 4) - 1).bit_length())
@@ -169,7 +170,7 @@ def reduce(
         value = operation.result(empty, 0, given)
         op.launch(row_reductions.fill, rows.number, 1, *target, value, rows.extents)
         return
-    plan = (_beside if rows.beside else _along)(op, rows)
+    plan = (_beside if rows.beside else _along)(op, operation, rows)
     to, where = target, rows.extents
     if plan.chunks > 1:
         room = rows.number * plan.chunks * element_type(cast("type[Any]", type(empty))).itemsize
@@ -189,28 +190,29 @@ def reduce(
         op.launch(row_reductions.combined, rows.number, lanes, *arguments, lanes=lanes, **known)
 
 
-def _along(op: Operands, rows: Rows) -> Plan:
+def _along(op: Operands, operation: Any, rows: Rows) -> Plan:
     """A reduction of rows of neighbours."""
     units = -(-rows.n // rows.width)
     threads = lanes = 1
     if not op.threads_are_loops:
-        threads, lanes = WARPS, 1 << min(5, (-(-units // EACH) - 1).bit_length())
-        if units > 2 * EACH * 32:
-            threads = lanes = min(SUMMING, -(-units // (32 * EACH)) * 32)
+        threads, lanes = WARPS, 1 << min(5, (-(-units // operation.each) - 1).bit_length())
+        if units > 2 * operation.each * 32:
+            threads = lanes = min(SUMMING, -(-units // (32 * operation.each)) * 32)
     chunks = 1
     if lanes == threads:
-        chunks = _chunks(op, rows.number, rows.n, 4 * threads * EACH * rows.width)
+        chunks = _chunks(op, rows.number, rows.n, 4 * threads * operation.each * rows.width)
     grid = -(-rows.number * chunks * lanes // threads)
-    known = {"threads": threads, "lanes": lanes, "each": EACH, "width": rows.width}
+    known = {"threads": threads, "lanes": lanes, "each": operation.each, "width": rows.width}
     return Plan(row_reductions.reduced, grid, threads, chunks, known)
 
 
-def _beside(op: Operands, rows: Rows) -> Plan:
+def _beside(op: Operands, operation: Any, rows: Rows) -> Plan:
     """A reduction of rows that lie side by side."""
+    each = max(2, BESIDE * operation.each // EACH)
     block = across, deep = _depth(op, rows.n)
     strips = -(-rows.number // (across * rows.width))
-    chunks = _chunks(op, strips, rows.n, 8 * deep * EACH)
-    known = {"across": across, "deep": deep, "each": EACH, "width": rows.width}
+    chunks = _chunks(op, strips, rows.n, 8 * deep * each)
+    known = {"across": across, "deep": deep, "each": each, "width": rows.width}
     return Plan(row_strips.down, strips * chunks, block, chunks, known)
 
 
