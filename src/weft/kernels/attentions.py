@@ -73,13 +73,11 @@ def attention(
     Example:
         >>> import numpy as np
         >>> from weft.kernels import attention
-        >>> q, k = np.float32([[[[0, 0], [0, 99]]]]), np.float32([[[[1, 0], [0, 1]]]])
-        >>> attention(q, k, 10 * k)
-        array([[[[ 5.,  5.],
-                 [ 0., 10.]]]], dtype=float32)
-        >>> attention(q, k, 10 * k, causal=True)
-        array([[[[10.,  0.],
-                 [ 0., 10.]]]], dtype=float32)
+        >>> q, k = np.float32([[[[0, 0], [0, 999]]]]), np.float32([[[[1, 0], [0, 1]]]])
+        >>> attention(q, k, 10 * k).tolist()
+        [[[[5.0, 5.0], [0.0, 10.0]]]]
+        >>> attention(q, k, 10 * k, causal=True).tolist()
+        [[[[10.0, 0.0], [0.0, 10.0]]]]
     """
     op = Operands("attention", q=q, k=k, v=v)
     if len(op["q"].shape) != 4:
@@ -147,7 +145,7 @@ def decode_attention(
         >>> from weft.kernels import decode_attention
         >>> q, k = np.zeros((1, 1, 2), np.float32), np.arange(16, dtype=np.float32).reshape(4, 1, 2, 2)
         >>> decode_attention(q, k, k, page_table=np.int32([[3, 0]]), lengths=np.int32([3]))
-        array([[[ 8.666667,  9.666667]]], dtype=float32)
+        array([[[8.666667, 9.666667]]], dtype=float32)
     """
     op = Operands("decode_attention", q=q, k=k, v=v, lengths=lengths, page_table=page_table)
     given = op["q"]
