@@ -46,7 +46,8 @@ def test_rows_of_any_length(device: DeviceContext, n: int, dtype: str) -> None:
 
 def test_the_tiles_of_a_gpu_run_on_a_cpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Operands, "threads_are_loops", property(lambda _: False))
-    x = np.random.default_rng(1).integers(-9, 9, (2, 140_000))  # 35 tiles of 4096 make two groups
+    monkeypatch.setattr("weft.kernels.scans._THREADS", 64)
+    x = np.random.default_rng(1).integers(-9, 9, (2, 70_000))  # 69 tiles of 1024 make three groups
     expected = np.cumsum(x, 1) + 7
     result = scan(x, "add", init=7, exclusive=True)
     np.testing.assert_array_equal(result, before(expected, 1, 7))
