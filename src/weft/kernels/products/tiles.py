@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from weft.dtype import DType
 from weft.kernels.operands import Operand, Operands
 from weft.kernels.products import lanes, warpgroups
-from weft.kernels.products.finish import Ways
 from weft.kernels.products.groups import listed
 from weft.kernels.products.parts import join
 from weft.kernels.products.problem import Ends, Problem, aligned, line, turned
@@ -131,7 +130,7 @@ def by_warpgroups(
         )
     else:
         sides = left, right, into
-        function = _bound(warpgroups.bare, known, ways, tuple([side.tiled.box for side in sides]))
+        function = _bound(warpgroups.bare, known, tuple(ways), tuple([side.tiled.box for side in sides]))
         memory, places = [x.memory for x in (a, b, out)], [_descriptor(op, side).address for side in sides]
         steps = [step // side.operand.dtype.itemsize for side in sides for step in side.tiled.strides[:2]]
         op.launch(function, grid, block, *memory, *places, *sizes, *steps, shared_mem_bytes=nbytes)
@@ -237,7 +236,7 @@ def _tile(op: Operands, side: Side) -> TMATensorTile[Any]:
 
 
 @lru_cache(512)
-def _bound(kernel: Any, known: tuple[Any, ...], ways: Ways, boxes: Any = None) -> Any:
+def _bound(kernel: Any, known: tuple[Any, ...], ways: tuple[Any, ...], boxes: Any = None) -> Any:
     """The kernel with what it knows at compile time: one object each time, whose launches are remembered."""
     names = "tile", "beside", "stages", "band", "majors", "shared"
     given = dict(zip(names, known, strict=True)) | {"ways": ways}

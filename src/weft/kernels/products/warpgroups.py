@@ -16,7 +16,7 @@ from typing import Any, cast
 from weft import Comptime, Float32, Int, Int32, UInt64, func, kernel, unroll
 from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
 from weft.gpu.pipeline import Pipeline
-from weft.kernels.products.finish import finished, unchanged
+from weft.kernels.products.finish import Ways, finished, unchanged
 from weft.lang.generic import written
 from weft.layout import Layout, LayoutTensor
 from weft.layout.tma_async import TensorMapSwizzle, TMATensorTile
@@ -92,7 +92,8 @@ def bare(
 ):
     """As ``multiply``, where nothing becomes of the sums: with plain arguments, which are launched quickly.
 
-    ``of_a``, ``of_b`` and ``of_out`` are where the tiles of ``boxes`` are described.
+    ``of_a``, ``of_b`` and ``of_out`` are where the tiles of ``boxes`` are described. ``ways`` is a plain
+    tuple, since native launches take no other.
     """
     (box_a, box_b, box_out), one = boxes, Int(1)
     tile_a = tiles(a, of_a, box_a, (one if shared[0] else batches, m, k), (a_lead, a_step), majors[0])
@@ -100,7 +101,7 @@ def bare(
     into = tiles(out, of_out, box_out, (batches * splits, m, n), (out_lead, out_step), "k")
     known = {"tile": tile, "beside": beside, "stages": stages, "band": band, "majors": majors}
     sizes, ends = (m, n, k, batches, splits), (Float32(1), (), unchanged)
-    multiply(tile_a, tile_b, into, sizes, (), ends, shared=shared, ways=ways, **known)
+    multiply(tile_a, tile_b, into, sizes, (), ends, shared=shared, ways=Ways(*ways), **known)
 
 
 def tiles(memory: Any, descriptor: Any, box: Any, extents: Any, steps: Any, major: str) -> TMATensorTile[Any]:
