@@ -37,7 +37,11 @@ WARPGROUPS = (
     Shape((64, 256), 2, 4, 1, 1500),
     Shape((64, 128), 2, 7, 1, 1100),
 )
-LANES = (Shape((128, 128), (8, 8), 3, 2, 105), Shape((64, 64), (8, 4), 3, 4, 75))
+LANES = (
+    Shape((128, 256), (8, 16), 3, 1, 95),
+    Shape((128, 128), (8, 8), 3, 1, 90),
+    Shape((64, 64), (8, 4), 3, 4, 75),
+)
 SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 BESIDES, BYTES, WORKSPACE = 4000, 26, 1500
 """Cycles that a tile takes beside its products; bytes of memory in a cycle of a multiprocessor; bytes in a
