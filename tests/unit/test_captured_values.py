@@ -182,7 +182,10 @@ WAYS: dict[str, tuple[str, str]] = {
     ),
     "set": ("S = {1}\ndef value(): return max(S)", "m.S.add({n})"),
     "array": ("A = np.array([1])\ndef value(): return int(A[0])", "m.A[0] = {n}"),
-    "shape of an array": ("A = np.zeros((1, {n}))\ndef value(): return A.shape[0]", "m.A.resize(({n}, 1), refcheck=False)"),
+    "shape of an array": (
+        "A = np.zeros((1, {n}))\ndef value(): return A.shape[0]",
+        "m.A.resize(({n}, 1), refcheck=False)",
+    ),
     "list in a tuple": ("T = ([1],)\ndef value(): return T[0][0]", "m.T[0][0] = {n}"),
     "function in a dictionary": (
         "N = 1\ndef helper(): return N\nD = dict(f=helper)\ndef value(): return D['f']()",
