@@ -37,7 +37,7 @@ NUMBERS = """warp.prefix_sum({x})
 warp.prefix_sum({x}, exclusive=True, width={w})
 block.prefix_sum({x})
 block.prefix_sum({x}, exclusive=True)""".splitlines()
-JOINING = ["a + b", "b - a", "min(a, b) - b", "a + b - 1"]
+JOINING = ["a + b", "b - a", "math.min(a, b) - b", "a + b - 1"]
 TOLD = {
     "UInt32": ["warp.ballot({c})", "warp.match_any({m})"],
     "Int32": ["block.count({c})"],

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from weft import CompileError, Int, Pointer, kernel
+from weft import CompileError, Float32, Int, Pointer, func, kernel, struct
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 
@@ -560,3 +560,37 @@ def test_packages_that_are_installed_are_no_exception(
         assert module.k(flag, 3) == package.flag(flag) + 10 * package.deep(flag, 3)
     with pytest.raises(CompileError, match="never Python's int"):
         module.wrong(3)
+
+
+def _clamp(n: float) -> Any:
+    @func
+    def clamped(x: Float32) -> Float32:
+        return x if not (x > n) else Float32(n)
+
+    return clamped
+
+
+def _boxed(n: float) -> Any:
+    @struct
+    class Box:
+        a: Float32
+
+        def least(self, other: Box) -> Box:
+            return Box(self.a) if not (self.a > other.a) else Box(Float32(n) * other.a)
+
+    return Box
+
+
+def test_what_helpers_define_is_compiled_as_it_stands(device: DeviceContext) -> None:
+    """Their own text is rewritten; what stands in it is compiled from its text, with such annotations."""
+
+    @kernel
+    def program(x: Pointer[Float32]):
+        box = _boxed(1.0)
+        x[0] = _clamp(2)(x[0]) + box(x[1]).least(box(x[2])).a
+
+    x = device.enqueue_create_host_buffer("float32", 3)
+    x[:] = [5.0, 7.0, 3.0]
+    device.enqueue_function(program, x, grid_dim=1, block_dim=1)
+    device.synchronize()
+    assert x[0] == 5.0

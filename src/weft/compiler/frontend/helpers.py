@@ -43,10 +43,12 @@ from weft.compiler.source.python import scope_of
 from weft.compiler.source.rewritten import Rewriting
 from weft.diagnostics import WeftError, is_internal, refuse
 from weft.lang.captured import reads_of
+from weft.lang.decorators import func, kernel
 from weft.lang.elaboration import maybe_current
 from weft.lang.host_closures import known
 from weft.lang.printing import kernel_print
 from weft.lang.spec import Spec
+from weft.lang.structs import struct
 
 __all__ = ["Helpers"]
 
@@ -180,13 +182,22 @@ class _Asks(ByValue):
     def _asked(self, node: ast.expr, open_: list[ast.expr]) -> ast.expr:
         return self._ask(node, "meant", node) if any(node is n for n in open_) else node
 
+    def _is_compiled(self, node: ast.ClassDef | ast.FunctionDef) -> bool:
+        """Whether it is compiled from its text, as it stands."""
+        names = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
+        return any(found(name, self.names) in (func, kernel, struct) for name in names)
+
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        if self._is_compiled(node):
+            return node
         within, self.within_class = self.within_class, True
         self.generic_visit(node)
         self.within_class = within
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        if self._is_compiled(node):
+            return node
         within, self.within_class = self.within_class, False
         self.generic_visit(node)
         self.within_class = within

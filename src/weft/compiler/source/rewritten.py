@@ -123,11 +123,18 @@ class Rewriting:
             else:  # of exec: a dataclass's own methods, say
                 return None
         node.name = INNER
-        made = compiled(node, file, code.co_qualname, code.co_freevars)
+        made = compiled(node, file, code.co_qualname, code.co_freevars, code.co_flags)
         if made.co_freevars != code.co_freevars:
             return None
+        made = _within(made, code.co_qualname.rpartition(".")[2])
         consts = tuple([constants.get(c, c) if type(c) is str else c for c in made.co_consts])
         return made.replace(co_consts=consts, co_name=code.co_name)
+
+
+def _within(code: CodeType, name: str) -> CodeType:
+    """A code in which functions and classes know that they stand within a function of that name."""
+    consts = tuple([_within(c, name) if isinstance(c, CodeType) else c for c in code.co_consts])
+    return code.replace(co_consts=consts, co_qualname=code.co_qualname.replace(INNER, name))
 
 
 _STAND_IN = "\0stand-in\0"

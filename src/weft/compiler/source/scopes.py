@@ -15,13 +15,19 @@ _FUTURES: int = sum({getattr(__future__, name).compiler_flag for name in __futur
 _LOCALS = "<locals>"
 
 
-def compiled(node: ast.FunctionDef, file: str, qualname: str, free: Sequence[str]) -> CodeType:
+def compiled(
+    node: ast.FunctionDef, file: str, qualname: str, free: Sequence[str], flags: int = 0
+) -> CodeType:
     """The code of a function called ``INNER`` that captures ``free``, where ``qualname`` says that it stands.
+
+    Of ``flags`` of code those hold that a module's ``__future__`` imports give.
 
     Raises:
         SyntaxError, MemoryError: it is more than Python's compiler takes.
     """
-    code = compile(in_scopes(node, qualname, free, bool(free)), file, "exec", dont_inherit=True)
+    code = compile(
+        in_scopes(node, qualname, free, bool(free)), file, "exec", flags & _FUTURES, dont_inherit=True
+    )
     while code.co_name != INNER:
         code = next(c for c in reversed(code.co_consts) if isinstance(c, CodeType))
     return code.replace(co_name=qualname.rpartition(".")[2], co_qualname=qualname)
