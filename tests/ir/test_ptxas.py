@@ -52,6 +52,7 @@ from weft.gpu import (
     block,
     block_dim,
     block_idx,
+    bulk,
     elect_one_sync,
     global_idx,
     grid_dim,
@@ -60,12 +61,6 @@ from weft.gpu import (
     thread_idx,
     warp,
     warp_id,
-)
-from weft.gpu.bulk import (
-    async_bulk_commit_group,
-    async_bulk_copy,
-    async_bulk_reduce,
-    async_bulk_wait_group,
 )
 from weft.gpu.host import DeviceContext
 from weft.gpu.memory import (
@@ -478,9 +473,9 @@ def tiles(x: TMATensorTile[Float32], out: Pointer[Float32]):
         pipe.full(n).expect_bytes(x.nbytes)
         x.async_copy(tile + 32 * stage, pipe.full(n), (n, 4 * n))
         pipe.full(n).expect_more(16)
-        async_bulk_copy(out, tile, 4, pipe.full(n))
+        bulk.async_bulk_copy(out, tile, 4, pipe.full(n))
         x.async_copy(tile, pipe.full(n), (0, 0), eviction_policy=CacheEviction.EVICT_FIRST)
-        async_bulk_copy(out, tile, 4, pipe.full(n), eviction_policy=CacheEviction.EVICT_LAST)
+        bulk.async_bulk_copy(out, tile, 4, pipe.full(n), eviction_policy=CacheEviction.EVICT_LAST)
         if current_target().supports(Feature.WGMMA):  # others warn that it is slow there
             x.async_multicast_load(tile, pipe.full(n), (n, 0), 3)
             x.async_multicast_load(tile, pipe.full(n), (0, 0), 3, eviction_policy=CacheEviction.EVICT_LAST)
@@ -492,14 +487,14 @@ def tiles(x: TMATensorTile[Float32], out: Pointer[Float32]):
     barrier()
     x.async_store(tile, (n, 0))
     x.async_reduce(tile, (0, 4 * n))
-    async_bulk_copy(tile, out, 4)
+    bulk.async_bulk_copy(tile, out, 4)
     x.async_store(tile, (0, 0), eviction_policy=CacheEviction.EVICT_FIRST)
-    async_bulk_copy(tile, out, 4, eviction_policy=CacheEviction.EVICT_UNCHANGED)
-    async_bulk_reduce(tile.bitcast(Float16), out.bitcast(Float16), 8)
-    async_bulk_reduce(tile.bitcast(UInt32), out.bitcast(UInt32), 8, "xor")
-    async_bulk_commit_group()
-    async_bulk_wait_group(1, read=True)
-    async_bulk_wait_group(0)
+    bulk.async_bulk_copy(tile, out, 4, eviction_policy=CacheEviction.EVICT_UNCHANGED)
+    bulk.async_bulk_reduce(tile.bitcast(Float16), out.bitcast(Float16), 8)
+    bulk.async_bulk_reduce(tile.bitcast(UInt32), out.bitcast(UInt32), 8, "xor")
+    bulk.async_bulk_commit_group()
+    bulk.async_bulk_wait_group(1, read=True)
+    bulk.async_bulk_wait_group(0)
 
 
 def own_cases() -> Iterator[Case]:

@@ -36,6 +36,7 @@ def _target(name: str, triple: str, cpu: str, features: str = "", aliases: tuple
         features=features,
         format="object",
         threads="loops",
+        level=3,
         converts_halves=False,
         spaces=_SPACES,
         supported=frozenset({Feature.ASSEMBLER, Feature.C_FUNCTIONS, Feature.COOPERATIVE, Feature.CLUSTERS}),

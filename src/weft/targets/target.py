@@ -108,7 +108,8 @@ class Target:
     it uses a word of ``isa_of``, the version that this one came with.
     ``own_words`` are what later machines will not have: code with one of them is for this machine alone,
     ``sm_90a`` say.
-    ``residence`` says how many blocks its multiprocessors hold.
+    ``level`` is how much LLVM optimises for it, from 0 to 3. ``residence`` says how many blocks its
+    multiprocessors hold.
     ``words`` are names that the target's assembler gives a meaning of its own.
     ``family`` is the word after ``llvm.`` in the names of LLVM's intrinsics that this machine alone has.
     """
@@ -148,6 +149,7 @@ class Target:
     words: frozenset[str] = frozenset()
     own_words: tuple[str, ...] = ()
     residence: Residence | None = None
+    level: int = 2
     aliases: tuple[str, ...] = ()
 
     def features_for(self, text: str) -> str:

@@ -185,7 +185,7 @@ class _Asks(ByValue):
     def _is_compiled(self, node: ast.ClassDef | ast.FunctionDef) -> bool:
         """Whether it is compiled from its text, as it stands."""
         names = [d.func if isinstance(d, ast.Call) else d for d in node.decorator_list]
-        return any(found(name, self.names) in (func, kernel, struct) for name in names)
+        return any(found(name, self.names) is made for name in names for made in (func, kernel, struct))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         if self._is_compiled(node):

@@ -77,14 +77,11 @@ def emit(
         LLVMError: LLVM refuses the text, or fails on it however little it is to optimise.
     """
     failed: list[str] = []
-    # The driver's assembler optimises PTX again: O2 and O3 each take LLVM a tenth longer for it,
-    # and made none of 40 kernels faster. Lanes of one thread are not worth looking for.
-    vectors = target.threads == "loops"
-    full = 3 if vectors else 1 if target.format == "ptx" else 2
-    steps = [_Step("", full, vectors, passes)]
+    vectors = target.threads == "loops"  # lanes of one thread are not worth looking for
+    steps = [_Step("", target.level, vectors, passes)]
     if passes and vectors:
         steps.append(_Step("making vectors of its loops", 3))
-    if passes and full > 1:
+    if passes and target.level > 1:
         steps.append(_Step("most of its optimisation", 1))
     steps.append(_Step("optimisation", 0, passes=False))
     for step in steps[-1:] if debug else steps:
