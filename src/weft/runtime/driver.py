@@ -239,7 +239,7 @@ class Toolkit(Protocol):
     missing.
     """
 
-    def assemble(self, code: str, /) -> tuple[bytes, Resources]:
+    def assemble(self, code: str, opt_level: int | None = None, /) -> tuple[bytes, Resources]:
         """The machine's binary of assembly, and what the kernel uses there."""
         ...
 
