@@ -220,7 +220,7 @@ class DeviceContext(MakesTiles, BaseContext):
 
     def _wait_for_guests(self) -> None:
         used: set[int] = set() if self._native is None else self._native.used_streams()
-        for handle, guest in self._guests.items():
+        for handle, guest in self.guests.items():
             if handle in used or handle in self._waiting:
                 guest.synchronize()
         self._waiting.clear()
@@ -521,7 +521,7 @@ class DeviceContext(MakesTiles, BaseContext):
         if ordered.guest is None:
             return None
         handle, guest = ordered.guest
-        self._guests[handle] = guest
+        self.guests[handle] = guest
         self._waiting.add(handle)
         return guest
 
@@ -533,11 +533,11 @@ class DeviceContext(MakesTiles, BaseContext):
             from weft.launch.native.code import prepared
 
             if prepared() is not None:
-                from weft.launch.native.install import install
+                from weft.launch.native.install import install, native_methods
 
                 self._native = install(self)
             if self._native is not None:
-                self.__dict__["enqueue_function"] = self._native.make_builtin()
+                self.__dict__.update(native_methods(self, self._native))
 
     def _load(self, kernel: Kernel[...], specs: Specs, options: CompileOptions) -> tuple[Reads, Loaded]:
         key = (kernel.definition, specs, options)

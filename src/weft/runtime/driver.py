@@ -300,6 +300,12 @@ class NativeStream(Protocol):
         """Take part in what native code launches here."""
         ...
 
+    def empties(self) -> Sequence[object] | None:
+        """Objects that are empty where a wait has nothing to do but wait for the words that ``number`` is
+        the address of (``abi/cpu_launch.py``); None where a wait is the driver's.
+        """
+        ...
+
 
 class Graph(Protocol):
     """Work that was recorded and can be queued again as a whole."""
