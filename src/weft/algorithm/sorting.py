@@ -38,7 +38,7 @@ def sort(
 ) -> None:
     """Sort elements in place; what is equal keeps its order, as for Python's ``list.sort``.
 
-    They are merged; from four millions on a GPU sorts numbers by their digits, without ``less`` and ``key``.
+    They are merged; from 131,072 on a GPU sorts numbers by their digits, without ``less`` and ``key``.
 
     Args:
         src: a buffer, or a tensor or array of one dimension, of numbers or structs.
