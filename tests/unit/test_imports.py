@@ -30,6 +30,7 @@ LIBRARY = {
     "memory",
     "numerics",
     "random",
+    "tile",
 }
 NATIVE = BOTTOM | {
     "compiler.source",
@@ -81,10 +82,8 @@ ROOMS: dict[str, set[str] | None] = {
     "launch": set(),
     "launch.native": NATIVE | {"compiler.cache", "compiler.llvm", "memory"},
     "launch.arguments": BOTTOM | {"compiler.source", "foreign", "lang", "runtime"},
-    "launch.ahead": SOURCE | {"compiler.pipeline", "lang", "launch.arguments"},
-    "launch.checked": BOTTOM | {"config", "runtime", "targets"},
+    "launch.checked": BOTTOM | {"config", "runtime"},
     "launch.profile": {"record", "runtime"},
-    "launch.sharing": {"foreign", "runtime"},
     "launch.extents": BOTTOM | {"lang", "launch.ranges", "runtime"},
     "launch.variants": {"compiler.source", "lang"},
     # Rooms that join the compiler, the runtime and the library for the user.

@@ -52,10 +52,7 @@ class LaunchBlock(ctypes.Structure):
 
 
 class LaneWords(ctypes.Structure):
-    """A stream of the CPU, as native code sees it under the interpreter's lock.
-
-    ``told`` says whether there is something that the next wait has to tell.
-    """
+    """A stream of the CPU, as native code sees it under the interpreter's lock."""
 
     _fields_ = [
         ("submitted", ctypes.c_int64),
@@ -63,7 +60,6 @@ class LaneWords(ctypes.Structure):
         ("inside", ctypes.c_int64),
         ("closed", ctypes.c_int64),
         ("queue", ctypes.c_int64),
-        ("told", ctypes.c_int64),
     ]
 
 

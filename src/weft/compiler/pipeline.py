@@ -28,7 +28,7 @@ from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
 from weft.record import field, record, replace
-from weft.targets import Target, at_level, find_target
+from weft.targets import Target, find_target
 
 EmissionKind = Literal["ir", "llvm", "llvm-opt", "asm", "object"]
 EMISSION_KINDS: tuple[EmissionKind, ...] = ("ir", "llvm", "llvm-opt", "asm", "object")
@@ -151,8 +151,7 @@ class Compilation:
     def artifact(self, code: bytes | None = None) -> Artifact:
         """The kernels as the runtime takes them, with their code where that is known."""
         code = self.code() if code is None else code
-        level = self.options[0].opt_level
-        return Artifact(self.target.name, self.target.format, code, self.kernels, level)
+        return Artifact(self.target.name, self.target.format, code, self.kernels)
 
 
 def elaborate_kernel(
@@ -164,7 +163,7 @@ def elaborate_kernel(
 
 def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Compilation:
     """Elaborate and verify kernels of one module; what several of them call is there once."""
-    found = at_level(find_target(target), instances[0].options.opt_level)
+    found = find_target(target)
     with rarely_collected(), _untraced() if found.format == "python" else nullcontext():
         made = with_room(lambda: _elaborated(instances, found))
     if not made.doubts:

@@ -164,20 +164,10 @@ class Kernel(Compiled, Generic[P]):
 
     tuned = False
     """Whether it is launched by ``launch`` of its own, which chooses its parameters (``weft.tuning``)."""
-    opt_level: int | None = None
-    """How much it is optimised, where ``compile_function`` was told; else as the context says."""
 
     def __init__(self, definition: Definition, bound: dict[str, Any]) -> None:
         super().__init__(definition, bound)
         self._variants: dict[object, Kernel[P]] = {}
-
-    def at_level(self, opt_level: int | None) -> Kernel[P]:
-        """The kernel, optimised as much as a level from 0 to 3 says; None leaves it as it is."""
-        if opt_level is None:
-            return self
-        made: Kernel[P] = Kernel(self.definition, self.bound)
-        made.opt_level = opt_level
-        return made
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Refused: a kernel is launched, not called."""
@@ -269,7 +259,7 @@ class Func(Compiled, Generic[P, R]):
             >>> half(3.0), half(3)
             (1.5, 1)
         """
-        other = cast("Compiled", fn).definition if isinstance(fn, Func) else _defined(fn, "register")
+        other = cast("Compiled", fn).definition if isinstance(fn, Func) else defined(fn, "register")
         self.forget()
         self.definition.overloads += (other,)
         return Func(other, {})
@@ -295,7 +285,8 @@ def _check_names(fn: Definition, values: dict[str, Any]) -> None:
     problems.check(LaunchError, 0)
 
 
-def _defined(fn: Any, decorator: str, *, fast_math: bool = False) -> Definition:
+def defined(fn: Any, decorator: str, *, fast_math: bool = False, threads: int = 0) -> Definition:
+    """A decorated function as a definition, with the options of its decorator."""
     if isinstance(fn, Compiled):
         refuse(
             "decorator",
@@ -309,8 +300,8 @@ def _defined(fn: Any, decorator: str, *, fast_math: bool = False) -> Definition:
         hint = f"write it with def and decorate that with @{decorator}"
         refuse("decorator", f"@{decorator} goes on a function defined with def, not on a lambda", hint=hint)
     keep_locals(fn, 2)
-    made = definition_of(fn, fast_math=fast_math)
-    if decorator == "kernel":
+    made = definition_of(fn, fast_math=fast_math, threads=threads)
+    if decorator in ("kernel", "tile_kernel"):
         _check_no_method(made)
     return made
 
@@ -413,8 +404,8 @@ def kernel(
         ...         x[global_idx.x] *= by
     """
     if not _option("kernel", fn, fast_math, options):
-        return Kernel(_defined(fn, "kernel"), {})
-    return lambda fn: Kernel(_defined(fn, "kernel", fast_math=fast_math is True), {})
+        return Kernel(defined(fn, "kernel"), {})
+    return lambda fn: Kernel(defined(fn, "kernel", fast_math=fast_math is True), {})
 
 
 @overload
@@ -456,9 +447,9 @@ def func(
     if _option("func", fn, fast_math, options):
 
         def made(fn: Callable[..., Any], /) -> Func[..., Any]:
-            return Func(_defined(fn, "func", fast_math=fast_math is True), {})
+            return Func(defined(fn, "func", fast_math=fast_math is True), {})
 
         return made
     if hasattr(type(fn), "__weft_nested__"):  # it stands in a function, where every function is one
         return fn  # pyright: ignore[reportReturnType]
-    return Func(_defined(fn, "func"), {})
+    return Func(defined(fn, "func"), {})

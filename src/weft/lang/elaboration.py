@@ -28,6 +28,8 @@ class Elaborator(Protocol):
 
     formatted: list[tuple[Number, str]]
     """The numbers that texts under way hold, each with how it is written."""
+    threads: int
+    """Of a block of the kernel at hand, where that says it; else 0."""
     tables: dict[tuple[bytes, int], Global]
     """The module's tables, by what they hold and how they are aligned."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -10,48 +11,50 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from weft.abi.artifact import Artifact, LoadedCode
 from weft.abi.checks import Checks
 from weft.compiler.cache import compile_kernel, kept, key_of, prepare
-from weft.compiler.frontend.options import CompileOptions, Over
+from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import Diagnostic, LaunchError, caller_location, note_slow
+from weft.diagnostics import CompileError, Diagnostic, LaunchError, caller_location, note_slow
 from weft.dtype import DType
-from weft.foreign.arrays import ForeignArray
+from weft.foreign.arrays import ForeignArray, mapping_of
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.lang import captured, remembered
+from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
+from weft.lang.generic import substitute, type_meant
 from weft.lang.host_closures import HostClosureSpec
+from weft.lang.problems import Problems
 from weft.lang.reads import Reads
+from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
-from weft.launch.ahead import Dump, Dumps, specs_ahead
 from weft.launch.arguments import (
     Specs,
     Taken,
     check_kernel,
+    check_names,
     check_writes,
     examine,
     is_current,
     take,
 )
-from weft.launch.checked import checked_for, debugged, ends_of, level_of, schedule_of, scheduled
+from weft.launch.checked import checked_for, debugged, ends_of, schedule_of, scheduled
 from weft.launch.extents import Placement, Placements
 from weft.launch.loaded import Loaded
 from weft.launch.profile import is_profiled, put
 from weft.launch.ranges import describe_over, is_even
-from weft.launch.sharing import are_apart
 from weft.launch.tiles import MakesTiles
 from weft.launch.variants import Variants, forget_variants
 from weft.layout.tensor.spec import TensorSpec
 from weft.record import record
 from weft.runtime.allocation import Allocation
 from weft.runtime.attributes import check_uses, launch_attributes
-from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.buffers import DeviceBuffer, share_nothing
 from weft.runtime.context import BaseContext
 from weft.runtime.dim import Dim
 from weft.runtime.driver import Launch, LaunchAttributes, Stream
 from weft.runtime.here import Here
 from weft.runtime.streams import DeviceStream
-from weft.targets.known import check_opt_level
 
 if TYPE_CHECKING:
     from weft.foreign.host_copies import HostCopies
@@ -144,13 +147,10 @@ class DeviceContext(MakesTiles, BaseContext):
         schedule: a seed: a CPU runs the blocks in a shuffled order, and for odd seeds the threads of a block
             backwards. What a program gives should not depend on it. By default what ``WEFT_SCHEDULE`` says.
         debug: whether a CPU's code is for gdb and lldb, not optimised; by default what ``WEFT_DEBUG`` says.
-        opt_level: how much LLVM and a GPU's assembler optimise kernels, from 0 (code as it stands) to 3 (all
-            that LLVM does); by default what ``WEFT_OPT_LEVEL`` says, else as much as pays on the device.
 
     Raises:
         DeviceError: the API or the device is not there; the message says what is.
         LaunchError: ``threads`` is no number from 1 to 1024, or there is no such check.
-        CompileError: ``opt_level`` is no level of optimisation.
 
     Example:
         >>> from weft import Float32, Int, Pointer, kernel
@@ -184,7 +184,6 @@ class DeviceContext(MakesTiles, BaseContext):
         threads: int | None = None,
         schedule: int | None = None,
         debug: bool | None = None,
-        opt_level: int | None = None,
     ) -> None:
         self.checked, self.leaks = checked_for(checked)
         """What kernels are checked for, by words."""
@@ -194,7 +193,6 @@ class DeviceContext(MakesTiles, BaseContext):
         """The seed of the order of blocks and threads, where there is one."""
         backward = self.schedule is not None and self.schedule % 2 == 1
         steps = debugged(self.info, debug)
-        self._opt_level = level_of(opt_level)
         self._always = CompileOptions(checked=self.checked, backward=backward, debug=steps)[2:6]
         self.notes_writes = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
@@ -220,7 +218,7 @@ class DeviceContext(MakesTiles, BaseContext):
 
     def _wait_for_guests(self) -> None:
         used: set[int] = set() if self._native is None else self._native.used_streams()
-        for handle, guest in self.guests.items():
+        for handle, guest in self._guests.items():
             if handle in used or handle in self._waiting:
                 guest.synchronize()
         self._waiting.clear()
@@ -229,49 +227,38 @@ class DeviceContext(MakesTiles, BaseContext):
         found = copy_arrays(self, queue, dst, src) if is_array(dst) or is_array(src) else None
         return found or super()._ends(queue, dst, src)
 
-    def compile_function(
-        self,
-        kernel: Kernel[...],
-        *,
-        opt_level: int | None = None,
-        dump_asm: Dump = False,
-        dump_llvm: Dump = False,
-        **comptime: Any,
-    ) -> CompiledKernel:
+    def compile_function(self, kernel: Kernel[...], **comptime: Any) -> CompiledKernel:
         """Compile a kernel for this device, ahead of its launches.
 
         Args:
             kernel: the kernel.
-            opt_level: how much it is optimised, from 0 to 3; by default as the context says.
-            dump_asm: show its assembly, PTX on NVIDIA: True prints it, a path is a file to write, and a
-                function is called for the path.
-            dump_llvm: show the LLVM IR before optimisation, likewise.
             comptime: its compile-time parameters, by name.
 
         Raises:
-            CompileError: the kernel cannot be compiled; the file cannot be written; there is no such level;
-                a form is asked for, and types are open that the first launch will say.
-
-        Example:
-            >>> from weft import Float32, Int, Pointer, kernel
-            >>> from weft.gpu import global_idx
-            >>> @kernel
-            ... def double(x: Pointer[Float32], n: Int):
-            ...     if global_idx.x < n:
-            ...         x[global_idx.x] *= 2.0
-            >>> ctx = DeviceContext(api="cpu")
-            >>> plain = ctx.compile_function(double, opt_level=0, dump_asm="double.s")  # doctest: +SKIP
+            CompileError: the kernel cannot be compiled.
         """
         check_kernel(kernel)
         bound = kernel.bind(**comptime) if comptime else kernel
-        bound = bound.at_level(check_opt_level(opt_level))
-        shown, specs = Dumps(dump_asm, dump_llvm), specs_ahead(bound)
-        shown.check_known(bound, specs)
-        if specs is None:
-            return CompiledKernel(self, bound)
-        options = self._options(bound, None, True, is_even(self.info))
-        shown.show(lambda: elaborate_kernel(bound, specs, self.target, options))
-        self._load(bound, Specs(specs), options)
+        specs: dict[str, Spec] = {}
+        problems = Problems()
+        variables = [p.name for p in parameters(kernel.definition) if p.variable]
+        types = {name: type_meant(bound.bound[name]) for name in variables if name in bound.bound}
+        check_names(bound, problems)
+        for p in parameters(kernel.definition):
+            value = bound.bound.get(p.name, p.default)
+            if p.comptime:
+                if value is MISSING:
+                    return CompiledKernel(self, bound)
+                specs[p.name] = accept(p, value)[0]
+                continue
+            try:
+                specs[p.name] = spec_of_annotation(substitute(p.annotation, types))
+            except Mismatch as found:
+                if not found.annotation:
+                    return CompiledKernel(self, bound)
+                note_mismatch(problems, kernel.definition, p, found, None)
+        problems.check(CompileError, 0)
+        self._load(bound, Specs(specs), CompileOptions(None, True, *self._always, is_even(self.info)))
         self._go_native()
         return CompiledKernel(self, bound)
 
@@ -471,14 +458,10 @@ class DeviceContext(MakesTiles, BaseContext):
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
             even = plan is None and is_even(self.info, place[1])
-            options = self._options(kernel, way, not early and are_apart(taken.memory), even)
+            options = CompileOptions(way, not early and _are_apart(taken.memory), *self._always, even)
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):
                 return attributes, taken, place, options, found
-
-    def _options(self, kernel: Kernel[...], over: Over | None, distinct: bool, even: bool) -> CompileOptions:
-        level = self._opt_level if kernel.opt_level is None else kernel.opt_level
-        return CompileOptions(over, distinct, *self._always, even, level)
 
     def _examine(
         self,
@@ -521,7 +504,7 @@ class DeviceContext(MakesTiles, BaseContext):
         if ordered.guest is None:
             return None
         handle, guest = ordered.guest
-        self.guests[handle] = guest
+        self._guests[handle] = guest
         self._waiting.add(handle)
         return guest
 
@@ -533,11 +516,11 @@ class DeviceContext(MakesTiles, BaseContext):
             from weft.launch.native.code import prepared
 
             if prepared() is not None:
-                from weft.launch.native.install import install, native_methods
+                from weft.launch.native.install import install
 
                 self._native = install(self)
             if self._native is not None:
-                self.__dict__.update(native_methods(self, self._native))
+                self.__dict__["enqueue_function"] = self._native.make_builtin()
 
     def _load(self, kernel: Kernel[...], specs: Specs, options: CompileOptions) -> tuple[Reads, Loaded]:
         key = (kernel.definition, specs, options)
@@ -562,6 +545,19 @@ class DeviceContext(MakesTiles, BaseContext):
         count = self._compiled[code] = self._compiled.get(code, 0) + 1
         if count == _MANY:
             note_slow(f"{name} has been compiled {count} times, since {why}", caller_location())
+
+
+def _are_apart(memory: Sequence[Any]) -> bool:
+    """Whether no two arguments share memory."""
+    if len(memory) < 2:
+        return True
+    if _OWN.issuperset(map(type, memory)):
+        return share_nothing(memory)
+    maps = {id(m) for m in map(mapping_of, memory) if m is not None}
+    if len(maps) > 1:  # of one file, perhaps, at two addresses
+        return False
+    parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
+    return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
 
 
 _cpu: DeviceContext | None = None

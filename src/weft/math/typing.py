@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from weft.layout import LayoutTensor
+    from weft.tile import Tile
 
-FloatT = TypeVar("FloatT", Float16, BFloat16, Float32, Float64, float, "LayoutTensor[Any]")
-"""A float of the language, a SIMD of them, or Python's; or a tensor of them, element by element."""
-TensorT = TypeVar("TensorT", bound="LayoutTensor[Any]")
-"""A tensor, element by element."""
+FloatT = TypeVar("FloatT", Float16, BFloat16, Float32, Float64, float, "LayoutTensor[Any]", "Tile[Any]")
+"""A float of the language, a SIMD of them, or Python's; or a tensor or tile of them, element by element."""
+TensorT = TypeVar("TensorT", bound="LayoutTensor[Any] | Tile[Any]")
+"""A tensor or a tile, element by element."""
 NumberT = TypeVar("NumberT", bound=Number)
 """A number of the language, or a SIMD of them."""
 PlainT = TypeVar("PlainT", int, float)

@@ -88,6 +88,7 @@ class Elaborator:
         self.done: dict[object, Draft | None] = {}
         self.under_way: list[Draft] = []
         self.helpers = Helpers()
+        self.threads = 0
         self.stepped = "python" if target.format == "python" else "native" if debug else ""
 
     def _staging(self) -> Staging:
@@ -184,8 +185,10 @@ class Elaborator:
         A body that asks which thread runs it gets one element a thread: the range that it is elaborated
         for comes back with it. What prints or asserts is each kernel's own, so that a site says whose it is.
         """
-        self.done = {key: draft for key, draft in self.done.items() if draft is not None and not draft.tells}
         fn = kernel.definition
+        kept = self.done.items() if fn.threads == self.threads else ()
+        self.done = {key: draft for key, draft in kept if draft is not None and not draft.tells}
+        self.threads = fn.threads
         order = [(p.name, specs[p.name]) for p in parameters(fn)]
         f = Function(fn.name, [], kernel=True, over_rank=0 if over is None else over.rank)
         if over is None or over.runner is None:

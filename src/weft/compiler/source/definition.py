@@ -82,6 +82,8 @@ class Definition:
     """Whether it stands in a function that is being elaborated, which says what they read."""
     fast_math = False
     """Whether its body stands in ``with fast_math():``."""
+    threads = 0
+    """Of a kernel, how many threads its blocks have; 0 where its launches say that."""
     overloads: tuple[Definition, ...] = ()
     """Those that are called instead of it where their annotations say more of the arguments."""
 

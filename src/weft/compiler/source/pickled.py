@@ -84,7 +84,14 @@ def reduced(definition: PythonFunction) -> tuple[Any, ...]:
     about = (function.__module__, function.__name__, function.__qualname__, function.__doc__)
     return (
         _anew,
-        (token, sys.version_info[:2], marshal.dumps(code), _text(function), about, definition.fast_math),
+        (
+            token,
+            sys.version_info[:2],
+            marshal.dumps(code),
+            _text(function),
+            about,
+            (definition.fast_math, definition.threads),
+        ),
         _state(definition),
     )
 
@@ -195,7 +202,7 @@ def _anew(
     code: bytes,
     text: str,
     about: tuple[str, str, str, str | None],
-    fast_math: bool,
+    options: tuple[bool, int],
 ) -> PythonFunction:
     """The function that was pickled, its state yet to come."""
     from weft.compiler.source.python import definition_of
@@ -223,7 +230,7 @@ def _anew(
             _made.add(function)
         _tokens[function] = token
         _remember(token, function)
-    return definition_of(function, fast_math=fast_math)
+    return definition_of(function, fast_math=options[0], threads=options[1])
 
 
 def _of_main(module: str, qualname: str, code: CodeType) -> FunctionType | None:

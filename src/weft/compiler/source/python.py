@@ -33,9 +33,10 @@ _FUTURE_ANNOTATIONS = 0x1000000
 class PythonFunction(Definition):
     """A Python function. What can be replaced of it is read when it is asked for."""
 
-    def __init__(self, function: FunctionType, *, fast_math: bool = False) -> None:
+    def __init__(self, function: FunctionType, *, fast_math: bool = False, threads: int = 0) -> None:
         self._function = function
         self.fast_math = fast_math
+        self.threads = threads
         self.name = function.__name__
         self.qualname = function.__qualname__
         self.module = function.__module__
@@ -76,7 +77,7 @@ class PythonFunction(Definition):
                 setattr(made, name, getattr(fn, name))
         made.__dict__.update(fn.__dict__)
         share_text(made, fn)
-        return PythonFunction(made, fast_math=self.fast_math)
+        return PythonFunction(made, fast_math=self.fast_math, threads=self.threads)
 
     @property
     def defaults(self) -> tuple[Any, ...]:
@@ -226,26 +227,27 @@ def scope_of(fn: FunctionType) -> Scope:
 
 
 _Known = weakref.WeakKeyDictionary[FunctionType, "weakref.ref[PythonFunction]"]
-_known, _fast = _Known(), _Known()
+_known: dict[tuple[bool, int], _Known] = {}
+"""The definitions of functions, by their options."""
 
 
 def is_definition(fn: FunctionType) -> bool:
     """Whether a function is a definition, of which the text counts."""
-    return fn in _known or fn in _fast
+    return any(fn in known for known in _known.values())
 
 
-def definition_of(fn: Callable[..., Any], *, fast_math: bool = False) -> PythonFunction:
-    """A Python function as a definition: the same one, for each ``fast_math``, as long as anyone has it.
+def definition_of(fn: Callable[..., Any], *, fast_math: bool = False, threads: int = 0) -> PythonFunction:
+    """A Python function as a definition: the same one, with the same options, as long as anyone has it.
 
     Raises:
         CompileError: it is a generator or asynchronous.
     """
     function = cast("FunctionType", fn)
-    known = _fast if fast_math else _known
+    known = _known.setdefault((fast_math, threads), _Known())
     found = known.get(function)
     made = None if found is None else found()
     if made is None:
-        made = PythonFunction(function, fast_math=fast_math)
+        made = PythonFunction(function, fast_math=fast_math, threads=threads)
         _check(made)
         keep_text(function)
         known[function] = weakref.ref(made)

@@ -11,7 +11,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
 from queue import Empty, SimpleQueue
 
 from weft.abi.cpu_launch import LaneWords, QueueWords
@@ -60,7 +59,7 @@ class Lane:
 
     def begin(self) -> None:
         """Start with an empty queue: at first, and in a forked child, whose parent does the work."""
-        self.console = Console(partial(setattr, self.words, "told", 1))  # no cycle with this
+        self.console = Console()
         self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)
         self._queue: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()
@@ -166,7 +165,6 @@ class Lane:
     def failed(self, error: BaseException) -> None:
         """Keep what a task raised until somebody waits."""
         self._failures.append(error)
-        self.words.told = 1
 
     @property
     def failures(self) -> list[BaseException]:
@@ -195,7 +193,6 @@ class Lane:
                     "wait outside of the function, or queue the function on another stream",
                 )
             self.wait()
-        words.told = 0
         if self.console.parts:
             self.console.flush()
         if self._failures:

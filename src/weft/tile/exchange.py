@@ -1,0 +1,134 @@
+"""Tiles from one distribution to another: by registers alone, or through shared memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.gpu.indices import thread_idx
+from weft.gpu.sync import barrier
+from weft.lang.comptime import Comptime
+from weft.lang.decorators import func
+from weft.lang.generic import written
+from weft.lang.pointer import AddressSpace
+from weft.memory import stack_allocation
+from weft.tile.distribution import Bit, Distribution, first_of
+from weft.tile.registers import halves, joined, picked, pieces
+
+__all__ = ["distributed"]
+
+_LINE = 16
+"""Bytes by which rows in shared memory are apart from a multiple of all banks."""
+
+
+def distributed(source: Distribution, values: Any, to: Distribution) -> Any:
+    """A thread's elements of a tile, as another distribution has them; axes of extent 1 are spread out."""
+    if source == to:
+        return values
+    wanted = _without(to, source)
+    chosen = _selections(source, wanted)
+    if chosen is None:
+        threads = 1 << len(source.threads)
+        shape = source.shape
+        values = _through(values, source=source, to=wanted, shape=shape, threads=threads)
+        return picked(values, _places(wanted.registers, to))
+    registers = list(source.registers)
+    for number, bit in chosen:
+        position = registers.index(bit)
+        clear, set_ = halves(values, position)
+        values = ((thread_idx.x >> number & 1) != 0).select(set_, clear)
+        del registers[position]
+    return picked(values, _places(tuple(registers), to))
+
+
+def _without(to: Distribution, source: Distribution) -> Distribution:
+    """What a distribution wants of a tile, some of whose axes have extent 1."""
+    bits = {axis: extent.bit_length() - 1 for axis, extent in enumerate(source.shape)}
+    threads = tuple([found if found and found[1] < bits[found[0]] else None for found in to.threads])
+    registers = tuple([found for found in to.registers if found[1] < bits[found[0]]])
+    return Distribution(source.shape, registers, threads)
+
+
+def _selections(source: Distribution, wanted: Distribution) -> list[tuple[int, Bit]] | None:
+    """By which bits of its number a thread chooses among its registers; None if others have what it wants."""
+    chosen: list[tuple[int, Bit]] = []
+    for number, (own, bit) in enumerate(zip(source.threads, wanted.threads, strict=True)):
+        if own == bit:
+            continue
+        if own is not None or bit not in source.registers:
+            return None
+        chosen.append((number, bit))
+    left = set(source.registers) - {bit for _, bit in chosen}
+    return chosen if left >= set(wanted.registers) else None
+
+
+def _places(registers: tuple[Bit, ...], to: Distribution) -> list[int]:
+    """For each register of ``to`` the one that has its element."""
+    places = {bit: n for n, bit in enumerate(registers)}
+    return [
+        sum((number >> n & 1) << places[bit] for n, bit in enumerate(to.registers) if bit in places)
+        for number in range(to.count)
+    ]
+
+
+@func
+def _through(
+    values: Any,
+    *,
+    source: Comptime[Distribution],
+    to: Comptime[Distribution],
+    shape: Comptime[tuple[int, ...]],
+    threads: Comptime[int],
+) -> Any:
+    """By shared memory, in rows that begin at different banks."""
+    kind = _element(values)
+    pitch = shape[-1] + (_LINE // kind.dtype.itemsize if len(shape) > 1 and shape[0] > 1 else 0)
+    rows = 1
+    for extent in shape[:-1]:
+        rows *= extent
+    memory = stack_allocation(kind, rows * pitch, address_space=AddressSpace.SHARED)
+    if first_of(source.replicas):
+        _write(memory, values, source, pitch)
+    barrier()
+    found = _read(memory, to, pitch)
+    barrier()
+    return found
+
+
+def _offsets(distribution: Distribution, pitch: int, width: int) -> list[Any]:
+    """Where the vectors of a thread begin."""
+
+    def place(index: Any) -> Any:
+        total: Any = 0
+        for at, extent in zip(index[:-1], distribution.shape[:-1], strict=True):
+            total = total * extent + at
+        return total * pitch + index[-1]
+
+    first = place(distribution.of_thread())
+    return [first + place(distribution.of_register(n)) for n in range(0, distribution.count, width)]
+
+
+def _width(distribution: Distribution, itemsize: int) -> int:
+    return min(distribution.vector(len(distribution.shape) - 1), max(1, _LINE // itemsize))
+
+
+def _write(memory: Any, values: Any, distribution: Distribution, pitch: int) -> None:
+    size = memory.dtype.itemsize
+    width = _width(distribution, size)
+    places = _offsets(distribution, pitch, width)
+    for place, piece in zip(places, pieces(values, width), strict=True):
+        memory.store(place, piece, alignment=size * width)
+
+
+def _read(memory: Any, distribution: Distribution, pitch: int) -> Any:
+    size = memory.dtype.itemsize
+    width = _width(distribution, size)
+    return joined(
+        [
+            memory.load(place, width=width, alignment=size * width)
+            for place in _offsets(distribution, pitch, width)
+        ]
+    )
+
+
+def _element(values: Any) -> Any:
+    return written(values.dtype)

@@ -1,0 +1,100 @@
+"""Tiles out of nothing: numbers everywhere, and numbers that count."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from weft.diagnostics import refuse
+from weft.dtype import DTypeLike, as_dtype
+from weft.gpu.indices import launch_bounds
+from weft.lang.elaboration import current
+from weft.lang.number import Number, NumberLike, number_class
+from weft.lang.scalars import Float32, Int32
+from weft.tile.distribution import Distribution, Shape, blocked
+from weft.tile.registers import joined
+from weft.tile.shapes import checked
+from weft.tile.tile import Tile
+
+__all__ = ["arange", "block_threads", "full", "where", "zeros"]
+
+N = TypeVar("N", bound=Number)
+
+
+def block_threads() -> int:
+    """How many threads a block of the tile kernel at hand has; known at compile time.
+
+    Raises:
+        CompileError: the kernel is no ``tile_kernel``.
+    """
+    found = current().elaborator.threads
+    if found:
+        launch_bounds(found)
+    if not found:
+        refuse(
+            "tile-kernel",
+            "tiles are spread over the threads of a block, whose number this kernel does not say",
+            hint="write @tile_kernel(threads=256) in place of @kernel",
+        )
+    return found
+
+
+def usual(shape: Shape, itemsize: int) -> Distribution:
+    """How tiles are distributed that come from no memory."""
+    return blocked(shape, block_threads(), 16 // itemsize)
+
+
+def full(
+    shape: int | tuple[int, ...],
+    value: NumberLike,
+    dtype: type[N] | DTypeLike | None = None,
+    *,
+    like: Tile[Any] | None = None,
+) -> Tile[Any]:
+    """A tile with one number in all its elements.
+
+    Args:
+        shape: its extents, powers of two.
+        value: the number.
+        dtype: its type; by default that of ``value``, Float32 for a literal.
+        like: a tile whose distribution this one is to have, such as what is added to it.
+    """
+    extents = checked(shape)
+    given = value.dtype if isinstance(value, Number) else Float32
+    kind = as_dtype(given if dtype is None else dtype)
+    distribution = usual(extents, kind.itemsize) if like is None else like.distribution
+    one: Any = number_class(kind)(value)
+    return Tile[Any](distribution, number_class(kind, distribution.count)(one))
+
+
+def zeros(shape: int | tuple[int, ...], dtype: Any = Float32, *, like: Tile[Any] | None = None) -> Tile[Any]:
+    """A tile of zeros: ``full(shape, 0, dtype)``."""
+    return full(shape, 0, dtype, like=like)
+
+
+def arange(
+    extent: int, dtype: Any = Int32, *, axis: int = 0, rank: int = 1, like: Tile[Any] | None = None
+) -> Tile[Any]:
+    """The numbers from 0 on, as a tile.
+
+    Args:
+        extent: how many, a power of two.
+        dtype: their type.
+        axis: along which they count, in a tile of ``rank`` axes whose other extents are 1.
+        rank: how many axes the tile has.
+        like: a tile with as many elements along its last axis as these, whose distribution this one takes:
+            so that ``arange(n, axis=1, rank=2, like=t) < limit`` moves nothing.
+    """
+    kind = as_dtype(dtype)
+    shape = checked(tuple([extent if n == axis else 1 for n in range(rank)]))
+    distribution = usual(shape, kind.itemsize)
+    if like is not None:
+        distribution = like.distribution
+        for n in range(rank):
+            distribution = distribution if n == axis else distribution.reduced(n)
+    made = Tile[Any](distribution, number_class(kind, distribution.count)(0))
+    return Tile[Any](distribution, joined([number_class(kind)(index[axis]) for index in made.indices()]))
+
+
+def where(condition: Tile[Any], true: Any, false: Any) -> Tile[Any]:
+    """Element by element: ``true`` where ``condition`` holds, else ``false``; tiles and numbers."""
+    return condition.where(true, false)

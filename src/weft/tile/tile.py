@@ -1,0 +1,378 @@
+"""``Tile``: elements of a rectangle in the registers of a block's threads, with the operators of arrays."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar, cast
+
+from weft.diagnostics import refuse
+from weft.dtype import DType, DTypeLike, as_dtype
+from weft.lang.number import Number, NumberLike, number_class, type_name
+from weft.lang.scalars import Bool, Int32
+from weft.lang.spec import Leaf, NumberSpec, Spec, leaves_of
+from weft.record import record
+from weft.tile.distribution import Distribution, Shape, blocked
+from weft.tile.exchange import distributed
+from weft.tile.registers import each_lane
+
+__all__ = ["Tile"]
+
+T = TypeVar("T")
+_of: Any = operator  # some of its functions have no types
+
+
+class Tile(Generic[T]):
+    """Elements that the threads of a block hold together; made by ``weft.tile.load``, ``zeros`` and others.
+
+    ``+ - * / // % ** & | ^ << >>``, comparisons and the functions of ``weft.math`` go element by element,
+    with numbers and with tiles whose extents are the same or 1. A tile is a value: variables, loops and
+    functions carry it. All threads of the block come to its methods together.
+
+    ``t[n]`` is this thread's n-th element, and ``t.map(f)`` applies any function, so that code of threads
+    goes with code of tiles; ``t.indices()`` says where each element lies.
+
+    Attributes:
+        distribution: which thread holds what.
+        values: this thread's elements, a number or a vector.
+    """
+
+    __slots__ = ("distribution", "values")
+    distribution: Distribution
+    values: Any
+
+    def __init__(self, distribution: Distribution, values: Any) -> None:
+        self.distribution = distribution
+        self.values = values
+
+    # -- as the language takes it ---------------------------------------------------------------
+    def __weft_spec__(self) -> Spec:
+        return TileSpec(Tile, self.distribution, self.values.dtype)
+
+    def __weft_leaves__(self) -> list[Any]:
+        return leaves_of(self.values)
+
+    def __weft_carried__(self) -> Tile[T]:
+        return Tile(self.distribution, self.values.of(leaves_of(self.values)[0]))
+
+    def __weft_elements__(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+        return together(function, *operands)
+
+    # -- facts ----------------------------------------------------------------------------------
+    @property
+    def shape(self) -> Shape:
+        """The extents."""
+        return self.distribution.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The elements' type."""
+        return self.values.dtype
+
+    @property
+    def element_type(self) -> type[T]:
+        """What an element is, such as ``Float32``."""
+        return cast("type[T]", number_class(self.dtype))
+
+    def __repr__(self) -> str:
+        extents = " x ".join(map(str, self.shape))
+        return f"<tile of {extents} {self.dtype}, {len(self)} in each thread>"
+
+    # -- of one thread --------------------------------------------------------------------------
+    def __len__(self) -> int:
+        """How many elements each thread holds."""
+        return self.distribution.count
+
+    def __getitem__(self, number: int) -> T:
+        """One of this thread's elements, by a number known at compile time."""
+        if not 0 <= number < len(self):
+            message = f"element {number} of a thread that holds {len(self)} of a tile"
+            refuse("bounds", message, hint="count with unroll(range(len(tile)))")
+        return self.values if len(self) == 1 else self.values[number]
+
+    def indices(self) -> list[tuple[Any, ...]]:
+        """Of each of this thread's elements, its index in the tile."""
+        first = self.distribution.of_thread()
+        every = map(self.distribution.of_register, range(len(self)))
+        return [tuple([a + b for a, b in zip(first, more, strict=True)]) for more in every]
+
+    def map(self, function: Callable[..., Any], *others: Any) -> Tile[Any]:
+        """A function of one element, and of those of other tiles and numbers, applied to each.
+
+        Args:
+            function: a ``@func``, a lambda or a helper, which is given numbers.
+            others: broadcast as operands of ``+`` are.
+        """
+        return together(lambda *each: each_lane(function, each), self, *others)
+
+    # -- as another tile ------------------------------------------------------------------------
+    def cast(self, dtype: DTypeLike) -> Tile[Any]:
+        """The elements as another type, as ``x.cast`` converts numbers."""
+        return Tile(self.distribution, self.values.cast(as_dtype(dtype)))
+
+    def distributed(self, like: Tile[Any] | Distribution) -> Tile[T]:
+        """The same elements held as another tile's are: through shared memory, where threads swap them.
+
+        A tile of extents 1 is spread out to ``like``'s.
+        """
+        to = like.distribution if isinstance(like, Tile) else like
+        shape = joined(self.shape, to.shape)
+        if shape != to.shape:
+            _refuse_shapes(self.shape, to.shape)
+        return Tile(to, distributed(self.distribution, self.values, to))
+
+    def reshape(self, *shape: int) -> Tile[T]:
+        """The elements in their order (the last axis fastest) as a tile of other extents; nothing moves."""
+        from weft.tile.shapes import reshaped
+
+        return reshaped(self, shape)
+
+    def transpose(self) -> Tile[T]:
+        """A matrix with its axes the other way round; nothing moves."""
+        if len(self.shape) != 2:
+            refuse("shape", f"a tile of {len(self.shape)} axes is not transposed", hint="transpose a matrix")
+        rows, columns = self.shape
+        return Tile(self.distribution.moved((1, 0), (columns, rows)), self.values)
+
+    @property
+    def T(self) -> Tile[T]:
+        """``transpose()``."""
+        return self.transpose()
+
+    def where(self, true: Any, false: Any) -> Tile[Any]:
+        """Element by element: ``true`` where this tile of Bools holds, else ``false``."""
+        return together(_chosen, self, true, false)
+
+    # -- along an axis --------------------------------------------------------------------------
+    def reduce(self, function: Callable[[Any, Any], Any], axis: int | None = None) -> Any:
+        """All elements along an axis, combined by a function of two numbers or vectors.
+
+        The order is the same each time; it does not matter to the function. The axis stays, with extent 1, so
+        that the result goes with the tile: ``x / x.sum(axis=1)``. Without an axis, a number for all threads.
+        """
+        from weft.tile.reductions import reduced
+
+        return reduced(self, function, axis)
+
+    def sum(self, axis: int | None = None) -> Any:
+        """The sum along an axis, or of all elements; of Bools their number, as Int32."""
+        return _counted(self).reduce(_of.add, axis)
+
+    def max(self, axis: int | None = None) -> Any:
+        """The greatest along an axis, or of all; of a nan and a number, the number."""
+        from weft.math import max
+
+        return self.reduce(max, axis)
+
+    def min(self, axis: int | None = None) -> Any:
+        """The least along an axis, or of all; of a nan and a number, the number."""
+        from weft.math import min
+
+        return self.reduce(min, axis)
+
+    def any(self, axis: int | None = None) -> Any:
+        """Whether some element holds, of a tile of Bools."""
+        return self._asked().reduce(_of.or_, axis) != 0
+
+    def all(self, axis: int | None = None) -> Any:
+        """Whether all elements hold, of a tile of Bools."""
+        return self._asked().reduce(_of.and_, axis) != 0
+
+    def _asked(self) -> Tile[Int32]:
+        if self.dtype.kind != "bool":
+            found = type_name(self.dtype)
+            refuse("operand", f"any() and all() ask Bools, not {found}", hint="compare first: (t > 0).any()")
+        return self.cast(Int32)
+
+    def argmax(self, axis: int) -> Tile[Int32]:
+        """Where along an axis the greatest is; the first of several."""
+        from weft.tile.reductions import best
+
+        return best(self, axis, _of.gt)
+
+    def argmin(self, axis: int) -> Tile[Int32]:
+        """Where along an axis the least is; the first of several."""
+        from weft.tile.reductions import best
+
+        return best(self, axis, _of.lt)
+
+    def scan(self, function: Callable[[Any, Any], Any], axis: int = -1) -> Tile[Any]:
+        """Of each element, it and all before it along an axis combined by an associative function."""
+        from weft.tile.scans import scanned
+
+        return scanned(self, function, axis)
+
+    def cumsum(self, axis: int = -1) -> Tile[Any]:
+        """The sum of each element and all before it along an axis."""
+        return _counted(self).scan(_of.add, axis)
+
+    # -- operators ------------------------------------------------------------------------------
+    def __neg__(self) -> Tile[T]:
+        return together(_of.neg, self)
+
+    def __abs__(self) -> Tile[T]:
+        return together(_of.abs, self)
+
+    def __invert__(self) -> Tile[T]:
+        return together(_of.invert, self)
+
+    def __add__(self, other: Operand) -> Tile[T]:
+        return together(_of.add, self, other)
+
+    def __radd__(self, other: Operand) -> Tile[T]:
+        return together(_of.add, other, self)
+
+    def __sub__(self, other: Operand) -> Tile[T]:
+        return together(_of.sub, self, other)
+
+    def __rsub__(self, other: Operand) -> Tile[T]:
+        return together(_of.sub, other, self)
+
+    def __mul__(self, other: Operand) -> Tile[T]:
+        return together(_of.mul, self, other)
+
+    def __rmul__(self, other: Operand) -> Tile[T]:
+        return together(_of.mul, other, self)
+
+    def __truediv__(self, other: Operand) -> Tile[T]:
+        return together(_of.truediv, self, other)
+
+    def __rtruediv__(self, other: Operand) -> Tile[T]:
+        return together(_of.truediv, other, self)
+
+    def __floordiv__(self, other: Operand) -> Tile[T]:
+        return together(_of.floordiv, self, other)
+
+    def __mod__(self, other: Operand) -> Tile[T]:
+        return together(_of.mod, self, other)
+
+    def __pow__(self, other: Operand) -> Tile[T]:
+        return together(_of.pow, self, other)
+
+    def __and__(self, other: Operand) -> Tile[T]:
+        return together(_of.and_, self, other)
+
+    def __or__(self, other: Operand) -> Tile[T]:
+        return together(_of.or_, self, other)
+
+    def __xor__(self, other: Operand) -> Tile[T]:
+        return together(_of.xor, self, other)
+
+    def __lshift__(self, other: Operand) -> Tile[T]:
+        return together(_of.lshift, self, other)
+
+    def __rshift__(self, other: Operand) -> Tile[T]:
+        return together(_of.rshift, self, other)
+
+    def __eq__(self, other: object) -> Tile[Bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return together(_of.eq, self, other)
+
+    def __ne__(self, other: object) -> Tile[Bool]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return together(_of.ne, self, other)
+
+    def __lt__(self, other: Operand) -> Tile[Bool]:
+        return together(_of.lt, self, other)
+
+    def __le__(self, other: Operand) -> Tile[Bool]:
+        return together(_of.le, self, other)
+
+    def __gt__(self, other: Operand) -> Tile[Bool]:
+        return together(_of.gt, self, other)
+
+    def __ge__(self, other: Operand) -> Tile[Bool]:
+        return together(_of.ge, self, other)
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        hint = "choose with .where(a, b), or ask .any() or .all() of it"
+        refuse("condition", "a tile has many elements, and is no condition", hint=hint)
+
+
+Operand = Tile[Any] | NumberLike
+
+
+@record
+class TileSpec:
+    """What the compiler knows of a tile: who holds what, of which type."""
+
+    cls: type[Any]
+    distribution: Distribution
+    dtype: DType
+
+    def _number(self) -> NumberSpec:
+        return NumberSpec(self.dtype, self.distribution.count)
+
+    def leaves(self) -> Sequence[Leaf]:
+        """This thread's elements, as a vector."""
+        return self._number().leaves()
+
+    def build(self, leaves: Sequence[Any]) -> Any:
+        """The tile, from its leaves."""
+        return self.cls(self.distribution, self._number().build(leaves))
+
+    def describe(self) -> str:
+        """How a message names it."""
+        extents = ", ".join(map(str, self.distribution.shape))
+        return f"Tile[{type_name(self.dtype)}] of ({extents}), held as {self.distribution}"
+
+
+def _chosen(condition: Any, true: Any, false: Any) -> Any:
+    return condition.select(true, false)
+
+
+def _counted(tile: Tile[Any]) -> Tile[Any]:
+    return tile.cast(Int32) if tile.dtype.kind == "bool" else tile
+
+
+def joined(*shapes: Shape) -> Shape:
+    """The extents of what is computed of tiles of these: alike, or 1, from the last on.
+
+    Raises:
+        CompileError: they differ otherwise.
+    """
+    rank = max(map(len, shapes))
+    every = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    found = tuple([max(extents) for extents in zip(*every, strict=True)])
+    for shape in every:
+        if any(own not in (1, extent) for own, extent in zip(shape, found, strict=True)):
+            _refuse_shapes(*shapes[:2])
+    return found
+
+
+def _refuse_shapes(one: Shape, other: Shape) -> None:
+    refuse(
+        "tile-shape",
+        f"tiles of {one} and of {other} elements do not go together",
+        notes=("extents are the same, or 1, counted from the last axis, as in NumPy",),
+        hint="load tiles of one shape; a reduction leaves its axis as 1, and .reshape(n, 1) makes a column",
+    )
+
+
+def together(function: Callable[..., Any], *operands: Any) -> Any:
+    """A function of vectors, applied to tiles and numbers, that are first spread out to one distribution.
+
+    That is the first tile's that has all extents; where none has, that of memory's order.
+    """
+    tiles: list[Tile[Any]] = [operand for operand in operands if isinstance(operand, Tile)]
+    shape = joined(*[t.shape for t in tiles])
+    to = next((t.distribution for t in tiles if t.shape == shape), None)
+    if to is None:
+        to = blocked(shape, 1 << len(tiles[0].distribution.threads), 16 // max(1, tiles[0].dtype.itemsize))
+    given = [_spread(operand, to) for operand in operands]
+    return Tile[Any](to, function(*given))
+
+
+def _spread(operand: Any, to: Distribution) -> Any:
+    if isinstance(operand, Tile):
+        tile = cast("Tile[Any]", operand)
+        if tile.distribution == to:
+            return tile.values
+        missing = len(to.shape) - len(tile.shape)
+        if missing:
+            axes = [n + missing for n in range(len(tile.shape))]
+            tile = Tile[Any](tile.distribution.moved(axes, (1,) * missing + tile.shape), tile.values)
+        return distributed(tile.distribution, tile.values, to)
+    if isinstance(operand, Number) and operand.lanes == 1 and to.count > 1:
+        return number_class(operand.dtype, to.count)(operand)
+    return operand
