@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeVar
 from weft.abi.checks import Checks, checks_of
 from weft.diagnostics import CompileError
 
-__all__ = ["CompileIn", "HostArrays", "Settings", "environment", "scope", "settings"]
+__all__ = ["CompileIn", "HostArrays", "Settings", "environment", "processors", "scope", "settings"]
 
 CompileIn = Literal["process", "in-process"]
 HostArrays = Literal["copy", "refuse"]
@@ -190,6 +190,13 @@ def _checks(asked: Any, setting: str) -> frozenset[str]:
 def interpret_all() -> None:
     """Have Python run the kernels of all contexts, in this process and in those that it starts."""
     os.environ["WEFT_INTERPRET"] = "1"
+
+
+def processors() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
 
 
 def environment() -> Mapping[str, str]:

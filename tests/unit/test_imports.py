@@ -81,6 +81,9 @@ ROOMS: dict[str, set[str] | None] = {
     "foreign": BOTTOM | {"config", "lang", "layout", "runtime"},
     "launch": set(),
     "launch.native": NATIVE | {"compiler.cache", "compiler.llvm", "memory"},
+    "launch.ahead": BOTTOM
+    | {"config", "compiler.cache", "compiler.frontend", "compiler.pipeline", "compiler.source", "lang"}
+    | {"launch.arguments", "launch.variants", "runtime", "targets"},
     "launch.arguments": BOTTOM | {"compiler.source", "foreign", "lang", "runtime"},
     "launch.checked": BOTTOM | {"config", "runtime"},
     "launch.profile": {"record", "runtime"},

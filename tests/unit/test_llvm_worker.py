@@ -188,8 +188,8 @@ def test_a_loop_without_end_ends_at_the_limit(pool: Any, monkeypatch: pytest.Mon
     up(pool)
     run, limits = workers.run, [60.0, 0.2]
 
-    def with_limit(job: Any, limit: float, own: Any) -> Any:
-        return run(job, limits.pop(), own)
+    def with_limit(job: Any, limit: float, *rest: Any) -> Any:
+        return run(job, limits.pop(), *rest)
 
     monkeypatch.setattr(workers, "run", with_limit)
     with stopped(pool) as pid, config.scope(compile_limit=0.2):

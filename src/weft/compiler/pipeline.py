@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from weft.abi.artifact import Argument, Artifact, FaultSite, KernelInfo, Signature, Site
 from weft.abi.cpu_launch import STRIP
-from weft.compiler.frontend.draft import Draft, assemble, shared_memory
+from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
 from weft.compiler.frontend.options import PLAIN, CompileOptions
@@ -23,7 +23,9 @@ from weft.compiler.lint import doubts
 from weft.compiler.llvm.symbols import entry_symbol
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, Location, caller_location, nearest
+from weft.diagnostics.timed import timed
 from weft.dtype import DType
+from weft.lang.captured import note
 from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
@@ -40,6 +42,36 @@ class Instance(NamedTuple):
     kernel: Kernel[...]
     specs: Mapping[str, Spec]
     options: CompileOptions = PLAIN
+
+
+class Lowered(NamedTuple):
+    """A module on its way to LLVM."""
+
+    text: str
+    target: Target
+    name: str
+    """Of its kernels, for messages, as is their place."""
+    place: Location
+    debug: bool
+
+    def code(self) -> bytes:
+        """What a device runs, or its driver assembles.
+
+        Raises:
+            LLVMError: LLVM makes no code of it.
+        """
+        return _bytes(self.emit("asm" if self.target.format == "ptx" else "object"))
+
+    def emit(self, kind: Literal["llvm-opt", "asm", "object"]) -> str | bytes:
+        """What LLVM makes of it.
+
+        Raises:
+            LLVMError: it makes nothing.
+        """
+        from weft.compiler.llvm.emit import emit
+
+        made = emit(self.text, self.target, kind, name=self.name, place=self.place, debug=self.debug)
+        return made.data if kind == "object" else made.text
 
 
 @record
@@ -76,8 +108,10 @@ class Compilation:
 
         backward = any(options.backward for options in self.options)
         even = all(options.even for options in self.options)
-        passed = run_passes(self.module, self.target, backward=backward, even=even, debug=self.debug)
-        return lower_module(passed, self.target, support, places=places, debug=self.debug)
+        with timed("passes"):
+            passed = run_passes(self.module, self.target, backward=backward, even=even, debug=self.debug)
+        with timed("lower"):
+            return lower_module(passed, self.target, support, places=places, debug=self.debug)
 
     @property
     def debug(self) -> bool:
@@ -95,22 +129,29 @@ class Compilation:
         assert kind != "object" or self.target.format != "ptx", "which its assembler makes"
         if self.target.format == "python":
             return self._python_text(kind)
-        text = self.llvm(places=kind != "object")  # an object has lines alone, which debuggers do not read
+        # An object has lines alone, which debuggers do not read.
+        lowered = self.lowered(places=kind != "object")
         if kind == "llvm":
-            return text
-        from weft.compiler.llvm.emit import LLVMError, emit
+            return lowered.text
+        from weft.compiler.llvm.emit import LLVMError
 
         start = time.perf_counter()
-        name = ", ".join([kernel.signature.name for kernel in self.kernels])
         try:
-            place = Location(*self.kernels[0].place)
-            made = emit(text, self.target, kind, name=name, place=place, debug=self.debug)
+            made = lowered.emit(kind)
         except LLVMError as error:
             from weft.compiler.llvm.blame import blamed
 
             raise blamed(self.module, self.target) or error from None
         self.times["llvm"] = (time.perf_counter() - start) * 1e3
-        return made.data if kind == "object" else made.text
+        return made
+
+    def lowered(self, *, places: bool | None = None) -> Lowered:
+        """The module as LLVM gets it; with what lines it comes from where its code has them, if not said."""
+        if places is None:
+            places = self.target.format == "ptx"
+        name = ", ".join([kernel.signature.name for kernel in self.kernels])
+        place = Location(*self.kernels[0].place)
+        return Lowered(self.llvm(places=places), self.target, name, place, self.debug)
 
     def code(self) -> bytes:
         """What a device runs, or its driver assembles."""
@@ -119,8 +160,7 @@ class Compilation:
         from weft.compiler.llvm.emit import warm
 
         warm()  # it comes to hand while the passes run
-        code = self.emit("asm" if self.target.format == "ptx" else "object")
-        return code.encode() if isinstance(code, str) else code
+        return _bytes(self.emit("asm" if self.target.format == "ptx" else "object"))
 
     def _python_text(self, kind: EmissionKind) -> str:
         from weft.compiler.interpreted.generate import text  # here, since few programs ask for it
@@ -154,6 +194,27 @@ class Compilation:
         return Artifact(self.target.name, self.target.format, code, self.kernels)
 
 
+def _bytes(code: str | bytes) -> bytes:
+    return code.encode() if isinstance(code, str) else code
+
+
+class Program:
+    """Kernels elaborated one by one, each for a module of its own; what several call is elaborated once.
+
+    Each gives the module that it gives alone. Functions are shared, and named as the last module has them:
+    a ``Compilation`` is to be lowered before the next is made.
+    """
+
+    def __init__(self, target: str | Target) -> None:
+        self.target = find_target(target)
+        self._shared = Elaborator(self.target)
+
+    def elaborate(self, instance: Instance) -> Compilation:
+        """Elaborate and verify one more kernel."""
+        own = instance.options.checked or instance.options.debug or self.target.format == "python"
+        return _told_of([instance], self.target, None if own else self._shared)
+
+
 def elaborate_kernel(
     kernel: Kernel[...], specs: Mapping[str, Spec], target: str | Target, options: CompileOptions = PLAIN
 ) -> Compilation:
@@ -163,9 +224,12 @@ def elaborate_kernel(
 
 def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Compilation:
     """Elaborate and verify kernels of one module; what several of them call is there once."""
-    found = find_target(target)
-    with rarely_collected(), _untraced() if found.format == "python" else nullcontext():
-        made = with_room(lambda: _elaborated(instances, found))
+    return _told_of(instances, find_target(target))
+
+
+def _told_of(instances: Sequence[Instance], target: Target, shared: Elaborator | None = None) -> Compilation:
+    with rarely_collected(), _untraced() if target.format == "python" else nullcontext():
+        made = with_room(lambda: _elaborated(instances, target, shared))
     if not made.doubts:
         return made
     from weft.diagnostics.warned import told
@@ -193,11 +257,39 @@ def _untraced() -> Generator[None]:
         (lambda: None)()  # a tracer in C takes over again where something is called
 
 
-def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
+def _elaborated(
+    instances: Sequence[Instance], target: Target, shared: Elaborator | None = None
+) -> Compilation:
     start = time.perf_counter()
     checked = frozenset(word for *_, wanted in instances for word in wanted.checked)
     debug = any(wanted.debug for *_, wanted in instances)
-    elaborator = Elaborator(target, checked=checked, debug=debug)
+    elaborator = shared or Elaborator(target, checked=checked, debug=debug)
+    with timed("elaborate"):
+        drafts, options = _drafts(elaborator, instances)
+        if shared is not None:  # what was elaborated before has been read for this kernel too
+            for draft in reached(drafts):
+                if not draft.definition.within:
+                    note(draft.definition)
+        module, sites = assemble(drafts, target)
+    elaborated = time.perf_counter()
+    with timed("verify"):
+        _verify(module)
+        each = zip(instances, drafts, options, sites, strict=True)
+        kernels = tuple([_described(module, target, *kernel) for kernel in each])
+        found = doubts(drafts, target)
+        if any(each.checked for each in options):
+            _check(module, target, drafts, options, sites)
+            _verify(module)
+    verified = time.perf_counter()
+    times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
+    return Compilation(module, target, kernels, tuple(options), found, times)
+
+
+def _drafts(
+    elaborator: Elaborator, instances: Sequence[Instance]
+) -> tuple[list[Draft], list[CompileOptions]]:
+    """Each kernel elaborated, and what for: one that asks which thread it is has one element a thread."""
+    target = elaborator.target
     drafts: list[Draft] = []
     options: list[CompileOptions] = []
     for kernel, specs, wanted in instances:
@@ -209,18 +301,7 @@ def _elaborated(instances: Sequence[Instance], target: Target) -> Compilation:
         draft, over = elaborator.kernel(kernel, specs, over)
         drafts.append(draft)
         options.append(wanted._replace(over=over))
-    module, sites = assemble(drafts, target)
-    elaborated = time.perf_counter()
-    _verify(module)
-    each = zip(instances, drafts, options, sites, strict=True)
-    kernels = tuple([_described(module, target, *kernel) for kernel in each])
-    found = doubts(drafts, target)
-    if any(each.checked for each in options):
-        _check(module, target, drafts, options, sites)
-        _verify(module)
-    verified = time.perf_counter()
-    times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    return Compilation(module, target, kernels, tuple(options), found, times)
+    return drafts, options
 
 
 def _verify(module: Module) -> None:

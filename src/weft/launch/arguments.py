@@ -6,8 +6,9 @@ found out once. That way takes only what is right; ``examine`` is the one that s
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import is_
 from typing import Any, NamedTuple, cast, get_origin
@@ -17,7 +18,7 @@ from weft.compiler.source.definition import Definition
 from weft.diagnostics import LaunchError, a_, nearest
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
-from weft.foreign.arrays import ForeignArray, HostArray
+from weft.foreign.arrays import ForeignArray, HostArray, mapping_of
 from weft.lang.accept import (
     Mismatch,
     accept,
@@ -36,7 +37,7 @@ from weft.lang.remembered import remembered
 from weft.lang.signature import Parameter, argument_key, bind, is_generic, parameters
 from weft.lang.spec import NumberSpec, PointerSpec, Spec, StaticSpec
 from weft.lang.type_variables import settle
-from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.buffers import DeviceBuffer, share_nothing
 from weft.runtime.context import BaseContext
 from weft.runtime.copies import own_buffer
 
@@ -392,3 +393,19 @@ def _pointer_taker(p: Parameter, dtype: DType, general: Taker) -> Taker:
         return spec
 
     return take_pointer
+
+
+OWN: frozenset[type] = frozenset((DeviceBuffer,))
+
+
+def are_apart(memory: Sequence[Any]) -> bool:
+    """Whether no two arguments share memory."""
+    if len(memory) < 2:
+        return True
+    if OWN.issuperset(map(type, memory)):
+        return share_nothing(memory)
+    maps = {id(m) for m in map(mapping_of, memory) if m is not None}
+    if len(maps) > 1:  # of one file, perhaps, at two addresses
+        return False
+    parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
+    return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))

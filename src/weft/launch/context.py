@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
@@ -14,25 +13,23 @@ from weft.compiler.cache import compile_kernel, kept, key_of, prepare
 from weft.compiler.frontend.options import CompileOptions
 from weft.compiler.pipeline import elaborate_kernel
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import CompileError, Diagnostic, LaunchError, caller_location, note_slow
+from weft.diagnostics import Diagnostic, LaunchError, caller_location, note_slow
 from weft.dtype import DType
-from weft.foreign.arrays import ForeignArray, mapping_of
+from weft.foreign.arrays import ForeignArray
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.lang import captured, remembered
-from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Func, Kernel
-from weft.lang.generic import substitute, type_meant
 from weft.lang.host_closures import HostClosureSpec
-from weft.lang.problems import Problems
 from weft.lang.reads import Reads
-from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec
+from weft.launch.ahead import compiled_together, specs_ahead
 from weft.launch.arguments import (
+    OWN,
     Specs,
     Taken,
+    are_apart,
     check_kernel,
-    check_names,
     check_writes,
     examine,
     is_current,
@@ -49,7 +46,6 @@ from weft.layout.tensor.spec import TensorSpec
 from weft.record import record
 from weft.runtime.allocation import Allocation
 from weft.runtime.attributes import check_uses, launch_attributes
-from weft.runtime.buffers import DeviceBuffer, share_nothing
 from weft.runtime.context import BaseContext
 from weft.runtime.dim import Dim
 from weft.runtime.driver import Launch, LaunchAttributes, Stream
@@ -69,7 +65,6 @@ _Where = tuple[Any, Any, Any, Any, Any]
 """over, grid_dim, block_dim, shared_mem_bytes and stream of a launch."""
 LaunchOptions = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 """These, cluster_dim, cooperative and pdl."""
-_OWN: frozenset[type] = frozenset((DeviceBuffer,))
 _MANY = 32
 """Variants of a kernel that takes tensors, or of a function that it is given, until there is a warning."""
 _SHAPES = (
@@ -239,28 +234,51 @@ class DeviceContext(MakesTiles, BaseContext):
         """
         check_kernel(kernel)
         bound = kernel.bind(**comptime) if comptime else kernel
-        specs: dict[str, Spec] = {}
-        problems = Problems()
-        variables = [p.name for p in parameters(kernel.definition) if p.variable]
-        types = {name: type_meant(bound.bound[name]) for name in variables if name in bound.bound}
-        check_names(bound, problems)
-        for p in parameters(kernel.definition):
-            value = bound.bound.get(p.name, p.default)
-            if p.comptime:
-                if value is MISSING:
-                    return CompiledKernel(self, bound)
-                specs[p.name] = accept(p, value)[0]
-                continue
-            try:
-                specs[p.name] = spec_of_annotation(substitute(p.annotation, types))
-            except Mismatch as found:
-                if not found.annotation:
-                    return CompiledKernel(self, bound)
-                note_mismatch(problems, kernel.definition, p, found, None)
-        problems.check(CompileError, 0)
-        self._load(bound, Specs(specs), CompileOptions(None, True, *self._always, is_even(self.info)))
-        self._go_native()
+        specs = specs_ahead(bound)
+        if specs is not None:
+            self._load(bound, specs, self._ahead)
+            self._go_native()
         return CompiledKernel(self, bound)
+
+    def compile_functions(
+        self, kernels: Iterable[Kernel[...]], *, jobs: int | None = None
+    ) -> list[CompiledKernel]:
+        """Compile kernels for this device, ahead of their launches: several at a time.
+
+        What several of them call is elaborated once, and LLVM works on some while others are elaborated. Each
+        has the code that ``compile_function`` gives it; they come back in the order of the kernels.
+
+        Args:
+            kernels: the kernels; ``kernel.bind(...)`` has compile-time parameters and types.
+            jobs: how many of LLVM's workers there may be; by default as many as this process has cores.
+
+        Raises:
+            CompileError: one of them cannot be compiled.
+
+        Example:
+            >>> from weft import Comptime, Float32, Pointer, kernel
+            >>> from weft.gpu import global_idx
+            >>> from weft.gpu.host import DeviceContext
+            >>> @kernel
+            ... def add(x: Pointer[Float32], *, n: Comptime[int]):
+            ...     x[global_idx.x] += n
+            >>> ctx = DeviceContext(api="cpu")
+            >>> [made.kernel for made in ctx.compile_functions([add.bind(n=1), add.bind(n=2)])]
+            [<kernel add, n=1>, <kernel add, n=2>]
+        """
+        wanted = [(kernel, specs_ahead(kernel)) for kernel in kernels]
+        keys = {(k.definition, specs, self._ahead): k for k, specs in wanted if specs is not None}
+        missing = {key: kernel for key, kernel in keys.items() if self._loaded.find(key) is None}
+        for key, reads, artifact in compiled_together(missing, self.target, jobs):
+            reads.whole = reads.covers(captured.reads_of_signature(key[0]))
+            self._loaded.keep(key, reads, Loaded(*self.device.load(artifact, kept)))
+        self._go_native()
+        return [CompiledKernel(self, kernel) for kernel, _ in wanted]
+
+    @property
+    def _ahead(self) -> CompileOptions:
+        """What is compiled ahead is for launches of blocks, over buffers that share no memory."""
+        return CompileOptions(None, True, *self._always, is_even(self.info))
 
     def enqueue_function(
         self,
@@ -359,7 +377,7 @@ class DeviceContext(MakesTiles, BaseContext):
         extents, empty = ((0, 0, 0), False) if plan is None else (plan.extents, plan.empty)
         target = self.queue_of(stream)
         arrays: list[ForeignArray] = []
-        if not _OWN.issuperset(map(type, memory)):
+        if not OWN.issuperset(map(type, memory)):
             arrays = [m for m in memory if isinstance(m, ForeignArray)]
         copies: HostCopies | None = None
         if arrays:
@@ -458,7 +476,7 @@ class DeviceContext(MakesTiles, BaseContext):
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
             even = plan is None and is_even(self.info, place[1])
-            options = CompileOptions(way, not early and _are_apart(taken.memory), *self._always, even)
+            options = CompileOptions(way, not early and are_apart(taken.memory), *self._always, even)
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):
                 return attributes, taken, place, options, found
@@ -545,19 +563,6 @@ class DeviceContext(MakesTiles, BaseContext):
         count = self._compiled[code] = self._compiled.get(code, 0) + 1
         if count == _MANY:
             note_slow(f"{name} has been compiled {count} times, since {why}", caller_location())
-
-
-def _are_apart(memory: Sequence[Any]) -> bool:
-    """Whether no two arguments share memory."""
-    if len(memory) < 2:
-        return True
-    if _OWN.issuperset(map(type, memory)):
-        return share_nothing(memory)
-    maps = {id(m) for m in map(mapping_of, memory) if m is not None}
-    if len(maps) > 1:  # of one file, perhaps, at two addresses
-        return False
-    parts = sorted((m.allocation.address, m.allocation.nbytes) for m in memory)
-    return all(one + size <= two for (one, size), (two, _) in itertools.pairwise(parts))
 
 
 _cpu: DeviceContext | None = None

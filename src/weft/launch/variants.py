@@ -39,10 +39,13 @@ class Variants(Generic[T]):
 
     def make(self, key: tuple[Any, ...], specs: Iterable[Spec], make: Callable[[], T]) -> tuple[Reads, T]:
         """Make what was not found, for a function and for the values that specs hold."""
-        values = [value for spec in specs for value in known(spec)]
-        made, reads = read_while((key[0], *values), make)
-        self._made[key] = [(reads, made), *self._made.get(key, ())][:_MOST]
+        made, reads = made_for(key, specs, make)
+        self.keep(key, reads, made)
         return reads, made
+
+    def keep(self, key: tuple[Any, ...], reads: Reads, made: T) -> None:
+        """Have what was made for a function, which read this of the program."""
+        self._made[key] = [(reads, made), *self._made.get(key, ())][:_MOST]
 
     def __len__(self) -> int:
         return sum(map(len, self._made.values()))
@@ -58,6 +61,12 @@ class Variants(Generic[T]):
             else:
                 self._made.pop(key, None)
         return gone
+
+
+def made_for(key: tuple[Any, ...], specs: Iterable[Spec], make: Callable[[], T]) -> tuple[T, Reads]:
+    """What is made for a function and for the values that specs hold, and what that read of the program."""
+    values = [value for spec in specs for value in known(spec)]
+    return read_while((key[0], *values), make)
 
 
 _all: weakref.WeakSet[Variants[Any]] = weakref.WeakSet()

@@ -38,6 +38,8 @@ class Draft:
 
     function: Function
     definition: Definition
+    name: str
+    """What it would be called if no other function were in its module."""
     refers: list[tuple[Op, Draft | Global | Site]] = field(
         default_factory=list[tuple[Op, "Draft | Global | Site"]]
     )
@@ -117,12 +119,14 @@ def shared_memory(drafts: Iterable[Draft]) -> int:
 def assemble(kernels: Sequence[Draft], target: Target) -> tuple[Module, list[dict[int, Site]]]:
     """The module of kernels and all that they call, with names given in order; each one's sites, numbered.
 
+    The names are written into the drafts' own functions: what several modules share has those of the last.
+
     Raises:
         CompileError: a block of one would take more shared memory than the target has.
     """
     drafts, names = reached(kernels), set[str]()
     for draft in [*kernels, *(draft for draft in drafts if draft not in kernels)]:
-        draft.function.name = _unique(draft.function.name, names)
+        draft.function.name = _unique(draft.name, names)
     module = Module(kernels[0].function.name, target.name, [draft.function for draft in drafts])
     waiting, memory = set(drafts), dict[Global, str]()
     sites: list[dict[int, Site]] = []

@@ -439,7 +439,9 @@ class Elaborator:
         stored: dict[object, DType] = {}
         for _ in range(_PASSES):
             draft = Draft(
-                replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2]), fn
+                replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2]),
+                fn,
+                f.name,
             )
             b = self._staging()
             b.file, b.function = place[0], draft.function

@@ -47,6 +47,7 @@ from weft.compiler.frontend.tree import (
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.scopes import INNER, compiled, expression_in, no_type_parameters
 from weft.diagnostics import CompileError, Location
+from weft.diagnostics.timed import timed
 
 __all__ = ["BUILTINS", "DEEPER", "is_staged", "stage", "staged_text"]
 
@@ -402,6 +403,11 @@ def staged_text(fn: Definition, kernel: bool) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _stage(fn: Definition, _: object, builtins: frozenset[str], kernel: bool) -> Callable[..., Any]:
+    with timed("stage"):
+        return _made(fn, builtins, kernel)
+
+
+def _made(fn: Definition, builtins: frozenset[str], kernel: bool) -> Callable[..., Any]:
     inner, functions = _staged(fn, builtins, kernel)
     scope = fn.scope
     try:

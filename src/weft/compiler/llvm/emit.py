@@ -19,6 +19,7 @@ from weft.compiler.llvm import workers
 from weft.compiler.llvm.symbols import plain_entries
 from weft.config import settings
 from weft.diagnostics import CompileError, Location, note_slow
+from weft.diagnostics.timed import stages
 from weft.record import record
 from weft.targets import Target
 
@@ -142,23 +143,20 @@ def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
         step.passes,
         target.orders_zeros,
     )
-    if settings().compile == "process":
-        try:
-            # What runs on this machine is going to be linked by the LLVM of this process.
-            own = _backend if kind == "object" and target.cpu == "native" else None
-            return workers.run(job, settings().compile_limit, own)
-        except workers.Unavailable:
-            pass
-    backend = _backend()
-    with _lock:
-        try:
-            return backend.compile(backend.Job(*job), _no_stage), ""
-        except RuntimeError as error:
-            raise workers.Refused(str(error)) from None
-
-
-def _no_stage(stage: str) -> None:
-    """Nobody asks what LLVM is at in this process."""
+    with stages() as begin:
+        if settings().compile == "process":
+            try:
+                # What runs on this machine is going to be linked by the LLVM of this process.
+                own = _backend if kind == "object" and target.cpu == "native" else None
+                return workers.run(job, settings().compile_limit, own, begin)
+            except workers.Unavailable:
+                pass
+        backend = _backend()
+        with _lock:
+            try:
+                return backend.compile(backend.Job(*job), begin), ""
+            except RuntimeError as error:
+                raise workers.Refused(str(error)) from None
 
 
 def _backend() -> Any:

@@ -9,9 +9,12 @@ is its plain name.
 
 from __future__ import annotations
 
+import re
+
 from weft.targets import Target
 
 _KERNEL = "kernel$"
+_CALL = "// callseq "
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
@@ -43,5 +46,12 @@ def entry_symbol(name: str, target: Target) -> str:
 
 
 def plain_entries(ptx: str) -> str:
-    """PTX whose kernels have their plain names."""
-    return ptx.replace(_KERNEL, "")
+    """PTX whose kernels have their plain names, and whose calls have numbers of their own.
+
+    In LLVM's comments these go on from what its process has compiled before.
+    """
+    numbers: dict[str, str] = {}
+    text = ptx.replace(_KERNEL, "")
+    if _CALL not in text:
+        return text
+    return re.sub(rf"{_CALL}(\d+)", lambda m: _CALL + numbers.setdefault(m[1], str(len(numbers))), text)

@@ -1,6 +1,6 @@
 """The processes that LLVM works in: started ahead, used again, replaced when they end or grow old.
 
-A thread that compiles takes one that is idle, or starts one while there are fewer than ``_MOST``. After
+A thread that compiles takes one that is idle, or starts one while there are fewer than ``most``. After
 ``_JOBS`` jobs a worker is replaced, for LLVM keeps some 100 KB of each. A process that has forked has none
 of its parent's.
 """
@@ -24,7 +24,8 @@ from weft.compiler.llvm.process import Process
 from weft.compiler.llvm.worker import serve
 from weft.compiler.llvm.worker.serve import HEAD, packed
 
-_MOST = min(4, os.cpu_count() or 1)
+_USUAL = min(4, os.cpu_count() or 1)
+"""Workers at once; a program's kernels may be told to take more."""
 _JOBS = 200
 _START = 60.0
 """A worker that has not come up after so many seconds will not."""
@@ -60,9 +61,13 @@ class _Worker:
         self._buffer = b""
 
     def ask(
-        self, job: tuple[Any, ...], limit: float, meanwhile: Callable[[], object] | None
+        self,
+        job: tuple[Any, ...],
+        limit: float,
+        meanwhile: Callable[[], object] | None,
+        begin: Callable[[str], object],
     ) -> tuple[Any, str]:
-        """What became of a job, and what LLVM printed about it.
+        """What became of a job, and what LLVM printed about it; ``begin`` is told of each stage.
 
         Raises:
             Refused: LLVM does not take it.
@@ -98,6 +103,7 @@ class _Worker:
                     end = time.monotonic() + limit
                 case ("stage", stage):
                     self.stage = stage
+                    begin(stage)
                 case ("refused", reason):
                     raise Refused(reason)
                 case _:
@@ -120,6 +126,7 @@ class _Pool:
         self.idle: list[_Worker] = []
         self.busy: set[_Worker] = set()
         self.unavailable = False
+        self.most = _USUAL
 
     def take(self) -> _Worker:
         """A worker for one job.
@@ -128,7 +135,7 @@ class _Pool:
             Unavailable: none can be had.
         """
         with self.changed:
-            while not self.idle and len(self.busy) >= _MOST and not self.unavailable:
+            while not self.idle and len(self.busy) >= self.most and not self.unavailable:
                 self.changed.wait()
             while self.idle:
                 worker = self.idle.pop()
@@ -196,15 +203,28 @@ if hasattr(os, "register_at_fork"):  # not in the midst of a start, whose pipes 
     )
 
 
+def allow(count: int) -> None:
+    """So many workers may be at work at once, or more where that was said before."""
+    with _pool.changed:
+        _pool.most = max(_pool.most, count)
+        _pool.changed.notify_all()
+
+
 def warm() -> None:
     """Start a worker if there is none, without waiting until it is up."""
     _pool.warm()
 
 
-def run(job: tuple[Any, ...], limit: float, meanwhile: Callable[[], object] | None = None) -> tuple[Any, str]:
+def run(
+    job: tuple[Any, ...],
+    limit: float,
+    meanwhile: Callable[[], object] | None = None,
+    begin: Callable[[str], object] = str,
+) -> tuple[Any, str]:
     """What LLVM made of a job in so many seconds at most, and what it printed.
 
-    ``meanwhile`` is done here while the worker begins. If this thread is interrupted, the worker ends.
+    ``meanwhile`` is done here while the worker begins, and ``begin`` is told of each stage that LLVM
+    comes to. If this thread is interrupted, the worker ends.
 
     Raises:
         Refused, Ended, Late: it was not done.
@@ -215,7 +235,7 @@ def run(job: tuple[Any, ...], limit: float, meanwhile: Callable[[], object] | No
         worker = pool.take()
         useful = False
         try:
-            answer = worker.ask(job, limit, meanwhile)
+            answer = worker.ask(job, limit, meanwhile, begin)
             useful = True
             return answer
         except Refused:

@@ -17,7 +17,7 @@ from functools import cache
 
 from weft.abi.artifact import FAULTS, Artifact, LoadedCode
 from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
-from weft.config import settings
+from weft.config import processors, settings
 from weft.diagnostics import calling_frame
 from weft.runtime.clocks import Clock, StreamClock, host_knows
 from weft.runtime.cpu import crashed, pieces
@@ -33,7 +33,6 @@ from weft.runtime.cpu.native import (
     run_launch,
 )
 from weft.runtime.cpu.new_memory import add, forget, wrote
-from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.queue import MOST_BYTES, Lane, busy_lanes, wait_for_lanes
 from weft.runtime.cpu.shared import provide
 from weft.runtime.driver import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -11,13 +10,6 @@ from queue import SimpleQueue
 from weft.diagnostics import DeviceError
 from weft.runtime.cpu.threads import start_thread
 from weft.runtime.forks import after_fork
-
-
-def processors() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1
 
 
 class Pool:

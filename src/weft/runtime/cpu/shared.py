@@ -12,8 +12,8 @@ import threading
 from collections.abc import Sequence
 
 from weft.abi.cpu_launch import QueueWords
+from weft.config import processors
 from weft.diagnostics import DeviceError
-from weft.runtime.cpu.pool import processors
 from weft.runtime.cpu.threads import main_thread, start_thread
 from weft.runtime.forks import after_fork
 

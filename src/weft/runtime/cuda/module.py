@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from weft.abi.artifact import Artifact, KernelInfo
 from weft.diagnostics import DeviceError, caller_location
+from weft.diagnostics.timed import timed
 from weft.runtime.cuda.errors import CudaFailure, version_text
 from weft.runtime.driver import Kept, Residency, anew
 
@@ -163,6 +164,7 @@ def _loaded(primary: Primary, artifact: Artifact, options: dict[Any, Any]) -> An
     )
 
 
+@timed("assemble")
 def _assembled(primary: Primary, artifact: Artifact, options: dict[Any, Any]) -> bytes:
     cu = primary.cu
     linker = primary.call(cu.cuLinkCreate, len(options), list(options), list(options.values()))
