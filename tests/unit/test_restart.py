@@ -272,6 +272,7 @@ def test_lists_around_are_as_if_there_had_been_one_pass(made: Any) -> None:
     table = np.zeros(4)
 
     def writes(out: Pointer[Float64], *, made: Comptime[Any]):
+        LOG.clear()
         LOG.append("kernel")
         factor = made(0.5)
         if thread_idx.x < 2:

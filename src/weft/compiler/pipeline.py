@@ -14,6 +14,7 @@ from weft.compiler.frontend.draft import Draft, assemble, reached, shared_memory
 from weft.compiler.frontend.elaborate import Elaborator
 from weft.compiler.frontend.garbage import rarely_collected
 from weft.compiler.frontend.options import PLAIN, CompileOptions
+from weft.compiler.frontend.reached import Change
 from weft.compiler.frontend.room import with_room
 from weft.compiler.ir.core import Function, Module
 from weft.compiler.ir.effects import alone, effects_of, may_wait
@@ -229,7 +230,13 @@ def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Co
 
 def _told_of(instances: Sequence[Instance], target: Target, shared: Elaborator | None = None) -> Compilation:
     with rarely_collected(), _untraced() if target.format == "python" else nullcontext():
-        made = with_room(lambda: _elaborated(instances, target, shared))
+        made, changed = with_room(lambda: _elaborated(instances, target, shared))
+        if changed:
+            again, _ = with_room(lambda: _elaborated(instances, target))
+            for one in changed:
+                one.restore()  # as if there had been one
+            if made.ir() != again.ir():
+                raise _differs(changed[0])
     if not made.doubts:
         return made
     from weft.diagnostics.warned import told
@@ -259,7 +266,8 @@ def _untraced() -> Generator[None]:
 
 def _elaborated(
     instances: Sequence[Instance], target: Target, shared: Elaborator | None = None
-) -> Compilation:
+) -> tuple[Compilation, list[Change]]:
+    """Kernels elaborated, and what that has changed of the program."""
     start = time.perf_counter()
     checked = frozenset(word for *_, wanted in instances for word in wanted.checked)
     debug = any(wanted.debug for *_, wanted in instances)
@@ -282,7 +290,20 @@ def _elaborated(
             _verify(module)
     verified = time.perf_counter()
     times = {"elaborate": (elaborated - start) * 1e3, "verify": (verified - elaborated) * 1e3}
-    return Compilation(module, target, kernels, tuple(options), found, times)
+    changed, elaborator.helpers.changed = elaborator.helpers.changed, []
+    return Compilation(module, target, kernels, tuple(options), found, times), changed
+
+
+def _differs(change: Change) -> CompileError:
+    """What helpers change of the program would make other code the next time."""
+    name = change.name
+    return CompileError.at(
+        "compile-time-state",
+        f"`{name}` is changed while this is compiled, and the code depends on what it is",
+        change.place,
+        notes=("it is compiled once for many launches, where Python goes on from what the last call left",),
+        hints=(f"leave `{name}` as it is: take it as a parameter, or have the kernel write it to memory",),
+    )
 
 
 def _drafts(

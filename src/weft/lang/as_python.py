@@ -49,14 +49,18 @@ def check_classes(a: Any, c: Any) -> None:
             )
 
 
+_PYTHONS = frozenset(("int", "float", "bool", "builtins", *map(repr, (int, float, bool))))
+"""What Python's classes say of themselves."""
+
+
 class _Name(str):
-    """The name of a class of numbers, which is never that of Python's class."""
+    """The name of a class of numbers, its module or its text: never those of Python's class."""
 
     __slots__ = ()
     __hash__ = str.__hash__
 
     def __eq__(self, other: object) -> bool:
-        if other in ("int", "float", "bool"):
+        if isinstance(other, str) and str.__str__(other) in _PYTHONS:
             refuse(
                 "operand",
                 f"the class of this number is {self}, which is never Python's {other}",
@@ -68,9 +72,15 @@ class _Name(str):
         return not self == other
 
 
-def _named(which: str) -> Any:
-    """``__name__`` or ``__qualname__`` of a class of numbers."""
-    own: Any = type.__dict__[which]
+def name_of(cls: Any, which: str) -> Any:
+    """``__qualname__`` or ``__module__`` of what may be a class of numbers."""
+    found = getattr(cls, which)
+    return found if stands_for(cls) is None else _Name(found)
+
+
+def _named() -> Any:
+    """``__name__`` of a class of numbers."""
+    own: Any = type.__dict__["__name__"]
 
     def name(cls: type[Any]) -> str:
         return _Name(own.__get__(cls)) if is_asked_by_program() else own.__get__(cls)
@@ -84,7 +94,11 @@ class _Kind(type):
     __hash__ = type.__hash__
 
     if not TYPE_CHECKING:
-        __name__ = _named("__name__")
+        __name__ = _named()
+
+    def __repr__(cls) -> str:
+        shown = type.__repr__(cls)
+        return _Name(shown) if is_asked_by_program() and stands_for(cls) is not None else shown
 
     def __eq__(cls, other: object) -> bool:
         if isinstance(other, type) and is_asked_by_program():

@@ -16,7 +16,7 @@ from typing import Any, cast
 from weft.compiler.source.definition import Definition
 from weft.lang.told_apart import same, told_apart
 
-__all__ = ["NOTHING", "Held", "Reads", "annotations_of", "parts_of_function"]
+__all__ = ["NOTHING", "Held", "Reads", "annotations_of", "content_of", "in_slot", "parts_of_function"]
 
 
 class _Nothing:
@@ -123,7 +123,7 @@ class Reads:
 
     def cell(self, cell: CellType) -> Any:
         """Read a captured variable: its value, or NOTHING."""
-        value = _content(cell)
+        value = content_of(cell)
         if id(cell) not in self._seen:
             self._seen.add(id(cell))
             self.cells.append((cell, value))
@@ -131,7 +131,7 @@ class Reads:
 
     def slot(self, of: Any, member: MemberDescriptorType) -> Any:
         """Read what an instance has in a place of ``__slots__``, or NOTHING."""
-        value = _in_slot(of, member)
+        value = in_slot(of, member)
         if (id(of), id(member)) not in self._seen:
             self._seen.add((id(of), id(member)))
             self.slots.append((of, member, value))
@@ -169,7 +169,7 @@ class Reads:
             )
         except (ValueError, NameError):  # an empty cell, an annotation that names nothing yet
             same_objects = False
-        if same_objects and all(_in_slot(*one[:2]) is one[2] for one in self.slots):
+        if same_objects and all(in_slot(*one[:2]) is one[2] for one in self.slots):
             return all(map(Held.holds, self.held))
         self._columns = None
         return self._hold()
@@ -183,13 +183,13 @@ class Reads:
                     return False
                 self.names[n] = (space, name, now)
         for n, (cell, value) in enumerate(self.cells):
-            now = _content(cell)
+            now = content_of(cell)
             if now is not value:
                 if not same(now, value):
                     return False
                 self.cells[n] = (cell, now)
         for n, (of, member, value) in enumerate(self.slots):
-            now = _in_slot(of, member)
+            now = in_slot(of, member)
             if now is not value:
                 if not same(now, value):
                     return False
@@ -201,6 +201,22 @@ class Reads:
             if fn.__kwdefaults__ is not kwdefaults or annotations_of(fn) is not annotations:
                 return False
         return all(one.holds() for one in self.held)
+
+    def variables(self) -> dict[int, str]:
+        """The names of the captured variables, by the address of their cells."""
+        return {
+            id(cell): name
+            for fn, (code, *_) in self.functions
+            for cell, name in zip(fn.__closure__ or (), code.co_freevars, strict=False)
+        }
+
+    def defaults(self) -> list[tuple[str, Any]]:
+        """The defaults of the functions, each with the name of its parameter."""
+        found: list[tuple[str, Any]] = []
+        for _, (code, defaults, named, _) in self.functions:
+            found += zip(code.co_varnames[: code.co_argcount][::-1], (defaults or ())[::-1], strict=False)
+            found += (named or {}).items()
+        return found
 
     def reaches(self, definition: Definition) -> bool:
         """Whether a function is among what was read."""
@@ -222,8 +238,8 @@ class Reads:
         """What of it is still so."""
         left = Reads()
         left.names = [one for one in self.names if same(one[0].get(one[1], NOTHING), one[2])]
-        left.cells = [one for one in self.cells if same(_content(one[0]), one[1])]
-        left.slots = [one for one in self.slots if same(_in_slot(one[0], one[1]), one[2])]
+        left.cells = [one for one in self.cells if same(content_of(one[0]), one[1])]
+        left.slots = [one for one in self.slots if same(in_slot(one[0], one[1]), one[2])]
         left.functions, left.definitions = self.functions, self.definitions
         left.held = [one for one in self.held if one.holds()]
         return left
@@ -242,14 +258,16 @@ def annotations_of(fn: FunctionType) -> dict[str, Any] | None:
         return None
 
 
-def _in_slot(of: Any, member: MemberDescriptorType) -> Any:
+def in_slot(of: Any, member: MemberDescriptorType) -> Any:
+    """What an instance has in a place of ``__slots__``, or NOTHING."""
     try:
         return member.__get__(of)
     except AttributeError:
         return NOTHING
 
 
-def _content(cell: CellType) -> Any:
+def content_of(cell: CellType) -> Any:
+    """What a captured variable is, or NOTHING."""
     try:
         return cell.cell_contents
     except ValueError:

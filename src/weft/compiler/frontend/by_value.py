@@ -18,6 +18,7 @@ from typing import Any, cast
 from weft.compiler.frontend.hostcalls import Names, found
 from weft.compiler.frontend.tree import b_call, place
 from weft.diagnostics import VALUE, refuse
+from weft.lang.as_python import check_classes, stands_for
 
 _NAMES = ("isinstance", "issubclass", "print", "min", "max", "any", "all", "sum", "round")
 _MEANT: dict[Any, Callable[[Any], Any]] = {
@@ -32,6 +33,9 @@ _MEANT: dict[Any, Callable[[Any], Any]] = {
 BY_IDENTITY = frozenset((operator.is_, operator.is_not, id))
 """Those that answer; the others refuse, at least."""
 BY_TEXT = frozenset(fn.__name__ for fn in BY_IDENTITY)
+_NAMES_OF = ("__qualname__", "__module__")
+_PYTHONS = (bool, int, float)
+_BY_KEY = ("get", "pop", "setdefault")
 _MOST = 64
 """Items of what is looked into."""
 
@@ -82,6 +86,41 @@ def meant(b: Any, value: Any) -> Any:
     return kind([meant(b, item) for item in value])
 
 
+class _ByKey:
+    """A dict that is asked by a key, which may be the class of a number."""
+
+    def __init__(self, table: dict[Any, Any]) -> None:
+        self.table = table
+
+    def __getattr__(self, name: str) -> Any:
+        ask = getattr(self.table, name)
+
+        def asked(key: Any, *default: Any) -> Any:
+            self.check(key)
+            return ask(key, *default)
+
+        return asked if name in _BY_KEY else ask
+
+    def __getitem__(self, key: Any) -> Any:
+        self.check(key)
+        return self.table[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.table[key] = value
+
+    def check(self, key: Any) -> None:
+        """Refuse the class of a number where the table has Python's."""
+        if stands_for(key) is not None:
+            for known in self.table:
+                check_classes(key, known)
+
+
+def by_key(value: Any) -> Any:
+    """A table as it is asked by a key."""
+    table = cast("dict[Any, Any]", value)
+    return _ByKey(table) if isinstance(value, dict) and any(cls in table for cls in _PYTHONS) else table
+
+
 class ByValue(ast.NodeTransformer):
     """Has all such functions ask the builder that a text names; ``names`` says what these mean."""
 
@@ -91,6 +130,10 @@ class ByValue(ast.NodeTransformer):
 
     def is_concerned(self, node: ast.AST) -> bool:
         """Whether a node is to become another."""
+        return _asks_by_key(node) or _names_class(node) or self.means_one(node)
+
+    def means_one(self, node: ast.AST) -> bool:
+        """Whether a node stands for such a function."""
         if isinstance(node, ast.Call):
             return _is_by_text(node.func)
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
@@ -103,6 +146,10 @@ class ByValue(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         """An attribute of what names stand for, or of anything."""
+        if _names_class(node):
+            self.generic_visit(node)
+            self.found = True
+            return place(b_call("name_of", node.value, ast.Constant(node.attr)), node)
         made = self._meant(node)
         if made is node:
             self.generic_visit(node)
@@ -111,15 +158,40 @@ class ByValue(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """A call: of what ``getattr`` finds, say."""
         self.generic_visit(node)
-        if self.is_concerned(node):
+        if self.means_one(node):
             node.func, self.found = place(b_call("meant", node.func), node.func), True
+        if _asks_by_key(node):
+            held = cast("ast.Attribute", node.func)
+            held.value, self.found = place(b_call("by_key", held.value), held.value), True
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """``table[type(x)]``: what has a class as its key."""
+        self.generic_visit(node)
+        if _asks_by_key(node):
+            node.value, self.found = place(b_call("by_key", node.value), node.value), True
         return node
 
     def _meant(self, node: ast.Name | ast.Attribute) -> ast.expr:
-        if not self.is_concerned(node):
+        if not self.means_one(node):
             return node
         self.found = True
         return place(b_call("meant", node), node)
+
+
+def _asks_by_key(node: ast.AST) -> bool:
+    """Whether this asks a dict by what may be a class: ``table.get(key)``, ``table[type(x)]``."""
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+        return isinstance(key, ast.Call) and isinstance(key.func, ast.Name) and key.func.id == "type"
+    if not isinstance(node, ast.Call) or not node.args:
+        return False
+    return isinstance(node.func, ast.Attribute) and node.func.attr in _BY_KEY
+
+
+def _names_class(node: ast.AST) -> bool:
+    """Whether this is what a class says of itself."""
+    return isinstance(node, ast.Attribute) and node.attr in _NAMES_OF and isinstance(node.ctx, ast.Load)
 
 
 def _is_by_text(node: ast.expr) -> bool:

@@ -15,8 +15,16 @@ from collections.abc import Iterable, Mapping
 from enum import EnumMeta
 from itertools import count, repeat
 from operator import is_, length_hint
-from types import BuiltinMethodType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
-from typing import Any, cast
+from types import (
+    BuiltinMethodType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any, Protocol, cast
 
 from weft.compiler.frontend.iteration import Items
 from weft.compiler.source.definition import Definition
@@ -26,6 +34,7 @@ from weft.lang.captured import is_library, package_of
 from weft.lang.number import Number
 from weft.lang.products import parts_of
 from weft.lang.spec import holds_values, inside, is_composite
+from weft.lang.told_apart import state_of
 
 _KINDS: tuple[Any, ...] = (list, dict, set, collections.deque, bytearray)
 _WRAPPED: tuple[Any, ...] = (functools.partial, MethodType, BuiltinMethodType)
@@ -38,8 +47,23 @@ _LARGEST = 1 << 24
 """An array of more bytes is not copied to see whether it changes."""
 
 
+class Beyond(Protocol):
+    """What helpers reach beyond what the code at hand names."""
+
+    def now(self) -> Any:
+        """As it is now; None where nobody changes it."""
+        ...
+
+    def left(self, before: Any, what: str) -> None:
+        """A run-time branch or loop ends that began when it was so."""
+        ...
+
+
 class Held(list[tuple[str, Any, Any]]):
     """Of each container the name, itself and a copy of it."""
+
+    beyond: tuple[tuple[Beyond, Any], ...] = ()
+    """What helpers reach, and how it was."""
 
 
 class Containers:
@@ -48,8 +72,7 @@ class Containers:
     def __init__(self) -> None:
         self._noted: dict[tuple[str, int], Held] = {}
         self._large = Held()
-        self.stored: list[tuple[dict[str, Any], str]] = []
-        """Globals of the program that helpers assign."""
+        self.beyond: Iterable[Beyond] = ()
 
     def held(self, frame: FrameType | None) -> Held:
         """The containers that a frame's variables and the globals that it names hold, but for large ones."""
@@ -60,14 +83,13 @@ class Containers:
     def named(self, thunk: Any) -> Held:
         """Those that an expression names, which is a function of its own."""
         if type(thunk) is not FunctionType:
-            return Held()
+            return self._each(())
         near = scope_of(thunk).captured().items()
         return self._each((*near, *_found(thunk.__code__.co_names, thunk.__globals__)))
 
     def _each(self, values: Iterable[tuple[str, Any]]) -> Held:
-        out = Held(
-            (name, held, held.copy()) for space, name in self.stored for held in [_Global(space, name)]
-        )
+        out = Held()
+        out.beyond = tuple([(one, state) for one in self.beyond if (state := one.now()) is not None])
         for name, value in values:
             if _sort(cast("type[Any]", type(value))) is not None and name[:1] != ".":
                 for held in _held_by(value):
@@ -78,7 +100,7 @@ class Containers:
         if any(known is value for _, known, _ in self._large):
             return Held()
         noted = self._noted.get((name, id(value)))
-        if noted is None or any(_changed(now, then) for _, now, then in noted):
+        if noted is None or any(changed(now, then) for _, now, then in noted):
             noted = Held()
             if _note(name, value, noted, _MOST) < 0:
                 _note(name, value, self._large, _LARGEST)
@@ -89,7 +111,7 @@ class Containers:
     def check_large(self) -> None:
         """Refuse the first large container that has changed since code that runs first branched beside it."""
         for name, now, then in self._large:
-            if _changed(now, then):
+            if changed(now, then):
                 shown = "a container" if name.startswith("__weft") else f"`{name}`"
                 kind = "a NumPy array" if _is_array(now) else f"a {type(now).__name__}"
                 refuse(
@@ -121,8 +143,8 @@ def noted(name: str, value: Any) -> Held:
 
 def restored(before: Held) -> bool:
     """Make containers what they were; tells whether any was something else."""
-    changed = [(now, then) for _, now, then in before if _changed(now, then)]
-    for now, then in changed:
+    found = [(now, then) for _, now, then in before if changed(now, then)]
+    for now, then in found:
         if isinstance(now, (dict, set)):
             cast("set[Any]", now).clear()
             cast("set[Any]", now).update(then)
@@ -131,25 +153,12 @@ def restored(before: Held) -> bool:
             cast("Any", now).extend(then)
         elif not isinstance(now, _STATES):
             now[:] = then
-    return bool(changed)
+    return bool(found)
 
 
 def _found(names: Iterable[str], scope: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Those of the names that a scope has, with their values."""
     return [(name, scope[name]) for name in names if name in scope]
-
-
-class _Global:
-    """A global that a helper assigns, as a container: what it is."""
-
-    def __init__(self, space: dict[str, Any], name: str) -> None:
-        self.space = space
-        self.name = name
-        self.kind = "global"
-
-    def copy(self) -> list[Any]:
-        """What it is now, unless that is to be found out yet."""
-        return [value for value in [self.space.get(self.name)] if value is not None]
 
 
 class _Steps:
@@ -180,7 +189,7 @@ class _Steps:
 
 
 class _Object:
-    """An object that remembers what it computes, as a container: its other attributes."""
+    """An object that remembers what it computes, or has ``__slots__``, as a container: its attributes."""
 
     def __init__(self, of: Any, remembered: frozenset[str]) -> None:
         self.of = of
@@ -189,11 +198,11 @@ class _Object:
 
     def copy(self) -> list[Any]:
         """Their names and values."""
-        own = cast("dict[str, Any]", vars(self.of))
+        own = state_of(self.of)
         return [part for item in own.items() if item[0] not in self.remembered for part in item]
 
 
-_STATES = (_Global, _Steps, _Object)
+_STATES = (_Steps, _Object)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -222,7 +231,9 @@ def _sort(kind: type[Any]) -> str | None:
         return "iterator" if is_library(package_of(kind.__module__)) else "object"
     if isinstance(kind, EnumMeta) or issubclass(kind, (FunctionType, type, ModuleType)):
         return None
-    return "object" if kind.__dictoffset__ and not is_library(package_of(kind.__module__)) else None
+    if not (kind.__dictoffset__ or any(type(m) is MemberDescriptorType for m in vars(kind).values())):
+        return None
+    return None if is_library(package_of(kind.__module__)) else "object"
 
 
 def _held_by(value: Any, depth: int = _DEEPEST) -> list[Any]:
@@ -239,9 +250,9 @@ def _held_by(value: Any, depth: int = _DEEPEST) -> list[Any]:
         return [_Steps(value)]
     if sort == "object":
         remembered = _remembered(kind)
-        own = cast("dict[str, Any]", vars(value))
-        inner = own.values() if remembered and depth else ()
-        state: Any = _Object(value, remembered) if remembered else own
+        plain = kind.__dictoffset__ and not remembered
+        state: Any = cast("Any", vars)(value) if plain else _Object(value, remembered)
+        inner = state_of(value).values() if remembered and depth else ()
         return [state, *[held for part in inner for held in _held_by(part, depth - 1)]]
     if depth == 0:
         return []
@@ -286,10 +297,12 @@ def _note(name: str, value: Any, out: Held, left: int, seen: set[int] | None = N
 
 def check(before: Held, what: str) -> None:
     """Refuse the first container that is not what it was."""
+    for beyond, state in before.beyond:
+        beyond.left(state, what)
     for name, now, then in before:
-        if _changed(now, then):
+        if changed(now, then):
             shown = "it" if name.startswith("__weft") else f"`{name}`"
-            kind = _kind_of(now)
+            kind = kind_of(now)
             refuse(
                 "compile-time-container",
                 f"this run-time {what} changes {shown}, {a_(kind)} that exists at compile time only",
@@ -298,7 +311,7 @@ def check(before: Held, what: str) -> None:
             )
 
 
-def _kind_of(held: Any) -> str:
+def kind_of(held: Any) -> str:
     """What a container is called."""
     if isinstance(held, _STATES):
         return held.kind
@@ -323,11 +336,15 @@ def stays(name: str, value: Any) -> None:
         )
 
 
-def _changed(now: Any, then: Any) -> bool:
+def is_iterator(value: Any) -> bool:
+    """Whether a value is one of Python's, which goes on where it was."""
+    return _sort(cast("type[Any]", type(value))) == "iterator"
+
+
+def changed(now: Any, then: Any) -> bool:
+    """Whether a container is another than its copy."""
     if isinstance(now, _STATES):
         here = now.copy()
-        if isinstance(now, _Global) and not then:
-            return False
         return len(here) != len(then) or not all(map(_alike, here, then))
     if isinstance(now, bytearray):
         return now != then

@@ -445,7 +445,7 @@ class Elaborator:
             )
             b = self._staging()
             b.file, b.function = place[0], draft.function
-            b.containers.stored = self.helpers.stored
+            b.containers.beyond = self.helpers.beyond
             if fn.fast_math:
                 b.fastmath = FAST_MATH
             b.met, b.stored, b.untyped = met, stored, untyped

@@ -19,9 +19,11 @@ from types import CodeType, FunctionType
 from typing import Any, cast
 
 from weft.compiler.frontend.by_value import BY_IDENTITY, BY_TEXT, ByValue, is_meant, meant
+from weft.compiler.frontend.handlers import catches_division, undivided
 from weft.compiler.frontend.hostcalls import Names, found, names_of
-from weft.compiler.frontend.kept import check_kept
+from weft.compiler.frontend.kept import check_kept, place_of_change
 from weft.compiler.frontend.pybuiltins import COMPARISONS, late
+from weft.compiler.frontend.reached import Change, Reached
 from weft.compiler.frontend.stage_expressions import SYMBOLS
 from weft.compiler.frontend.tree import (
     B,
@@ -38,7 +40,6 @@ from weft.compiler.frontend.tree import (
 )
 from weft.compiler.source.by_identity import Identity
 from weft.compiler.source.definition import MISSING, Definition, Scope
-from weft.compiler.source.names import named
 from weft.compiler.source.python import scope_of
 from weft.compiler.source.rewritten import Rewriting
 from weft.diagnostics import WeftError, is_internal, refuse
@@ -61,8 +62,10 @@ class Helpers:
 
     def __init__(self) -> None:
         self.reached: set[FunctionType] = set()
-        self.stored: list[tuple[dict[str, Any], str]] = []
-        """The globals that they assign."""
+        self.beyond: list[Reached] = []
+        """What those of the functions under way reach."""
+        self.changed: list[Change] = []
+        """What they have changed of the program."""
 
     def function_of(self, code: CodeType) -> FunctionType | None:
         """The helper that a code is of, as its text has it."""
@@ -78,17 +81,22 @@ class Helpers:
         reads = reads_of([fn, *values])
         found = ({of for of, _ in reads.functions} | _identity.of_packages(reads.foreign)) - self.reached
         self.reached |= found
-        count = len(self.stored)
-        self.stored += [(f.__globals__, n) for f, (code, *_) in reads.functions for n in named(code).stored]
         if not BY_IDENTITY.isdisjoint(reads.builtins):
             _asking.wide.set()
+        reached = Reached(reads)
+        before = reached.now()
+        self.beyond.append(reached)
         try:
             with _asking.of(found):
                 yield
+            reached.put_back()
             check_kept(reads)
+            if before is not None and (name := reached.change(before)):
+                place = place_of_change(reads, name) or fn.place("")
+                self.changed.append(Change(name, place, reached, reached.now()))
         finally:
             self.reached -= found
-            del self.stored[count:]
+            self.beyond.pop()
 
 
 def _rewrite(node: ast.FunctionDef, scope: Scope, wide: bool) -> bool:
@@ -170,7 +178,7 @@ class _Asks(ByValue):
         positional = [*arguments.posonlyargs, *arguments.args]
         defaults = [*zip(positional[::-1], arguments.defaults[::-1], strict=False)]
         defaults += [*zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
-        names = [p.arg for p, default in defaults if default is not None and self.is_concerned(default)]
+        names = [p.arg for p, default in defaults if default is not None and self.means_one(default)]
         self.found |= bool(names)
         return names
 
@@ -261,6 +269,14 @@ class _Asks(ByValue):
             return self._ask(node, "compared", ast.Constant(SYMBOLS[type(op)]), left, right)
         return place(ast.Compare(left, [op], [right]), node)
 
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        watched = catches_division(node, self.names)
+        self.generic_visit(node)
+        if watched:
+            within = ast.With([ast.withitem(self._ask(node, "undivided"))], node.body)
+            node.body = [place(within, node.body[0])]
+        return node
+
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         self.generic_visit(node)
         caught = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
@@ -318,6 +334,12 @@ class _Plain:
         return (a in items) is not negated
 
     @staticmethod
+    def by_key(table: Any) -> Any:
+        return table
+
+    name_of = staticmethod(getattr)
+
+    @staticmethod
     def compared(op: str, a: object, c: object) -> Any:
         return COMPARISONS[op](a, c)
 
@@ -344,6 +366,8 @@ class _Asker:
             "Callable[..., None]", kernel_print if maybe_current() and any(map(late, args)) else print
         )
         show(*args, **kwargs)
+
+    undivided = staticmethod(undivided)
 
     @staticmethod
     def caught() -> None:

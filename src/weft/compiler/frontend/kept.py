@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
 
 from weft.compiler.source.find import places_in
 from weft.compiler.source.names import named
-from weft.diagnostics import CompileError, a_
+from weft.diagnostics import CompileError, Location, a_
 from weft.lang.reads import Reads
 from weft.lang.spec import holds_values
 
@@ -37,21 +36,26 @@ def check_kept(reads: Reads) -> None:
                 _refuse(reads, name, f"the global `{name}` becomes a value")
 
 
-def _refuse(reads: Reads, name: str, what: str) -> None:
+def place_of_change(reads: Reads, name: str) -> Location | None:
+    """Where a function that was read changes what has the name, or calls a method of that."""
+
     def changes(node: ast.AST) -> bool:
-        """Whether this changes what has the name, or calls a method of that."""
-        held: Any = node
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            held = node.func.value
+        held: ast.AST = node
+        if isinstance(node, ast.Call):
+            held = node.func.value if isinstance(node.func, ast.Attribute) else [*node.args, node][0]
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             held = node.value
         elif not isinstance(getattr(node, "ctx", None), ast.Store):
             return False
         return name in (getattr(held, "id", None), getattr(held, "attr", None))
 
+    return next((place for fn, _ in reads.functions for place in places_in(fn, changes)), None)
+
+
+def _refuse(reads: Reads, name: str, what: str) -> None:
     raise CompileError.at(
         "compile-time-container",
         f"{what} that exists only at run time",
-        next((place for fn, _ in reads.functions for place in places_in(fn, changes)), None),
+        place_of_change(reads, name),
         hints=("write it to memory that the kernel takes as a parameter, and read that on the host",),
     )

@@ -7,14 +7,14 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
-from weft.compiler.frontend.by_value import meant
+from weft.compiler.frontend.by_value import by_key, meant
 from weft.compiler.frontend.iteration import items_of
 from weft.compiler.frontend.ranges import Range
 from weft.compiler.frontend.state import FunctionState
 from weft.compiler.ir.core import Value
 from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
-from weft.lang.as_python import check_classes, stands_for
+from weft.lang.as_python import check_classes, name_of, stands_for
 from weft.lang.elaboration import current
 from weft.lang.number import Number, number_class
 from weft.lang.printing import kernel_print, text_of
@@ -72,6 +72,8 @@ class Builtins(FunctionState):
     py_range = Range
     is_late = staticmethod(late)
     meant = staticmethod(functools.partial(meant, _at_hand))
+    by_key = staticmethod(by_key)
+    name_of = staticmethod(name_of)
     py_print = staticmethod(kernel_print)
     text = staticmethod(text_of)
     marked = staticmethod(marked)

@@ -22,6 +22,14 @@ _METHOD = {dis.opmap[n] for n in ("LOAD_METHOD",) if n in dis.opmap}
 _IMPORT, _FROM = dis.opmap["IMPORT_NAME"], dis.opmap["IMPORT_FROM"]
 _SUPER = {dis.opmap[n] for n in ("LOAD_SUPER_ATTR",) if n in dis.opmap}
 _STORE = {dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]}
+_STORES = ("STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "DELETE_ATTR", "DELETE_SUBSCR")
+_CHANGE = _STORE | {dis.opmap[name] for name in _STORES if name in dis.opmap}
+_DEREF = dis.opmap["STORE_DEREF"]
+_CHANGING = frozenset(
+    "append appendleft extend extendleft insert pop popleft popitem remove clear update setdefault add "
+    "discard sort reverse rotate send next setattr delattr __setattr__ __setitem__ __next__ __dict__".split()
+)
+"""Names by which code changes what it is given."""
 _FLAGGED = sys.version_info >= (3, 12)
 """Whether the low bit of an attribute's argument is a flag."""
 _BY_TEXT = frozenset(
@@ -129,6 +137,18 @@ class _Found:
                 self.strings |= inner.strings
                 self.imports |= inner.imports
                 self.stored |= inner.stored
+
+
+@functools.lru_cache(maxsize=4096)
+def may_change(code: CodeType) -> bool:
+    """Whether a code object, or one in it, may change what outlives it."""
+    if not _CHANGING.isdisjoint(code.co_names):
+        return True
+    own = {*code.co_varnames, *code.co_cellvars}
+    for operation, argument in _operations(code):
+        if operation in _CHANGE or (operation == _DEREF and argument >= len(own)):
+            return True
+    return any(may_change(const) for const in code.co_consts if isinstance(const, CodeType))
 
 
 def _operations(code: CodeType) -> Iterator[tuple[int, int]]:
