@@ -23,12 +23,15 @@ from weft.lang.spec import Spec, StaticSpec
 from weft.lang.type_variables import check_types, type_of
 from weft.record import replace
 from weft.targets import Target, find_target
+from weft.targets.known import check_opt_level
 
 if TYPE_CHECKING:
     from weft.targets.occupancy import Resources
 
 __all__ = ["CodeKind", "Info", "compile_info"]
 
+_OPTIONS = ("emission_kind", "target", "over", "opt_level")
+"""What ``compile_info`` is given by name beside parameters."""
 CodeKind = EmissionKind | Literal["sass"]
 """The forms that ``compile_info`` shows."""
 
@@ -50,6 +53,7 @@ class Info:
     warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
     """What is legal in it and hardly meant so; each was a warning too."""
     _assembly: str = field(default="", compare=False, repr=False)
+    _opt_level: int | None = field(default=None, compare=False, repr=False)
 
     @property
     def resources(self) -> Resources:
@@ -79,7 +83,7 @@ class Info:
             message = f"the {self.emission_kind} of {self.name} for {self.target} does not tell what it uses"
             hint = "ask compile_info(..., emission_kind='asm', target='sm_90').resources"
             raise CompileError.at("no-assembler", message, caller_location(), hints=(hint,))
-        return tools.assemble(self._assembly)[1]
+        return tools.assemble(self._assembly, self._opt_level)[1]
 
     def __str__(self) -> str:
         if isinstance(self.code, str):
@@ -94,6 +98,7 @@ def compile_info(
     emission_kind: CodeKind = "asm",
     target: str | Target | None = None,
     over: int = 0,
+    opt_level: int | None = None,
     **named: Any,
 ) -> Info:
     """Compile a kernel, for this machine or another, and show one of the stages.
@@ -110,11 +115,12 @@ def compile_info(
         target: the machine, such as ``"sm_90"`` or ``"aarch64"``; by default the one that
             ``DeviceContext()`` takes here.
         over: for a launch over a range, its number of extents; the edge's guard is compiled in then.
+        opt_level: how much LLVM and a GPU's assembler optimise, from 0 to 3; by default as a launch does.
         named: compile-time parameters by name, and types by the name of their parameter.
 
     Raises:
-        CompileError: the kernel cannot be compiled, there is no such target or emission kind, or no
-            assembler.
+        CompileError: the kernel cannot be compiled, there is no such target, emission kind or level of
+            optimisation, or no assembler.
 
     Example:
         >>> from weft import Float32, Int, Pointer, kernel
@@ -130,9 +136,11 @@ def compile_info(
     found = find_target(default_target() if target is None else target)
     sass = type(emission_kind) is str and emission_kind == "sass" and found.format == "ptx"
     kind = "sass" if sass else check_emission_kind(emission_kind)
-    made = elaborated(f, types, found, over, named, warmed=kind not in ("ir", "llvm"))
+    made = elaborated(f, types, found, over, named, warmed=kind not in ("ir", "llvm"), opt_level=opt_level)
     code, assembly = _code(made, kind)
-    return Info(made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts, assembly)
+    return Info(
+        made.kernels[0].entry, found.name, kind, code, dict(made.times), made.doubts, assembly, opt_level
+    )
 
 
 def elaborated(
@@ -143,11 +151,12 @@ def elaborated(
     named: Mapping[str, Any],
     *,
     warmed: bool = True,
+    opt_level: int | None = None,
 ) -> Compilation:
     """A kernel as ``compile_info`` takes it, elaborated. ``warmed``: LLVM will be asked.
 
     Raises:
-        CompileError: the kernel cannot be compiled, or there is no such target.
+        CompileError: the kernel cannot be compiled, or there is no such target or level of optimisation.
     """
     from weft.launch.ranges import describe_over
 
@@ -162,6 +171,7 @@ def elaborated(
         warm()
     even = not over and found.threads == "loops"
     options = CompileOptions(describe_over(over) if over else None, distinct=True, even=even)
+    options = options._replace(opt_level=check_opt_level(opt_level))
     return elaborate_kernel(kernel, specs, found, options)
 
 
@@ -175,7 +185,7 @@ def _code(made: Compilation, kind: CodeKind) -> tuple[str | bytes, str]:
     assembly = str(made.emit("asm"))
     if kind == "asm":
         return assembly, assembly
-    binary = tools.assemble(assembly)[0]
+    binary = tools.assemble(assembly, made.options[0].opt_level)[0]
     return binary if kind == "object" else tools.disassemble(binary), assembly
 
 
@@ -247,7 +257,7 @@ def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]
         problems.add("open-type", message, "leave out the rest", at=1 + open_count)
     specs = {p.name: specs[p.name] for p in params if p.name in specs}
     unbound = {n: v for n, v in {**dict.fromkeys(specs), **named}.items() if n not in kernel.bound}
-    problems.found += bind(fn, (), unbound, kernel.bound, ("emission_kind", "target", "over"))[1].found
+    problems.found += bind(fn, (), unbound, kernel.bound, _OPTIONS)[1].found
     problems.check(CompileError, 1 + len(types))
     return specs
 

@@ -8,7 +8,8 @@ program's, and ``WEFT_COMPILE_LIMIT`` says how many seconds it may take for one 
 ``WEFT_CHECK=1`` has kernels check what they access, ``WEFT_CHECK=bounds,overflow`` for what these words
 mean (``DeviceContext``). ``WEFT_INTERPRET=1`` makes every context the interpreter's. ``WEFT_CPU_THREADS``
 says how many threads run the blocks of a launch on a CPU. A launch on a GPU copies arrays of the host there
-and back, unless ``WEFT_HOST_ARRAYS=refuse``. With ``WEFT_TUNE=0`` launches of tuned kernels measure
+and back, unless ``WEFT_HOST_ARRAYS=refuse``. ``WEFT_OPT_LEVEL`` says how much LLVM and a GPU's assembler
+optimise, from 0 to 3. With ``WEFT_TUNE=0`` launches of tuned kernels measure
 nothing.
 A program changes a setting for a while with ``scope``:
 
@@ -56,8 +57,8 @@ class Settings:
     run the blocks of a launch on a CPU, none for as many as this process has cores. ``interpret`` says
     whether Python runs the kernels of all contexts, whatever API they name. ``schedule`` is the seed of the
     order in which a CPU runs blocks and threads, none for the usual one. ``debug`` says whether contexts of a
-    CPU compile for debuggers of native code, ``tune`` whether launches of tuned kernels measure
-    what is not known.
+    CPU compile for debuggers of native code, ``tune`` whether launches of tuned kernels measure what is
+    not known, ``opt_level`` how much is optimised, from 0 to 3, or none for what the target says.
     """
 
     device: str | None
@@ -72,6 +73,7 @@ class Settings:
     schedule: int | None = None
     debug: bool = False
     tune: bool = True
+    opt_level: int | None = None
 
 
 _scoped: ContextVar[Settings | None] = ContextVar("weft settings", default=None)
@@ -97,6 +99,7 @@ def scope(
     schedule: int | None = None,
     debug: bool | None = None,
     tune: bool | None = None,
+    opt_level: int | None = None,
 ) -> Generator[Settings]:
     """Within the context the given settings hold, in this thread and in tasks that it starts.
 
@@ -115,6 +118,7 @@ def scope(
         schedule: the seed of the order of blocks and threads in contexts of a CPU; none leaves it as it is.
         debug: whether contexts of a CPU compile for gdb and lldb; none leaves it as it is.
         tune: whether launches of tuned kernels measure what is not known; none leaves it as it is.
+        opt_level: how much contexts optimise that do not say it, from 0 to 3; none leaves it as it is.
 
     Raises:
         CompileError: there is no such check.
@@ -134,6 +138,7 @@ def scope(
             schedule=outer.schedule if schedule is None else schedule,
             debug=outer.debug if debug is None else debug,
             tune=outer.tune if tune is None else tune,
+            opt_level=outer.opt_level if opt_level is None else opt_level,
         )
     )
     try:
@@ -158,6 +163,7 @@ def _from_environment() -> Settings:
         schedule=_seed(os.environ.get("WEFT_SCHEDULE")),
         debug=_one_of("WEFT_DEBUG", ("0", "1"), "code is optimised, and debuggers know none of it") == "1",
         tune=_one_of("WEFT_TUNE", ("1", "0"), "launches measure what is not known") == "1",
+        opt_level=_level(os.environ.get("WEFT_OPT_LEVEL")),
     )
 
 
@@ -230,6 +236,18 @@ def _seed(text: str | None) -> int | None:
         return int(text) if text else None
     message = f"WEFT_SCHEDULE={text} is no seed: a number from 0 on"
     raise CompileError.at("setting", message, None, hints=("leave it unset: the usual order",))
+
+
+def _level(text: str | None) -> int | None:
+    if not text or text in ("0", "1", "2", "3"):
+        return int(text) if text else None
+    message = f"WEFT_OPT_LEVEL={text} is no level of optimisation: 0, 1, 2 or 3"
+    raise CompileError.at("setting", message, None, hints=("leave it unset: as much as pays",))
+
+
+def optimise_all(level: int) -> None:
+    """Optimise at a level from 0 to 3, in this process and in those that it starts."""
+    os.environ["WEFT_OPT_LEVEL"] = str(level)
 
 
 def schedule_all(seed: int) -> None:

@@ -227,6 +227,24 @@ one.synchronize()
 """
 
 
+def test_many_copies_each_way_while_kernels_hold_both(two_gpus: Gpus) -> None:
+    """What copies keep alive is given back now and then, by events of the GPU whose copies they are."""
+    zero, one = two_gpus
+    streams = zero.create_stream(), one.create_stream()
+    here, there = (context.enqueue_create_buffer(Float32, 1 << 20) for context in two_gpus)
+    back, away = (context.enqueue_create_buffer(Float32, 1 << 20) for context in two_gpus)
+    here.enqueue_fill(1.0)
+    there.enqueue_fill(2.0)
+    for _ in range(300):
+        zero.enqueue_copy(dst=away, src=here, stream=streams[0])
+        one.enqueue_copy(dst=back, src=there, stream=streams[1])
+    for stream in streams:
+        stream.synchronize()
+    with away.map_to_host() as away_here, back.map_to_host() as back_here:
+        assert np.all(away_here.numpy() == 1.0)
+        assert np.all(back_here.numpy() == 2.0)
+
+
 def program(folder: Path, text: str) -> str:
     file = folder / "program.py"
     file.write_text(HEAD + text)

@@ -75,6 +75,7 @@ class Binding:
         self.CUmemPoolProps = self.CUmemLocation = self.CUmemAccessDesc = SimpleNamespace
         self.CUmemAccess_flags = self.CUstreamCaptureMode = Names()
         self.linked = 1
+        self.current = 0
         self.cuuint64_t = self.CUstream = int
         self.CU_MEMHOSTALLOC_PORTABLE = 1
 
@@ -108,7 +109,15 @@ class Binding:
         return 0, 150 << 30
 
     def on_DevicePrimaryCtxRetain(self, device: int) -> tuple[int, int]:
-        return 0, 4711
+        return 0, 4711 + device
+
+    def on_CtxSetCurrent(self, context: int) -> tuple[int]:
+        self.current = context
+        return (0,)
+
+    def of_context(self, handle: int) -> int:
+        """A handle of what is made in the current context: it tells whose it is."""
+        return handle + 100 * (self.current - 4711)
 
     def on_CtxGetStreamPriorityRange(self) -> tuple[int, int, int]:
         return 0, 0, -5
@@ -126,11 +135,11 @@ class Binding:
         return 0, ctypes.addressof(self.text), len(self.text)
 
     def on_StreamCreate(self, flags: Any) -> tuple[int, int]:
-        return 0, 1
+        return 0, self.of_context(1)
 
     def on_StreamCreateWithPriority(self, flags: Any, priority: int) -> tuple[int, int]:
         self.priority = priority
-        return 0, 2
+        return 0, self.of_context(2)
 
     def on_MemPoolCreate(self, properties: Any) -> tuple[int, Any]:
         return 0, "pool"
@@ -154,7 +163,10 @@ class Binding:
         return 0, 640 if name == "MAX_THREADS_PER_BLOCK" else 1024
 
     def on_EventCreate(self, flags: Any) -> tuple[int, int]:
-        return 0, 8
+        return 0, self.of_context(8)
+
+    def on_EventRecord(self, event: int, stream: int) -> tuple[int]:
+        return (0 if event // 100 == stream // 100 else 400,)
 
     def on_DeviceCanAccessPeer(self, device: int, peer: int) -> tuple[int, int]:
         return 0, self.linked

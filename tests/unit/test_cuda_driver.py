@@ -248,6 +248,17 @@ def test_a_copy_between_two_gpus_links_them_once() -> None:
         other.enqueue_fill(here, 1)
 
 
+def test_copies_that_leave_the_other_gpu_s_context_current() -> None:
+    """What they kept alive is given back by events of their own GPU, though that is not the current one."""
+    binding = Binding(cuStreamQuery=always(600))  # not ready: events tell when it will be
+    one, other = two(binding)
+    here, there = one.enqueue_create_buffer("int32", 8), other.enqueue_create_buffer("int32", 8)
+    for _ in range(100):
+        one.enqueue_copy(dst=there, src=here)
+        other.enqueue_copy(dst=here, src=there)
+    assert "cuEventRecord" in binding.calls
+
+
 @pytest.mark.parametrize("enabled", [704, 711], ids=["by another library", "too many"])
 def test_the_driver_s_word_on_peers(enabled: int) -> None:
     one, other = two(Binding(cuCtxEnablePeerAccess=always(enabled)))

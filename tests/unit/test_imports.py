@@ -85,7 +85,10 @@ ROOMS: dict[str, set[str] | None] = {
     | {"config", "compiler.cache", "compiler.frontend", "compiler.pipeline", "compiler.source", "lang"}
     | {"launch.arguments", "launch.variants", "runtime", "targets"},
     "launch.arguments": BOTTOM | {"compiler.source", "foreign", "lang", "runtime"},
-    "launch.checked": BOTTOM | {"config", "runtime"},
+    "launch.dumps": {"compiler.pipeline", "diagnostics", "lang"},
+    "launch.launched": BOTTOM | {"compiler.source", "lang", "runtime"},
+    "launch.made_again": {"diagnostics", "lang", "launch.arguments", "layout"},
+    "launch.checked": BOTTOM | {"config", "runtime", "targets"},
     "launch.profile": {"record", "runtime"},
     "launch.extents": BOTTOM | {"lang", "launch.ranges", "runtime"},
     "launch.variants": {"compiler.source", "lang"},

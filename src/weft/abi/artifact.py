@@ -151,13 +151,15 @@ class Artifact:
     """Compiled kernels: one module.
 
     ``format`` says what ``code`` is: ``ptx`` (text for the NVIDIA driver), ``object`` (a native
-    object file) or ``python`` (a ``Program``).
+    object file) or ``python`` (a ``Program``). ``opt_level`` is how much the driver's
+    assembler is to optimise, from 0 to 3, or None for what it does by itself.
     """
 
     target: str
     format: Literal["ptx", "object", "python"]
     code: bytes
     kernels: tuple[KernelInfo, ...]
+    opt_level: int | None = None
 
 
 @record

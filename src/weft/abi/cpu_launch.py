@@ -52,7 +52,10 @@ class LaunchBlock(ctypes.Structure):
 
 
 class LaneWords(ctypes.Structure):
-    """A stream of the CPU, as native code sees it under the interpreter's lock."""
+    """A stream of the CPU, as native code sees it under the interpreter's lock.
+
+    ``told`` says whether there is something that the next wait has to tell.
+    """
 
     _fields_ = [
         ("submitted", ctypes.c_int64),
@@ -60,6 +63,7 @@ class LaneWords(ctypes.Structure):
         ("inside", ctypes.c_int64),
         ("closed", ctypes.c_int64),
         ("queue", ctypes.c_int64),
+        ("told", ctypes.c_int64),
     ]
 
 

@@ -150,12 +150,6 @@ def _scan(
         place.launch(kernels.scan, blocks, threads, dst=dst, init=init, exclusive=exclusive, **tiles)
 
 
-def exclusive_sums(place: RunsOn, counts: Any, n: int) -> None:
-    """Let each number of a buffer be the sum of those before it."""
-    kind = kind_of(counts)
-    _scan(place, _add, flat(counts), flat(counts), kind, n, kind(0), True)
-
-
 def _reduce(
     name: str, func: Any, src: Any, n: int, init: Any, kind: Any, out: Any, context: DeviceContext | None
 ) -> Any:

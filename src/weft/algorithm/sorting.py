@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from weft.algorithm.elements import at, check_parameters, flat, kind_of, put, size_of
+from weft.algorithm.elements import Memory, at, check_parameters, flat, kind_of, put, size_of
 from weft.algorithm.places import RunsOn
 from weft.diagnostics import LaunchError, a_, refuse
 from weft.dtype import DType
@@ -16,6 +16,7 @@ from weft.lang.host_closures import steady
 from weft.lang.number import Number
 from weft.lang.spec import spec_of
 from weft.lang.type_variables import type_of
+from weft.layout import LayoutTensor
 from weft.math import min as least
 from weft.memory import AddressSpace, stack_allocation
 
@@ -37,7 +38,7 @@ def sort(
 ) -> None:
     """Sort elements in place; what is equal keeps its order, as for Python's ``list.sort``.
 
-    They are merged; from four millions on a GPU sorts numbers by their digits, without ``less`` and ``key``.
+    They are merged; from 131,072 on a GPU sorts numbers by their digits, without ``less`` and ``key``.
 
     Args:
         src: a buffer, or a tensor or array of one dimension, of numbers or structs.
@@ -68,10 +69,12 @@ def sort(
     n, kind = size_of(src), kind_of(src)
     less, key = steady(less), steady(key)
     with RunsOn(context, src, less, key) as place:
-        if less is None and key is None and place.has_digits(kind, n):
-            from weft.algorithm.digits import sort_by_digits
-
-            sort_by_digits(place, flat(src), kind, n)
+        if (
+            less is None
+            and key is None
+            and place.has_digits(kind, n)
+            and _sort_by_digits(place, src, kind, n)
+        ):
             return
         threads, each, run, piece = place.sorting_tile(kind)
         tile, here = threads * each, flat(src)
@@ -87,6 +90,25 @@ def sort(
             runs = {"src": into, "dst": other, "n": n, "width": width, "less": less, "key": key}
             place.launch(merge_runs, blocks, threads, **runs, piece=piece)
             into, other = other, into
+
+
+def _sort_by_digits(place: RunsOn, src: Any, kind: Any, n: int) -> bool:
+    """Sort numbers of an even count of digits; whether they lie side by side, as has to be."""
+    from weft.algorithm.onesweep import sort_rows
+
+    here = flat(src)
+    if isinstance(here, LayoutTensor):
+        return False
+    keys: Any = here.start if isinstance(here, Memory) else here
+    make = place.context.enqueue_create_buffer
+    spare: Any = make(kind, n)
+
+    def scratch(size: int, dtype: DType) -> Any:
+        return make(dtype, size)
+
+    whole, moved = (1, n), (keys, keys, spare)
+    sort_rows(place.launch, scratch, place.threads_are_loops, whole, moved, dtype=kind.dtype)
+    return True
 
 
 def precedes(order: Any, a: Any, b: Any) -> Any:

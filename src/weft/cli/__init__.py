@@ -78,6 +78,10 @@ def _command(words: argparse.Namespace) -> int:
             from weft.config import schedule_all
 
             schedule_all(words.schedule_seed)
+        if words.opt_level is not None:
+            from weft.config import optimise_all
+
+            optimise_all(words.opt_level)
         check = Check(words.check, words.format, words.output) if words.check else None
         return run(words.file, words.args, check, interpret=words.interpret)
     if words.command == "tune":
@@ -192,6 +196,7 @@ def _add_run(commands: Any) -> None:
         help="how --check tells what it found: text on standard error, the others on standard output",
     )
     run.add_argument("-o", "--output", metavar="FILE", help="where --check writes that instead")
+    _add_level(run)
     run.add_argument("--interpret", action="store_true", help="have Python run kernels, thread by thread")
     run.add_argument(
         "--schedule-seed",
@@ -278,11 +283,18 @@ def _add_cache(commands: Any) -> None:
         each.add_parser(name, help=does).add_argument("file", metavar="FILE", help="a tar archive")
 
 
+def _add_level(command: Any) -> None:
+    level: dict[str, Any] = {"type": int, "choices": (0, 1, 2, 3), "dest": "opt_level", "metavar": "LEVEL"}
+    told = "how much LLVM and a GPU's assembler optimise: -O0 to -O3"
+    command.add_argument("-O", **level, help=told)
+
+
 def _add_kernel(command: Any, means: str) -> None:
     """What says which kernel, and what its parameters leave open."""
     command.add_argument("kernel", metavar="FILE[:KERNEL]", help=means)
     command.add_argument("--target", metavar="NAME", help="such as sm_90; by default this machine's device")
     extents: dict[str, Any] = {"type": int, "default": 0, "choices": (1, 2, 3)}
+    _add_level(command)
     command.add_argument("--over", **extents, metavar="N", help="for a launch over N extents, of 1 to 3")
     more: dict[str, Any] = {"action": "append", "default": []}
     command.add_argument("--param", **more, metavar="NAME=VALUE", help="a compile-time parameter")

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from types import ModuleType
-from typing import Literal
+from typing import Any, Literal
 
 from weft.cli.asked import asked, file_and_name, find_kernel, in_options, kernels_of
 from weft.cli.program import compiled, execute
@@ -39,7 +39,8 @@ def inspect(words: argparse.Namespace) -> int:
     named = asked(words, vars(module))
     try:
         form = "asm" if kind == "resources" else kind
-        info = compile_info(kernel, emission_kind=form, target=target, over=words.over, **named)
+        how: Any = {"target": target, "over": words.over, "opt_level": words.opt_level}
+        info = compile_info(kernel, emission_kind=form, **how, **named)
     except CompileError as error:
         raise CompileError(in_options(d, kernel) for d in error.diagnostics) from None
     if words.output is not None and os.path.exists(words.output) and os.path.samefile(words.output, file):

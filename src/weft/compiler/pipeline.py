@@ -31,7 +31,7 @@ from weft.lang.decorators import Kernel
 from weft.lang.signature import parameters
 from weft.lang.spec import Spec, machine_leaves
 from weft.record import field, record, replace
-from weft.targets import Target, find_target
+from weft.targets import Target, at_level, find_target
 
 EmissionKind = Literal["ir", "llvm", "llvm-opt", "asm", "object"]
 EMISSION_KINDS: tuple[EmissionKind, ...] = ("ir", "llvm", "llvm-opt", "asm", "object")
@@ -192,7 +192,8 @@ class Compilation:
     def artifact(self, code: bytes | None = None) -> Artifact:
         """The kernels as the runtime takes them, with their code where that is known."""
         code = self.code() if code is None else code
-        return Artifact(self.target.name, self.target.format, code, self.kernels)
+        level = self.options[0].opt_level
+        return Artifact(self.target.name, self.target.format, code, self.kernels, level)
 
 
 def _bytes(code: str | bytes) -> bytes:
@@ -212,7 +213,9 @@ class Program:
 
     def elaborate(self, instance: Instance) -> Compilation:
         """Elaborate and verify one more kernel."""
-        own = instance.options.checked or instance.options.debug or self.target.format == "python"
+        options = instance.options
+        own = options.checked or options.debug or options.opt_level is not None
+        own = own or self.target.format == "python"
         return _told_of([instance], self.target, None if own else self._shared)
 
 
@@ -229,6 +232,7 @@ def elaborate_kernels(instances: Sequence[Instance], target: str | Target) -> Co
 
 
 def _told_of(instances: Sequence[Instance], target: Target, shared: Elaborator | None = None) -> Compilation:
+    target = at_level(target, instances[0].options.opt_level)
     with rarely_collected(), _untraced() if target.format == "python" else nullcontext():
         made, changed = with_room(lambda: _elaborated(instances, target, shared))
         if changed:

@@ -164,10 +164,20 @@ class Kernel(Compiled, Generic[P]):
 
     tuned = False
     """Whether it is launched by ``launch`` of its own, which chooses its parameters (``weft.tuning``)."""
+    opt_level: int | None = None
+    """How much it is optimised, where ``compile_function`` was told; else as the context says."""
 
     def __init__(self, definition: Definition, bound: dict[str, Any]) -> None:
         super().__init__(definition, bound)
         self._variants: dict[object, Kernel[P]] = {}
+
+    def at_level(self, opt_level: int | None) -> Kernel[P]:
+        """The kernel, optimised as much as a level from 0 to 3 says; None leaves it as it is."""
+        if opt_level is None:
+            return self
+        made: Kernel[P] = Kernel(self.definition, self.bound)
+        made.opt_level = opt_level
+        return made
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> None:
         """Refused: a kernel is launched, not called."""

@@ -13,6 +13,7 @@ from weft.diagnostics import LaunchError
 from weft.runtime import unwaited
 from weft.runtime.driver import DeviceInfo
 from weft.runtime.leaks import Leaks
+from weft.targets.known import check_opt_level
 
 
 def checked_for(asked: Checks | None) -> tuple[frozenset[str], Leaks | None]:
@@ -71,6 +72,17 @@ def debugged(info: DeviceInfo, asked: bool | None) -> bool:
     message = f"debuggers of native code do not step through kernels of {info.name}: debug= is for CPUs"
     hint = "leave it out, or try the program with api='cpu'"
     raise LaunchError.here("unsupported", message, hint, at=("debug", 5))
+
+
+def level_of(asked: int | None) -> int | None:
+    """How much kernels of a context are optimised; None is as the settings have it.
+
+    Raises:
+        CompileError: there is no such level.
+    """
+    if asked is None:
+        return settings().opt_level
+    return check_opt_level(asked)
 
 
 def ends_of(signature: Signature, memory: Sequence[Any], values: Sequence[Any]) -> list[int]:

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from weft.abi.artifact import Artifact, LoadedCode
 from weft.abi.checks import Checks
 from weft.compiler.cache import compile_kernel, kept, key_of, prepare
-from weft.compiler.frontend.options import CompileOptions
+from weft.compiler.frontend.options import CompileOptions, Over
 from weft.compiler.pipeline import elaborate_kernel
 from weft.compiler.source.definition import Definition
-from weft.diagnostics import Diagnostic, LaunchError, caller_location, note_slow
+from weft.diagnostics import Diagnostic, LaunchError
 from weft.dtype import DType
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.copies import copy_arrays, is_array
 from weft.foreign.order import Ordered
 from weft.lang import captured, remembered
 from weft.lang.decorators import Func, Kernel
-from weft.lang.host_closures import HostClosureSpec
 from weft.lang.reads import Reads
 from weft.lang.spec import Spec
 from weft.launch.ahead import compiled_together, specs_ahead
@@ -35,15 +34,16 @@ from weft.launch.arguments import (
     is_current,
     take,
 )
-from weft.launch.checked import checked_for, debugged, ends_of, schedule_of, scheduled
+from weft.launch.checked import checked_for, debugged, ends_of, level_of, schedule_of, scheduled
+from weft.launch.dumps import Dump, Dumps
 from weft.launch.extents import Placement, Placements
+from weft.launch.launched import Launched, ReadyLaunch
 from weft.launch.loaded import Loaded
+from weft.launch.made_again import MadeAgain
 from weft.launch.profile import is_profiled, put
 from weft.launch.ranges import describe_over, is_even
 from weft.launch.tiles import MakesTiles
 from weft.launch.variants import Variants, forget_variants
-from weft.layout.tensor.spec import TensorSpec
-from weft.record import record
 from weft.runtime.allocation import Allocation
 from weft.runtime.attributes import check_uses, launch_attributes
 from weft.runtime.context import BaseContext
@@ -51,6 +51,7 @@ from weft.runtime.dim import Dim
 from weft.runtime.driver import Launch, LaunchAttributes, Stream
 from weft.runtime.here import Here
 from weft.runtime.streams import DeviceStream
+from weft.targets.known import check_opt_level
 
 if TYPE_CHECKING:
     from weft.foreign.host_copies import HostCopies
@@ -65,50 +66,12 @@ _Where = tuple[Any, Any, Any, Any, Any]
 """over, grid_dim, block_dim, shared_mem_bytes and stream of a launch."""
 LaunchOptions = tuple[Any, Any, Any, Any, Any, Any, Any, Any]
 """These, cluster_dim, cooperative and pdl."""
-_MANY = 32
-"""Variants of a kernel that takes tensors, or of a function that it is given, until there is a warning."""
-_SHAPES = (
-    "the shapes of its tensors are part of its code. Where they keep changing, make them run-time values: "
-    "layout.dynamic(), or weft.interop.as_tensor(x, dynamic=True)"
-)
-_NUMBERS = (
-    "Python's numbers that it captures are part of its code, and the shapes of tensors. Where they keep "
-    "changing, make them run-time values: Float32(x), layout.dynamic()"
-)
 
 
 def _load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
     from weft.launch.native.code import load_object
 
     return load_object(code, entries, symbols)
-
-
-@record
-class Launched:
-    """A launch that Python has made."""
-
-    kernel: Definition
-    specs: Mapping[str, Spec]
-    launch: Launch
-    stream: Stream
-    repeatable: bool
-    """Whether the types of the arguments and the extents alone have decided what was launched, and where."""
-    apart: bool
-    """Whether it was compiled for buffers that share no memory."""
-    guest: bool
-    """Whether the stream is that of other libraries' arrays."""
-    reads: Reads
-    """What the compiled code read of the program."""
-
-
-@record
-class ReadyLaunch:
-    """A launch that could be made."""
-
-    artifact: Artifact
-    launch: Launch
-    memory: Sequence[Any]
-    """The memory among its arguments."""
 
 
 class CompiledKernel(Here):
@@ -142,10 +105,13 @@ class DeviceContext(MakesTiles, BaseContext):
         schedule: a seed: a CPU runs the blocks in a shuffled order, and for odd seeds the threads of a block
             backwards. What a program gives should not depend on it. By default what ``WEFT_SCHEDULE`` says.
         debug: whether a CPU's code is for gdb and lldb, not optimised; by default what ``WEFT_DEBUG`` says.
+        opt_level: how much LLVM and a GPU's assembler optimise kernels, from 0 (code as it stands) to 3 (all
+            that LLVM does); by default what ``WEFT_OPT_LEVEL`` says, else as much as pays on the device.
 
     Raises:
         DeviceError: the API or the device is not there; the message says what is.
         LaunchError: ``threads`` is no number from 1 to 1024, or there is no such check.
+        CompileError: ``opt_level`` is no level of optimisation.
 
     Example:
         >>> from weft import Float32, Int, Pointer, kernel
@@ -179,6 +145,7 @@ class DeviceContext(MakesTiles, BaseContext):
         threads: int | None = None,
         schedule: int | None = None,
         debug: bool | None = None,
+        opt_level: int | None = None,
     ) -> None:
         self.checked, self.leaks = checked_for(checked)
         """What kernels are checked for, by words."""
@@ -188,6 +155,7 @@ class DeviceContext(MakesTiles, BaseContext):
         """The seed of the order of blocks and threads, where there is one."""
         backward = self.schedule is not None and self.schedule % 2 == 1
         steps = debugged(self.info, debug)
+        self._opt_level = level_of(opt_level)
         self._always = CompileOptions(checked=self.checked, backward=backward, debug=steps)[2:6]
         self.notes_writes = "races" in self.checked
         self._as_usual = not self.checked and self.schedule is None
@@ -198,7 +166,7 @@ class DeviceContext(MakesTiles, BaseContext):
         """Those that ``synchronize`` has to wait for."""
         self._native: Launcher | None = None
         open_contexts.add(self)
-        self._compiled: dict[object, int] = {}
+        self._made_again = MadeAgain()
 
     @property
     def target(self) -> str:
@@ -213,7 +181,7 @@ class DeviceContext(MakesTiles, BaseContext):
 
     def _wait_for_guests(self) -> None:
         used: set[int] = set() if self._native is None else self._native.used_streams()
-        for handle, guest in self._guests.items():
+        for handle, guest in self.guests.items():
             if handle in used or handle in self._waiting:
                 guest.synchronize()
         self._waiting.clear()
@@ -222,21 +190,48 @@ class DeviceContext(MakesTiles, BaseContext):
         found = copy_arrays(self, queue, dst, src) if is_array(dst) or is_array(src) else None
         return found or super()._ends(queue, dst, src)
 
-    def compile_function(self, kernel: Kernel[...], **comptime: Any) -> CompiledKernel:
+    def compile_function(
+        self,
+        kernel: Kernel[...],
+        *,
+        opt_level: int | None = None,
+        dump_asm: Dump = False,
+        dump_llvm: Dump = False,
+        **comptime: Any,
+    ) -> CompiledKernel:
         """Compile a kernel for this device, ahead of its launches.
 
         Args:
             kernel: the kernel.
+            opt_level: how much it is optimised, from 0 to 3; by default as the context says.
+            dump_asm: show its assembly, PTX on NVIDIA: True prints it, a path is a file to write, and a
+                function is called for the path.
+            dump_llvm: show the LLVM IR before optimisation, likewise.
             comptime: its compile-time parameters, by name.
 
         Raises:
-            CompileError: the kernel cannot be compiled.
+            CompileError: the kernel cannot be compiled; the file cannot be written; there is no such level;
+                a form is asked for, and types are open that the first launch will say.
+
+        Example:
+            >>> from weft import Float32, Int, Pointer, kernel
+            >>> from weft.gpu import global_idx
+            >>> @kernel
+            ... def double(x: Pointer[Float32], n: Int):
+            ...     if global_idx.x < n:
+            ...         x[global_idx.x] *= 2.0
+            >>> ctx = DeviceContext(api="cpu")
+            >>> plain = ctx.compile_function(double, opt_level=0, dump_asm="double.s")  # doctest: +SKIP
         """
         check_kernel(kernel)
         bound = kernel.bind(**comptime) if comptime else kernel
-        specs = specs_ahead(bound)
+        bound = bound.at_level(check_opt_level(opt_level))
+        shown, specs = Dumps(dump_asm, dump_llvm), specs_ahead(bound)
+        shown.check_known(bound, specs)
         if specs is not None:
-            self._load(bound, specs, self._ahead)
+            options = self._ahead(bound)
+            shown.show(lambda: elaborate_kernel(bound, specs.by_name, self.target, options))
+            self._load(bound, specs, options)
             self._go_native()
         return CompiledKernel(self, bound)
 
@@ -267,7 +262,7 @@ class DeviceContext(MakesTiles, BaseContext):
             [<kernel add, n=1>, <kernel add, n=2>]
         """
         wanted = [(kernel, specs_ahead(kernel)) for kernel in kernels]
-        keys = {(k.definition, specs, self._ahead): k for k, specs in wanted if specs is not None}
+        keys = {(k.definition, specs, self._ahead(k)): k for k, specs in wanted if specs is not None}
         missing = {key: kernel for key, kernel in keys.items() if self._loaded.find(key) is None}
         for key, reads, artifact in compiled_together(missing, self.target, jobs):
             reads.whole = reads.covers(captured.reads_of_signature(key[0]))
@@ -275,10 +270,9 @@ class DeviceContext(MakesTiles, BaseContext):
         self._go_native()
         return [CompiledKernel(self, kernel) for kernel, _ in wanted]
 
-    @property
-    def _ahead(self) -> CompileOptions:
+    def _ahead(self, kernel: Kernel[...]) -> CompileOptions:
         """What is compiled ahead is for launches of blocks, over buffers that share no memory."""
-        return CompileOptions(None, True, *self._always, is_even(self.info))
+        return self._options(kernel, None, True, is_even(self.info))
 
     def enqueue_function(
         self,
@@ -476,10 +470,14 @@ class DeviceContext(MakesTiles, BaseContext):
             way = None if plan is None else describe_over(plan.rank, plan.per_thread)
             early = attributes is not None and attributes.pdl  # what is read may be read before the wait
             even = plan is None and is_even(self.info, place[1])
-            options = CompileOptions(way, not early and are_apart(taken.memory), *self._always, even)
+            options = self._options(kernel, way, not early and are_apart(taken.memory), even)
             found = self._loaded.find((kernel.definition, taken.specs, options))
             if is_current(taken, found and found[0], kernel, args, named):
                 return attributes, taken, place, options, found
+
+    def _options(self, kernel: Kernel[...], over: Over | None, distinct: bool, even: bool) -> CompileOptions:
+        level = self._opt_level if kernel.opt_level is None else kernel.opt_level
+        return CompileOptions(over, distinct, *self._always, even, level)
 
     def _examine(
         self,
@@ -522,7 +520,7 @@ class DeviceContext(MakesTiles, BaseContext):
         if ordered.guest is None:
             return None
         handle, guest = ordered.guest
-        self._guests[handle] = guest
+        self.guests[handle] = guest
         self._waiting.add(handle)
         return guest
 
@@ -534,11 +532,11 @@ class DeviceContext(MakesTiles, BaseContext):
             from weft.launch.native.code import prepared
 
             if prepared() is not None:
-                from weft.launch.native.install import install
+                from weft.launch.native.install import install, native_methods
 
                 self._native = install(self)
-            if self._native is not None:
-                self.__dict__["enqueue_function"] = self._native.make_builtin()
+                if self._native is not None:
+                    self.__dict__.update(native_methods(self, self._native))
 
     def _load(self, kernel: Kernel[...], specs: Specs, options: CompileOptions) -> tuple[Reads, Loaded]:
         key = (kernel.definition, specs, options)
@@ -551,18 +549,8 @@ class DeviceContext(MakesTiles, BaseContext):
 
             found = self._loaded.make(key, specs.each, load)
             found[0].whole = found[0].covers(captured.reads_of_signature(kernel.definition))
-            if any(isinstance(spec, TensorSpec) for spec in specs.each):
-                self._count(kernel.definition, kernel.__name__, _SHAPES)
-            for spec in specs.each:
-                if isinstance(spec, HostClosureSpec):
-                    self._count((kernel.definition, spec.definition), spec.definition.name, _NUMBERS)
+            self._made_again.count(kernel, specs)
         return found
-
-    def _count(self, code: object, name: str, why: str) -> None:
-        """Warn where something is compiled again and again."""
-        count = self._compiled[code] = self._compiled.get(code, 0) + 1
-        if count == _MANY:
-            note_slow(f"{name} has been compiled {count} times, since {why}", caller_location())
 
 
 _cpu: DeviceContext | None = None

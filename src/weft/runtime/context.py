@@ -94,7 +94,7 @@ class BaseContext(Here, PeerAccess):
         self.keys: defaultdict[DType, object] = defaultdict(object)
         """What open buffers of this context and of one element type have in common."""
         self._keeping = _Keeping()
-        self._guests: dict[int, Stream] = {}
+        self.guests: dict[int, Stream] = {}
         """The streams of other libraries' arrays that launches went to, by their handles."""
 
     @staticmethod
@@ -510,7 +510,7 @@ class BaseContext(Here, PeerAccess):
         if self._closed or self.recording is not None:  # asked here: after idle each call takes microseconds
             self._check_open()
             self.refuse_waiting()
-        if self._guests:
+        if self.guests:
             self._wait_for_guests()
         if unwaited.written or unwaited.arrays:
             unwaited.waited()

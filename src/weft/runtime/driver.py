@@ -239,7 +239,7 @@ class Toolkit(Protocol):
     missing.
     """
 
-    def assemble(self, code: str, /) -> tuple[bytes, Resources]:
+    def assemble(self, code: str, opt_level: int | None = None, /) -> tuple[bytes, Resources]:
         """The machine's binary of assembly, and what the kernel uses there."""
         ...
 
@@ -298,6 +298,12 @@ class NativeStream(Protocol):
 
     def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""
+        ...
+
+    def empties(self) -> Sequence[object] | None:
+        """Objects that are empty where a wait has nothing to do but wait for the words that ``number`` is
+        the address of (``abi/cpu_launch.py``); None where a wait is the driver's.
+        """
         ...
 
 

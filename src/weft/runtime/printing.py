@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from weft.abi.artifact import Site
 from weft.abi.formats import unpack
@@ -43,13 +43,18 @@ def format_print(site: Site, slots: Sequence[int]) -> str:
 
 
 class Console:
-    """What the kernels of one stream print, in order of arrival, until it is written out."""
+    """What the kernels of one stream print, in order of arrival, until it is written out.
+
+    Args:
+        told: Is called when there is text.
+    """
 
     _LIMIT = 1 << 16
     """Characters that are collected before they go out without being asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: Callable[[], object] = lambda: None) -> None:
         self._lock = threading.RLock()
+        self._told = told
         self.parts: list[str] = []
         """What is there."""
         self._size = 0
@@ -59,6 +64,7 @@ class Console:
         with self._lock:
             self.parts.append(text)
             self._size += len(text)
+            self._told()  # behind the text: who waits looks for it once this is said
             if self._size > self._LIMIT:
                 self.flush()
 

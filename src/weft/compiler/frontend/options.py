@@ -42,6 +42,8 @@ class CompileOptions(NamedTuple):
     even: bool = False
     """Where threads are loops: blocks have a multiple of ``STRIP`` (``abi.cpu_launch``) threads along x, as
     most do. Their loops are whole vectors, without one for what is left."""
+    opt_level: int | None = None
+    """How much LLVM and the target's assembler optimise, from 0 to 3; None is as much as the target says."""
 
 
 PLAIN = CompileOptions()

@@ -71,13 +71,15 @@ def emit(
 ) -> Emission:
     """Compile LLVM IR.
 
-    Without ``passes`` only the code generator optimises, which is enough for IR written by hand; with
-    ``debug`` not even that does. ``name`` and ``place`` are those of the kernel, for messages.
+    Without ``passes``, and of a target whose level is 0, only the code generator optimises, which is enough
+    for IR written by hand; with ``debug`` not even that does. ``name`` and ``place`` are those of the
+    kernel, for messages.
 
     Raises:
         LLVMError: LLVM refuses the text, or fails on it however little it is to optimise.
     """
     failed: list[str] = []
+    passes = passes and target.level > 0
     vectors = target.threads == "loops"  # lanes of one thread are not worth looking for
     steps = [_Step("", target.level, vectors, passes)]
     if passes and vectors:

@@ -16,9 +16,11 @@ from weft.lang.decorators import Func
 
 
 class Native(NamedTuple):
-    """The addresses of the stub, the readers of arrays and the CPU's pool, and what keeps them there."""
+    """The addresses of the stubs, the readers of arrays and the CPU's pool, and what keeps them there."""
 
     stub: int
+    wait: int
+    """Of the wait for a stream of the CPU."""
     interface: int
     buffer: int
     pool: Sequence[int]
@@ -36,8 +38,15 @@ def _functions() -> Sequence[Func[..., Any]]:
     from weft.launch.native import pool
     from weft.launch.native.arrays import weft_read_buffer, weft_read_interface
     from weft.launch.native.stub import weft_enqueue
+    from weft.launch.native.wait import weft_synchronize
 
-    return weft_enqueue, weft_read_interface, weft_read_buffer, *[getattr(pool, name) for name in _POOL]
+    return (
+        weft_enqueue,
+        weft_synchronize,
+        weft_read_interface,
+        weft_read_buffer,
+        *[getattr(pool, name) for name in _POOL],
+    )
 
 
 def load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
@@ -83,7 +92,8 @@ def _prepare() -> None:
 
 
 def _load(code: bytes) -> None:
-    loaded = load_object(code, ["weft_enqueue", "weft_read_interface", "weft_read_buffer", *_POOL], {})
+    stubs = ["weft_enqueue", "weft_synchronize", "weft_read_interface", "weft_read_buffer"]
+    loaded = load_object(code, [*stubs, *_POOL], {})
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))  # threads run it when the interpreter has ended
-    stub, interface, buffer, *pool = loaded.addresses
-    _made.append(Native(stub, interface, buffer, pool, loaded))
+    stub, wait, interface, buffer, *pool = loaded.addresses
+    _made.append(Native(stub, wait, interface, buffer, pool, loaded))

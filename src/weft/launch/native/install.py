@@ -6,6 +6,7 @@ before it and makes those that it has seen before; see ``launch/native/stub.py``
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.lang.structs import is_struct, struct_fields
@@ -14,7 +15,9 @@ from weft.launch.native.code import prepared
 from weft.launch.native.launcher import Known, Launcher
 from weft.launch.native.objects import supported
 from weft.launch.native.reads import native_reads
+from weft.runtime import unwaited
 from weft.runtime.buffers import DeviceBuffer
+from weft.runtime.context import BaseContext
 
 if TYPE_CHECKING:
     from weft.launch.context import DeviceContext
@@ -52,6 +55,17 @@ def install(context: DeviceContext) -> Launcher | None:
     launcher.pool = code.pool
     native.add_launcher(launcher)
     return launcher
+
+
+def native_methods(context: DeviceContext, launcher: Launcher) -> dict[str, Callable[..., None]]:
+    """What is to stand before methods of a context: launches, and waits that are not the driver's."""
+    methods, native, code = {"enqueue_function": launcher.make_builtin()}, context.stream.native, prepared()
+    empties = None if native is None else native.empties()
+    ours = type(context).synchronize is BaseContext.synchronize  # or a subclass wants to see all
+    if code is not None and empties is not None and ours:
+        others = context.guests, unwaited.written, unwaited.arrays
+        methods["synchronize"] = launcher.make_wait(code.wait, context.synchronize, (*others, *empties))
+    return methods
 
 
 def _is_own(context: DeviceContext, value: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from weft.lang.c_structs import c_struct
 from weft.launch.native.asks import Asks
 from weft.launch.native.objects import WORD, offsets, words
 from weft.launch.native.reads import Helds
-from weft.launch.native.tables import BUCKETS, LOOKED_UP, MOST_SLOTS, Entry, Held, Site, Table
+from weft.launch.native.tables import BUCKETS, EMPTIES, LOOKED_UP, MOST_SLOTS, Entry, Held, Site, Table
 from weft.record import record
 from weft.runtime.driver import Launch
 from weft.runtime.forks import after_fork
@@ -38,7 +39,7 @@ class _Method(ctypes.Structure):
     _fields_ += [("doc", ctypes.c_char_p)]
 
 
-_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+_FASTCALL_KEYWORDS, _NO_ARGUMENTS = 0x0080 | 0x0002, 0x0004
 
 
 @record(frozen=False, eq=False)
@@ -152,9 +153,29 @@ class Launcher:
 
     def make_builtin(self) -> Callable[..., None]:
         """The function to call, whose ``__self__`` is the table; it keeps this object alive."""
+        return self._builtin(self._method)
+
+    def make_wait(
+        self, code: int, slow: Callable[[], object], empties: Sequence[object]
+    ) -> Callable[[], None]:
+        """The function by which a program waits for the CPU's stream: what stands at ``code``.
+
+        Args:
+            code: The address of ``weft_synchronize``.
+            slow: What waits where there is more to do.
+            empties: What is empty where there is not, at most ``EMPTIES`` objects.
+        """
+        self._wait = _Method(b"synchronize", code, _NO_ARGUMENTS, None), slow, empties
+        table = self.table
+        table.slow_wait, table.main = id(slow), threading.main_thread().ident or 0
+        table.empties[:] = [id(empties[min(n, len(empties) - 1)]) for n in range(EMPTIES)]
+        table.lane = self._home
+        return self._builtin(self._wait[0])
+
+    def _builtin(self, method: _Method) -> Callable[..., None]:
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        return make(ctypes.addressof(self._method), self.table, self)
+        return make(ctypes.addressof(method), self.table, self)
 
     def names(self) -> tuple[str, ...] | None:
         """The keywords of the call that came to Python last, of any thread: the very object."""
@@ -214,12 +235,12 @@ class Launcher:
 
     def pause(self) -> None:
         """Until ``resume`` all launches go to Python."""
-        self._paused = True
+        self._paused, self.table.paused = True, 1
         self._link()
 
     def resume(self) -> None:
         """Undo ``pause``."""
-        self._paused = False
+        self._paused, self.table.paused = False, 0
         self._link()
 
     def forget(self, stream: int) -> None:

@@ -29,6 +29,7 @@ MOST_AXES = 16
 """Axes of an array with the CUDA array interface."""
 ROOM = 8 + 2 * MOST_AXES
 """Words of an ``Array`` with room for so many extents and strides."""
+EMPTIES = 4
 STAYS = 256
 """Added to a kind: the next entry is for the same argument."""
 
@@ -80,6 +81,7 @@ class LaneWords:
     closed: Int
     queue: Pointer[Int]
     """``queues.py`` has its words; null where there is none."""
+    told: Int
 
 
 @struct
@@ -213,3 +215,12 @@ class Table:
     key_at: Int
     address_at: Int
     owner_at: Int
+    lane: Pointer[LaneWords]
+    """Of the CPU's stream that is waited for; null where waits are the driver's."""
+    empties: InlineArray[Int, EMPTIES]
+    """Objects that are empty where a wait has nothing to do but for the stream."""
+    slow_wait: Int
+    main: Int
+    """The thread that may help with launches, as its stack is large."""
+    paused: Int
+    """Whether all launches and waits go to Python."""

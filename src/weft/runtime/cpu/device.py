@@ -343,6 +343,10 @@ class CpuStream:
         self._launchers.add(launcher)
         provide(launcher.pool)
 
+    def empties(self) -> tuple[object]:
+        """Launches of several streams that are compared, of which a wait tells that they have ended."""
+        return (self._clock.now,)
+
     def pause_launchers(self) -> None:
         """Have Python see all launches until ``resume_launchers``."""
         for launcher in self._launchers:

@@ -11,6 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 
 from weft.abi.cpu_launch import LaneWords, QueueWords
@@ -59,7 +60,7 @@ class Lane:
 
     def begin(self) -> None:
         """Start with an empty queue: at first, and in a forked child, whose parent does the work."""
-        self.console = Console()
+        self.console = Console(partial(setattr, self.words, "told", 1))  # no cycle with this
         self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)
         self._queue: SimpleQueue[tuple[Task, int] | None] = SimpleQueue()
@@ -165,6 +166,7 @@ class Lane:
     def failed(self, error: BaseException) -> None:
         """Keep what a task raised until somebody waits."""
         self._failures.append(error)
+        self.words.told = 1
 
     @property
     def failures(self) -> list[BaseException]:
@@ -193,6 +195,7 @@ class Lane:
                     "wait outside of the function, or queue the function on another stream",
                 )
             self.wait()
+        words.told = 0
         if self.console.parts:
             self.console.flush()
         if self._failures:

@@ -183,7 +183,7 @@ class Memory:
             return free
 
     def collect(self) -> None:
-        """Give back what was let go and is no longer in use. The context must be current.
+        """Give back what was let go and is no longer in use.
 
         Raises:
             DeviceError: work failed.
@@ -191,6 +191,7 @@ class Memory:
         if not self._let_go and not self._waiting:
             return
         primary, cu = self._primary, self._primary.cu
+        primary.enter()  # behind a copy between two GPUs the other's is current, and events belong to one
         with self._lock:
             while self._waiting:
                 events, things = self._waiting[0]

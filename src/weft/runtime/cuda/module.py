@@ -119,7 +119,9 @@ def load_functions(primary: Primary, artifact: Artifact, kept: Kept = anew) -> t
     if any(word in artifact.code for word in _WHOLE):
         handle = _with_log(primary, artifact, lambda options: _loaded(primary, artifact, options))
     else:
-        key = [artifact.code, primary.info.name, primary.info.target, str(primary.cuda.version), _build()]
+        level = "" if artifact.opt_level is None else f"-O{artifact.opt_level}"
+        info = primary.info
+        key = [artifact.code, info.name, info.target, str(primary.cuda.version), _build(), level]
         code = kept(
             key, lambda: _with_log(primary, artifact, lambda options: _assembled(primary, artifact, options))
         )
@@ -142,10 +144,12 @@ def _build() -> str:
 def _with_log(primary: Primary, artifact: Artifact, do: Callable[[dict[Any, Any]], T]) -> T:
     """What ``do`` gives, which takes options; a refusal has what the driver wrote to the log."""
     option, log = primary.cu.CUjit_option, bytearray(_LOG_BYTES)
-    options = {
+    options: dict[Any, Any] = {
         option.CU_JIT_ERROR_LOG_BUFFER: log,
         option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
     }
+    if artifact.opt_level is not None:
+        options[option.CU_JIT_OPTIMIZATION_LEVEL] = artifact.opt_level
     try:
         return do(options)
     except CudaFailure as failure:

@@ -307,6 +307,9 @@ class CudaStream:
         config = None if launch.attributes is None else launch_config(self._primary, launch, self.handle)
         return int(launch.function.handle), config
 
+    def empties(self) -> None:
+        """The driver waits."""
+
     def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""
         self._queue.launchers.add(launcher)

@@ -34,8 +34,10 @@ def find_tool(name: str) -> str | None:
     return finder.find_nvidia_binary_utility(name) or shutil.which(name)
 
 
-def assemble(ptx: str) -> tuple[bytes, Resources]:
+def assemble(ptx: str, opt_level: int | None = None) -> tuple[bytes, Resources]:
     """The cubin of PTX for the machine that it names, and what its kernel uses there.
+
+    ``opt_level`` is how much is optimised, from 0 to 3; by default as the assembler does, which is 3.
 
     Raises:
         CompileError: there is no assembler here, or it refuses the PTX.
@@ -44,7 +46,8 @@ def assemble(ptx: str) -> tuple[bytes, Resources]:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder) / "kernel.cubin"
         arch = target[1] if target else "sm_70"
-        said = _run("ptxas", "-v", "-lineinfo", "-arch", arch, "-o", str(made), "-", text=ptx)
+        level = () if opt_level is None else (f"-O{opt_level}",)
+        said = _run("ptxas", "-v", "-lineinfo", *level, "-arch", arch, "-o", str(made), "-", text=ptx)
         numbers = {name: re.search(form, said) for name, form in _NUMBERS.items()}
         return made.read_bytes(), Resources(arch, **{n: int(m[1]) if m else 0 for n, m in numbers.items()})
 
