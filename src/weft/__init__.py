@@ -7,7 +7,6 @@ neither LLVM nor NumPy.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from weft.compiler import started as started  # before all else
@@ -20,6 +19,7 @@ from weft.diagnostics import (
     WeftError,
     advised_by,
 )
+from weft.diagnostics.modules import present
 from weft.dtype import DType
 from weft.lang import (
     Comptime,
@@ -35,7 +35,7 @@ from weft.lang import (
     struct,
     unroll,
 )
-from weft.lang.above import above, provide
+from weft.lang.above import provide
 from weft.lang.scalars import *
 
 if TYPE_CHECKING:
@@ -85,8 +85,13 @@ _LATER = {
     "autotune": "weft.tuning",
     "cpu": "weft.tensor",
     "has_accelerator": "weft.sys",
+    **{
+        room: f"weft.{room}"
+        for room in "algorithm atomic benchmark bit compile complex config diagnostics dtype ffi gpu interop "
+        "kernels lang layout linalg math memory numerics random sys tensor testing tile torch tuning".split()
+    },
 }
-"""Names whose modules are loaded when they are first used."""
+"""Names whose modules are loaded when they are first used, and the modules that are public."""
 
 _HOST = frozenset(("runtime", "launch", "tensor", "tuning", "compile", "benchmark", "interop"))
 """Rooms whose functions and objects a kernel's body cannot use."""
@@ -147,19 +152,6 @@ class _Rooms:
 
         return not _HOST.isdisjoint(module.split(".")[1:2]) and module != dim.__name__
 
-    def unknown(self, module: str, name: str) -> Exception:
-        from sys import _getframe, modules  # pyright: ignore[reportPrivateUsage]
-
-        from weft.diagnostics import elaborating
-
-        caller = _getframe(2)  # behind the module's own function
-        inside = caller.f_code.co_filename.startswith(("<frozen", __file__[:-11]))
-        if name.startswith("_") or inside or elaborating.now:
-            return AttributeError(f"module {module!r} has no attribute {name!r}")
-        from weft.runtime.spelt import unknown_of_module
-
-        return unknown_of_module(caller, module, name, _advice(name, "") or "", dir(modules[module]))
-
 
 def _advice(name: str, asked: str) -> str | None:
     from weft.compiler.frontend.names import advice
@@ -171,15 +163,4 @@ provide(_Rooms())
 advised_by(_advice)
 
 
-if not TYPE_CHECKING:  # so that type checkers know which names exist
-
-    def __getattr__(name: str) -> object:
-        module = _LATER.get(name)
-        if module is None:
-            raise above().unknown("weft", name)
-        found = globals()[name] = getattr(importlib.import_module(module), name)
-        return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+present(globals(), _LATER)

@@ -21,9 +21,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
-from weft.lang.above import above
+from weft.diagnostics.modules import present
 from weft.lang.atomics import (
     Ordering,
     Scope,
@@ -150,7 +150,4 @@ def fence(ordering: Ordering = "acq_rel", *, scope: Scope = "device") -> None:
     memory_fence(ordering, scope)
 
 
-if not TYPE_CHECKING:  # what has another name, or is in another room, is told
-
-    def __getattr__(name: str) -> object:
-        raise above().unknown(__name__, name)
+present(globals())

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import current_target, llvm_intrinsic
 from weft.lang.number import Number, NumberLike
@@ -232,3 +233,6 @@ def _positive(name: str, x: Any) -> Any:
     if _is_int(x) and x < 1:
         refuse("argument-type", f"{name}({x}): there is no logarithm of what is less than 1")
     return x
+
+
+present(globals())

@@ -12,11 +12,12 @@ from weft.compiler.llvm.emit import warm
 from weft.compiler.pipeline import Compilation, EmissionKind, check_emission_kind, elaborate_kernel
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import CompileError, Diagnostic, a_, caller_location
+from weft.diagnostics.modules import present
+from weft.diagnostics.problems import Problems
 from weft.lang.accept import Mismatch, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Compiled, Kernel
 from weft.lang.decorators import kernel as make_kernel
 from weft.lang.generic import describe_annotation, substitute, type_meant, unify
-from weft.lang.problems import Problems
 from weft.lang.scalars import Float32
 from weft.lang.signature import MISSING, Parameter, bind, parameters
 from weft.lang.spec import Spec, StaticSpec
@@ -286,3 +287,6 @@ def _is_open(p: Parameter) -> bool:
     except Mismatch:
         return True
     return False
+
+
+present(globals(), host=True)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from numbers import Complex
 from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, cast
 
+from weft.diagnostics.modules import present
 from weft.lang import SIMD, Float16, Float32, Float64, struct
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.python_number import python_number
@@ -169,3 +170,6 @@ class ComplexSIMD(_Complex, Generic[T, N]):
 ComplexFloat16 = ComplexSIMD[Float16, Literal[1]]
 ComplexFloat32 = ComplexSIMD[Float32, Literal[1]]
 ComplexFloat64 = ComplexSIMD[Float64, Literal[1]]
+
+
+present(globals())

@@ -32,6 +32,7 @@ from typing import Any, Literal, TypeVar
 
 from weft.abi.checks import Checks, checks_of
 from weft.diagnostics import CompileError
+from weft.diagnostics.modules import present
 
 __all__ = ["CompileIn", "HostArrays", "Settings", "environment", "processors", "scope", "settings"]
 
@@ -281,3 +282,6 @@ def _user_cache_dir() -> Path:
         return Path.home() / "Library" / "Caches" / "weft"
     named = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "weft"
+
+
+present(globals(), host=True)

@@ -18,6 +18,7 @@ import sys
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from weft.diagnostics import nearest
+from weft.diagnostics.modules import present
 from weft.record import record
 
 if TYPE_CHECKING:
@@ -233,3 +234,6 @@ def dtype_hint(like: object) -> str:
     spelt = {"uint": "UInt", "bfloat": "BFloat"}
     kind = near.rstrip("0123456789")
     return f"write {spelt.get(kind, kind.capitalize())}{near.removeprefix(kind)}, or {near!r}"
+
+
+present(globals())

@@ -8,7 +8,11 @@
 5.0
 """
 
+from weft.diagnostics.modules import present
 from weft.lang.c_structs import c_struct
 from weft.lang.external import FunctionPointer, external_call, function_pointer
 
 __all__ = ["FunctionPointer", "c_struct", "external_call", "function_pointer"]
+
+
+present(globals())

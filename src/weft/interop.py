@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_origin
 
 from weft.diagnostics import LaunchError, a_
+from weft.diagnostics.modules import present
 from weft.foreign.adopt import tensor_of, view
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.read import Unreadable, reader_of
@@ -247,3 +248,6 @@ def _torch_type(p: Parameter, alias: str | None) -> str:
 @functools.cache
 def _context(api: str, device_id: int) -> DeviceContext:
     return DeviceContext(device_id, api=api)
+
+
+present(globals(), host=True)

@@ -23,11 +23,11 @@ HostBuffer([3.0, 2.0, 1.0, 0.0])
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from weft.diagnostics import RIGHT, refuse
+from weft.diagnostics.modules import present
 from weft.dtype import DType, as_dtype
-from weft.lang.above import above
 from weft.lang.allocate import dynamic_shared_memory as _dynamic
 from weft.lang.allocate import local_memory, shared_memory
 from weft.lang.intrinsics import current_target
@@ -217,7 +217,4 @@ def _alignment(alignment: int, dtype: DType) -> int:
     return alignment
 
 
-if not TYPE_CHECKING:  # what has another name, or is in another room, is told
-
-    def __getattr__(name: str) -> object:
-        raise above().unknown(__name__, name)
+present(globals())

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from weft.abi.formats import limits, wrap
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.dtype import DType
 from weft.lang.number import Number
 
@@ -106,3 +107,6 @@ def epsilon(kind: type[T]) -> T:
         CompileError: it is no type of floats.
     """
     return kind(2.0 / _format("epsilon", kind, float_only=True).greatest)
+
+
+present(globals())

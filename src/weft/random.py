@@ -31,10 +31,10 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from weft.diagnostics.modules import present
 from weft.lang import SIMD, Float32, Int, UInt32, UInt64, func, struct, unroll
-from weft.lang.above import above
 from weft.lang.number import number_class
 from weft.math import cos, log, sin, sqrt
 
@@ -144,7 +144,4 @@ class Random:
         return self, _normal(bits) * stddev + mean
 
 
-if not TYPE_CHECKING:  # what has another name, or is in another room, is told
-
-    def __getattr__(name: str) -> object:
-        raise above().unknown(__name__, name)
+present(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.dtype import as_dtype
 from weft.lang.elaboration import maybe_current
 from weft.lang.elements import ElementType
@@ -96,3 +97,6 @@ def is_nvidia_gpu() -> bool:
     """Whether the code is compiled for an NVIDIA GPU; in a kernel it is known at compile time."""
     builder = maybe_current()
     return builder is not None and builder.target.supports(Feature.NVVM)
+
+
+present(globals())

@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Self, SupportsIndex, TypeVar, cast, overload
 
 from weft.diagnostics import LaunchError, a_
+from weft.diagnostics.modules import present
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.foreign import dlpack
 from weft.foreign.read import Unreadable, reader_of
@@ -551,3 +552,6 @@ def _as_shape(shape: Shape) -> tuple[int, ...]:
             "write e.g. Tensor(Float32, (height, width))",
         )
     return extents
+
+
+present(globals(), host=True)

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from weft.diagnostics.modules import present
 from weft.runtime.buffers import DeviceBuffer
 
 if TYPE_CHECKING:
@@ -160,3 +161,6 @@ def _array(value: Any) -> npt.NDArray[Any]:
 def _only_bits(buffer: Any) -> bool:
     """Whether NumPy has no such format."""
     return buffer.dtype.is_float and buffer.dtype.numpy.kind != "f"
+
+
+present(globals(), host=True)

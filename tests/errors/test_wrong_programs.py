@@ -26,7 +26,7 @@ from weft import CompileError, Float32, Int, Kernel, Pointer, WeftError, kernel
 from weft.compile import compile_info
 from weft.diagnostics import hook, is_internal
 from weft.diagnostics.explain import GROUPS, pages
-from weft.diagnostics.render import render
+from weft.diagnostics.rendering import render
 from weft.gpu import global_idx
 from weft.gpu.host import DeviceContext
 from weft.lang.elaboration import maybe_current

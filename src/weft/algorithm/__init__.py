@@ -12,6 +12,7 @@ weft's types. All else that a function names is known at compile time, as for ev
 from weft.algorithm.functional import elementwise, map, parallelize, tile, vectorize
 from weft.algorithm.reduction import cumsum, map_reduce, max, mean, min, product, reduce, scan, sum
 from weft.algorithm.sorting import sort
+from weft.diagnostics.modules import present
 
 __all__ = [
     "cumsum",
@@ -30,3 +31,6 @@ __all__ = [
     "tile",
     "vectorize",
 ]
+
+
+present(globals(), host=True)

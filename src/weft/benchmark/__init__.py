@@ -25,6 +25,7 @@ Example:
 from weft.benchmark.bench import Bench, BenchId
 from weft.benchmark.report import BenchMetric, Report, ThroughputMeasure
 from weft.benchmark.timing import BenchConfig, Bencher, run
+from weft.diagnostics.modules import present
 from weft.lang.kept import clobber_memory, keep
 
 __all__ = [
@@ -39,3 +40,6 @@ __all__ = [
     "keep",
     "run",
 ]
+
+
+present(globals(), host=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from weft.diagnostics import WeftError
 from weft.diagnostics.hook import tell_more
-from weft.diagnostics.render import render_all
+from weft.diagnostics.rendering import render_all
 from weft.record import replace
 
 __all__ = ["main"]

@@ -27,7 +27,7 @@ def tell(reports: Sequence[Report], form: Format, output: str | None) -> int:
     """
     found = merged(reports)
     if form == "text":
-        from weft.diagnostics.render import render_all
+        from weft.diagnostics.rendering import render_all
 
         colour = output is None and sys.stderr.isatty()
         text = render_all(shown(found), colour=colour) + "\n" if found else ""

@@ -27,9 +27,10 @@ from weft.diagnostics.location import (
     frame_location,
     is_internal,
 )
+from weft.diagnostics.modules import present
 
 if TYPE_CHECKING:
-    from weft.diagnostics.render import render, render_all
+    from weft.diagnostics.rendering import render, render_all
     from weft.diagnostics.reports import Report
 
 __all__ = [
@@ -66,13 +67,11 @@ __all__ = [
     "undefined",
 ]
 
-if not TYPE_CHECKING:  # what is needed where something is wrong
-
-    def __getattr__(name: str) -> object:
-        if name not in ("Report", "render", "render_all"):
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from weft.diagnostics.render import render, render_all
-        from weft.diagnostics.reports import Report
-
-        globals().update(Report=Report, render=render, render_all=render_all)
-        return globals()[name]
+present(
+    globals(),
+    {
+        "Report": "weft.diagnostics.reports",
+        "render": "weft.diagnostics.rendering",
+        "render_all": "weft.diagnostics.rendering",
+    },
+)

@@ -73,7 +73,7 @@ class WeftError(Exception):
         return cls.at(code, message, place, label, notes, _hints(hint))
 
     def __str__(self) -> str:
-        from weft.diagnostics.render import render_all
+        from weft.diagnostics.rendering import render_all
 
         return render_all(self.diagnostics)
 
@@ -196,6 +196,11 @@ def advised_by(advice: Callable[[str, str], str | None]) -> None:
     _ADVICE[:] = [advice]
 
 
+def advised(name: str, asked: str = "") -> str:
+    """What to write for a name that is not there, and what is asked of it; empty where nobody knows."""
+    return next((found for advice in _ADVICE if (found := advice(name, asked))), "")
+
+
 def undefined(error: Exception, text: str, scope: Iterable[str], otherwise: str) -> str:
     """The hint where a text could not be evaluated: for a name that is not there, what is meant by it."""
     name = getattr(error, "name", None) or "" if isinstance(error, NameError) else ""
@@ -203,9 +208,8 @@ def undefined(error: Exception, text: str, scope: Iterable[str], otherwise: str)
         return otherwise
     asked = text.partition(f"{name}.")[2]
     asked = asked[: next((n for n, c in enumerate(asked) if not c.isidentifier()), len(asked))]
-    for advice in _ADVICE:
-        if found := advice(name, asked):
-            return found
+    if found := advised(name, asked):
+        return found
     guess = nearest(name, scope)
     return f"did you mean `{guess}`?" if guess else otherwise
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from weft.diagnostics.diagnostic import Diagnostic
 from weft.diagnostics.errors import CompileError, CompileWarning, PerformanceWarning
-from weft.diagnostics.render import render
+from weft.diagnostics.rendering import render
 
 _SLOW = frozenset({"bank-conflicts", "float-widening", "uncoalesced"})
 """Codes of what is right, and slow."""

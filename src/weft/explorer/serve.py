@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.diagnostics import CompileError, WeftError
-from weft.diagnostics.render import render_all
+from weft.diagnostics.rendering import render_all
 from weft.explorer.page import as_data, page
 from weft.explorer.stages import Explored, with_machine_code
 

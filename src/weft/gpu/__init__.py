@@ -17,8 +17,7 @@ Example:
     HostBuffer([0, 1, 2, 10, 11, 12])
 """
 
-from typing import TYPE_CHECKING
-
+from weft.diagnostics.modules import present
 from weft.gpu.cluster import (
     block_id_in_cluster,
     block_rank_in_cluster,
@@ -35,7 +34,6 @@ from weft.gpu.grid_controls import launch_dependent_grids, wait_on_dependent_gri
 from weft.gpu.indices import block_dim, block_idx, global_idx, grid_dim, launch_bounds, thread_idx
 from weft.gpu.lanes import lane_id, warp_id
 from weft.gpu.sync import barrier
-from weft.lang.above import above
 
 __all__ = [
     "barrier",
@@ -61,7 +59,11 @@ __all__ = [
     "warp_id",
 ]
 
-if not TYPE_CHECKING:  # what has another name, or is in another room, is told
+_LATER = {
+    part: f"weft.gpu.{part}"
+    for part in "block bulk cluster cooperative grid_controls host mbarrier memory mma pipeline semaphore "
+    "sync warp wgmma".split()
+}
+"""The modules below, each loaded when it is asked for."""
 
-    def __getattr__(name: str) -> object:
-        raise above().unknown(__name__, name)
+present(globals(), _LATER)

@@ -34,6 +34,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 from weft.atomic import Atomic
 from weft.bit import pop_count
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.gpu import warp
 from weft.gpu.lanes import block_thread, block_threads, chosen, lane_id, warp_id
 from weft.gpu.sorting import ordered, sorted_keys, unordered
@@ -376,3 +377,6 @@ def _type_of(value: object) -> Any:
 def _warps() -> Int:
     """How many warps the block has."""
     return block_threads() // warp.WARP_SIZE
+
+
+present(globals())

@@ -39,6 +39,7 @@ from typing import Any, cast
 
 from weft.atomic import Atomic
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.dtype import DType
 from weft.gpu.mbarrier import SharedMemBarrier, count_in, has_hardware, shared_address
 from weft.gpu.memory import CacheEviction
@@ -262,3 +263,6 @@ def _copied(src: Any, dst: Any, count: Int, *, each: Comptime[int]) -> None:
 def _combined(src: Any, dst: Any, count: Int, *, op: Comptime[str]) -> None:
     for i in range(count):
         getattr(Atomic, f"fetch_{op}")(dst + i, src[i])
+
+
+present(globals())

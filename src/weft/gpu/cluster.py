@@ -33,6 +33,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast, overload
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.gpu.lanes import lane_id
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm, llvm_intrinsic
@@ -234,3 +235,6 @@ def _like(memory: Any, mapped: Any) -> Any:
         return mapped
     tensor = cast("LayoutTensor[Any]", given)
     return LayoutTensor[Any].of(mapped, tensor.layout, tensor.alignment, tensor.element)
+
+
+present(globals())

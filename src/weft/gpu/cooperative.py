@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from weft.atomic import Atomic
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.gpu.indices import block_idx, grid_dim, thread_idx
 from weft.gpu.sync import barrier
 from weft.lang.decorators import func
@@ -102,3 +103,6 @@ def _meet() -> None:
         before = Atomic.fetch_add(arrivals, count, ordering="release")
         while (before ^ Atomic.load(arrivals, ordering="acquire")) & _HIGHEST == 0:
             pass
+
+
+present(globals())

@@ -32,6 +32,7 @@ Example:
 
 from __future__ import annotations
 
+from weft.diagnostics.modules import present
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.machine import note_use
 
@@ -61,3 +62,6 @@ def _control(instruction: str) -> None:
     if current_target().supports(Feature.DEPENDENT_LAUNCH):
         # not the intrinsics, which tell LLVM that no memory is concerned
         inline_asm(f"griddepcontrol.{instruction};", None, constraints="")
+
+
+present(globals())

@@ -3,9 +3,7 @@
 What is enqueued runs in order, beside the host; ``ctx.synchronize()`` waits for all of it.
 """
 
-from typing import TYPE_CHECKING
-
-from weft.lang.above import above
+from weft.diagnostics.modules import present
 from weft.launch.context import CompiledKernel, DeviceContext
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.dim import Dim
@@ -24,7 +22,4 @@ __all__ = [
     "HostBuffer",
 ]
 
-if not TYPE_CHECKING:  # what has another name, or is in another room, is told
-
-    def __getattr__(name: str) -> object:
-        raise above().unknown(__name__, name)
+present(globals())

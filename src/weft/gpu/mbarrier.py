@@ -43,6 +43,7 @@ from typing import Any
 
 from weft.atomic import Atomic
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.gpu import cluster
 from weft.lang.decorators import func
 from weft.lang.intrinsics import Feature, current_target, inline_asm
@@ -237,3 +238,6 @@ def _counted(state: UInt64, arrivals: Int32, missing: Int32) -> UInt64:
         return (phase ^ 1) << _PHASE | count << _COUNT | count << _PENDING
     held = phase << _PHASE | count << _COUNT | awaited.cast(UInt64) << _PENDING
     return held | left.cast(UInt32).cast(UInt64)
+
+
+present(globals())

@@ -34,6 +34,7 @@ from enum import Enum
 from typing import Any, cast
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.dtype import DType
 from weft.lang.hints import kind_of
 from weft.lang.intrinsics import Feature, current_target, inline_asm
@@ -152,3 +153,6 @@ def _checked(src: Any, dst: Any, size: Any) -> DType:
     if size not in _SIZES or not kind.is_number or size % kind.itemsize:
         refuse("async-copy", f"{size!r} bytes of {kind} are not copied at once", hint="size is 4, 8 or 16")
     return kind
+
+
+present(globals())

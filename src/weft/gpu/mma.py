@@ -32,6 +32,7 @@ from __future__ import annotations
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics import a_, refuse
+from weft.diagnostics.modules import present
 from weft.gpu.by_warp import gathered, multiplied, spread
 from weft.gpu.lanes import LANES, lane_id
 from weft.lang.comptime import Comptime
@@ -310,3 +311,6 @@ def _store_row(row: Pointer[Any], value: Any, *, lanes: Comptime[int]) -> None:
 
 def _shared_address(row: Pointer[Any]) -> UInt32:
     return UInt32(Int(row))
+
+
+present(globals())

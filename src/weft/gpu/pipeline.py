@@ -44,6 +44,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar, cast
 
+from weft.diagnostics.modules import present
 from weft.gpu.lanes import block_thread
 from weft.gpu.mbarrier import SharedMemBarrier
 from weft.gpu.sync import barrier
@@ -102,3 +103,6 @@ class Pipeline(Generic[N]):
     def consumer_release(self, n: NumberLike) -> None:
         """Say that this thread, and those for which it speaks, have used round n."""
         self.free(n).arrive()
+
+
+present(globals())

@@ -31,6 +31,7 @@ Example:
 from __future__ import annotations
 
 from weft.atomic import Atomic
+from weft.diagnostics.modules import present
 from weft.gpu.lanes import block_thread
 from weft.gpu.sync import barrier
 from weft.lang.decorators import func
@@ -70,3 +71,6 @@ def _release(lock: Pointer[Int32], status: Int32) -> None:
     barrier()
     if block_thread() == 0:
         Atomic.store(lock, status, ordering="release")
+
+
+present(globals())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.gpu.lanes import LANES
 from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.machine import block_barrier, meet_at, threads_are_loops, uses_thread
@@ -65,3 +66,6 @@ def _named(name: str, word: str, number: object, threads: object) -> None:
         meet_at(found, count, arrives=word == "arrive")
         return
     llvm_intrinsic(f"llvm.nvvm.barrier.cta.{word}.count", None, UInt32(found), UInt32(count), effects="block")
+
+
+present(globals())

@@ -34,6 +34,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.gpu.lanes import LANES, Shuffle, chosen, exchanged, lane_id, numbers_of, warp_barrier, warp_id
 from weft.gpu.votes import Word, combined, elected, has_reduction, matched, reduced, told
 from weft.lang.number import NumberLike
@@ -256,3 +257,6 @@ def _width(width: int) -> int:
             hint="write width=16, say, known at compile time",
         )
     return width
+
+
+present(globals())

@@ -41,6 +41,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar, cast, overload
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.dtype import DType, DTypeLike, as_dtype
 from weft.gpu.by_warp import multiplied
 from weft.gpu.lanes import lane_id, warp_id
@@ -438,3 +439,6 @@ def _joined(parts: list[Any]) -> Any:
 
 def _type_of(value: object) -> Any:
     return type(value)
+
+
+present(globals())

@@ -14,10 +14,9 @@ array([[0.5, 1. ],
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from weft.lang.above import above
+from weft.diagnostics.modules import present
 
 if TYPE_CHECKING:
     from weft.kernels.attentions import attention, decode_attention
@@ -89,15 +88,4 @@ _LATER = {
 }
 """Where each operation lies, which is loaded when it is asked for: in no module of its own name."""
 
-if not TYPE_CHECKING:  # so that type checkers know which names exist
-
-    def __getattr__(name: str) -> object:
-        module = _LATER.get(name)
-        if module is None:
-            raise above().unknown(__name__, name)
-        found = globals()[name] = getattr(importlib.import_module(module), name)
-        return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+present(globals(), _LATER, host=True)

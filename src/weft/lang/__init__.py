@@ -4,6 +4,7 @@ Programs take the types and decorators from ``weft``. A library that needs an in
 no name for calls ``llvm_intrinsic`` or ``inline_asm`` and chooses by ``current_target().supports(...)``.
 """
 
+from weft.diagnostics.modules import present
 from weft.lang import scalars
 from weft.lang.accept import Accepted, Mismatch
 from weft.lang.arith import contraction, fast_math, no_contraction
@@ -39,3 +40,6 @@ __all__ = [
     "unroll",
 ]
 __all__ += scalars.__all__
+
+
+present(globals())

@@ -37,10 +37,6 @@ class Above(Protocol):
         """Whether what a module of weft's has belongs to the host."""
         ...
 
-    def unknown(self, module: str, name: str) -> Exception:
-        """What is raised where a module is asked for a name that it has not."""
-        ...
-
 
 _provided: list[Above] = []
 

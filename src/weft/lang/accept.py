@@ -13,6 +13,7 @@ from typing import Any, cast, get_args, get_origin
 from weft.abi.formats import wrap
 from weft.compiler.source.definition import MISSING, Definition, Parameter
 from weft.diagnostics import OBJECT, VALUE, CompileError, a_
+from weft.diagnostics.problems import Problems
 from weft.dtype import DType, dtype_hint
 from weft.lang.any_lanes import closed
 from weft.lang.decorators import Func
@@ -22,7 +23,6 @@ from weft.lang.fold import has_lanes
 from weft.lang.generic import bound_of, has_variables, is_open_number, type_meant
 from weft.lang.number import CLASSES, Number, number_class, type_name
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.lang.problems import Problems
 from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, names_of, part_names
 from weft.lang.promote import promote
 from weft.lang.signature import describe_annotation

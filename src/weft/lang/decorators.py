@@ -22,9 +22,9 @@ from typing import (
 from weft.compiler.source.definition import Definition
 from weft.compiler.source.python import definition_of, keep_locals
 from weft.diagnostics import LaunchError, a_, nearest, refuse
+from weft.diagnostics.problems import Problems
 from weft.lang.above import above
 from weft.lang.elaboration import maybe_current
-from weft.lang.problems import Problems
 from weft.lang.told_apart import same, told_apart
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from types import GenericAlias
 from typing import Any, TypeVar, cast, get_args, get_origin
 
 from weft.compiler.source.definition import Definition, Parameter
+from weft.diagnostics.problems import Problems
 from weft.lang.accept import is_open
 from weft.lang.generic import bound_of, describe_annotation, said_of, substitute, unify
 from weft.lang.number import number_class
-from weft.lang.problems import Problems
 from weft.lang.signature import describe_parameters, parameters
 from weft.lang.spec import PartsSpec, spec_of
 from weft.lang.type_variables import assumed, outside, refused, type_of

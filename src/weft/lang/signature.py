@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from weft.compiler.source.definition import MISSING, Definition, Parameter
-from weft.diagnostics import nearest
+from weft.diagnostics.fitting import fit
+from weft.diagnostics.problems import Problems
 from weft.lang.comptime import comptime_type
 from weft.lang.generic import describe_annotation, substitute
-from weft.lang.problems import Problems
 from weft.lang.remembered import remembered
 from weft.record import replace
 
@@ -61,61 +61,11 @@ def bind(
 
     ``options`` are the keywords that the call takes besides, which a misspelt name may have meant.
     """
-    params, problems, name_of = parameters(fn), Problems(), fn.name
 
-    def problem(code: str, message: str, hint: str, at: int | str | None = None) -> None:
-        problems.add(code, message, hint, notes=(f"{name_of}{describe_parameters(fn)}",), at=at)
+    def shown() -> str:
+        return f"{fn.name}{describe_parameters(fn)}"
 
-    values: dict[str, Any] = {}
-    positional = [p for p in params if not p.keyword_only]
-    if len(args) > len(positional):
-        takes = f"{len(positional)} positional argument{'s' * (len(positional) != 1)}"
-        extra = len(args) - len(positional)
-        named = [p.name for p in params if p.keyword_only and not p.variable]
-        hint = (
-            f"give {named[0]}= by name" if named else "leave it out" if extra == 1 else "leave out the rest"
-        )
-        problem(
-            "argument-count", f"{name_of} takes {takes}, but {len(args)} were given", hint, len(positional)
-        )
-    for p, value in zip(positional, args, strict=False):
-        values[p.name] = value
-    known = {p.name for p in params}
-    meant: set[str] = set()
-    for name, value in {**bound, **kwargs}.items():
-        if name not in known:
-            guess = nearest(name, [*known, *options])
-            meant.update([guess] if guess else [])
-            hint = f"did you mean `{guess}`?" if guess else "leave it out, or add the parameter"
-            problem("argument-name", f"{name_of} has no parameter `{name}`", hint, name)
-        elif name in values:
-            message = f"`{name}` is given twice, by position and by name"
-            problem("argument-name", message, "leave one of them out", name)
-        else:
-            values[name] = value
-    given = {*values, *meant}
-    _check_missing(fn, [p for p in params if p.name not in given], problem)
-    for p in params:
-        if p.name not in values and p.default is not MISSING:
-            values[p.name] = p.default
-    return values, problems
-
-
-def _check_missing(fn: Definition, absent: Iterable[Parameter], problem: Callable[..., None]) -> None:
-    """Say which parameters have no value; those absent are not given by the call."""
-    missing, name_of = [p for p in absent if p.default is MISSING and not p.variable], fn.name
-    for p in missing:
-        if p.comptime:
-            problem(
-                "missing-comptime",
-                f"{name_of} needs a compile-time value for `{p.name}`",
-                f"pass {p.name}=..., or bind it before with .bind({p.name}=...)",
-            )
-    runtime = [p.name for p in missing if not p.comptime]
-    if runtime:
-        listed = ", ".join(f"`{n}`" for n in runtime)
-        message = f"{name_of} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}"
-        problem("argument-count", message, f"pass {'it' if len(runtime) == 1 else 'them in this order'}")
+    return fit(fn.name, shown, parameters(fn), args, {**bound, **kwargs}, options)
 
 
 def argument_key(fn: Definition, name: str, count: int, named: Mapping[str, Any]) -> int | str | None:

@@ -12,10 +12,10 @@ from weft.compiler.pipeline import Instance
 from weft.compiler.source.definition import Definition
 from weft.config import processors
 from weft.diagnostics import CompileError, LaunchError
+from weft.diagnostics.problems import Problems
 from weft.lang.accept import Mismatch, accept, note_mismatch, spec_of_annotation
 from weft.lang.decorators import Kernel
 from weft.lang.generic import substitute, type_meant
-from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.signature import MISSING, parameters
 from weft.lang.spec import Spec

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, cast, get_origin
 from weft.abi.artifact import Signature
 from weft.compiler.source.definition import Definition
 from weft.diagnostics import LaunchError, a_, nearest
+from weft.diagnostics.problems import Problems
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray, HostArray, mapping_of
@@ -31,7 +32,6 @@ from weft.lang.accept import (
 from weft.lang.decorators import Func, Kernel
 from weft.lang.number import Number
 from weft.lang.pointer import AddressSpace, Pointer
-from weft.lang.problems import Problems
 from weft.lang.reads import Reads
 from weft.lang.remembered import remembered
 from weft.lang.signature import Parameter, argument_key, bind, is_generic, parameters

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, cast
 
 from weft.diagnostics import LaunchError, a_
-from weft.lang.problems import Problems
+from weft.diagnostics.problems import Problems
 from weft.launch.ranges import OverPlan, most_blocks, plan_over
 from weft.runtime.dim import Dim, as_dim, as_index
 from weft.runtime.driver import DeviceInfo

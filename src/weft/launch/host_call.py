@@ -22,6 +22,7 @@ from weft.abi.formats import pack, unpack, wrap
 from weft.compiler.cache import compile_kernel
 from weft.compiler.source.python import definition_of
 from weft.diagnostics import LaunchError, a_, caller_location
+from weft.diagnostics.problems import Problems
 from weft.dtype import DType
 from weft.foreign.adopt import adopt
 from weft.foreign.arrays import ForeignArray
@@ -31,7 +32,6 @@ from weft.lang.decorators import Func
 from weft.lang.elaboration import current
 from weft.lang.number import number_class
 from weft.lang.pointer import AddressSpace
-from weft.lang.problems import Problems
 from weft.lang.products import remade
 from weft.lang.signature import MISSING, Parameter, argument_key, bind, parameters
 from weft.lang.spec import Leaf, NumberSpec, PartsSpec, PointerSpec, Spec, StaticSpec, leaves_of, spec_of

@@ -12,10 +12,9 @@ Names are those of Mojo's ``layout`` package, semantics those of CuTe's layout a
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from weft.lang.above import above
+from weft.diagnostics.modules import present
 from weft.layout.algebra.coordinates import crd2idx, idx2crd
 from weft.layout.algebra.divide import (
     blocked_product,
@@ -99,14 +98,8 @@ _LATER = {
     "conflicts": "weft.layout.banks",
     **dict.fromkeys(("format_layout", "layout_svg", "print_layout"), "weft.layout.show"),
     **{name: "weft.layout.copies" for name in __all__ if name.startswith("copy_")},
+    **{part: f"weft.layout.{part}" for part in ("banks", "copies", "show", "tensor_core", "tma_async")},
 }
 """What is loaded when it is asked for, and where it lies."""
 
-if not TYPE_CHECKING:  # so that type checkers know which names exist
-
-    def __getattr__(name: str) -> object:
-        module = _LATER.get(name)
-        if module is None:
-            raise above().unknown(__name__, name)
-        found = globals()[name] = getattr(importlib.import_module(module), name)
-        return found
+present(globals(), _LATER)

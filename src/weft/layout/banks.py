@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from math import prod
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.dtype import DTypeLike, as_dtype
 from weft.lang.banks import BANKS, wavefronts
 from weft.layout.algebra.layout import Layout
@@ -115,3 +116,6 @@ def _stays(layout: Layout | ComposedLayout, vectors: Layout, element: Layout, la
         if places[0] % lanes or places != list(range(places[0], places[0] + lanes)):
             return False
     return True
+
+
+present(globals())

@@ -39,6 +39,7 @@ import operator
 from typing import Any, Literal
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.gpu.lanes import LANES, block_thread, block_threads, lane_id
 from weft.lang.decorators import func
 from weft.lang.pointer import AddressSpace
@@ -218,3 +219,6 @@ def _rest(dst: Any, src: Any, threads: Any, thread: Any, asynchronous: Any) -> N
 def _guarded(dst: Any, src: Any, threads: Any, thread: Any) -> None:
     if thread < threads.size():
         copied(dst.distribute[threads](thread), src)
+
+
+present(globals())

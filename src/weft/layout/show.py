@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from os import PathLike
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.lang.banks import BANKS
 from weft.layout.algebra.layout import Layout
 from weft.layout.algebra.swizzle import ComposedLayout
@@ -144,3 +145,6 @@ def _owners(layout: Layout | ComposedLayout, threads: Layout | None) -> list[lis
 
 def _of(fragment: Layout) -> Iterator[int]:
     return (fragment(n) for n in range(fragment.size()))
+
+
+present(globals())

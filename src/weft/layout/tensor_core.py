@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from weft.diagnostics import refuse
+from weft.diagnostics.modules import present
 from weft.dtype import DTypeLike, as_dtype
 from weft.gpu.lanes import LANES, lane_id
 from weft.gpu.mma import SHAPES, ld_matrix, mma
@@ -191,3 +192,6 @@ class TensorCore:
 
 def _strides(tile: LayoutTensor[Any]) -> list[Any]:
     return [stride for _, stride in modes(tile.layout)]
+
+
+present(globals())

@@ -49,6 +49,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from weft.atomic import Atomic
 from weft.diagnostics import a_, refuse
+from weft.diagnostics.modules import present
 from weft.dtype import DType
 from weft.gpu.bulk import async_bulk_commit_group, async_bulk_wait_group, cache_hint, reduction_word
 from weft.gpu.cluster import check, cluster_dim, map_shared_rank
@@ -425,3 +426,6 @@ def _copied_to_cluster(tile: Any, dst: Any, word: Any, at: Any, blocks: UInt16) 
         if blocks.cast(Int) >> rank & 1 == 1:
             _each_piece(tile, map_shared_rank(dst, rank), at, do=_loaded)
             count_in(SharedMemBarrier(cast("Any", map_shared_rank(word, rank))), tile.nbytes)
+
+
+present(globals())

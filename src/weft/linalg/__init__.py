@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from weft.diagnostics.modules import present
 from weft.lang import Float16, Float32, Float64, Int32, UInt32
-from weft.lang.above import above
 from weft.linalg.matrices import Matrix, determinant, diag, inverse, trace, transpose
 from weft.linalg.parts import norm
 from weft.linalg.quaternions import Quaternion, slerp
@@ -91,7 +91,4 @@ quat = Quaternion[Float32]
 quatd = Quaternion[Float64]
 quath = Quaternion[Float16]
 
-if not TYPE_CHECKING:  # what has another name, or is in another room, is told
-
-    def __getattr__(name: str) -> object:
-        raise above().unknown(__name__, name)
+present(globals())

@@ -16,9 +16,7 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from weft.lang.above import above
+from weft.diagnostics.modules import present
 from weft.math.basic import (
     abs,
     ceil,
@@ -169,7 +167,4 @@ inf = float("inf")
 nan = float("nan")
 """Not a number."""
 
-if not TYPE_CHECKING:  # what has another name, or is in another room, is told
-
-    def __getattr__(name: str) -> object:
-        raise above().unknown(__name__, name)
+present(globals())

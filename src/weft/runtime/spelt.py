@@ -5,35 +5,21 @@ A method of Mojo's, CuPy's, Numba's, PyCUDA's or PyTorch's is told weft's, and s
 
 from __future__ import annotations
 
-import opcode
 import sys
-from collections.abc import Iterable
-from types import FrameType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from weft.diagnostics import (
     OBJECT,
     Diagnostic,
-    LaunchError,
     a_,
     caller_location,
     elaborating,
     is_internal,
     nearest,
 )
-
-
-class UnknownAttribute(LaunchError, AttributeError):
-    """An attribute that is not there; ``hasattr`` and ``getattr`` take it for any other."""
-
-    __module__, __qualname__ = "weft", "LaunchError"  # as which it is shown and caught
-
-
-class UnknownName(LaunchError, ImportError):
-    """A name that an import asks for, and a module has not."""
-
-    __module__, __qualname__ = "weft", "LaunchError"
-
+from weft.diagnostics.modules import UnknownAttribute
+from weft.diagnostics.unfit import tell_of_methods
 
 _INSIDE = {
     "BaseContext": "begin_capture capturing device end_capture enqueue_by_python handle instead keep keys"
@@ -43,9 +29,14 @@ _INSIDE = {
 
 
 class Spelt:
-    """What says, of a program's own line, what an attribute is called that it has not."""
+    """What says, of a program's own line, what an attribute is called, and what a method takes."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__module__.startswith("weft."):
+            tell_of_methods(cls)
 
     def __dir__(self) -> list[str]:
         inside = {name for kind in type(self).__mro__ for name in _INSIDE.get(kind.__name__, "").split()}
@@ -75,19 +66,6 @@ def _unknown(held: object, name: str) -> UnknownAttribute:
         "unknown-attribute", f"`{OBJECT}` ({a_(called)}) has no attribute `{name}`", hints=(hint,)
     )
     return UnknownAttribute(resolved(found, caller_location()))
-
-
-def unknown_of_module(
-    caller: FrameType, module: str, name: str, hint: str, known: Iterable[str]
-) -> UnknownAttribute | UnknownName:
-    """What is raised where a program asks a module for a name that it has not, by an import or not."""
-    from weft.diagnostics.wrote import resolved
-
-    if not hint and (guess := nearest(name, known)):
-        hint = f"write {guess}"
-    found = Diagnostic("unknown-attribute", f"{module} has no `{name}`", hints=(hint,) if hint else ())
-    imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
-    return (UnknownName if imported else UnknownAttribute)(resolved(found, caller_location()))
 
 
 def _has(held: object, name: str) -> bool:

@@ -25,6 +25,7 @@ Example:
     0.02
 """
 
+from weft.diagnostics.modules import present
 from weft.tile.distribution import Distribution
 from weft.tile.kernels import TileKernel, tile_kernel
 from weft.tile.making import arange, block_threads, full, where, zeros
@@ -49,3 +50,5 @@ __all__ = [
     "where",
     "zeros",
 ]
+
+present(globals())

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, TypeVar
 
+from weft.diagnostics.modules import present
 from weft.torch.operations import register_all
 
 __all__ = [
@@ -97,3 +98,6 @@ def attention(q: A, k: A, v: A, *, causal: bool = False, diagonal: int = 0, scal
     of: Any = q
     scale = 1 / math.sqrt(of.shape[-1]) if scale is None else scale
     return _ops.attention(q, k, v, causal, diagonal, scale)[0]
+
+
+present(globals(), host=True)

@@ -31,6 +31,7 @@ from weft.diagnostics import (
     is_internal,
     refuse,
 )
+from weft.diagnostics.problems import Problems
 from weft.dtype import DType
 from weft.lang.allocate import check_shared_memory
 from weft.lang.any_lanes import closed
@@ -44,7 +45,6 @@ from weft.lang.lanes import vector_of
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.overloads import chosen
 from weft.lang.pointer import AddressSpace
-from weft.lang.problems import Problems
 from weft.lang.python_number import python_number
 from weft.lang.returned import is_one, result_annotation
 from weft.lang.signature import Parameter, argument_key, bind, parameters

@@ -8,24 +8,13 @@ from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from weft.diagnostics import Location
+from weft.diagnostics.fitting import MISSING as MISSING
 from weft.record import field, record
 
 if TYPE_CHECKING:
     import ast
 
     from weft.compiler.source.names import Named
-
-
-class _Missing:
-    def __reduce__(self) -> str:
-        return "MISSING"
-
-    def __repr__(self) -> str:
-        return "<no value>"
-
-
-MISSING: Any = _Missing()
-"""In place of an annotation or a default that is not there."""
 
 
 @record

@@ -35,7 +35,7 @@ from weft.diagnostics import (
     hook,
     is_internal,
 )
-from weft.diagnostics.render import render
+from weft.diagnostics.rendering import render
 from weft.runtime.cpu.native import running
 from weft.runtime.cpu.shared import queues
 from weft.runtime.cpu.threads import main_thread

@@ -14,7 +14,7 @@ from typing import Any
 
 from weft.config import environment
 from weft.diagnostics import Diagnostic, is_internal
-from weft.diagnostics.render import render
+from weft.diagnostics.rendering import render
 from weft.runtime.driver import Extents
 from weft.runtime.interpreter.machine import At
 

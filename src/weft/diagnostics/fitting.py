@@ -1,0 +1,147 @@
+"""How the arguments of a call meet the parameters of what it calls, and what is said where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from weft.diagnostics.errors import nearest
+from weft.diagnostics.problems import Problems
+
+
+class _Missing:
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+    def __repr__(self) -> str:
+        return "<no value>"
+
+
+MISSING: Any = _Missing()
+"""In place of an annotation or a default that is not there."""
+
+
+class Fitted(Protocol):
+    """A parameter, as arguments meet it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def keyword_only(self) -> bool:
+        """Whether it is given by name alone."""
+        ...
+
+    @property
+    def default(self) -> Any:
+        """Its value where the call gives none; ``MISSING`` where the call has to."""
+        ...
+
+    @property
+    def comptime(self) -> bool:
+        """Whether its value is known at compile time."""
+        ...
+
+    @property
+    def variable(self) -> bool:
+        """Whether it is a type variable, which the arguments say."""
+        ...
+
+
+_Problem = Callable[..., None]
+_ALIKE = (
+    "axis dim",
+    "size n count length num numel num_elements",
+    "shape size dims",
+    "src source input from_",
+    "dst dest destination target output to",
+    "init initial initial_value start identity",
+    "eps epsilon",
+    "keepdims keepdim",
+    "grid_dim grid blocks num_blocks",
+    "block_dim block threads num_threads threads_per_block",
+    "shared_mem_bytes smem shared shared_mem shared_memory",
+    "over range total n",
+    "device context ctx",
+)
+"""Words for one thing: weft's first, where they are not spelt alike."""
+
+
+def fit(
+    name_of: str,
+    shown: Callable[[], str],
+    params: Sequence[Fitted],
+    args: Sequence[Any],
+    named: Mapping[str, Any],
+    options: Iterable[str] = (),
+    otherwise: str = "leave it out, or add the parameter",
+) -> tuple[dict[str, Any], Problems]:
+    """Arguments by parameter name, and what is wrong with them (all of it at once).
+
+    ``shown`` gives the signature. ``options`` are the keywords that the call takes besides, which a misspelt
+    name may have meant, and ``otherwise`` is the help where it is like none.
+    """
+    problems = Problems()
+
+    def problem(code: str, message: str, hint: str, at: int | str | None = None) -> None:
+        problems.add(code, message, hint, notes=(shown(),), at=at)
+
+    values: dict[str, Any] = {}
+    positional = [p for p in params if not p.keyword_only]
+    if len(args) > len(positional):
+        _too_many(name_of, params, len(args), len(positional), problem)
+    for p, value in zip(positional, args, strict=False):
+        values[p.name] = value
+    known = {p.name for p in params}
+    meant: set[str] = set()
+    for name, value in named.items():
+        if name not in known:
+            guess = _meant(name, [n for n in (*known, *options) if n not in named], values)
+            meant.update([guess] if guess else [])
+            hint = f"did you mean `{guess}`?" if guess else otherwise
+            problem("argument-name", f"{name_of} has no parameter `{name}`", hint, name)
+        elif name in values:
+            message = f"`{name}` is given twice, by position and by name"
+            problem("argument-name", message, "leave one of them out", name)
+        else:
+            values[name] = value
+    given = {*values, *meant}
+    _check_missing(name_of, [p for p in params if p.name not in given], problem)
+    for p in params:
+        if p.name not in values and p.default is not MISSING:
+            values[p.name] = p.default
+    return values, problems
+
+
+def _meant(name: str, known: Collection[str], values: Collection[str]) -> str | None:
+    """The parameter that a keyword most likely means, which no position has given."""
+    free = [n for n in known if n not in values]
+    alike = [words.split()[0] for words in _ALIKE if name in words.split()]
+    return nearest(name, known) or next((n for n in alike if n in free), None)
+
+
+def _too_many(name_of: str, params: Sequence[Fitted], given: int, most: int, problem: _Problem) -> None:
+    takes = f"{most} positional argument{'s' * (most != 1)}"
+    named = [p.name for p in params if p.keyword_only and not p.variable]
+    extra = given - most
+    hint = f"give {named[0]}= by name" if named else "leave it out" if extra == 1 else "leave out the rest"
+    problem("argument-count", f"{name_of} takes {takes}, but {given} were given", hint, most)
+
+
+def _check_missing(name_of: str, absent: Iterable[Fitted], problem: _Problem) -> None:
+    """Say which parameters have no value; those absent are not given by the call."""
+    missing = [p for p in absent if p.default is MISSING and not p.variable]
+    for p in missing:
+        if p.comptime:
+            problem(
+                "missing-comptime",
+                f"{name_of} needs a compile-time value for `{p.name}`",
+                f"pass {p.name}=..., or bind it before with .bind({p.name}=...)",
+            )
+    runtime = [p.name for p in missing if not p.comptime]
+    if runtime:
+        listed = ", ".join(f"`{n}`" for n in runtime)
+        message = f"{name_of} misses {'an argument' if len(runtime) == 1 else 'arguments'}: {listed}"
+        problem("argument-count", message, f"pass {'it' if len(runtime) == 1 else 'them in this order'}")

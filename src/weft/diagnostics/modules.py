@@ -1,0 +1,91 @@
+"""What a public module shows: the names that users import, and a word for those that it has not."""
+
+from __future__ import annotations
+
+import importlib
+import opcode
+import sys
+from collections.abc import Mapping
+from types import FrameType, FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+from weft.diagnostics.diagnostic import Diagnostic
+from weft.diagnostics.errors import LaunchError, advised, elaborating, nearest
+from weft.diagnostics.location import caller_location, is_internal
+from weft.diagnostics.unfit import told_of
+
+
+class UnknownAttribute(LaunchError, AttributeError):
+    """An attribute that is not there; ``hasattr`` and ``getattr`` take it for any other."""
+
+    __module__, __qualname__ = "weft", "LaunchError"  # as which it is shown and caught
+
+
+class UnknownName(LaunchError, ImportError):
+    """A name that an import asks for, and a module has not."""
+
+    __module__, __qualname__ = "weft", "LaunchError"
+
+
+_presented: set[str] = set()
+_LISTED = 16
+"""More names than this are not listed in a help."""
+
+
+def present(
+    names: dict[str, Any], later: Mapping[str, str] = MappingProxyType({}), *, host: bool = False
+) -> None:
+    """Have a module show its ``__all__`` and the public modules in it, and tell of names that it has not.
+
+    A module calls it at its end.
+
+    Args:
+        names: its ``globals()``.
+        later: what is loaded when it is asked for, and where it lies: a name of that module, or it itself.
+        host: whether its functions are for the host alone, so that of calls that do not fit is told.
+    """
+    name, exported = names["__name__"], names["__all__"]
+    _presented.add(name)
+    if host:
+        names.update({n: _told(name, names[n]) for n in exported if n in names})
+
+    def __getattr__(asked: str) -> object:
+        where = later.get(asked)
+        if where is None:
+            raise _unknown(sys._getframe(1), name, asked)  # pyright: ignore[reportPrivateUsage]
+        found: Any = importlib.import_module(where)
+        if where != f"{name}.{asked}" or asked in exported:
+            found = getattr(found, asked)
+        names[asked] = _told(name, found) if host else found
+        return names[asked]
+
+    def __dir__() -> list[str]:
+        inside = [n for n, held in names.items() if isinstance(held, ModuleType)]
+        public = [n for n in inside if f"{name}.{n}" in _presented]
+        return sorted({*exported, *public, *later, *(n for n in names if n[:2] == "__" == n[-2:])})
+
+    names.update(__getattr__=__getattr__, __dir__=__dir__)
+
+
+def _told(module: str, held: Any) -> Any:
+    """A function of a module for the host, told of; all else as it is."""
+    own = isinstance(held, FunctionType) and not hasattr(held, "__wrapped__")
+    return told_of(held) if own and held.__module__.startswith(module) else held
+
+
+def _unknown(caller: FrameType, module: str, name: str) -> Exception:
+    """What is raised where a module is asked for a name that it has not, by an import or not."""
+    file = caller.f_code.co_filename
+    if name.startswith("_") or file.startswith("<frozen") or is_internal(file) or elaborating.now:
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    from weft.diagnostics.wrote import resolved
+
+    known = [n for n in dir(sys.modules[module]) if n[0] != "_"]
+    hint = advised(name)
+    if not hint:
+        guess = nearest(name, known)
+        listed = f"it has {', '.join(known)}" if len(known) <= _LISTED else f"dir({module}) lists what it has"
+        hint = f"write {guess}" if guess else listed
+    found = Diagnostic("unknown-attribute", f"{module} has no `{name}`", hints=(hint,))
+    imported = caller.f_code.co_code[caller.f_lasti] == opcode.opmap["IMPORT_FROM"]
+    return (UnknownName if imported else UnknownAttribute)(resolved(found, caller_location()))

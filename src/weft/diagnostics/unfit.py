@@ -1,0 +1,123 @@
+"""Calls of functions of the host whose arguments do not fit: told as those of kernels are.
+
+Python compares arguments with parameters before any line of a function runs, and its ``TypeError`` says
+neither what there is nor what was meant. What is ``told_of`` is called through a function that says so. A
+call that fits pays 0.1 to 0.2 µs; methods without parameters, with which little can be wrong, pay nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+from weft.diagnostics.errors import LaunchError, elaborating
+from weft.record import record
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+_LONGEST = 100
+"""A signature of more characters than this is shown without types."""
+
+
+_ANY = frozenset({"Any", "object", "A", "T"})
+"""Annotations that say nothing."""
+
+
+class UnfitCall(LaunchError, TypeError):
+    """A call whose arguments do not fit; who expects Python's own error catches it too."""
+
+    __module__, __qualname__ = "weft", "LaunchError"  # as which it is shown and caught
+
+
+def told_of(function: F) -> F:
+    """The function, of whose calls that do not fit is told what is wrong, and what it takes.
+
+    Within a kernel, and within weft itself, the error stays Python's.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            found = None if elaborating.now else _unfit(function, args, kwargs)
+            if found is None:
+                raise
+            raise found from None
+
+    return cast("F", call)
+
+
+def tell_of_methods(cls: type) -> None:
+    """Have the constructor and the public methods of a class told of, where they take anything."""
+    held: Any
+    for name, held in list(vars(cls).items()):
+        bound = isinstance(held, (staticmethod, classmethod))
+        function: Any = held.__func__ if bound else held
+        if isinstance(function, FunctionType) and (name == "__init__" or _is_public(function)):
+            told = told_of(function)
+            setattr(cls, name, type(held)(told) if bound else told)
+
+
+def _is_public(method: FunctionType) -> bool:
+    """Whether users call it by its name, with arguments."""
+    takes = method.__annotations__.keys() - {"return"}
+    return not method.__name__.startswith("_") and bool(method.__doc__ and takes)
+
+
+@record
+class _Parameter:
+    name: str
+    keyword_only: bool
+    default: Any
+    comptime: bool = False
+    variable: bool = False
+
+
+def _unfit(function: Callable[..., Any], args: tuple[Any, ...], named: Mapping[str, Any]) -> UnfitCall | None:
+    """What is wrong with a call of the user's, at its place; None where it fits, and its body has raised."""
+    from inspect import Parameter, signature
+
+    from weft.diagnostics.fitting import MISSING, fit
+    from weft.diagnostics.location import caller_location
+
+    taken = signature(function)
+    try:
+        taken.bind(*args, **named)
+    except TypeError:
+        pass
+    else:
+        return None
+    params = [*taken.parameters.values()]
+    if params and params[0].name in ("self", "cls"):
+        params, args = params[1:], args[1:]
+    name = function.__name__ if function.__name__ != "__init__" else function.__qualname__.split(".")[-2]
+    plain = [
+        _Parameter(p.name, p.kind is Parameter.KEYWORD_ONLY, MISSING if p.default is p.empty else p.default)
+        for p in params
+        if p.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    ]
+    problems = fit(name, lambda: _shown(name, params), plain, args, named, otherwise="leave it out")[1]
+    return UnfitCall(problems.placed(caller_location(), len(args))) if problems else None
+
+
+def _shown(name: str, params: Sequence[Any]) -> str:
+    """The signature: with types where that stays readable."""
+    whole = f"{name}({', '.join(_words(params, typed=True))})"
+    return whole if len(whole) <= _LONGEST else f"{name}({', '.join(_words(params, typed=False))})"
+
+
+def _words(params: Sequence[Any], *, typed: bool) -> list[str]:
+    words: list[str] = []
+    for p in params:
+        if p.kind is p.KEYWORD_ONLY and not any(w.startswith("*") for w in words):
+            words.append("*")
+        stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        said = typed and p.annotation is not p.empty and p.annotation not in _ANY
+        kind = f": {p.annotation}" if said else ""
+        default = "" if p.default is p.empty else f" = {p.default!r}" if kind else f"={p.default!r}"
+        words.append(f"{stars}{p.name}{kind}{default}")
+    return words

@@ -1,0 +1,64 @@
+"""What public modules show, and what they say of names that they have not."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from weft import LaunchError
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [*(DOCS / "reference").glob("*.md"), DOCS / "math.md"]
+NAMED = re.findall(r"^::: (weft[\w.]*)$", "\n".join(p.read_text("utf-8") for p in PAGES), re.M)
+
+
+def modules() -> list[ModuleType]:
+    """The modules that the reference shows; the classes there are of one of these."""
+    found: list[ModuleType] = []
+    for name in NAMED:
+        try:
+            found.append(importlib.import_module(name))
+        except ImportError:
+            continue
+    return [m for m in found if not m.__name__.startswith(("weft.explorer", "weft.targets", "weft.torch."))]
+
+
+MODULES = modules()
+PUBLIC = {m.__name__ for m in MODULES}
+
+
+def test_the_reference_was_read() -> None:
+    assert {"weft", "weft.gpu.warp", "weft.kernels", "weft.config"} <= PUBLIC
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
+def test_completion_shows_what_users_import(module: ModuleType) -> None:
+    shown = [name for name in dir(module) if not re.fullmatch(r"__\w+__", name)]
+    below = {name for name in shown if f"{module.__name__}.{name}" in PUBLIC}
+    assert set(shown) - below == {n for n in vars(module)["__all__"] if not n.startswith("__")}
+    assert all(getattr(module, name) is not None for name in shown)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda m: m.__name__)
+def test_a_name_that_is_not_there(module: ModuleType) -> None:
+    asked = "nobody_has_such_a_name"
+    with pytest.raises(LaunchError, match=f"{module.__name__} has no `{asked}`") as caught:
+        getattr(module, asked)
+    [found] = caught.value.diagnostics
+    assert found.hints
+    assert isinstance(caught.value, AttributeError)
+    assert getattr(module, asked, None) is None
+    with pytest.raises(ImportError, match=f"has no `{asked}`"):
+        exec(compile(f"from {module.__name__} import {asked}", __file__, "exec"))
+
+
+def test_rooms_are_there_without_an_import_of_their_own() -> None:
+    program = f"import sys, weft; print([n for n in {sorted(PUBLIC)} if eval(n).__name__ != n])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "[]\n", done.stderr
