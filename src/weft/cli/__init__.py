@@ -96,7 +96,7 @@ def _command(words: argparse.Namespace) -> int:
         from weft.cli.inspect import inspect
         from weft.cli.program import guarded
 
-        return guarded(lambda: inspect(words))
+        return guarded(lambda: inspect(words, _inspected))
     if words.command == "explore":
         from weft.cli.explore import explore
         from weft.cli.program import guarded
@@ -248,12 +248,26 @@ def _add_layout(commands: Any) -> None:
 
 
 def _add_inspect(commands: Any) -> None:
-    inspect = commands.add_parser("inspect", help="show what a kernel is compiled to")
+    _add_inspect_words(commands.add_parser("inspect", help="show what a kernel is compiled to"))
+
+
+def _inspected(given: list[str]) -> argparse.Namespace:
+    """Words of ``weft inspect`` that stand in one of its options."""
+    parser = argparse.ArgumentParser(prog="weft inspect --diff", add_help=False, allow_abbrev=False)
+    _add_inspect_words(parser)
+    return parser.parse_args(given)
+
+
+def _add_inspect_words(inspect: Any) -> None:
     _add_kernel(
-        inspect, "a kernel's name, or a call that makes one; without it the file's kernels are listed"
+        inspect,
+        "a kernel's name, or a call that makes one; without it the file's kernels are listed",
+        nargs="?",
     )
-    kinds = "ir, llvm, llvm-opt, asm or object; for NVIDIA also ptx, cubin, sass and resources"
-    inspect.add_argument("--emit", default="asm", metavar="KIND", help=kinds)
+    kinds = "ir, llvm, llvm-opt, asm, object, passes or remarks; for NVIDIA also ptx, cubin, sass, resources"
+    inspect.add_argument("--emit", metavar="KIND", help=kinds)
+    other = "what differs from FILE:KERNEL, or from the kernel with other words: --diff='-O0 --param n=2'"
+    inspect.add_argument("--diff", metavar="WORDS", help=other)
     inspect.add_argument("-o", dest="output", metavar="FILE", help="write there instead of standard output")
 
 
@@ -289,16 +303,16 @@ def _add_level(command: Any) -> None:
     command.add_argument("-O", **level, help=told)
 
 
-def _add_kernel(command: Any, means: str) -> None:
+def _add_kernel(command: Any, means: str, **more: Any) -> None:
     """What says which kernel, and what its parameters leave open."""
-    command.add_argument("kernel", metavar="FILE[:KERNEL]", help=means)
+    command.add_argument("kernel", metavar="FILE[:KERNEL]", help=means, **more)
     command.add_argument("--target", metavar="NAME", help="such as sm_90; by default this machine's device")
     extents: dict[str, Any] = {"type": int, "default": 0, "choices": (1, 2, 3)}
     _add_level(command)
     command.add_argument("--over", **extents, metavar="N", help="for a launch over N extents, of 1 to 3")
-    more: dict[str, Any] = {"action": "append", "default": []}
-    command.add_argument("--param", **more, metavar="NAME=VALUE", help="a compile-time parameter")
+    several: dict[str, Any] = {"action": "append", "default": []}
+    command.add_argument("--param", **several, metavar="NAME=VALUE", help="a compile-time parameter")
     types = "the type of a parameter that leaves it open: x=Pointer[Int]"
-    command.add_argument("--type", **more, metavar="NAME=TYPE", help=types)
+    command.add_argument("--type", **several, metavar="NAME=TYPE", help=types)
     layouts = "a tensor's row-major layout: image=512,512,3"
-    command.add_argument("--layout", **more, metavar="NAME=EXTENTS", help=layouts)
+    command.add_argument("--layout", **several, metavar="NAME=EXTENTS", help=layouts)

@@ -131,20 +131,27 @@ def warm() -> None:
         workers.warm()
 
 
-def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
-    """What LLVM makes of a module, and what it prints."""
+def job_of(
+    text: str, target: Target, kind: str, level: int, *, vectors: bool, passes: bool
+) -> tuple[Any, ...]:
+    """A module's text and what is asked, as a worker takes it."""
     cpu = target.cpu_for(text)
-    job = (
+    return (
         text.replace(f'"target-cpu"="{target.cpu}"', f'"target-cpu"="{cpu}"') if cpu != target.cpu else text,
         kind,
         target.triple,
         cpu,
         target.features_for(text),
-        step.level,
-        step.vectors,
-        step.passes,
+        level,
+        vectors,
+        passes,
         target.orders_zeros,
     )
+
+
+def _run(text: str, target: Target, kind: str, step: _Step) -> tuple[Any, str]:
+    """What LLVM makes of a module, and what it prints."""
+    job = job_of(text, target, kind, step.level, vectors=step.vectors, passes=step.passes)
     with stages() as begin:
         if settings().compile == "process":
             try:

@@ -86,8 +86,10 @@ def _machine(triple: str, cpu: str, features: str, level: int) -> Any:
     )
 
 
-def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
-    """Do a job; ``stage`` is told what comes next.
+def compile(
+    job: Job, stage: Callable[[str], object], started: Callable[[Any], object] | None = None
+) -> str | bytes:
+    """Do a job; ``stage`` is told what comes next, ``started`` gets what the passes are built with.
 
     Raises:
         RuntimeError: LLVM refuses the text.
@@ -111,6 +113,8 @@ def compile(job: Job, stage: Callable[[str], object]) -> str | bytes:
     options.loop_unrolling = True
     options.loop_interleaving = False
     builder = llvm.create_pass_builder(machine, options)
+    if started is not None:
+        started(builder)
     if job.passes and job.vectors and _NARROWS.search(job.text):
         module = _with_masks_unknown(module, builder)
     if job.passes or "presplitcoroutine" in job.text:  # which only pipelines split, also those of level 0
