@@ -23,6 +23,7 @@ BENCHMARKS = {
     "tensor-cores": "tensor_cores",
     "library": "library",
     "kernels": "kernels_table",
+    "calls": "calls",
     "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""

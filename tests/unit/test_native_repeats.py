@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import struct as struct_
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from driver_played import Gpu
+from driver_played import Gpu, always
 from weft import (
     Bool,
     Comptime,
@@ -26,10 +27,13 @@ from weft import (
     struct,
 )
 from weft.algorithm import reduce
-from weft.gpu import global_idx
+from weft.gpu import global_idx, thread_idx
 from weft.gpu.host import DeviceContext, Dim
+from weft.launch.context import AFTER
 from weft.launch.native.objects import supported
 from weft.layout import Layout, LayoutTensor
+from weft.layout.tma_async import TMATensorTile
+from weft.runtime.cuda.device import CudaDevice
 
 pytestmark = pytest.mark.skipif(not supported(), reason="this Python's objects have another form")
 
@@ -344,3 +348,32 @@ def test_bound_kernels_are_the_same_object() -> None:
     assert len({id(scale.bind(factor=each)) for each in (1, 1.0, True, -0.0, 0.0, "1")}) == 6
     assert scale.bind(factor=[1]) is not scale.bind(factor=[1])
     assert scale.bind(factor=2).bound == {"factor": 2}
+
+
+@kernel
+def first_row(x: TMATensorTile[Float32], out: Pointer[Float32]):
+    out[thread_idx.x] = x.tensor[0, thread_idx.x]
+
+
+def test_tiles_by_hardware(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CudaDevice, "describe_tiles", lambda *_: bytes(128))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    page = ctypes.create_string_buffer(4096)
+    gpu.returns["cuMemHostAlloc"] = always(0, ctypes.addressof(page))
+    gpu.slots = 3
+    ctx, layout = DeviceContext(api="cuda"), Layout.row_major(8, 8)
+    one, two, out = (ctx.enqueue_create_buffer(Float32, 64) for _ in range(3))
+    tiles = [ctx.create_tma_tile(buffer.tensor(layout), (4, 8)) for buffer in (one, two)]
+    smaller = ctx.create_tma_tile(one.tensor(layout), (2, 8))
+
+    def launch(tile: Any) -> tuple[str, list[int]]:
+        ctx.enqueue_function(first_row, tile, out, grid_dim=1, block_dim=8)
+        return gpu.launches[-1][0], gpu.launches[-1][3]
+
+    for _ in range(AFTER + 2):
+        launch(tiles[0])
+    for tile, buffer in ((tiles[1], two), (tiles[0], one), (tiles[1], two)):
+        assert launch(tile) == ("native", [buffer.address, tile.descriptor.address, out.address])
+    assert launch(smaller) == ("python", [one.address, smaller.descriptor.address, out.address])
+    two.close()
+    with pytest.raises(LaunchError, match="closed"):
+        launch(tiles[1])

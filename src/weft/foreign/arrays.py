@@ -167,7 +167,11 @@ class ForeignArray:
 
 def mapping_of(memory: object) -> mmap.mmap | None:
     """The mapping that the memory of a NumPy array is part of: of a file, or shared with other processes."""
-    held = memory.owner if isinstance(memory, ForeignArray) else None
+    return mapping_under(memory.owner) if isinstance(memory, ForeignArray) else None
+
+
+def mapping_under(held: object) -> mmap.mmap | None:
+    """The mapping that an array, or what it is a view of, lies in."""
     while held is not None and not isinstance(held, mmap.mmap):
         held = held.obj if isinstance(held, memoryview) else getattr(held, "base", None)
     return held

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from weft.diagnostics import LaunchError
 from weft.dtype import as_dtype
+from weft.kernels.calls.planned import planned
 from weft.kernels.flash.plan import Attending
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.lang.number import type_name
@@ -36,6 +37,7 @@ def attention(
     out: Any = ...,
     return_lse: Literal[True],
 ) -> tuple[A, A]: ...
+@planned
 def attention(
     q: Any,
     k: Any,
@@ -108,6 +110,7 @@ def decode_attention(
     out: Any = ...,
     return_lse: Literal[True],
 ) -> tuple[A, A]: ...
+@planned
 def decode_attention(
     q: Any,
     k: Any,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from weft.atomic import Atomic
 from weft.dtype import as_dtype
 from weft.gpu import block_idx, thread_idx
+from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import KINDS, Operand, Operands, accumulator, merged, row_major
 from weft.kernels.sorts import sort
@@ -46,6 +47,7 @@ def _places(x: Operand, axis: int) -> Places | None:
     return Places(prod(before), x.shape[axis], prod(behind), (first[0], x.strides[axis], last[0]))
 
 
+@planned
 def take(x: A, indices: Any, axis: int | None = None, *, out: Any = None) -> A:
     """Elements of an axis by their places, as ``numpy.take``: ``x[..., indices, ...]``.
 
@@ -74,6 +76,7 @@ def take(x: A, indices: Any, axis: int | None = None, *, out: Any = None) -> A:
     return _take(op, op["x"], op["indices"], axis, out)
 
 
+@planned
 def embedding(indices: Any, weight: A, *, out: Any = None) -> A:
     """Rows of ``weight`` by their numbers: ``take(weight, indices, 0)``, torch's ``functional.embedding``.
 
@@ -170,6 +173,7 @@ def _inside(place: Int, n: Int) -> Int:
     return found
 
 
+@planned
 def put(
     x: A, indices: Any, values: Any, axis: int = 0, *, add: bool = False, deterministic: bool = True
 ) -> A:

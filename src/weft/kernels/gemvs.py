@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from weft.gpu import barrier, block_idx, global_idx, thread_idx, warp
+from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator
 from weft.lang import Comptime, Int, Pointer, kernel, unroll
 from weft.lang.number import number_class
@@ -127,6 +128,7 @@ def add_parts(parts: Pointer[Any], y: Pointer[Any], m: Int, count: Int, y_step: 
         y[row * y_step] = total.cast(y.element_type)
 
 
+@planned
 def gemv(a: Any, x: A, *, out: Any = None) -> A:
     """The product of a matrix and a vector, ``a @ x``, of floats: 16-bit ones are added up as Float32.
 

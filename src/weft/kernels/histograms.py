@@ -13,6 +13,7 @@ from weft.atomic import Atomic
 from weft.diagnostics import LaunchError
 from weft.dtype import as_dtype
 from weft.gpu import barrier, block_idx, grid_dim, thread_idx, warp_id
+from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous, copy
 from weft.kernels.operands import KINDS, Operands, end_of
 from weft.lang import Comptime, Float64, Int, Int64, Pointer, UInt32, func, kernel, unroll
@@ -27,6 +28,7 @@ CHUNK = 1 << 16
 """Elements that a task of a CPU counts."""
 
 
+@planned
 def histogram(x: A, bins: int = 10, range: tuple[float, float] = (0.0, 1.0), *, out: Any = None) -> A:
     """How many elements lie in each of ``bins`` equal parts of a range; Int64.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from weft import math
+from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import by_pairs, masked, type_of
 from weft.kernels.rows import normalize
@@ -110,6 +111,7 @@ def _scaled(value: Any, by: Any, plus: Any) -> Any:
     return value if plus is None else value + plus
 
 
+@planned
 def layer_norm(
     x: A,
     weight: Any = None,
@@ -149,6 +151,7 @@ def layer_norm(
     return _normed("layer_norm", LayerNorm, x, weight, bias, axis, eps, residual, total, out)
 
 
+@planned
 def rms_norm(
     x: A,
     weight: Any = None,

@@ -19,7 +19,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from copy import copy
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from math import inf
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -28,6 +28,7 @@ from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, as_dtype
 from weft.foreign.arrays import ForeignArray
 from weft.foreign.read import Unreadable, reader_of
+from weft.kernels.calls.recording import Made, active
 from weft.lang.above import above
 from weft.lang.generic import written
 from weft.lang.number import type_name
@@ -38,6 +39,7 @@ from weft.tensor import Tensor, device_of
 
 if TYPE_CHECKING:
     from weft.gpu.host import DeviceContext
+    from weft.kernels.calls.recording import Make
     from weft.lang import Kernel
 
 Shape = tuple[int, ...]
@@ -289,37 +291,41 @@ class Operands:
 
         A buffer is as long as the shape has elements. JAX's arrays are made of a ``Tensor`` by ``give``.
         """
-        given: Any = self.first.given
-        context = self.context
-        if isinstance(given, Tensor) or _library(given) == "jax":
-            return Tensor(dtype, shape, context)
-        if isinstance(given, (Buffer, LayoutTensor)):
-            buffer: Any = context.enqueue_create_buffer(dtype, _size(shape))
-            return buffer if isinstance(given, Buffer) else buffer.tensor(Layout.row_major(shape))
-        library: Any = sys.modules.get(_library(given))
-        if library is not None and library.__name__ == "torch":
-            return library.empty(shape, dtype=getattr(library, dtype.name), device=given.device)
-        if library is not None and library.__name__ == "cupy":
-            with library.cuda.Device(context.id):
-                return library.empty(shape, dtype.name)
-        import numpy as np
-
-        same = dtype is self.first.dtype and isinstance(given, np.ndarray)
-        return np.empty(shape, cast("Any", given).dtype if same else dtype.numpy)
+        make = maker(self.first, shape, dtype)
+        made = make(self.context)
+        if active.recording is not None:
+            active.recording.results.append(self._noted(make, made, shape, dtype))
+        return made
 
     def scratch(self, size: int, dtype: DType) -> Operand:
         """Memory for what kernels hand to each other: so many elements, of the first operand's library."""
-        return Operand(self.operation, "scratch", self.new((size,), dtype))
+        make = maker(self.first, (size,), dtype)
+        made = make(self.context)
+        if active.recording is not None:
+            active.recording.scratch.append(self._noted(make, made, (size,), dtype))
+        return Operand(self.operation, "scratch", made)
+
+    def _noted(self, make: Make, made: Any, shape: Shape, dtype: DType) -> Made:
+        room = partial(maker, self.first, dtype=as_dtype("uint8"))
+        return Made(
+            room, make, made, Operand(self.operation, "out", made).address, _size(shape) * dtype.itemsize
+        )
 
     def launch(self, kernel: Kernel[...], grid: Any, block: Any, /, *args: Any, **named: Any) -> None:
         """Launch a kernel: in the context, or on the stream of the library whose arrays alone it takes."""
         memory = [arg.memory if isinstance(arg, Operand) else arg for arg in args]
-        self.context.enqueue_function(kernel, *memory, grid_dim=grid, block_dim=block, **named)
+        if active.recording is None:
+            self.context.enqueue_function(kernel, *memory, grid_dim=grid, block_dim=block, **named)
+            return
+        made = self.context.enqueue_by_python(kernel, *memory, grid_dim=grid, block_dim=block, **named)
+        active.recording.launches.append((self.context, made))
 
     def give(self, result: Operand) -> Any:
         """The result as the caller's library has it; of the host's arrays once it is there."""
         if self.waits:
             self.context.synchronize()
+            if active.recording is not None:
+                active.recording.waits = True
         given: Any = result.given
         if _library(given) == "weft" and _library(self.first.given) == "jax":
             jax: Any = importlib.import_module("jax.dlpack")
@@ -358,6 +364,40 @@ class Operands:
             message = f"{self.operation}: {name} is {axes!r}, which names an axis twice"
             raise LaunchError.here("argument-type", message, "name each axis once", at=(name, 1))
         return found
+
+
+def maker(first: Operand, shape: Shape, dtype: DType) -> Make:
+    """What makes arrays of an operand's library, on the device of a context."""
+    like: Any = first.given
+    if isinstance(like, Tensor) or _library(like) == "jax":
+
+        def make_tensor(context: DeviceContext) -> Any:
+            made = Tensor(dtype, shape, context)
+            made.storage.lend(context)
+            return made
+
+        return make_tensor
+    if isinstance(like, Buffer):
+        return lambda context: context.enqueue_create_buffer(dtype, _size(shape))
+    if isinstance(like, LayoutTensor):
+        layout = Layout.row_major(shape)
+        return lambda context: context.enqueue_create_buffer(dtype, _size(shape)).tensor(layout)
+    library: Any = sys.modules.get(_library(like))
+    if library is not None and library.__name__ == "torch":
+        kind, device, empty = getattr(library, dtype.name), like.device, library.empty
+        return lambda context: empty(shape, dtype=kind, device=device)
+    if library is not None and library.__name__ == "cupy":
+
+        def make_cupy(context: DeviceContext) -> Any:
+            with library.cuda.Device(context.id):
+                return library.empty(shape, dtype.name)
+
+        return make_cupy
+    import numpy as np
+
+    same = dtype is first.dtype and isinstance(like, np.ndarray)
+    kind = cast("Any", like).dtype if same else dtype.numpy
+    return lambda context: np.empty(shape, kind)
 
 
 @lru_cache(1024)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from weft.diagnostics import LaunchError
+from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operands
 
 A = TypeVar("A")
 
 
+@planned
 def transpose(x: A, axes: Sequence[int] | None = None, *, out: Any = None) -> A:
     """The elements with the axes in another order, as ``numpy.transpose``, in memory of their own.
 

@@ -13,6 +13,7 @@ from math import nan
 from typing import Any, Generic, TypeVar
 
 from weft.dtype import DType, as_dtype
+from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import KINDS, Operand, Operands, accumulator, end_of, merged, row_major
 from weft.kernels.row_memory import by_pairs, masked, places_of
@@ -164,6 +165,7 @@ class ArgMin(ArgMax):
     sign = -1
 
 
+@planned
 def sum(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The sums along axes: of all elements, without ``axis``.
 
@@ -191,6 +193,7 @@ def sum(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> 
     return _reduced("sum", Sum, x, axis, keepdims, out, accumulator, _sum_type)
 
 
+@planned
 def mean(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The means along axes; of integers as Float64, nan of nothing. See ``sum``.
 
@@ -203,6 +206,7 @@ def mean(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) ->
     return _reduced("mean", Mean, x, axis, keepdims, out, _mean_kind, _mean_type)
 
 
+@planned
 def prod(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The products along axes, in the types of ``sum``.
 
@@ -215,6 +219,7 @@ def prod(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) ->
     return _reduced("prod", Product, x, axis, keepdims, out, accumulator, _sum_type)
 
 
+@planned
 def max(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The greatest elements along axes; a nan where there is one, as in NumPy. See ``sum``.
 
@@ -231,11 +236,13 @@ def max(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> 
     return _reduced("max", Max, x, axis, keepdims, out, _compared, _same)
 
 
+@planned
 def min(x: A, axis: Axis = None, *, keepdims: bool = False, out: Any = None) -> A:
     """The least elements along axes; a nan where there is one. See ``max``."""
     return _reduced("min", Min, x, axis, keepdims, out, _compared, _same)
 
 
+@planned
 def argmax(x: A, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> A:
     """Where the first of the greatest elements along an axis lies, or the first nan; Int64.
 
@@ -258,6 +265,7 @@ def argmax(x: A, axis: int | None = None, *, keepdims: bool = False, out: Any = 
     return _reduced("argmax", ArgMax, x, axis, keepdims, out, _compared, _place_type)
 
 
+@planned
 def argmin(x: A, axis: int | None = None, *, keepdims: bool = False, out: Any = None) -> A:
     """Where the first of the least elements along an axis lies. See ``argmax``."""
     return _reduced("argmin", ArgMin, x, axis, keepdims, out, _compared, _place_type)

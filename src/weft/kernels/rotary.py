@@ -6,6 +6,7 @@ from math import prod
 from typing import Any, TypeVar
 
 from weft.gpu import block_idx, thread_idx
+from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator, merged
 from weft.kernels.row_memory import begin, load, store
 from weft.lang import Comptime, Int, Int32, Int64, Pointer, kernel, unroll
@@ -15,6 +16,7 @@ A = TypeVar("A")
 THREADS, EACH = 256, 2
 
 
+@planned
 def rope(x: A, cos: Any, sin: Any, *, axis: int = -2, interleaved: bool = False, out: Any = None) -> A:
     """Turn pairs of features by angles that depend on the position, as of queries and keys before attention.
 

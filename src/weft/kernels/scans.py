@@ -38,6 +38,7 @@ from weft.gpu import (
     warp,
     warp_id,
 )
+from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operand, Operands, accumulator, merged
 from weft.kernels.row_memory import begin
 from weft.lang import SIMD, Bool, Comptime, Int, Pointer, UInt32, UInt64, func, kernel, unroll
@@ -378,6 +379,7 @@ def _max(a: Any, b: Any) -> Any:
 _WORDS = {"add": _add, "mul": _mul, "min": _min, "max": _max}
 
 
+@planned
 def cumsum(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -> A:
     """Running sums along an axis, as ``np.cumsum``.
 
@@ -404,6 +406,7 @@ def cumsum(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) ->
     return _scan("cumsum", x, _add, axis, 0 if exclusive else None, exclusive, out, True)
 
 
+@planned
 def cumprod(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -> A:
     """Running products along an axis, as ``np.cumprod``; else as ``cumsum``.
 
@@ -416,6 +419,7 @@ def cumprod(x: A, axis: int = -1, *, exclusive: bool = False, out: Any = None) -
     return _scan("cumprod", x, _mul, axis, 1 if exclusive else None, exclusive, out, True)
 
 
+@planned
 def scan(
     x: A,
     function: Word | Callable[[Any, Any], Any],

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from weft import math
 from weft.dtype import DType
+from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import masked
 from weft.kernels.rows import normalize
@@ -130,6 +131,7 @@ def _finite(most: Any) -> Any:
     return (most == -math.inf).select(0.0, most)
 
 
+@planned
 def softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
     """Powers of e, divided by their sum along an axis: ``exp(x) / exp(x).sum(axis)``, without overflow.
 
@@ -153,6 +155,7 @@ def softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
     return _softmax("softmax", (Softmax, ShortSoftmax), x, axis, out)
 
 
+@planned
 def log_softmax(x: A, axis: int = -1, *, out: Any = None) -> A:
     """The logarithm of ``softmax``, also where that would be 0: ``x - log(exp(x).sum(axis))``.
 

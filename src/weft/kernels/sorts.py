@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from weft.algorithm.onesweep import sort_rows
 from weft.diagnostics import LaunchError
 from weft.dtype import DType
+from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, row_major
 
@@ -14,6 +15,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
+@planned
 def sort(x: A, axis: int = -1, *, descending: bool = False, out: Any = None) -> A:
     """The elements of each row along an axis in order, as ``np.sort``; equals keep theirs.
 
@@ -40,6 +42,7 @@ def sort(x: A, axis: int = -1, *, descending: bool = False, out: Any = None) -> 
     return op.give(target)
 
 
+@planned
 def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None) -> Any:
     """Where the elements of each sorted row come from, as ``np.argsort(x, stable=True)``: Int64.
 
@@ -57,6 +60,7 @@ def argsort(x: Any, axis: int = -1, *, descending: bool = False, out: Any = None
     return op.give(places)
 
 
+@planned
 def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False) -> tuple[A, B]:
     """Keys in order as by ``sort``, and the values that go with them. Thrust: ``sort_by_key``.
 
@@ -84,6 +88,7 @@ def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False)
     return op.give(target), op.give(moved)
 
 
+@planned
 def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
     """The ``k`` greatest elements of each row along an axis, and their places, as ``torch.topk`` has them.
 

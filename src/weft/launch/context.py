@@ -42,7 +42,7 @@ from weft.launch.loaded import Loaded
 from weft.launch.made_again import MadeAgain
 from weft.launch.profile import is_profiled, put
 from weft.launch.ranges import describe_over, is_even
-from weft.launch.tiles import MakesTiles
+from weft.launch.tiles import Descriptors, MakesTiles
 from weft.launch.variants import Variants, forget_variants
 from weft.runtime.allocation import Allocation
 from weft.runtime.attributes import check_uses, launch_attributes
@@ -379,13 +379,14 @@ class DeviceContext(MakesTiles, BaseContext):
             copies = None if empty or self.info.shares_host else loaded.copies(self, memory, values)
         launch = Launch(loaded.function, grid, block, loaded.pack(values), shared, extents, attributes)
         guest: Stream | None = None
+        theirs = len(arrays) > 0 and all(isinstance(m, (ForeignArray, Descriptors)) for m in memory)
         if arrays:
-            alone = stream is None and len(arrays) == len(memory)
+            alone = stream is None and theirs
             guest = None if empty else self._launch_beside(target, arrays, launch, copies, alone=alone)
         elif not empty:
             put(target, launch, memory, self)
         self.queued()
-        foreign = guest is not None or (self.info.shares_host and len(arrays) == len(memory) > 0)
+        foreign = guest is not None or (self.info.shares_host and theirs)
         repeatable = (foreign or not arrays) and self.recording is None and not empty and self._as_usual
         to, apart = guest or target, options.distinct
         return kernel.definition, specs.by_name, launch, to, repeatable, apart, foreign, reads
@@ -520,9 +521,13 @@ class DeviceContext(MakesTiles, BaseContext):
         if ordered.guest is None:
             return None
         handle, guest = ordered.guest
+        self.note_guest(handle, guest)
+        return guest
+
+    def note_guest(self, handle: int, guest: Stream) -> None:
+        """Have ``synchronize`` wait for another library's stream, to which a launch went."""
         self.guests[handle] = guest
         self._waiting.add(handle)
-        return guest
 
     def _go_native(self) -> None:
         """From now on launches that are made again are made without Python."""

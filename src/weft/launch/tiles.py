@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from weft.diagnostics import LaunchError, a_
@@ -10,6 +11,7 @@ from weft.foreign.adopt import adopt
 from weft.lang.accept import Mismatch
 from weft.layout import LayoutTensor
 from weft.layout.tensor.access import modes
+from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
 from weft.runtime.driver import Tiled
 
@@ -19,6 +21,21 @@ if TYPE_CHECKING:
 _CHUNK = 16
 _MOST_KNOWN = 1024
 _MOST_AXES, _WIDEST, _LONGEST, _FARTHEST = 5, 256, 1 << 32, 1 << 40
+
+
+class Descriptors(DeviceBuffer[Any]):
+    """What the hardware reads of tiles. Nobody writes to it, so its users wait for nobody."""
+
+    __slots__ = ()
+
+
+class _Asked(threading.local):
+    tiles: dict[int, tuple[Tiled, Any]] | None = None
+
+
+asked = _Asked()
+"""Where somebody wants to know them, the tiles that this thread asks for, by the address of their descriptor:
+with its buffer."""
 
 
 class MakesTiles(BaseContext):
@@ -62,13 +79,16 @@ class MakesTiles(BaseContext):
         found = None if self._known is None else self._known.get(tiles)
         if found is None:
             words = self.device.describe_tiles(tiles) or bytes(128)
-            found = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
+            made = self.enqueue_create_buffer(DType.uint64, len(words) // 8)
+            found = Descriptors(self, made.dtype, made.allocation, made.address, len(made))
             self.enqueue_copy(dst=found, src=np.frombuffer(words, np.uint64))
             self.stream.synchronize()  # launches on other streams take it too
             if self.leaks is None:
                 if self._known is None or len(self._known) >= _MOST_KNOWN:
                     self._known = {}
                 self._known[tiles] = found
+        if asked.tiles is not None:
+            asked.tiles[found.address] = tiles, found
         return found
 
 

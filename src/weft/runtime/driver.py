@@ -6,7 +6,7 @@ business of the room above it. Nothing here checks what a user wrote: that happe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -294,6 +294,10 @@ class NativeStream(Protocol):
 
     def handles(self, launch: Launch) -> tuple[int, Any]:
         """The handle of the launch's function, and the driver's configuration where it has attributes."""
+        ...
+
+    def note_launched(self, kernels: Mapping[str, KernelInfo]) -> None:
+        """Take notice of kernels, by their names, that native code is about to launch by these functions."""
         ...
 
     def add_launcher(self, launcher: NativeLauncher) -> None:

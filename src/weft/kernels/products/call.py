@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from weft.diagnostics import LaunchError, a_
 from weft.dtype import DType, DTypeLike, as_dtype
+from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, Shape, row_major
 from weft.kernels.products import routes
@@ -18,6 +19,7 @@ A = TypeVar("A")
 _BYTES = ("float8_e4m3fn", "float8_e5m2")
 
 
+@planned
 def matmul(
     a: A,
     b: Any,

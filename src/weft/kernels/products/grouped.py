@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from weft.dtype import DTypeLike
+from weft.kernels.calls.planned import planned
 from weft.kernels.copies import contiguous
 from weft.kernels.operands import Operands
 from weft.kernels.products import routes
@@ -15,6 +16,7 @@ from weft.kernels.products.problem import Ends, Problem, turned
 A = TypeVar("A")
 
 
+@planned
 def grouped_matmul(
     a: A,
     b: Any,

@@ -30,6 +30,7 @@ from weft.launch.native.tables import ARGUMENTS, AS_DOUBLE, AS_SINGLE, MOST_SLOT
 from weft.layout import Layout
 from weft.layout.tensor.spec import TensorSpec
 from weft.layout.tensor.tensor import LayoutTensor
+from weft.layout.tma_async import TileSpec
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.dim import Dim
 from weft.runtime.driver import DeviceInfo
@@ -302,6 +303,8 @@ def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
     """Add what the stub must ask of an argument, or of what a struct has in its fields; whether it can."""
     if isinstance(spec, HostClosureSpec):
         return not spec.leaves() and _ask_the_same(asks, value)
+    if isinstance(spec, TileSpec):
+        return _ask_tiles(asks, spec, value, slot)
     if isinstance(spec, PartsSpec) and type(value) is tuple:
         return _ask_tuple(asks, spec, value, slot)
     if not isinstance(spec, PartsSpec):
@@ -314,6 +317,22 @@ def _ask(asks: Asks, spec: Spec, value: Any, slot: int) -> bool:
                 return False
         slot += len(machine_leaves(inner))
     return True
+
+
+def _ask_tiles(asks: Asks, spec: TileSpec, value: Any, slot: int) -> bool:
+    """Add what the stub must ask of tiles: what they are, their tensor, and their descriptor."""
+    descriptor: Any = value.descriptor
+    for name in ("box", "swizzle"):
+        with asks.field(value, name):
+            if not _ask_the_same(asks, getattr(value, name)):
+                return False
+    with asks.field(value, "tensor"):
+        if not _ask_tensor(asks, spec.tensor, value.tensor, slot):
+            return False
+    with asks.field(value, "descriptor"):
+        return isinstance(descriptor, DeviceBuffer) and asks.buffer(
+            cast("DeviceBuffer[Any]", descriptor), slot + len(machine_leaves(spec.tensor))
+        )
 
 
 def _ask_tuple(asks: Asks, spec: PartsSpec, value: Any, slot: int) -> bool:

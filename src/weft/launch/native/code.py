@@ -21,6 +21,7 @@ class Native(NamedTuple):
     stub: int
     wait: int
     """Of the wait for a stream of the CPU."""
+    replay: int
     interface: int
     buffer: int
     pool: Sequence[int]
@@ -37,16 +38,12 @@ _under_way: list[threading.Thread] = []
 def _functions() -> Sequence[Func[..., Any]]:
     from weft.launch.native import pool
     from weft.launch.native.arrays import weft_read_buffer, weft_read_interface
+    from weft.launch.native.replay import weft_replay
     from weft.launch.native.stub import weft_enqueue
     from weft.launch.native.wait import weft_synchronize
 
-    return (
-        weft_enqueue,
-        weft_synchronize,
-        weft_read_interface,
-        weft_read_buffer,
-        *[getattr(pool, name) for name in _POOL],
-    )
+    stubs = weft_enqueue, weft_synchronize, weft_replay, weft_read_interface, weft_read_buffer
+    return *stubs, *[getattr(pool, name) for name in _POOL]
 
 
 def load_object(code: bytes, entries: Sequence[str], symbols: dict[str, int]) -> LoadedCode:
@@ -92,8 +89,8 @@ def _prepare() -> None:
 
 
 def _load(code: bytes) -> None:
-    stubs = ["weft_enqueue", "weft_synchronize", "weft_read_interface", "weft_read_buffer"]
+    stubs = "weft_enqueue weft_synchronize weft_replay weft_read_interface weft_read_buffer".split()
     loaded = load_object(code, [*stubs, *_POOL], {})
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))  # threads run it when the interpreter has ended
-    stub, wait, interface, buffer, *pool = loaded.addresses
-    _made.append(Native(stub, wait, interface, buffer, pool, loaded))
+    stub, wait, replay, interface, buffer, *pool = loaded.addresses
+    _made.append(Native(stub, wait, replay, interface, buffer, pool, loaded))

@@ -15,6 +15,7 @@ from weft.launch.native.code import prepared
 from weft.launch.native.launcher import Known, Launcher
 from weft.launch.native.objects import supported
 from weft.launch.native.reads import native_reads
+from weft.layout.tma_async import TMATensorTile
 from weft.runtime import unwaited
 from weft.runtime.buffers import DeviceBuffer
 from weft.runtime.context import BaseContext
@@ -73,5 +74,7 @@ def _is_own(context: DeviceContext, value: Any) -> bool:
     kind = cast("type[Any]", type(value))
     if is_struct(kind):
         return all(_is_own(context, getattr(value, name)) for name in struct_fields(kind))
+    if kind is TMATensorTile:
+        return _is_own(context, value.tensor)
     storage = getattr(value, "storage", value)
     return not isinstance(storage, DeviceBuffer) or storage.context is context

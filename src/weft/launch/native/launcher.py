@@ -17,6 +17,7 @@ from weft.abi.artifact import KernelInfo
 from weft.foreign.exchange import Exchange
 from weft.lang.c_structs import c_struct
 from weft.launch.native.asks import Asks
+from weft.launch.native.builtins import NO_ARGUMENTS, WITH_KEYWORDS, make_builtin, records
 from weft.launch.native.objects import WORD, offsets, words
 from weft.launch.native.reads import Helds
 from weft.launch.native.tables import BUCKETS, EMPTIES, LOOKED_UP, MOST_SLOTS, Entry, Held, Site, Table
@@ -32,14 +33,6 @@ _OLDER = 2
 """Sites of a launch that stay when what its code has read changes: it may change back."""
 _ALL = 256
 """Sites after which those go that made no launch since the last synchronisation."""
-
-
-class _Method(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int)]
-    _fields_ += [("doc", ctypes.c_char_p)]
-
-
-_FASTCALL_KEYWORDS, _NO_ARGUMENTS = 0x0080 | 0x0002, 0x0004
 
 
 @record(frozen=False, eq=False)
@@ -77,7 +70,7 @@ class Known:
         """Write down what the stub looks at."""
         launch, (function, stream), ex = self.launch, self.handles, self.exchange
         block = words([*launch.grid, *launch.block, *memoryview(launch.arguments).cast("q")])
-        entries, helds = _array(Entry, self.asks.entries), _array(Held, self.helds.entries)
+        entries, helds = records(Entry, self.asks.entries), records(Held, self.helds.entries)
         self.site = c_struct(Site)(
             kernel=id(self.kernel),
             names=0 if self.names is None else id(self.names),
@@ -98,10 +91,6 @@ class Known:
             config=0 if self.config is None else int(self.config.getPtr()),
         )
         self.site.keep = block, entries, helds
-
-
-def _array(struct: type[Any], records: Sequence[Sequence[int]]) -> Any:
-    return (c_struct(struct) * max(1, len(records)))(*map(tuple, records))
 
 
 class Launcher:
@@ -136,7 +125,7 @@ class Launcher:
             type_at=where.type,
         )
         self.table.key_at, self.table.address_at, self.table.owner_at = where.buffer
-        self._method = _Method(b"enqueue_function", code[0], _FASTCALL_KEYWORDS, None)
+        self._code = code[0]
         self._keep = code, slow, failed, looked_up, interface
         self._home = home
         self.pool: Sequence[int] = ()
@@ -153,7 +142,7 @@ class Launcher:
 
     def make_builtin(self) -> Callable[..., None]:
         """The function to call, whose ``__self__`` is the table; it keeps this object alive."""
-        return self._builtin(self._method)
+        return make_builtin("enqueue_function", self._code, self.table, self, WITH_KEYWORDS)
 
     def make_wait(
         self, code: int, slow: Callable[[], object], empties: Sequence[object]
@@ -165,17 +154,12 @@ class Launcher:
             slow: What waits where there is more to do.
             empties: What is empty where there is not, at most ``EMPTIES`` objects.
         """
-        self._wait = _Method(b"synchronize", code, _NO_ARGUMENTS, None), slow, empties
+        self._wait = slow, empties
         table = self.table
         table.slow_wait, table.main = id(slow), threading.main_thread().ident or 0
         table.empties[:] = [id(empties[min(n, len(empties) - 1)]) for n in range(EMPTIES)]
         table.lane = self._home
-        return self._builtin(self._wait[0])
-
-    def _builtin(self, method: _Method) -> Callable[..., None]:
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-        return make(ctypes.addressof(method), self.table, self)
+        return make_builtin("synchronize", code, table, self, NO_ARGUMENTS)
 
     def names(self) -> tuple[str, ...] | None:
         """The keywords of the call that came to Python last, of any thread: the very object."""

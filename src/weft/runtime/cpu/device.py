@@ -12,10 +12,10 @@ import os
 import platform
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
-from weft.abi.artifact import FAULTS, Artifact, LoadedCode
+from weft.abi.artifact import FAULTS, Artifact, KernelInfo, LoadedCode
 from weft.abi.cpu_launch import MOST_THREADS, DirectLaunch
 from weft.config import processors, settings
 from weft.diagnostics import calling_frame
@@ -337,6 +337,9 @@ class CpuStream:
     def handles(self, launch: Launch) -> tuple[int, DirectLaunch]:
         """What the launch needs is in its configuration."""
         return 0, direct_launch(launch, self._lane)
+
+    def note_launched(self, kernels: Mapping[str, KernelInfo]) -> None:
+        """Nothing asks afterwards what was launched."""
 
     def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""

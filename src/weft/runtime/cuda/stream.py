@@ -310,6 +310,10 @@ class CudaStream:
     def empties(self) -> None:
         """The driver waits."""
 
+    def note_launched(self, kernels: Mapping[str, KernelInfo]) -> None:
+        """Take notice of kernels, by their names, that native code is about to launch."""
+        self._queue.launched.update(kernels)
+
     def add_launcher(self, launcher: NativeLauncher) -> None:
         """Take part in what native code launches here."""
         self._queue.launchers.add(launcher)

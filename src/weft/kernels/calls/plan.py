@@ -1,0 +1,251 @@
+"""What calls of one key do: which arrays they make, and what they launch."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from weft.kernels.calls.keys import ALIGNED, address_of
+from weft.kernels.calls.recording import Made, Recording
+from weft.launch.native.prepared import Patched, Prepared
+from weft.launch.profile import is_profiled
+from weft.runtime.driver import Tiled
+
+if TYPE_CHECKING:
+    from weft.gpu.host import DeviceContext
+    from weft.kernels.calls.recording import Make
+    from weft.launch.launched import Launched
+
+_PIECE, _MOST_TILES = 256, 256
+_MOST_KEPT = 1 << 20
+"""Bytes of scratch that stay with a plan."""
+APART, SAME, OVERLAPPING = range(3)
+"""How the memory of two arrays lies."""
+
+
+class Span(NamedTuple):
+    """Memory, from its first byte to the one behind its last."""
+
+    begin: int
+    end: int
+
+
+def relation(one: int, size: int, other: int, other_size: int) -> int:
+    """How memory at two addresses lies, of so many bytes."""
+    if one + size <= other or other + other_size <= one:
+        return APART
+    return SAME if one == other and size == other_size else OVERLAPPING
+
+
+class Unplanned(Exception):
+    """Calls of this key have to be decided anew each time."""
+
+
+class Overlapping(Exception):
+    """Calls with arrays that overlap so have."""
+
+
+class _Tiles(NamedTuple):
+    """Tiles by hardware of memory that begins so many bytes behind an address."""
+
+    tiles: Tiled
+    source: int
+    offset: int
+    known: dict[int, tuple[int, Any]]
+    """Where descriptors lie, and their buffers, by where the tiles' memory begins."""
+
+    def descriptor(self, context: DeviceContext, addresses: Sequence[int]) -> int:
+        """Where the descriptor lies of such tiles behind one of these addresses."""
+        at = addresses[self.source] + self.offset
+        found = self.known.get(at)
+        if found is None:
+            buffer = context.descriptor_of(self.tiles._replace(address=at))
+            if len(self.known) >= _MOST_TILES:
+                self.known.clear()
+            found = self.known[at] = buffer.address, buffer
+        return found[0]
+
+
+class Plan:
+    """What calls of one key do.
+
+    Args:
+        recording: what such a call has done.
+        given: the arrays that it was given.
+        spans: their memory.
+        result: what it has returned.
+
+    Raises:
+        Unplanned: it did what another call may have to do otherwise.
+    """
+
+    def __init__(
+        self, recording: Recording, given: Sequence[Any], spans: Sequence[Span], result: Any
+    ) -> None:
+        context, launched = _one_place(recording)
+        self._context = weakref.ref(context)
+        shares, foreign = context.info.shares_host, launched.guest
+        self._guest = None
+        if foreign and not shares and launched.stream.native is not None:
+            self._guest = launched.stream.native.number, launched.stream
+        self._holds, self._waits = foreign and shares, recording.waits
+        self._several = isinstance(result, tuple)
+        several: tuple[Any, ...] = result if self._several else (result,)
+        returned = {*map(id, several)}
+        made = [each for each in recording.results if id(each.array) in returned]
+        scratch = recording.scratch + [each for each in recording.results if id(each.array) not in returned]
+        self._makers = [each.make for each in made]
+        arrays = [*given, *(each.array for each in made)]
+        self._result = [_place(arrays, one) for one in several]
+        sizes = [span.end - span.begin for span in spans]
+        self._pairs = [
+            (i, sizes[i], j, sizes[j], relation(spans[i].begin, sizes[i], spans[j].begin, sizes[j]))
+            for j in range(len(spans))
+            for i in range(j)
+        ]
+        self._room, pieces = _joined(scratch)
+        self._spare: list[Any] | None = None if foreign or sum(pieces) > _MOST_KEPT else []
+        places = _Places(spans, made, list(zip(scratch, pieces, strict=True)), recording.tiles)
+        steps = [places.patched(each) for _, each in recording.launches]
+        self._tiles = places.tiles
+        written = places.written.union(self._result)
+        if any(kind == OVERLAPPING and not written.isdisjoint((i, j)) for i, _, j, _, kind in self._pairs):
+            raise Overlapping
+        self._prepared = Prepared(launched.stream, steps, places.count + len(self._tiles))
+
+    @property
+    def ended(self) -> bool:
+        """Whether its context is no more."""
+        return self._context() is None
+
+    def fits(self, addresses: Sequence[int]) -> bool:
+        """Whether arrays at these addresses lie to each other as those of the recorded call did."""
+        for i, size, j, other, kind in self._pairs:
+            if relation(addresses[i], size, addresses[j], other) != kind:
+                return False
+        return True
+
+    def run(self, arrays: list[Any], addresses: list[int]) -> tuple[Any] | None:
+        """Do it with these arrays; what the call returns, or None where it has to be decided anew."""
+        context = self._context()
+        if context is None or context.closed or context.recording is not None or is_profiled():
+            return None
+        room = None
+        for make in self._makers:
+            arrays.append(made := make(context))
+            addresses.append(address_of(made))
+        if self._room is not None:
+            room = self._spare.pop() if self._spare else self._room(context)
+            addresses.append(address_of(room))
+        for tiles in self._tiles:
+            addresses.append(tiles.descriptor(context, addresses))
+        if self._holds:
+            for array in (*arrays, room):
+                context.keep(array)
+        self._prepared.run(addresses)
+        if self._guest is not None:
+            context.note_guest(*self._guest)
+        elif self._holds:
+            context.queued()
+        if self._spare is not None and room is not None:
+            self._spare.append(room)  # what comes next on the stream comes after this
+        if self._waits:
+            context.synchronize()
+        found = [arrays[n] for n in self._result]
+        return (tuple(found) if self._several else found[0],)
+
+
+def _one_place(recording: Recording) -> tuple[DeviceContext, Launched]:
+    """Where all launches went, and the first."""
+    if not recording.launches:
+        raise Unplanned
+    context, first = recording.launches[0]
+    for where, launched in recording.launches:
+        same = where is context and launched.stream is first.stream and launched.guest == first.guest
+        if not (same and launched.repeatable):
+            raise Unplanned
+    if any(made.address & ALIGNED for made in (*recording.results, *recording.scratch)):
+        raise Unplanned
+    return context, first
+
+
+def _place(arrays: Sequence[Any], result: Any) -> int:
+    for n, array in enumerate(arrays):
+        if array is result:
+            return n
+    raise Unplanned
+
+
+def _joined(scratch: Sequence[Made]) -> tuple[Make | None, list[int]]:
+    """What makes one piece of memory for all scratch, and how many bytes of it each has."""
+    sizes = [-(-each.nbytes // _PIECE) * _PIECE for each in scratch]
+    return scratch[0].room((sum(sizes),)) if sum(sizes) else None, sizes
+
+
+class _Places:
+    """Which arguments of launches are addresses of what.
+
+    The addresses have numbers: of the arrays that were given, of the results, of the scratch if there is any,
+    and of the descriptors of tiles.
+    """
+
+    def __init__(
+        self,
+        spans: Sequence[Span],
+        made: Sequence[Made],
+        scratch: Sequence[tuple[Made, int]],
+        asked: Mapping[int, tuple[Tiled, Any]],
+    ) -> None:
+        self._spans, self._asked = spans, asked
+        self._fresh = [(n, 0, each) for n, each in enumerate(made, len(spans))]
+        self.count, begin = len(spans) + len(made), 0
+        for each, size in scratch:
+            self._fresh.append((self.count, begin, each))
+            begin += size
+        self.count += begin > 0
+        self.tiles: list[_Tiles] = []
+        self.written: set[int] = set()
+        """The numbers of arrays that are written to."""
+
+    def patched(self, launched: Launched) -> Patched:
+        """A launch and its addresses."""
+        launch, patches = launched.launch, list[tuple[int, int, int]]()
+        words = memoryview(launch.arguments).cast("Q")
+        for slot, (p, word) in enumerate(
+            zip(launch.function.kernel.signature.parameters, words, strict=True)
+        ):
+            if word in self._asked:
+                patches.append((slot, self._tiled(self._asked[word][0]), 0))
+                continue
+            place = self._find(word)
+            if p.pointer and place is not None:
+                patches.append((slot, *place))
+                if p.written:
+                    self.written.add(place[0])
+            elif place is not None or (p.pointer and word):
+                raise Unplanned  # a number that is an address, or a pointer to nobody knows what
+        return Patched(launch, patches)
+
+    def _find(self, address: int) -> tuple[int, int] | None:
+        """The number of an address and the bytes behind it."""
+        for number, offset, made in self._fresh:
+            if made.address <= address < made.address + max(1, made.nbytes) and address:
+                return number, offset + address - made.address
+        for number, span in enumerate(self._spans):
+            if address == span.begin and address:
+                return number, 0
+        within = [n for n, span in enumerate(self._spans) if span.begin < address < span.end]
+        if len(within) > 1:
+            raise Unplanned
+        return (within[0], address - self._spans[within[0]].begin) if within else None
+
+    def _tiled(self, tiles: Tiled) -> int:
+        place = self._find(tiles.address)
+        if place is None:
+            raise Unplanned
+        for n, known in enumerate(self.tiles):
+            if (known.tiles, known.source, known.offset) == (tiles, *place):
+                return self.count + n
+        self.tiles.append(_Tiles(tiles, *place, {}))
+        return self.count + len(self.tiles) - 1

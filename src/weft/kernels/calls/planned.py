@@ -1,0 +1,102 @@
+"""``planned``: operations that are decided once for all calls of one key."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from weft.kernels.calls.keys import Key, key_of
+from weft.kernels.calls.plan import Overlapping, Plan, Span, Unplanned
+from weft.kernels.calls.recording import Recording, active
+from weft.kernels.operands import Operand
+from weft.launch.tiles import asked
+from weft.runtime.forks import after_fork
+
+if TYPE_CHECKING:
+    from weft.gpu.host import DeviceContext
+
+F = TypeVar("F", bound=Callable[..., Any])
+MOST, _MOST_ALIKE = 2048, 4
+"""Keys, and plans of one: arrays that lie otherwise to each other have another."""
+plans_by_key: dict[tuple[Any, ...], list[Plan]] = {}
+"""Plans by keys; an empty list where each call is to be decided anew."""
+_contexts: weakref.WeakSet[DeviceContext] = weakref.WeakSet()
+"""Those whose end is awaited, since plans keep streams and loaded code."""
+after_fork(plans_by_key.clear)
+
+
+def planned(operation: F) -> F:
+    """An operation that does what it did for the last call of the same key, with the arrays of this one.
+
+    What a call decides from is its arguments (``weft.kernels.calls.keys``). A call that gives functions, or
+    arrays of a library that is not told apart, is decided anew, as is one within a capture, in a checked
+    context or where launches are profiled.
+    """
+
+    @functools.wraps(operation)
+    def call(*args: Any, **named: Any) -> Any:
+        if active.recording is not None:  # part of another operation
+            return operation(*args, **named)
+        found = key_of(operation, args, named)
+        if found is None:
+            return operation(*args, **named)
+        plans = plans_by_key.get(found.key)
+        if plans is None:
+            return _first(operation, found, args, named)
+        for plan in plans:
+            if plan.fits(found.addresses):
+                done = plan.run(found.arrays, found.addresses)
+                return operation(*args, **named) if done is None else done[0]
+        if 0 < len(plans) < _MOST_ALIKE:
+            return _first(operation, found, args, named)
+        return operation(*args, **named)
+
+    return cast("F", call)
+
+
+def _first(operation: Callable[..., Any], found: Key, args: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+    """Decide a call, and keep what is decided."""
+    recording = active.recording = Recording()
+    asked.tiles = recording.tiles
+    try:
+        result = operation(*args, **named)
+    finally:
+        active.recording = asked.tiles = None
+    spans = [_span(array) for array in found.arrays]
+    try:
+        if [span.begin for span in spans] != found.addresses:
+            raise Unplanned
+        plan = Plan(recording, found.arrays, spans, result)
+    except Overlapping:
+        return result
+    except Unplanned:
+        _keep(found.key, None, recording)
+    else:
+        _keep(found.key, plan, recording)
+    return result
+
+
+def _forget_ended() -> None:
+    """Drop the plans of contexts that are no more."""
+    for key, plans in [*plans_by_key.items()]:
+        if any(plan.ended for plan in plans):
+            plans_by_key.pop(key, None)
+
+
+def _span(array: Any) -> Span:
+    operand = Operand("", "", array)
+    return Span(operand.address, operand.ends)
+
+
+def _keep(key: tuple[Any, ...], plan: Plan | None, recording: Recording) -> None:
+    if len(plans_by_key) >= MOST:
+        for old in [*plans_by_key][: len(plans_by_key) // 2]:
+            plans_by_key.pop(old, None)
+    for context in {context for context, _ in recording.launches} - {*_contexts}:
+        _contexts.add(context)
+        weakref.finalize(context, _forget_ended).atexit = False
+    alike = plans_by_key.setdefault(key, [])
+    if plan is not None:
+        alike.append(plan)

@@ -1,0 +1,264 @@
+"""Calls of ready kernels that are made again: they give what they are to give, whatever was called before."""
+
+from __future__ import annotations
+
+import mmap
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from placed_arrays import Array, found, placed
+from weft import LaunchError, Tensor
+from weft.gpu.host import DeviceContext
+from weft.kernels import cumsum, gemv, histogram, layer_norm, matmul, softmax, sort, sum, topk, transpose
+from weft.kernels.calls import planned
+from weft.kernels.calls.keys import key_of
+from weft.kernels.operands import Operands
+from weft.layout import Layout
+
+RANDOM = np.random.default_rng(5)
+
+
+def normal(*shape: int) -> Array:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def softmax_of(x: Array, axis: int = -1) -> Array:
+    powers = np.exp(x.astype(np.float64) - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def norm_of(x: Any) -> Any:
+    less = x - x.mean(-1, keepdims=True)
+    return less / np.sqrt((less * less).mean(-1, keepdims=True) + 1e-5)
+
+
+OPERATIONS: list[tuple[Callable[[Any], Any], Callable[[Array], Array]]] = [
+    (softmax, softmax_of),
+    (lambda x: softmax(x, 0), lambda x: softmax_of(x, 0)),
+    (lambda x: sum(x, 0), lambda x: x.sum(0, np.float64)),
+    (lambda x: sum(x, -1), lambda x: x.sum(1, np.float64)),
+    (lambda x: cumsum(x), lambda x: x.cumsum(1, np.float64)),
+    (sort, lambda x: np.sort(x)),
+    (transpose, np.transpose),
+    (layer_norm, norm_of),
+]
+
+
+Call = tuple[int, tuple[int, int], str, str, int]
+"""The operation's number, the array's shape, type and way to lie in memory, and its seed."""
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> list[Call]:
+    """Calls of a few operations, shapes, types and ways to lie in memory, so that many come again."""
+    one = st.tuples(
+        st.sampled_from(range(len(OPERATIONS))),
+        st.sampled_from([(3, 40), (40, 3), (8, 8)]),
+        st.sampled_from("fd"),
+        st.sampled_from(["whole", "turned", "gaps", "offset"]),
+        st.integers(0, 3),
+    )
+    return draw(st.lists(one, min_size=8, max_size=20))
+
+
+def lying(x: Array, how: str) -> Array:
+    """The same numbers, elsewhere in memory."""
+    if how == "turned":
+        return np.ascontiguousarray(x.T).T
+    if how == "gaps":
+        return np.repeat(x, 2, axis=1)[:, ::2]
+    if how == "offset":
+        return np.concatenate([x.reshape(-1)[:1], x.reshape(-1)])[1:].reshape(x.shape)
+    return x.copy()
+
+
+@settings(max_examples=6, deadline=None)
+@given(calls=calls())
+def test_any_sequence_of_calls(device: DeviceContext, calls: list[Call]) -> None:
+    for operation, shape, kind, how, seed in calls:
+        work, expected = OPERATIONS[operation]
+        numbers: Array = np.random.default_rng(seed).normal(size=shape)
+        x = lying(numbers.astype(kind), how)
+        results: list[Array] = [work(x), found(work(placed(device, x)))]
+        for result in results:
+            np.testing.assert_allclose(result, expected(x), rtol=2e-5, atol=2e-5)
+
+
+def only_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on calls that are decided anew fail."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise AssertionError("decided anew")
+
+    monkeypatch.setattr(Operands, "launch", fail)
+
+
+def test_what_was_called_is_not_decided_again(device: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    works: list[tuple[Callable[[Any], Any], Callable[[Array], Array]]] = [
+        *OPERATIONS,
+        (lambda x: topk(x, 3)[0], lambda x: np.sort(x)[:, :-4:-1]),
+        (lambda x: gemv(x, places[device.api]), lambda x: x @ np.arange(40, dtype=np.float32)),
+        (lambda x: matmul(x, x, out=products[device.api]), lambda x: x @ x),
+    ]
+    places = {device.api: placed(device, np.arange(40, dtype=np.float32))}
+    products = {device.api: placed(device, normal(40, 40))}
+    first, second = normal(40, 40), normal(40, 40)
+    arrays = [placed(device, first), placed(device, second)]
+    for work, _ in works:
+        work(arrays[0])
+    only_planned(monkeypatch)
+    for work, expected in works:
+        for x, array in ((second, arrays[1]), (first, arrays[0])):
+            np.testing.assert_allclose(found(work(array)), expected(x), rtol=1e-4, atol=1e-4)
+    with pytest.raises(AssertionError, match="decided anew"):
+        softmax(placed(device, normal(40, 41)))
+
+
+def test_arrays_of_the_host_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, out = normal(5, 70), normal(5, 70)
+    softmax(x)
+    softmax(x, out=out)
+    only_planned(monkeypatch)
+    y = normal(5, 70)
+    np.testing.assert_allclose(softmax(y), softmax_of(y), rtol=1e-5)
+    assert softmax(y, out=out) is out
+    np.testing.assert_allclose(out, softmax_of(y), rtol=1e-5)
+
+
+def test_tensors_of_weft(device: DeviceContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = Tensor.from_numpy(normal(4, 9), device), Tensor.from_numpy(normal(4, 9), device)
+    for tensor in (x, y, x):
+        transpose(tensor)  # a tensor's first launch says whose it is
+    only_planned(monkeypatch)
+    turned: Any = transpose(y)
+    np.testing.assert_array_equal(turned.numpy(), y.numpy().T)
+
+
+def test_an_array_in_place_and_another(device: DeviceContext) -> None:
+    x = normal(6, 33)
+    for _ in range(2):
+        one, other = placed(device, x), placed(device, np.zeros_like(x))
+        assert softmax(one, out=other) is other
+        np.testing.assert_allclose(found(other), softmax_of(x), rtol=1e-5)
+        assert softmax(one, out=one) is one
+        np.testing.assert_allclose(found(one), softmax_of(x), rtol=1e-5)
+
+
+def test_what_is_refused_is_refused_again(device: DeviceContext) -> None:
+    memory = device.enqueue_create_buffer(np.float32, 100)
+    layout: Any = Layout((4, 10), (10, 1))
+    x, out, overlapping = (memory[n:].tensor(layout) for n in (0, 40, 20))
+    for _ in range(2):
+        softmax(x, out=out)
+        with pytest.raises(LaunchError, match="memory that x has too"):
+            softmax(x, out=overlapping)
+    host = normal(4, 10)
+    written = np.empty_like(host)
+    softmax(host, out=written)
+    written.flags.writeable = False
+    with pytest.raises(LaunchError, match="read-only"):
+        softmax(host, out=written)
+    buffer = device.enqueue_create_buffer(np.float32, 8)
+    softmax(buffer)
+    buffer.close()
+    with pytest.raises(LaunchError, match="closed"):
+        softmax(buffer)
+
+
+def test_a_context_has_plans_of_its_own() -> None:
+    x = normal(3, 50)
+    for threads in (1, 2):
+        context = DeviceContext(api="cpu", threads=threads)
+        result: Any = None
+        for _ in range(2):
+            result = softmax(placed(context, x))
+            assert result.storage.context is context
+            np.testing.assert_allclose(found(result), softmax_of(x), rtol=1e-5)
+        context.close()
+        with pytest.raises(LaunchError, match="closed"):
+            softmax(result)
+
+
+def test_numbers_of_other_types_are_other_calls() -> None:
+    def key(*args: Any, **named: Any) -> object:
+        made = key_of(sum, args, named)
+        return made and made.key
+
+    alike = [1, True, 1.0], [0.0, -0.0], [(0, 1), (False, True)], [None, 0], ["a", ("a",)]
+    for values in alike:
+        assert len({key(value) for value in values}) == len(values)
+    assert key(1, 2) != key(1, x=2)
+    assert key(x=1) != key(y=1)
+    assert key(normal) is None
+    assert key([1]) is None
+    assert key(np.zeros(3)[::-1]) is None
+    assert key(np.frombuffer(mmap.mmap(-1, 64), np.float32)) is None
+    x = np.zeros((4, 4), np.float32)
+    assert len({key(x), key(x.T), key(x[:2]), key(x[:, 1:]), key(x.view(np.int32)), key(x.reshape(-1))}) == 6
+
+
+def test_options_that_change(device: DeviceContext) -> None:
+    x = RANDOM.uniform(size=1000).astype(np.float32)
+    tensor = placed(device, x)
+    for _ in range(2):
+        for bins, low in ((4, 0.0), (4, 0.25), (5, 0.0)):
+            counts = found(histogram(tensor, bins, (low, 1.0)))
+            np.testing.assert_array_equal(counts, np.histogram(x, bins, (low, 1.0))[0])
+        for axis in (0, None, -1):
+            np.testing.assert_allclose(found(sum(tensor, axis)), x.sum(dtype=np.float64), rtol=1e-5)
+
+
+def test_functions_are_asked_each_time() -> None:
+    a = np.eye(3, dtype=np.float32)
+    for least in (0.5, 2.0):
+
+        def at_least(x: Any, i: Any, j: Any) -> Any:
+            return x if x > least else least  # noqa: B023 - that it changes is what is tried
+
+        result = matmul(a, a, epilogue=at_least)
+        np.testing.assert_array_equal(result, np.maximum(a, least))
+
+
+def test_in_a_graph(device: DeviceContext) -> None:
+    x, out = placed(device, normal(3, 20)), placed(device, normal(3, 20))
+    for _ in range(2):
+        softmax(x, out=out)
+    with device.capture() as graph:
+        softmax(x, out=out)
+    other = normal(3, 20)
+    device.enqueue_copy(dst=x.storage, src=other.reshape(-1))
+    graph.replay()
+    np.testing.assert_allclose(found(out), softmax_of(other), rtol=1e-5)
+
+
+def test_threads_at_once(device: DeviceContext) -> None:
+    arrays = [normal(2, 5000) for _ in range(4)]
+    sort(placed(device, arrays[0]))  # whose scratch stays with the plan
+    wrong: list[int] = []
+
+    def work(n: int) -> None:
+        tensor = placed(device, arrays[n])
+        for _ in range(5):
+            if not np.array_equal(found(sort(tensor)), np.sort(arrays[n])):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_plans_are_so_many_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planned, "MOST", 8)
+    planned.plans_by_key.clear()
+    for n in range(30):
+        assert sum(np.ones(n + 1, np.float32)) == n + 1
+        assert len(planned.plans_by_key) <= 8
