@@ -82,3 +82,19 @@ def test_the_greatest_and_the_least(device: DeviceContext, largest: bool) -> Non
         np.testing.assert_array_equal(found(values), np.take_along_axis(x, order, axis))
     with pytest.raises(LaunchError, match="topk: k is 31, and a row has 30 elements"):
         topk(x, 31, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "float16", "bool"])
+def test_the_greatest_of_long_rows_are_selected(device: DeviceContext, dtype: str) -> None:
+    """Of few values, so that many equal the last that stays, and of many."""
+    rng = np.random.default_rng(9)
+    few, many = rng.integers(0, 3, (2, 20_011)), rng.standard_normal((2, 20_011)) * 100
+    for x, axis, k in ((few, 1, 2500), (many, 1, 1), (many.T, 0, 77), (few * 0, 1, 40)):
+        x = x.astype(dtype)
+        if dtype == "float32":
+            x[0, :2], x[1, 1] = (np.nan, -0.0), np.inf
+        for largest in (True, False):
+            values, where = topk(placed(device, x), k, axis, largest=largest)
+            order = np.take(places(x, axis, largest), range(k), axis)
+            np.testing.assert_array_equal(found(where), order)
+            np.testing.assert_array_equal(found(values), np.take_along_axis(x, order, axis))

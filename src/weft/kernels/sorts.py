@@ -10,6 +10,7 @@ from weft.dtype import DType
 from weft.kernels.calls.planned import planned
 from weft.kernels.copies import copy
 from weft.kernels.operands import Operand, Operands, row_major
+from weft.kernels.selection import LONG, SHARE, select_rows
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -92,7 +93,8 @@ def sort_by_key(keys: A, values: B, axis: int = -1, *, descending: bool = False)
 def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
     """The ``k`` greatest elements of each row along an axis, and their places, as ``torch.topk`` has them.
 
-    Rows are sorted: the greatest comes first, of equal ones the first, and nan last.
+    The greatest comes first, of equal ones the first, and nan last. Long rows are selected from
+    (``weft.kernels.selection``), others sorted.
 
     Args:
         x: numbers, of any shape and strides.
@@ -121,7 +123,11 @@ def topk(x: A, k: int, axis: int = -1, *, largest: bool = True) -> tuple[A, A]:
         raise LaunchError.here("argument-type", message, f"write an int up to {n}", at=("k", 1))
     shape = tuple(k if number == along else extent for number, extent in enumerate(source.shape))
     values, places = [op.result(shape, dtype) for dtype in (source.dtype, DType.int64)]
-    if values.size:
+    if values.size and n >= LONG and k * SHARE <= n:
+        kept, where = _room(op, values, along), _room(op, values, along, DType.int64)
+        select_rows(op, _side_by_side(op, source, along, False), n, k, largest, kept, where)
+        _sorted(op, kept, values, along, largest, where, places)
+    elif values.size:
         made, order = _room(op, source, along), _room(op, source, along, DType.int64)
         _sorted(op, source, made, along, largest, None, order)
         for whole, target in ((made, values), (order, places)):
