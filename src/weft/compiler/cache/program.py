@@ -54,7 +54,8 @@ class Pending:
         if self._error is not None:
             raise self._error
         assert self._code is not None
-        return Artifact(self.target.name, self.target.format, self._code, self.kernels)
+        level = self.instance.options.opt_level
+        return Artifact(self.target.name, self.target.format, self._code, self.kernels, level)
 
     def finish(self, code: bytes | None, error: BaseException | None = None) -> None:
         """It is compiled, or will not be."""
