@@ -24,6 +24,7 @@ BENCHMARKS = {
     "library": "library",
     "kernels": "kernels_table",
     "calls": "calls",
+    "tiles": "tiles",
     "devices": "devices",
 }
 """Each module has a function ``run(options)``, which prints its tables."""

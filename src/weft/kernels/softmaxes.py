@@ -10,18 +10,16 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from weft import math
-from weft.dtype import DType
 from weft.kernels.calls.planned import planned
 from weft.kernels.operands import Operands
 from weft.kernels.row_memory import masked
 from weft.kernels.rows import normalize
-from weft.lang import Float32, struct
-from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
-from weft.math import fma
+from weft.lang import struct
+from weft.math import machine
 
 A = TypeVar("A")
 T = TypeVar("T")
-LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
+LOG2E = 1.4426950408889634
 
 
 @struct
@@ -32,36 +30,16 @@ class Running(Generic[T]):
     total: T
 
 
-def power(x: Any) -> Any:
-    """``e**x`` for ``x`` up to 0: of Float32 by the machine's ``2**x``, where it has one, within 3 ulp."""
-    if not _has_exp2(x):
-        return math.exp(x)
-    high = x * LOG2E
-    low = fma(x, LOG2E, -high) * LN2
-    found = _exp2(high)
-    return (high < -150.0).select(0.0, fma(found, low, found))
-
-
 def short_power(x: Any) -> Any:
-    """The same for results of 16 bits."""
-    return _exp2(x * LOG2E) if _has_exp2(x) else math.exp(x)
-
-
-def _has_exp2(x: Any) -> bool:
-    return x.dtype is DType.float32 and current_target().supports(Feature.NVVM)
-
-
-def _exp2(x: Any) -> Any:
-    lanes = [x] if x.lanes == 1 else [x[i] for i in range(x.lanes)]
-    found = [llvm_intrinsic("llvm.nvvm.ex2.approx.ftz.f32", Float32, lane, effects="none") for lane in lanes]
-    return found[0] if x.lanes == 1 else Float32.simd(*found)
+    """``e**x`` for results of 16 bits."""
+    return machine.exp2(x * LOG2E) if machine.has_exp2(x) else math.exp(x)
 
 
 class Softmax:
     """What ``rows`` asks of an operation."""
 
     state = Running
-    power = staticmethod(power)
+    power = staticmethod(machine.exp)
 
     @staticmethod
     def empty(kind: Any, lanes: int) -> Any:

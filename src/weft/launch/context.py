@@ -367,6 +367,7 @@ class DeviceContext(MakesTiles, BaseContext):
         reads, loaded = found or self._load(kernel, specs, options)
         if (block[1] > 1 or block[2] > 1) and not loaded.function.kernel.takes(block):
             reads, loaded = self._load(kernel, specs, options._replace(any_block=True))
+        shared = loaded.shared_bytes(shared, kernel.definition.threads)
         grid = self._fill(loaded, taken, place, shared, attributes, len(args))
         extents, empty = ((0, 0, 0), False) if plan is None else (plan.extents, plan.empty)
         target = self.queue_of(stream)
@@ -430,6 +431,7 @@ class DeviceContext(MakesTiles, BaseContext):
         artifact, loaded = made(options)
         if not loaded.function.kernel.takes(place[1]):
             artifact, loaded = made(options._replace(any_block=True))
+        shared = loaded.shared_bytes(shared, kernel.definition.threads)
         grid = self._fill(loaded, taken, place, shared, attributes, len(args))
         extents = (0, 0, 0) if plan is None else plan.extents
         words = loaded.pack(taken.values)

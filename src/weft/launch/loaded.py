@@ -55,6 +55,10 @@ class Loaded:
         plain = [(n, p.dtype) for n, p in enumerate(signature.parameters) if not p.pointer]
         self._as_bits = [(n, dtype) for n, dtype in plain if not dtype.in_numpy]
 
+    def shared_bytes(self, given: int, threads: int) -> int:
+        """The dynamic shared memory of a launch; a kernel that says its blocks' threads says this too."""
+        return given or (self.function.kernel.dynamic_shared if threads else 0)
+
     def copies(self, context: BaseContext, memory: Sequence[Any], values: list[Any]) -> HostCopies | None:
         """Copies of the host's arrays among the arguments, of which the values become the addresses."""
         from weft.foreign.host_copies import HostCopies

@@ -26,23 +26,32 @@ Example:
 """
 
 from weft.diagnostics.modules import present
+from weft.math.machine import exp, exp2
 from weft.tile.distribution import Distribution
 from weft.tile.kernels import TileKernel, tile_kernel
 from weft.tile.making import arange, block_threads, full, where, zeros
 from weft.tile.memory import atomic_add, gather, load, scatter, store
+from weft.tile.pipeline import pipeline
+from weft.tile.products import dot
 from weft.tile.shapes import power_of_two
+from weft.tile.staged import Staged
 from weft.tile.tile import Tile
 
 __all__ = [
     "Distribution",
+    "Staged",
     "Tile",
     "TileKernel",
     "arange",
     "atomic_add",
     "block_threads",
+    "dot",
+    "exp",
+    "exp2",
     "full",
     "gather",
     "load",
+    "pipeline",
     "power_of_two",
     "scatter",
     "store",

@@ -135,6 +135,25 @@ def blocked(shape: Shape, threads: int, vector: int, order: Sequence[int] | None
     return Distribution(shape, tuple(held), (*some, *([None] * (bits_of(threads) - len(some)))))
 
 
+def sums_of(shape: Shape, threads: int, itemsize: int) -> Distribution:
+    """As tensor cores have the sums of a product: warps one below the other, each with rows of its own.
+
+    What is too small for that, and what has no two axes, is as memory has it.
+    """
+    if len(shape) != 2 or shape[0] < 16 or shape[1] < 16:
+        return blocked(shape, threads, 16 // itemsize)
+    rows, columns = bits_of(shape[0]), bits_of(shape[1])
+    warps = bits_of(threads) - LANE_BITS
+    down = min(warps, rows - 4)
+    across = min(warps - down, columns - 4)
+    lanes = ((1, 1), (1, 2), (0, 0), (0, 1), (0, 2))
+    bands = tuple([(0, 4 + n) for n in range(down)])
+    parts = tuple([(1, columns - across + n) for n in range(across)])
+    held = [(1, 0), (0, 3), *[(1, n) for n in range(3, columns - across)]]
+    held += [(0, n) for n in range(4 + down, rows)]
+    return Distribution(shape, tuple(held), (*lanes, *bands, *parts, *([None] * (warps - down - across))))
+
+
 def first_of(replicas: int) -> Any:
     """Whether this is the first of the threads that hold the same."""
     return (thread_idx.x & replicas) == Int(0)

@@ -14,7 +14,7 @@ from weft.memory import stack_allocation
 from weft.tile.distribution import Bit, Distribution, first_of
 from weft.tile.registers import halves, joined, picked, pieces
 
-__all__ = ["distributed"]
+__all__ = ["distributed", "within_threads"]
 
 _LINE = 16
 """Bytes by which rows in shared memory are apart from a multiple of all banks."""
@@ -38,6 +38,11 @@ def distributed(source: Distribution, values: Any, to: Distribution) -> Any:
         values = ((thread_idx.x >> number & 1) != 0).select(set_, clear)
         del registers[position]
     return picked(values, _places(tuple(registers), to))
+
+
+def within_threads(source: Distribution, to: Distribution) -> bool:
+    """Whether each thread has what it would hold in another distribution."""
+    return _selections(source, _without(to, source)) is not None
 
 
 def _without(to: Distribution, source: Distribution) -> Distribution:

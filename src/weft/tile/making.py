@@ -10,7 +10,7 @@ from weft.gpu.indices import launch_bounds
 from weft.lang.elaboration import current
 from weft.lang.number import Number, NumberLike, number_class
 from weft.lang.scalars import Float32, Int32
-from weft.tile.distribution import Distribution, Shape, blocked
+from weft.tile.distribution import Distribution, Shape, sums_of
 from weft.tile.registers import joined
 from weft.tile.shapes import checked
 from weft.tile.tile import Tile
@@ -40,7 +40,7 @@ def block_threads() -> int:
 
 def usual(shape: Shape, itemsize: int) -> Distribution:
     """How tiles are distributed that come from no memory."""
-    return blocked(shape, block_threads(), 16 // itemsize)
+    return sums_of(shape, block_threads(), itemsize)
 
 
 def full(

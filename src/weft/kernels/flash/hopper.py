@@ -16,7 +16,7 @@ from typing import Any
 
 from weft.gpu import block_idx, grid_dim, lane_id, launch_bounds, thread_idx, warp, warp_id, wgmma
 from weft.gpu.pipeline import Pipeline
-from weft.kernels.flash.tiles import LOG2_E, NEVER, power_of_two
+from weft.kernels.flash.tiles import LOG2_E, NEVER
 from weft.lang import Comptime, func, kernel, unroll
 from weft.lang.intrinsics import Feature, current_target, inline_asm
 from weft.lang.number import number_class
@@ -27,6 +27,7 @@ from weft.layout.tma_async import TMATensorTile
 from weft.math import fma, log2
 from weft.math import max as greater
 from weft.math import min as lesser
+from weft.math.machine import exp2
 from weft.memory import dynamic_shared_memory, stack_allocation
 
 ROWS = 64
@@ -246,8 +247,8 @@ def weighed(
         base = (found > NEVER).select(found, Float32(0))  # of no score that counts
         above.append(found)
         lower.append(base * factor)
-        shrunk.append(power_of_two((most[half] - base) * factor))
-    weights = [power_of_two(fma(x, factor, -lower[i // 2 % 2])) for i, x in enumerate(scores)]
+        shrunk.append(exp2((most[half] - base) * factor))
+    weights = [exp2(fma(x, factor, -lower[i // 2 % 2])) for i, x in enumerate(scores)]
     for half in range(2):
         totals.append(joined(add, [total[half] * shrunk[half], *mine(weights, half)]))
     eight = number_class(Float32.dtype, 8)

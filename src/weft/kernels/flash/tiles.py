@@ -20,14 +20,14 @@ from weft.gpu import (
     warp,
 )
 from weft.lang import Comptime, func, kernel, unroll
-from weft.lang.intrinsics import Feature, current_target, llvm_intrinsic
 from weft.lang.number import number_class
 from weft.lang.pointer import Pointer
 from weft.lang.scalars import Float32, Float64, Int, Int32
 from weft.layout import LayoutTensor
-from weft.math import exp2, log2
+from weft.math import log2
 from weft.math import max as greater
 from weft.math import min as lesser
+from weft.math.machine import exp2
 from weft.memory import dynamic_shared_memory
 
 ACROSS = 8
@@ -41,13 +41,6 @@ NEVER = float("-inf")
 def sums_of(x: Any) -> Any:
     """The type that sums are of."""
     return Float64 if x.dtype.bits == 64 else Float32
-
-
-def power_of_two(x: Any) -> Any:
-    """``2 ** x`` as fast as the target has it: on NVIDIA GPUs to 2 ulp, and tiny results are 0."""
-    if x.dtype.bits == 32 and current_target().supports(Feature.NVVM):
-        return llvm_intrinsic("llvm.nvvm.ex2.approx.ftz.f32", Float32, x, effects="none")
-    return exp2(x)
 
 
 def multiplied(left: tuple[Any, ...], right: Any, sums: tuple[Any, ...]) -> list[Any]:
@@ -67,7 +60,7 @@ def weighed(scores: tuple[Any, ...], most: Any) -> tuple[Any, Any, tuple[Any, ..
         above = greater(above, x)
     above = greater(most, warp.max(above, width=ACROSS))
     base = (above > NEVER).select(above, type(above)(0))
-    return above, power_of_two(most - base), tuple([power_of_two(x - base) for x in scores])
+    return above, exp2(most - base), tuple([exp2(x - base) for x in scores])
 
 
 def sum_of(numbers: tuple[Any, ...]) -> Any:
@@ -255,7 +248,7 @@ def combine(
     most = warp.max(most)
     base, total = (most > NEVER).select(most, number(0)), number(0)
     for part in range(thread_idx.x % warp.WARP_SIZE, count, warp.WARP_SIZE):
-        weight = power_of_two((parts_lse[part * batches + batch, head, row] - base) * LOG2_E)
+        weight = exp2((parts_lse[part * batches + batch, head, row] - base) * LOG2_E)
         weights[part] = weight  # by each warp the same
         total += weight
     total = warp.sum(total)
