@@ -1,0 +1,99 @@
+"""A program of two hundred kernels: one after the other, together, and together over cores.
+
+Processor time is that of this process and of the workers that have ended; each case is a process of its own.
+``python -m benchmarks.program CASE JOBS`` is one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.measure import process_environment, table, worker
+
+CASES = ("alone", "together")
+MOST = 16
+
+
+def run(options: argparse.Namespace) -> None:
+    from weft.config import processors
+
+    print("## A program of 200 kernels, Python to PTX for sm_90, without a cache\n")
+    cases = [("alone", 1), ("together", 1)]
+    cases += [("together", n) for n in (2, 4, 8, 16) if n <= processors()]
+    found: dict[tuple[str, int], list[dict[str, Any]]] = {case: [] for case in cases}
+    for _ in range(options.rounds or 3):
+        for case, jobs in cases:
+            command = [sys.executable, "-m", "benchmarks.program", case, str(jobs)]
+            made = worker(command, process_environment())
+            print(made.missing, end="")
+            found[case, jobs] += [made.data] if made.data else []
+    digests = {each["digest"] for got in found.values() for each in got}
+    print(f"{'the same code' if len(digests) == 1 else 'OTHER CODE'} in all cases\n")
+    rows: list[list[str]] = []
+    for (case, jobs), got in found.items():
+        best = min(got, key=lambda each: each["wall"])
+        numbers = [f"{best['wall']:.2f}", f"{best['cpu']:.2f}", f"{best['memory']:.0f}"]
+        rows.append([f"{case}, {jobs}", *numbers, f"{found[cases[0]][0]['wall'] / best['wall']:.2f}"])
+    table(("case, workers", "seconds", "processor", "MiB", "faster"), rows)
+
+
+def _alone(instances: list[Any], _: int) -> list[bytes]:
+    from weft.compiler.cache import compile_kernels
+
+    return [compile_kernels([instance], "sm_90").code for instance in instances]
+
+
+def _together(instances: list[Any], jobs: int) -> list[bytes]:
+    from weft.compiler.cache.program import Together
+    from weft.targets import find_target
+
+    with Together(find_target("sm_90"), jobs) as together:
+        pending = [together.begin(instance) for instance in instances]
+    return [each.artifact().code for each in pending]
+
+
+def main() -> None:
+    import resource
+
+    from benchmarks.kernels.program import kernels
+    from weft import config
+    from weft.compiler.frontend.options import CompileOptions
+    from weft.compiler.llvm import workers
+    from weft.compiler.pipeline import Instance
+    from weft.launch.ahead import specs_ahead
+
+    warnings.simplefilter("ignore")
+    cases: dict[str, Callable[[list[Any], int], list[bytes]]] = {"alone": _alone, "together": _together}
+    instances: list[Any] = []
+    for kernel in kernels():
+        specs = specs_ahead(kernel)
+        assert specs is not None
+        instances.append(Instance(kernel, specs.by_name, CompileOptions(distinct=True)))
+    with tempfile.TemporaryDirectory() as folder, config.scope(cache_dir=folder):
+        before, start = os.times(), time.perf_counter()
+        made = cases[sys.argv[1]](instances, int(sys.argv[2]))
+        wall = time.perf_counter() - start
+    workers._pool.end()  # pyright: ignore[reportPrivateUsage]
+    after = os.times()
+    usage = [
+        resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    ]
+    digest = hashlib.sha256(b"".join(made)).hexdigest()
+    print(
+        json.dumps(
+            {"wall": wall, "cpu": sum(after[:4]) - sum(before[:4]), "memory": sum(usage), "digest": digest}
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
