@@ -56,9 +56,9 @@ def _together(instances: list[Any], jobs: int) -> list[bytes]:
     from weft.compiler.cache.program import Together
     from weft.targets import find_target
 
-    with Together(find_target("sm_90"), jobs) as together:
+    with Together(find_target("sm_90"), jobs, lambda artifact: artifact) as together:
         pending = [together.begin(instance) for instance in instances]
-    return [each.artifact().code for each in pending]
+    return [each.result().code for each in pending]
 
 
 def main() -> None:

@@ -167,7 +167,7 @@ def elaborated(
         message = f"over={over!r} is no number of extents, which is 0 to 3"
         hint = "write over=2 for a range of rows and columns"
         raise CompileError.at("over", message, caller_location(), hints=(hint,))
-    specs = _specs(kernel, types, named)
+    specs = specs_of(kernel, named, types)
     if warmed:
         warm()
     even = not over and found.threads == "loops"
@@ -214,8 +214,12 @@ def _as_kernel(f: Callable[..., Any] | Compiled) -> Kernel[...]:
     raise CompileError.here("not-a-kernel", message, hint, at=("f", 0))
 
 
-def _specs(kernel: Kernel[...], types: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Spec]:
-    """The specs of all parameters: from annotations, from ``types`` where these leave something open."""
+def specs_of(kernel: Kernel[...], named: Mapping[str, Any], types: tuple[Any, ...] = ()) -> dict[str, Spec]:
+    """The specs of all parameters: from annotations, from ``types`` where these leave something open.
+
+    Raises:
+        CompileError: more than these is open, or they do not fit.
+    """
     fn = kernel.definition
     problems = Problems()
     specs: dict[str, Spec] = {}

@@ -95,10 +95,14 @@ def of_the_benchmark(_: str) -> list[Instance]:
     return found
 
 
+def the_artifact(artifact: Artifact) -> Artifact:
+    return artifact
+
+
 def together(instances: list[Instance], target: str, jobs: int, folder: Path) -> list[Artifact]:
-    with config.scope(cache_dir=folder), Together(find_target(target), jobs) as begun:
+    with config.scope(cache_dir=folder), Together(find_target(target), jobs, the_artifact) as begun:
         pending = [begun.begin(instance) for instance in instances]
-        return [each.artifact() for each in pending]
+        return [each.result() for each in pending]
 
 
 def kept(folder: Path) -> dict[str, bytes]:
@@ -142,13 +146,13 @@ def test_helpers_are_elaborated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_that_is_wrong_leaves_the_others_as_they_are(tmp_path: Path) -> None:
     specs = {p.name: spec_of_annotation(p.annotation) for p in parameters(wrong.definition)}
-    with config.scope(cache_dir=tmp_path), Together(find_target("sm_90"), 2) as begun:
+    with config.scope(cache_dir=tmp_path), Together(find_target("sm_90"), 2, the_artifact) as begun:
         [one, *_] = of_this_file("sm_90")
         before = begun.begin(one)
         with pytest.raises(CompileError, match="scaled takes 1"):
             begun.begin(Instance(wrong, specs))
         after = begun.begin(one)
-        assert before.artifact() == after.artifact()
+        assert before.result() == after.result()
 
 
 # -- DeviceContext.compile_functions -----------------------------------------------------------------

@@ -104,6 +104,7 @@ ROOMS: dict[str, set[str] | None] = {
     "__main__": ANYTHING,
     "interop": ANYTHING,
     "kernels": ANYTHING,
+    "build": ANYTHING,
     "cli": ANYTHING,
     "compile": ANYTHING,
     "explorer": ANYTHING,

@@ -97,6 +97,11 @@ def _command(words: argparse.Namespace) -> int:
         from weft.cli.program import guarded
 
         return guarded(lambda: inspect(words, _inspected))
+    if words.command == "build":
+        from weft.cli.build import build
+        from weft.cli.program import guarded
+
+        return guarded(lambda: build(words))
     if words.command == "explore":
         from weft.cli.explore import explore
         from weft.cli.program import guarded
@@ -167,6 +172,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_profile(commands)
     _add_inspect(commands)
     _add_explore(commands)
+    _add_build(commands)
     _add_cache(commands)
 
     _add_layout(commands)
@@ -288,6 +294,21 @@ def _add_profile(commands: Any) -> None:
     profile.add_argument("args", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
 
 
+def _add_build(commands: Any) -> None:
+    build = commands.add_parser("build", help="compile the kernels of programs ahead, into the cache")
+    what = "a file or a folder of files; of a file, a kernel's name or an expression that lists some"
+    build.add_argument("files", nargs="+", metavar="FILE[:KERNELS]", help=what)
+    targets = "such as sm_90,cpu; by default this machine's device"
+    build.add_argument("--target", metavar="NAMES", default="", help=targets)
+    jobs = "processes; by default as many as there are cores"
+    build.add_argument("-j", "--jobs", type=_count, default=0, metavar="N", help=jobs)
+    place = "an archive for `weft cache import`, or a folder for the code as files"
+    build.add_argument("-o", dest="output", metavar="PLACE", help=place)
+    build.add_argument("--time-report", action="store_true", help="print what each stage of each kernel took")
+    build.add_argument("--trace", metavar="FILE", help="write that there, as Chrome's traces have it")
+    _add_open(build)
+
+
 def _add_cache(commands: Any) -> None:
     what = commands.add_parser("cache", help="compiled kernels that are kept: look, delete, bring along")
     each = what.add_subparsers(dest="what", required=True, metavar="WHAT")
@@ -307,6 +328,11 @@ def _add_kernel(command: Any, means: str, **more: Any) -> None:
     """What says which kernel, and what its parameters leave open."""
     command.add_argument("kernel", metavar="FILE[:KERNEL]", help=means, **more)
     command.add_argument("--target", metavar="NAME", help="such as sm_90; by default this machine's device")
+    _add_open(command)
+
+
+def _add_open(command: Any) -> None:
+    """What the parameters of kernels leave open."""
     extents: dict[str, Any] = {"type": int, "default": 0, "choices": (1, 2, 3)}
     _add_level(command)
     command.add_argument("--over", **extents, metavar="N", help="for a launch over N extents, of 1 to 3")

@@ -9,9 +9,10 @@ import os
 import re
 from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
-from typing import Any, cast, get_origin
+from typing import Any, get_origin
 
-from weft.diagnostics import CompileError, Diagnostic, a_, nearest
+from weft.build.plan import kernels_of, named
+from weft.diagnostics import CompileError, Diagnostic, LaunchError, a_, nearest
 from weft.lang.accept import element_dtype
 from weft.lang.decorators import Func, Kernel
 from weft.lang.signature import parameters
@@ -39,43 +40,42 @@ def file_and_name(text: str) -> tuple[str, str]:
     return (file, name) if file else (text, "")
 
 
-def kernels_of(module: ModuleType) -> dict[str, Kernel[...]]:
-    """The kernels of a module by the expressions that they are: those of its classes and containers too."""
-    found: dict[int, tuple[str, Kernel[...]]] = {}
-
-    def look(shown: str, value: Any, deep: bool) -> None:
-        if isinstance(value, Kernel):
-            kernel: Kernel[...] = value
-            if id(kernel) not in found or shown == kernel.__name__:
-                found[id(kernel)] = shown, kernel
-        elif deep and isinstance(value, type) and value.__module__ == module.__name__:
-            for name, part in vars(value).items():
-                look(f"{shown}.{name}", getattr(part, "__func__", part), False)
-        elif deep and isinstance(value, dict):
-            for key, part in cast("dict[Any, Any]", value).items():
-                look(f"{shown}[{key!r}]", part, False)
-        elif deep and isinstance(value, (list, tuple)):
-            for key, part in enumerate(cast("list[Any]", value)):
-                look(f"{shown}[{key}]", part, False)
-
-    for name, value in tuple(vars(module).items()):
-        look(name, value, not name.startswith("__"))
-    return dict(found.values())
-
-
 def find_kernel(file: str, name: str, module: ModuleType) -> Kernel[...]:
     """The kernel of that name, or that an expression in the file's names makes.
 
     Raises:
         CompileError: it is none.
     """
-    try:
-        made = eval(compile(name, "<command line>", "eval", dont_inherit=True), dict(vars(module)))
-    except (SyntaxError, NameError, AttributeError, LookupError):
-        raise _unknown(file, name, kernels_of(module)) from None
+    made = _meant(file, name, module)
     if isinstance(made, Kernel):
         return made
     raise _unknown(file, name, kernels_of(module), made)
+
+
+def find_kernels(file: str, name: str, module: ModuleType) -> dict[str, Kernel[...]]:
+    """The kernel of that name, or the kernels of a list that an expression in the file's names makes.
+
+    Without a name, all that the file has.
+
+    Raises:
+        CompileError: it is none.
+    """
+    if not name:
+        return kernels_of(module)
+    made = _meant(file, name, module)
+    if isinstance(made, Kernel):
+        return {name: made}
+    if hasattr(made, "__iter__"):
+        with contextlib.suppress(LaunchError):
+            return named(made)
+    raise _unknown(file, name, kernels_of(module), made)
+
+
+def _meant(file: str, name: str, module: ModuleType) -> Any:
+    try:
+        return eval(compile(name, "<command line>", "eval", dont_inherit=True), dict(vars(module)))
+    except (SyntaxError, NameError, AttributeError, LookupError):
+        raise _unknown(file, name, kernels_of(module)) from None
 
 
 def in_options(diagnostic: Diagnostic, kernel: Kernel[...]) -> Diagnostic:

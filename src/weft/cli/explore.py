@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from weft.cli.asked import asked, file_and_name, find_kernel, in_options, kernels_of
+from weft.build.plan import kernels_of
+from weft.cli.asked import asked, file_and_name, find_kernel, in_options
 from weft.cli.program import compiled, execute
 from weft.compile import default_target
 from weft.diagnostics import CompileError

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from weft.cli.asked import asked, file_and_name, find_kernel, kernels_of
+from weft.build.plan import kernels_of
+from weft.cli.asked import asked, file_and_name, find_kernel
 from weft.cli.forms import form_of, made_form
 from weft.cli.program import compiled, execute
 from weft.compile import default_target

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from weft.abi.artifact import Artifact
 from weft.compiler.cache.program import Pending, Together
@@ -23,6 +23,7 @@ from weft.launch.arguments import Specs, check_kernel, check_names
 from weft.launch.variants import made_for
 from weft.targets import find_target
 
+T = TypeVar("T")
 Key = tuple[Definition, Specs, CompileOptions]
 
 
@@ -72,25 +73,27 @@ def checked_jobs(jobs: object) -> int:
 
 
 def compiled_together(
-    wanted: Mapping[Key, Kernel[...]], target: str, jobs: int | None
-) -> Iterator[tuple[Key, Reads, Artifact]]:
+    wanted: Mapping[Key, Kernel[...]], target: str, jobs: int | None, load: Callable[[Artifact], T]
+) -> Iterator[tuple[Key, Reads, T]]:
     """Kernels compiled by so many workers, each with what its code read of the program, in their order.
+
+    They are loaded by the threads that wait for the workers, so that drivers assemble several at a time.
 
     Raises:
         CompileError: one cannot be compiled.
         LaunchError: that is no number of workers.
     """
     found, jobs = find_target(target), checked_jobs(jobs)
-    begun: list[tuple[Key, Reads, Pending]] = []
-    with Together(found, jobs) as together:
+    begun: list[tuple[Key, Reads, Pending[T]]] = []
+    with Together(found, jobs, load) as together:
         for key, kernel in wanted.items():
-            instance, tries = Instance(kernel, key[1].by_name, key[2]), [together, Together(found, 1)]
+            instance, tries = Instance(kernel, key[1].by_name, key[2]), [together, Together(found, 1, load)]
 
-            def begin(instance: Instance = instance, tries: list[Any] = tries) -> Pending:
+            def begin(instance: Instance = instance, tries: list[Together[T]] = tries) -> Pending[T]:
                 # Once more where the program has changed meanwhile: nothing that was made before is shared.
                 return tries.pop(0).begin(instance)
 
             pending, reads = made_for(key, key[1].each, begin)
             begun.append((key, reads, pending))
     for key, reads, pending in begun:
-        yield key, reads, pending.artifact()
+        yield key, reads, pending.result()

@@ -264,9 +264,9 @@ class DeviceContext(MakesTiles, BaseContext):
         wanted = [(kernel, specs_ahead(kernel)) for kernel in kernels]
         keys = {(k.definition, specs, self._ahead(k)): k for k, specs in wanted if specs is not None}
         missing = {key: kernel for key, kernel in keys.items() if self._loaded.find(key) is None}
-        for key, reads, artifact in compiled_together(missing, self.target, jobs):
+        for key, reads, loaded in compiled_together(missing, self.target, jobs, self._loaded_of):
             reads.whole = reads.covers(captured.reads_of_signature(key[0]))
-            self._loaded.keep(key, reads, Loaded(*self.device.load(artifact, kept)))
+            self._loaded.keep(key, reads, loaded)
         self._go_native()
         return [CompiledKernel(self, kernel) for kernel, _ in wanted]
 
@@ -551,13 +551,15 @@ class DeviceContext(MakesTiles, BaseContext):
         if found is None:
 
             def load() -> Loaded:
-                artifact = compile_kernel(kernel, specs.by_name, self.target, options)
-                return Loaded(*self.device.load(artifact, kept))
+                return self._loaded_of(compile_kernel(kernel, specs.by_name, self.target, options))
 
             found = self._loaded.make(key, specs.each, load)
             found[0].whole = found[0].covers(captured.reads_of_signature(kernel.definition))
             self._made_again.count(kernel, specs)
         return found
+
+    def _loaded_of(self, artifact: Artifact) -> Loaded:
+        return Loaded(*self.device.load(artifact, kept))
 
 
 _cpu: DeviceContext | None = None

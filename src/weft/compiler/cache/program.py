@@ -10,7 +10,8 @@ import contextvars
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Generic, Self, TypeVar
 
 from weft.abi.artifact import Artifact, KernelInfo
 from weft.compiler.cache import compile_kernels, key_of
@@ -21,12 +22,14 @@ from weft.diagnostics.timed import timed
 from weft.targets import Target
 
 Job = Callable[[], None]
+T = TypeVar("T")
 
 
-class Pending:
+class Pending(Generic[T]):
     """A kernel on its way: elaborated, and its code made or to be made by another thread."""
 
-    def __init__(self, instance: Instance, made: Compilation) -> None:
+    def __init__(self, instance: Instance, made: Compilation, then: Callable[[Artifact], T]) -> None:
+        self._then = then
         self.instance = instance
         self.target = made.target
         self.kernels: tuple[KernelInfo, ...] = made.kernels
@@ -35,7 +38,7 @@ class Pending:
         """Of its code in the cache; None where that is not kept."""
         self.found = False
         """Whether the cache had it."""
-        self._code: bytes | None = None
+        self._result: list[T] = []
         self._error: BaseException | None = None
         self._done = threading.Event()
 
@@ -44,8 +47,8 @@ class Pending:
         """Whether there is nothing to wait for."""
         return self._done.is_set()
 
-    def artifact(self) -> Artifact:
-        """What was compiled, when that is done.
+    def result(self) -> T:
+        """What was made of the code, when that is done.
 
         Raises:
             CompileError: LLVM makes no code of it.
@@ -53,34 +56,41 @@ class Pending:
         self._done.wait()
         if self._error is not None:
             raise self._error
-        assert self._code is not None
-        level = self.instance.options.opt_level
-        return Artifact(self.target.name, self.target.format, self._code, self.kernels, level)
+        return self._result[0]
 
-    def finish(self, code: bytes | None, error: BaseException | None = None) -> None:
-        """It is compiled, or will not be."""
-        self._code, self._error = code, error
-        self._done.set()
+    def finish(self, make: Callable[[], bytes]) -> None:
+        """Make the code, and what is made of it."""
+        try:
+            level = self.instance.options.opt_level
+            artifact = Artifact(self.target.name, self.target.format, make(), self.kernels, level)
+            self._result.append(self._then(artifact))
+        except BaseException as error:  # whatever it is, it belongs to who waits
+            self._error = error
+        finally:
+            self._done.set()
 
 
-class Together:
+class Together(Generic[T]):
     """Compiles kernels for one target, with so many of LLVM's workers at most.
 
+    ``then`` is called with the artifact of each, by the thread that has it compiled.
+
     Example:
-        >>> with Together(find_target("sm_90"), 2) as together:  # doctest: +SKIP
+        >>> with Together(find_target("sm_90"), 2, lambda artifact: artifact) as together:  # doctest: +SKIP
         ...     pending = [together.begin(instance) for instance in instances]
-        >>> [each.artifact() for each in pending]  # doctest: +SKIP
+        >>> [each.result() for each in pending]  # doctest: +SKIP
     """
 
-    def __init__(self, target: Target, jobs: int) -> None:
+    def __init__(self, target: Target, jobs: int, then: Callable[[Artifact], T]) -> None:
         self.program = Program(target)
+        self._then = then
         self.jobs = jobs
         self._waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._room = threading.Semaphore(2 * jobs)
         """Of kernels that are lowered and not compiled, so that their text does not fill the memory."""
 
-    def __enter__(self) -> Together:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -88,32 +98,29 @@ class Together:
         for _thread in self._threads:
             self._waiting.put(None)
 
-    def begin(self, instance: Instance) -> Pending:
+    def begin(self, instance: Instance) -> Pending[T]:
         """Elaborate a kernel, and have it compiled where the cache does not have it.
 
         Raises:
             CompileError: it cannot be compiled, as far as that is known before LLVM has it.
         """
         made = self.program.elaborate(instance)
-        pending = Pending(instance, made)
+        pending = Pending(instance, made, self._then)
         if made.target.format == "python":
-            pending.finish(made.code())
+            pending.finish(made.code)
             return pending
         with timed("look up"):
             pending.key = key_of(made)
             known = None if pending.key is None else load(pending.key)
-        if known is not None:
-            pending.found = True
-            pending.finish(known)
-            return pending
-        lowered = made.lowered()
+        pending.found = known is not None
+        make = partial(_compile, pending, made.lowered()) if known is None else partial(bytes, known)
         if self.jobs == 1:
-            _compile(pending, lowered)
+            pending.finish(make)
             return pending
         self._room.acquire()
         context = contextvars.copy_context()  # the settings, and who notes the times
         self._start()
-        self._waiting.put(lambda: context.run(_compile, pending, lowered))
+        self._waiting.put(lambda: context.run(pending.finish, make))
         return pending
 
     def _start(self) -> None:
@@ -134,16 +141,13 @@ class Together:
                 self._room.release()
 
 
-def _compile(pending: Pending, lowered: Lowered) -> None:
+def _compile(pending: Pending[Any], lowered: Lowered) -> bytes:
     from weft.compiler.llvm.emit import LLVMError
 
     try:
-        try:
-            code = lowered.code()
-        except LLVMError:  # what says whose fault that is needs the module, which others may have changed
-            code = compile_kernels([pending.instance], pending.target).code
-        if pending.key is not None:
-            store(pending.key, code)
-        pending.finish(code)
-    except BaseException as error:  # whatever it is, it belongs to who waits
-        pending.finish(None, error)
+        code = lowered.code()
+    except LLVMError:  # what says whose fault that is needs the module, which others may have changed
+        code = compile_kernels([pending.instance], pending.target).code
+    if pending.key is not None:
+        store(pending.key, code)
+    return code

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import tarfile
+from collections.abc import Container
 from pathlib import Path
 
 from weft.compiler.cache.disk import parent, right
@@ -17,8 +18,8 @@ from weft.compiler.cache.folder import LIMIT, opened
 _NAME = re.compile(r"([0-9a-f]{64})\.weft")
 
 
-def export(path: Path) -> int:
-    """Write what the cache keeps into an archive.
+def export(path: Path, keys: Container[str] | None = None) -> int:
+    """Write what the cache keeps into an archive: all of it, or what is under these keys.
 
     Returns:
         how many files there are in it.
@@ -30,8 +31,11 @@ def export(path: Path) -> int:
     count = 0
     with opened(parent(), create=False) as folder, tarfile.open(path, "w:gz") as archive:
         for entry in sorted(folder.entries() if folder else [], key=lambda each: each.name):
-            key, data = entry.name.partition(".")[0], folder and folder.read_file(entry.name)
-            if entry.part or not data or not right(key, data):
+            key = entry.name.partition(".")[0]
+            if entry.part or not (keys is None or key in keys):
+                continue
+            data = folder and folder.read_file(entry.name)
+            if not data or not right(key, data):
                 continue
             member = tarfile.TarInfo(entry.name)
             member.size, member.mode = len(data), 0o600

@@ -29,7 +29,7 @@ def packed(message: tuple[Any, ...]) -> bytes:
 
 def main() -> None:
     """Serve until the input ends."""
-    _quietly()
+    quietly()
     out = os.dup(1)
     os.dup2(2, 1)  # what LLVM prints is no message
     jobs: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
@@ -105,7 +105,7 @@ def _listen(jobs: queue.SimpleQueue[tuple[Any, ...]]) -> None:
         jobs.put(marshal.loads(data))
 
 
-def _quietly() -> None:
+def quietly() -> None:
     """No core file and no dialogue if LLVM aborts; an interrupt is the parent's business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "win32":

@@ -1,0 +1,114 @@
+"""``weft build``: the kernels of programs, compiled ahead."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+
+from weft.build.compiled import compiled
+from weft.build.outcome import Outcome
+from weft.build.plan import Item, LeftOut, planned
+from weft.build.report import table, trace
+from weft.build.written import write
+from weft.cli.asked import asked, file_and_name, find_kernels, in_options
+from weft.cli.program import compiled as code_of
+from weft.cli.program import execute
+from weft.compile import default_target
+from weft.config import processors
+from weft.diagnostics import CompileError
+from weft.targets import Target, find_target
+
+
+def build(words: argparse.Namespace) -> int:
+    """Compile what was asked for; 1 where a kernel cannot be.
+
+    Raises:
+        CompileError: there are no such files, kernels or targets.
+    """
+    start = time.perf_counter()
+    targets = [find_target(name.strip()) for name in words.target.split(",") if name.strip()]
+    targets = targets or [find_target(default_target())]
+    items: list[Item] = []
+    left: list[LeftOut] = []
+    for text in words.files:
+        for file, name in _files(text):
+            more, open_ = _of_file(file, name, targets, words)
+            items += more
+            left += open_
+    for each in left:
+        said = "; ".join(in_options(d, each.kernel).message for d in each.error.diagnostics)
+        print(f"weft: left out {each.name}: {said}", file=sys.stderr)
+    if not items:
+        message = f"there is no kernel to compile in {' '.join(words.files)}"
+        hint = "for those that a function makes, write the call: FILE:'kernels()'; types: --type T=Float32"
+        raise CompileError.at("unknown-kernel", message, None, hints=(hint,))
+    progress = _Progress(len(items), sys.stderr.isatty())
+    outcomes = compiled(items, words.jobs or processors(), progress.tell)
+    progress.clear()
+    failed = [each.error for each in outcomes if each.error is not None]
+    _tell(words, outcomes, targets, time.perf_counter() - start)
+    if failed:
+        raise CompileError([d for error in failed for d in error.diagnostics])
+    return 0
+
+
+def _tell(words: argparse.Namespace, outcomes: list[Outcome], targets: list[Target], seconds: float) -> None:
+    for target in targets:
+        own = [each for each in outcomes if each.item.target is target and each.artifact is not None]
+        found = sum(each.found for each in own)
+        print(f"{target.name}: {len(own) - found} kernels compiled, {found} found in the cache")
+    if words.output is not None:
+        print(write(words.output, outcomes, ()))
+    if words.time_report:
+        print(table(outcomes, seconds))
+    if words.trace is not None:
+        try:
+            Path(words.trace).write_text(trace(outcomes), encoding="utf-8")
+        except OSError as error:
+            message = f"cannot write {words.trace}: {error.strerror}"
+            raise CompileError.at("output", message, None, hints=("give --trace another name",)) from None
+
+
+def _files(text: str) -> list[tuple[str, str]]:
+    """The files of an argument, each with what is wanted of it."""
+    if os.path.isdir(text):
+        return [(str(path), "") for path in sorted(Path(text).rglob("*.py"))]
+    return [file_and_name(text)]
+
+
+def _of_file(
+    file: str, name: str, targets: list[Target], words: argparse.Namespace
+) -> tuple[list[Item], list[LeftOut]]:
+    module = execute(code_of(file), f"__built_{len(_modules)}__")
+    _modules.append(module)
+    given = asked(words, vars(module))
+    return planned(find_kernels(file, name, module), targets, words.over, given, words.opt_level)
+
+
+_modules: list[ModuleType] = []
+"""Whose functions the kernels call."""
+
+
+class _Progress:
+    """How far it is, on one line of a terminal; nothing elsewhere."""
+
+    def __init__(self, count: int, terminal: bool) -> None:
+        self._count, self._terminal, self._done = count, terminal, 0
+
+    def tell(self, outcome: Outcome) -> None:
+        """One more is done."""
+        self._done += 1
+        if self._terminal:
+            width = os.get_terminal_size(sys.stderr.fileno()).columns
+            bar = "━" * (24 * self._done // self._count)
+            text = f"{bar:╌<24} {self._done}/{self._count} {outcome.item.name} ({outcome.item.target.name})"
+            print(f"\r\x1b[K{text[: width - 1]}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        """Show nothing of it any more."""
+        if self._terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,327 @@
+"""``weft build``: which kernels a program has, what becomes of them, and that nothing is lost on the way.
+
+What is expected is what each kernel gives that was compiled by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft import LaunchError, config
+from weft.build import forked
+from weft.build.compiled import compiled
+from weft.build.outcome import Outcome
+from weft.build.plan import Item, kernels_of, named, planned
+from weft.build.report import table, trace
+from weft.cli import main
+from weft.cli.program import compiled as code_of
+from weft.cli.program import execute
+from weft.compiler.cache import compile_kernels
+from weft.compiler.llvm.worker import backend
+from weft.diagnostics.timed import Span
+from weft.targets import find_target
+
+PROGRAM = """
+from typing import TypeVar
+from weft import Comptime, Float32, Float64, Int, Pointer, func, kernel
+from weft.gpu import global_idx
+
+T = TypeVar("T", Float32, Float64)
+
+
+@func
+def half(x: T) -> T:
+    return x / 2
+
+
+@kernel
+def halve(x: Pointer[T], n: Int):
+    i = global_idx.x
+    if i < n:
+        x[i] = half(x[i])
+
+
+@kernel
+def power(x: Pointer[Float32], *, n: Comptime[int]):
+    i = global_idx.x
+    y = Float32(1.0)
+    for _ in range(n):
+        y *= half(x[i])
+    x[i] = y
+
+
+@kernel
+def plain(x: Pointer[Float32]):
+    x[global_idx.x] = half(x[global_idx.x])
+
+
+SOME = [power.bind(n=n) for n in range(1, 11)]
+
+
+def kernels():
+    return [halve.bind(T=Float32), halve.bind(T=Float64), [plain, *SOME]]
+"""
+posix = pytest.mark.skipif(sys.platform != "linux", reason="forks are for Linux")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    return file
+
+
+def build(*words: object) -> int:
+    return main(["build", *map(str, words)])
+
+
+def items_of(program: Path, *targets: str) -> list[Item]:
+    module = execute(code_of(str(program)), "__planned__")
+    found = [find_target(name) for name in targets]
+    items, left = planned(named(module.kernels()), found, 0, {})
+    assert not left
+    return items
+
+
+def codes(outcomes: Sequence[Outcome]) -> list[bytes]:
+    assert [each.error for each in outcomes] == [None] * len(outcomes)
+    return [each.artifact.code for each in outcomes if each.artifact is not None]
+
+
+def alone(items: Sequence[Item], folder: Path) -> list[bytes]:
+    with config.scope(cache_dir=folder):
+        return [compile_kernels([each.instance], each.target).code for each in items]
+
+
+def ignore(_: object) -> None:
+    """Nobody looks on."""
+
+
+# -- what there is to compile ------------------------------------------------------------------------
+def test_names(program: Path) -> None:
+    module = execute(code_of(str(program)), "__named__")
+    assert [*kernels_of(module)] == ["halve", "power", "plain", *(f"SOME[{n}]" for n in range(10))]
+    names = [*named(module.kernels())]
+    assert names[:4] == ["halve[T=Float32]", "halve[T=Float64]", "plain", "power[n=1]"]
+    assert [*named([module.plain, module.plain])] == ["plain"]
+    assert next(iter(named(module))) == "__named__.halve"
+    for wrong in ("plain", 3, [module.plain, 3], [module.half]):
+        with pytest.raises(LaunchError, match="names no kernels"):
+            named(wrong)
+
+
+def test_a_package_is_all_its_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "built_package" / "inner"
+    folder.mkdir(parents=True)
+    for place in (folder.parent, folder):
+        (place / "__init__.py").write_text("")
+    (folder / "one.py").write_text(PROGRAM)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    import built_package  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
+
+    assert "built_package.inner.one.plain" in named(built_package)
+
+
+# -- what becomes of it ------------------------------------------------------------------------------
+@posix
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+@pytest.mark.parametrize("forks", [False, True])
+def test_the_same_code_however_many_compile(
+    program: Path, tmp_path: Path, jobs: int, forks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("threading.active_count", lambda: 1)  # the tests' own wait in the parent
+    items = items_of(program, "sm_90", "x86-64")
+    wanted = alone(items, tmp_path / "alone")
+    with config.scope(cache_dir=tmp_path / "cache"):
+        told: list[Outcome] = []
+        first = compiled(items, jobs, told.append, forks=forks)
+        again = compiled(items, jobs, ignore, forks=forks)
+    assert codes(first) == codes(again) == wanted
+    assert not any(each.found for each in first)
+    assert all(each.found for each in again)
+    assert sorted(each.item.name for each in told) == sorted(each.name for each in items)
+    assert len({each.process for each in first} - {os.getpid()}) == (jobs if forks and jobs > 1 else 0)
+    stages = {span.stage for each in first for span in each.spans}
+    assert stages >= {"elaborate", "verify", "passes", "lower", "read", "optimise", "make code of"}
+
+
+@posix
+def test_what_ends_a_fork_costs_a_fork(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LLVM ends, or stays, in the process that has certain kernels; the parent has workers for these."""
+    items = items_of(program, "sm_90")
+    wanted = alone(items, tmp_path / "alone")
+    parent, compile = os.getpid(), backend.compile
+
+    def ends(job: Any, stage: Any) -> Any:
+        if os.getpid() != parent and "power" in job.text:
+            if job.text.count("fmul") == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if job.text.count("fmul") == 5:
+                signal.pause()
+            if job.text.count("fmul") == 7:
+                raise RuntimeError("no such instruction")
+        return compile(job, stage)
+
+    monkeypatch.setattr(backend, "compile", ends)
+    monkeypatch.setattr(forked, "_SLACK", 0.5)
+    with config.scope(cache_dir=tmp_path / "cache", compile_limit=2.0):
+        assert codes(forked.forked(items, 2, ignore)) == wanted
+
+
+def test_errors_are_told_and_the_others_compiled(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = textwrap.dedent("""
+        @kernel
+        def wrong(x: Pointer[Float32]):
+            x[global_idx.x] = half(x[global_idx.x], 1)
+    """)
+    program.write_text(PROGRAM + wrong)
+    with config.scope(cache_dir=tmp_path / "cache"):
+        assert build(program, "--target", "sm_90,cpu") == 1
+    out, err = capsys.readouterr()
+    assert "half takes 1" in err
+    assert "left out halve: compiling halve without a launch needs to know the type `T`" in err
+    assert "left out power: " in err
+    assert out.splitlines() == [
+        "sm_90: 11 kernels compiled, 0 found in the cache",
+        "native: 11 kernels compiled, 0 found in the cache",
+    ]
+
+
+def test_options(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with config.scope(cache_dir=tmp_path / "cache"):
+        given = "--type", "T=Float64", "--param", "n=3", "--over", "1", "--target", "sm_90"
+        assert build(f"{program}:halve", f"{program}:power", *given, "--time-report") == 0
+        out, err = capsys.readouterr()
+        assert out.startswith("sm_90: 2 kernels compiled, 0 found in the cache\n")
+        assert "optimise" in out.splitlines()[1]
+        assert not err
+        assert build(tmp_path, *given) == 0
+        assert (
+            capsys.readouterr().out == "sm_90: 10 kernels compiled, 3 found in the cache\n"
+        )  # one is SOME[2]
+        assert build(f"{program}:half", *given) == 1
+        assert build(f"{program}:3", *given) == 1
+        assert build(tmp_path / "none.py", *given) == 1
+        assert build(program, "--target", "sm_9") == 1
+        assert build(program, "--trace", tmp_path, *given) == 1
+        assert build(program, "-o", tmp_path / "none" / "x.tar.gz", *given) == 1
+
+
+# -- what is written ---------------------------------------------------------------------------------
+def test_an_archive_has_it_for_all_targets(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = tmp_path / "program.tar.gz"
+    with config.scope(cache_dir=tmp_path / "here"):
+        build(f"{program}:SOME[2]", "--target", "sm_80", "-o", tmp_path / "other.tar.gz")
+        assert build(f"{program}:kernels()", "--target", "sm_90,x86-64", "-o", archive) == 0
+    with config.scope(cache_dir=tmp_path / "there"):
+        assert main(["cache", "import", str(archive)]) == 0
+        capsys.readouterr()
+        build(f"{program}:kernels()", "--target", "sm_90,x86-64,sm_80")
+    assert capsys.readouterr().out.splitlines() == [
+        "sm_90: 0 kernels compiled, 13 found in the cache",
+        "x86-64: 0 kernels compiled, 13 found in the cache",
+        "sm_80: 13 kernels compiled, 0 found in the cache",
+    ]
+
+
+def test_a_folder_has_code_and_an_index(program: Path, tmp_path: Path) -> None:
+    with config.scope(cache_dir=tmp_path / "cache"):
+        assert build(f"{program}:SOME", "--target", "sm_90,x86-64", "-o", f"{tmp_path}/code/") == 0
+    index = json.loads((tmp_path / "code" / "program.json").read_text())
+    assert [each["kernel"] for each in index[:3]] == ["power[n=1]", "power[n=1]", "power[n=2]"]
+    assert index[0]["parameters"] == [{"name": "x", "type": "float32", "pointer": True}]
+    for each in index:
+        code = (tmp_path / "code" / each["file"]).read_bytes()
+        assert each["entry"].encode() in code
+        assert code.startswith(b"\x7fELF" if each["target"] == "x86-64" else b"//")
+
+
+def test_reports() -> None:
+    item: Any = Item("k", None, find_target("sm_90"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    spans = (
+        Span("stage", 0.001, 0.002, 7),
+        Span("elaborate", 0.0, 0.004, 7),
+        Span("optimise", 0.003, 0.005, 8),
+    )
+    outcome = Outcome(item, None, spans=spans, process=5)
+    lines = [line.split() for line in table([outcome, outcome], 0.007, most=1).splitlines()]
+    assert lines[0] == ["milliseconds", "stage", "elaborate", "optimise", "all"]
+    assert lines[1] == ["k", "(sm_90)", "1.0", "3.0", "2.0", "6.0"]
+    assert lines[2] == ["1", "others", "1.0", "3.0", "2.0", "6.0"]
+    assert lines[3] == ["all", "2.0", "6.0", "4.0", "12.0"]
+    events = json.loads(trace([outcome]))["traceEvents"]
+    assert events[1] == {
+        "name": "elaborate",
+        "cat": "compile",
+        "ph": "X",
+        "ts": 0.0,
+        "dur": 4000.0,
+        "pid": 5,
+        "tid": 7,
+        "args": {"kernel": "k", "target": "sm_90"},
+    }
+
+
+# -- faults of the cache -----------------------------------------------------------------------------
+def in_another(program: Path, cache: Path, *words: str) -> subprocess.Popen[str]:
+    line = [sys.executable, "-m", "weft", "build", f"{program}:kernels()", "--target", "sm_90", "-j", "2"]
+    env = {**os.environ, "WEFT_CACHE_DIR": str(cache)}
+    return subprocess.Popen([*line, *words], env=env, stdout=-1, stderr=-1, text=True)
+
+
+def ends_well(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate()
+    assert process.returncode == 0, err
+    return out
+
+
+def folder_of(place: Path, name: str) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in (place / name).iterdir() if p.suffix == ".ptx"}
+
+
+def damage(clean: Path, cache: Path) -> None:
+    """Cut, change, empty and overwrite what a cache has."""
+    cache.mkdir(exist_ok=True, mode=0o700, parents=True)
+    (cache / "CACHEDIR.TAG").write_bytes((clean / "CACHEDIR.TAG").read_bytes())
+    for n, file in enumerate(sorted(clean.glob("*.weft"))):
+        data = file.read_bytes()
+        wrong = (data[: len(data) // 2], data[:-1] + bytes([data[-1] ^ 1]), b"", b"\0" * len(data))
+        (cache / file.name).write_bytes(wrong[n % 4])
+        (cache / file.name).chmod(0o600)
+
+
+@posix
+def test_builds_that_race_are_killed_and_meet_damage(program: Path, tmp_path: Path) -> None:
+    """Whatever became of the cache, what a build gives is the code."""
+    cache = tmp_path / "cache"
+    ends_well(in_another(program, tmp_path / "clean", "-o", f"{tmp_path}/wanted/"))
+    wanted = folder_of(tmp_path, "wanted")
+    assert len(wanted) == 13
+    for _ in range(3):  # killed in the midst of it
+        killed = in_another(program, cache)
+        with pytest.raises(subprocess.TimeoutExpired):
+            killed.communicate(timeout=0.3)
+        killed.kill()
+        killed.communicate()
+    damage(tmp_path / "clean" / "weft-compiled", cache / "weft-compiled")
+    racing = [in_another(program, cache, "-o", f"{tmp_path}/out{n}/") for n in range(4)]
+    for n, each in enumerate(racing):
+        ends_well(each)
+        assert folder_of(tmp_path, f"out{n}") == wanted
+    assert ends_well(in_another(program, cache)) == "sm_90: 0 kernels compiled, 13 found in the cache\n"
