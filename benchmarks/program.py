@@ -1,6 +1,7 @@
-"""A program of two hundred kernels: one after the other, together, and together over cores.
+"""A program of two hundred kernels: one after the other, together, by forks over cores, and by NVRTC.
 
-Processor time is that of this process and of the workers that have ended; each case is a process of its own.
+``alone`` compiles one after the other, ``together`` is ``ctx.compile_functions``, ``forks`` is ``weft build``.
+Processor time is that of this process and of those that it has started; each case is a process of its own.
 ``python -m benchmarks.program CASE JOBS`` is one of them.
 """
 
@@ -17,18 +18,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.measure import process_environment, table, worker
-
-CASES = ("alone", "together")
-MOST = 16
+from benchmarks.measure import PEERS, process_environment, table, worker
 
 
 def run(options: argparse.Namespace) -> None:
     from weft.config import processors
 
     print("## A program of 200 kernels, Python to PTX for sm_90, without a cache\n")
-    cases = [("alone", 1), ("together", 1)]
-    cases += [("together", n) for n in (2, 4, 8, 16) if n <= processors()]
+    counts = [n for n in (1, 2, 4, 8, 16) if n <= processors()]
+    cases = [("alone", 1), *[("together", n) for n in counts], *[("forks", n) for n in counts]]
     found: dict[tuple[str, int], list[dict[str, Any]]] = {case: [] for case in cases}
     for _ in range(options.rounds or 3):
         for case, jobs in cases:
@@ -43,6 +41,15 @@ def run(options: argparse.Namespace) -> None:
         best = min(got, key=lambda each: each["wall"])
         numbers = [f"{best['wall']:.2f}", f"{best['cpu']:.2f}", f"{best['memory']:.0f}"]
         rows.append([f"{case}, {jobs}", *numbers, f"{found[cases[0]][0]['wall'] / best['wall']:.2f}"])
+    nvrtc = [options.peer_python, PEERS / "compile_program_nvrtc.py"]
+    for name, words in (("each a program", ("alone", "10")), ("one program", ("together", "1"))):
+        peer = worker([*nvrtc, *words], process_environment())
+        if peer.missing:
+            print(f"NVRTC: {peer.missing}")
+            continue
+        scale = 200 / peer.data["kernels"]  # of those alone, every tenth
+        numbers = [f"{peer.data[each] * scale:.2f}" for each in ("wall", "cpu")]
+        rows.append([f"{peer.data['version']}, {name}", *numbers, f"{peer.data['memory']:.0f}"])
     table(("case, workers", "seconds", "processor", "MiB", "faster"), rows)
 
 
@@ -61,6 +68,16 @@ def _together(instances: list[Any], jobs: int) -> list[bytes]:
     return [each.result().code for each in pending]
 
 
+def _forks(instances: list[Any], jobs: int) -> list[bytes]:
+    from weft.build.compiled import compiled
+    from weft.build.plan import Item
+    from weft.targets import find_target
+
+    items = [Item(str(n), instance, find_target("sm_90")) for n, instance in enumerate(instances)]
+    outcomes = compiled(items, jobs, str)
+    return [each.artifact.code for each in outcomes if each.artifact is not None]
+
+
 def main() -> None:
     import resource
 
@@ -72,7 +89,11 @@ def main() -> None:
     from weft.launch.ahead import specs_ahead
 
     warnings.simplefilter("ignore")
-    cases: dict[str, Callable[[list[Any], int], list[bytes]]] = {"alone": _alone, "together": _together}
+    cases: dict[str, Callable[[list[Any], int], list[bytes]]] = {
+        "alone": _alone,
+        "together": _together,
+        "forks": _forks,
+    }
     instances: list[Any] = []
     for kernel in kernels():
         specs = specs_ahead(kernel)
