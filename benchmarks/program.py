@@ -1,6 +1,6 @@
 """A program of two hundred kernels: one after the other, together, by forks over cores, and by NVRTC.
 
-``alone`` compiles one after the other, ``together`` is ``ctx.compile_functions``, ``forks`` is ``weft build``.
+``alone`` is one after the other, ``together`` is ``ctx.compile_functions``, ``forks`` is ``weft build``.
 Processor time is that of this process and of those that it has started; each case is a process of its own.
 ``python -m benchmarks.program CASE JOBS`` is one of them.
 """

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from weft.build.ahead import precompile
     from weft.compiler.source.definition import Definition
     from weft.sys import has_accelerator
     from weft.tensor import Tensor, accelerator, cpu
@@ -71,6 +72,7 @@ __all__ = [
     "has_accelerator",
     "iota",
     "kernel",
+    "precompile",
     "struct",
     "unroll",
 ]
@@ -90,10 +92,11 @@ _LATER = {
         for room in "algorithm atomic benchmark bit compile complex config diagnostics dtype ffi gpu interop "
         "kernels lang layout linalg math memory numerics random sys tensor testing tile torch tuning".split()
     },
+    "precompile": "weft.build.ahead",
 }
 """Names whose modules are loaded when they are first used, and the modules that are public."""
 
-_HOST = frozenset(("runtime", "launch", "tensor", "tuning", "compile", "benchmark", "interop"))
+_HOST = frozenset(("build", "runtime", "launch", "tensor", "tuning", "compile", "benchmark", "interop"))
 """Rooms whose functions and objects a kernel's body cannot use."""
 
 

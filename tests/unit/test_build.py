@@ -13,12 +13,14 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from weft import LaunchError, config
+from weft import CompileError, LaunchError, config, precompile
 from weft.build import forked
+from weft.build.assembled import assembled
 from weft.build.compiled import compiled
 from weft.build.outcome import Outcome
 from weft.build.plan import Item, kernels_of, named, planned
@@ -27,8 +29,9 @@ from weft.cli import main
 from weft.cli.program import compiled as code_of
 from weft.cli.program import execute
 from weft.compiler.cache import compile_kernels
+from weft.compiler.cache.disk import load
 from weft.compiler.llvm.worker import backend
-from weft.diagnostics.timed import Span
+from weft.diagnostics.timed import Span, timed
 from weft.targets import find_target
 
 PROGRAM = """
@@ -325,3 +328,79 @@ def test_builds_that_race_are_killed_and_meet_damage(program: Path, tmp_path: Pa
         ends_well(each)
         assert folder_of(tmp_path, f"out{n}") == wanted
     assert ends_well(in_another(program, cache)) == "sm_90: 0 kernels compiled, 13 found in the cache\n"
+
+
+# -- weft.precompile ---------------------------------------------------------------------------------
+def test_precompile_fills_the_cache_beside_the_program(program: Path, tmp_path: Path) -> None:
+    module = execute(code_of(str(program)), "__ahead__")
+    targets = "sm_90", "cpu"
+    with config.scope(cache_dir=tmp_path / "cache"):
+        coming = precompile(module.kernels(), target=targets, jobs=2)
+        assert coming.wait() is coming
+        assert coming.done
+        assert len(coming.names) == 13
+        assert not coming.left_out
+        outcomes = compiled(items_of(program, *targets), 1, ignore)
+        assert all(each.found for each in outcomes)
+        partly = precompile(module, target="sm_90")
+        assert partly.left_out == ("__ahead__.halve", "__ahead__.power")
+
+
+def test_precompile_tells_what_cannot_be_compiled(program: Path, tmp_path: Path) -> None:
+    program.write_text(PROGRAM + "\n@kernel\ndef wrong(x: Pointer[Float32]):\n    x[0] = half(x[0], 1)\n")
+    module = execute(code_of(str(program)), "__ahead_wrong__")
+    with config.scope(cache_dir=tmp_path / "cache"):
+        coming = precompile([module.wrong, module.plain], target="sm_90")
+        with pytest.raises(CompileError, match="half takes 1"):
+            coming.wait()
+        [outcome] = compiled(planned({"plain": module.plain}, [find_target("sm_90")], 0, {})[0], 1, ignore)
+        assert outcome.found
+        with pytest.raises(LaunchError, match="jobs=0"):
+            precompile(module.plain, jobs=0)
+        with pytest.raises(LaunchError, match="names no kernels"):
+            precompile(module.half)
+
+
+class _Driver:
+    """A driver that has one GPU, for which it assembles by turning code round."""
+
+    @staticmethod
+    def device_info(_: int) -> Any:
+        return SimpleNamespace(target="sm_90")
+
+
+def driver_of(_: str) -> type[_Driver]:
+    return _Driver
+
+
+class _Context:
+    """A context of it."""
+
+    def __init__(self, *, api: str) -> None:
+        self.device = self
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def load(self, artifact: Any, kept: Any) -> None:
+        with timed("assemble"):
+            kept([artifact.code, "a driver"], lambda: artifact.code[::-1])
+
+
+def test_what_the_driver_assembles_is_kept_too(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("weft.runtime.drivers.default_api", lambda: "played")
+    monkeypatch.setattr("weft.runtime.drivers.find_driver", driver_of)
+    monkeypatch.setattr("weft.launch.context.DeviceContext", _Context)
+    with config.scope(cache_dir=tmp_path / "here"):
+        outcomes = compiled(items_of(program, "sm_90", "sm_80"), 1, ignore)
+        made, keys = assembled(outcomes, 2)
+        assert len(set(keys)) == 13  # of sm_90 alone
+        assert load(keys[0]) in [code[::-1] for code in codes(outcomes)]
+        assert ["assemble" in {s.stage for s in o.spans} for o in made] == [True, False] * 13
+        assert build(f"{program}:SOME", "-o", tmp_path / "all.tar.gz", "--target", "sm_90") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"20 files in {tmp_path / 'all.tar.gz'}"

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from types import ModuleType
 
+from weft.build.assembled import assembled
 from weft.build.compiled import compiled
 from weft.build.outcome import Outcome
 from weft.build.plan import Item, LeftOut, planned
@@ -49,20 +50,27 @@ def build(words: argparse.Namespace) -> int:
     progress = _Progress(len(items), sys.stderr.isatty())
     outcomes = compiled(items, words.jobs or processors(), progress.tell)
     progress.clear()
+    outcomes, keys = assembled(outcomes, words.jobs or processors())
     failed = [each.error for each in outcomes if each.error is not None]
-    _tell(words, outcomes, targets, time.perf_counter() - start)
+    _tell(words, outcomes, keys, targets, time.perf_counter() - start)
     if failed:
         raise CompileError([d for error in failed for d in error.diagnostics])
     return 0
 
 
-def _tell(words: argparse.Namespace, outcomes: list[Outcome], targets: list[Target], seconds: float) -> None:
+def _tell(
+    words: argparse.Namespace,
+    outcomes: list[Outcome],
+    keys: list[str],
+    targets: list[Target],
+    seconds: float,
+) -> None:
     for target in targets:
         own = [each for each in outcomes if each.item.target is target and each.artifact is not None]
         found = sum(each.found for each in own)
         print(f"{target.name}: {len(own) - found} kernels compiled, {found} found in the cache")
     if words.output is not None:
-        print(write(words.output, outcomes, ()))
+        print(write(words.output, outcomes, keys))
     if words.time_report:
         print(table(outcomes, seconds))
     if words.trace is not None:

@@ -102,7 +102,12 @@ def key_of(made: Compilation) -> str | None:
 
 def kept(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
     """What ``make`` makes of what ``key`` says all of, or made of it in another process."""
-    return _kept(hashlib.sha256(marshal.dumps(tuple(key), 2)).hexdigest(), make)
+    return _kept(key_of_parts(key), make)
+
+
+def key_of_parts(key: Sequence[str | bytes]) -> str:
+    """The key under which the cache has what ``kept`` keeps."""
+    return hashlib.sha256(marshal.dumps(tuple(key), 2)).hexdigest()
 
 
 def kept_object(functions: Callable[[], Sequence[Func[..., Any]]]) -> bytes:
