@@ -1,0 +1,1 @@
+"""Whole programs compiled ahead: ``weft build`` and ``weft.precompile``."""

@@ -1,0 +1,45 @@
+"""What the driver of this machine's device makes of a program's code, so that no launch waits for that."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from weft.build.outcome import Outcome
+from weft.compiler.cache import kept, key_of_parts
+from weft.diagnostics.timed import noted
+
+
+def assembled(outcomes: Sequence[Outcome], jobs: int) -> tuple[list[Outcome], list[str]]:
+    """Have the driver assemble what is for the device here, so many at once; the keys of that in the cache.
+
+    Raises:
+        DeviceError: the driver refuses it, or the device cannot be opened.
+    """
+    from weft.runtime.drivers import default_api, find_driver
+
+    api = default_api()
+    target = find_driver(api).device_info(0).target
+    wanted = [n for n, o in enumerate(outcomes) if o.artifact is not None and o.item.target.name == target]
+    made, keys = list(outcomes), list[str]()
+    if not wanted or made[wanted[0]].item.target.format != "ptx":
+        return made, keys
+    from weft.launch.context import DeviceContext
+
+    def keep(key: Sequence[str | bytes], make: Callable[[], bytes]) -> bytes:
+        keys.append(key_of_parts(key))
+        return kept(key, make)
+
+    with DeviceContext(api=api) as ctx, ThreadPoolExecutor(jobs, "weft-assemble") as pool:
+
+        def load(number: int) -> None:
+            artifact = made[number].artifact
+            assert artifact is not None
+            with noted() as spans:
+                ctx.device.load(artifact, keep)
+            made[number] = made[number]._replace(spans=(*made[number].spans, *spans))
+
+        own = [contextvars.copy_context() for _ in wanted]  # a thread of a pool has the settings of none
+        list(pool.map(lambda context, number: context.run(load, number), own, wanted))
+    return made, keys
