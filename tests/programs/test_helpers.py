@@ -215,7 +215,7 @@ return (1, 2)[b]
 return (1, 2)[x]
 return hash(x)
 return id(x) == id(True)
-return x if b else None
+return x if b else "3"
 return sorted([x, n])[0]
 return len(list(filter(None, [b, False])))
 return len([v for v in (x, 3) if v])

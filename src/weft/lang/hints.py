@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from weft.diagnostics import LEFT, RIGHT, VALUE, a_
+from weft.diagnostics import LEFT, RIGHT, VALUE, CompileError, a_, refuse
+from weft.lang.elaboration import maybe_current
 
 
 def kind_of(value: object) -> str:
@@ -69,3 +70,19 @@ OF_NUMBERS = {
     "clamp": "write clamp({0}, low, high), from weft.math",
 }
 """What to write for methods that numbers of Python's and NumPy's have."""
+
+
+def incomparable(op: str, name: str, other: object) -> bool:
+    """A number compared with what is none: refused, of None unless that proves to be a number later."""
+    try:
+        refuse(
+            "operand",
+            f"cannot compare {a_(name)} with {kind_of(other)}",
+            hint="a number is never None: leave the test out" if other is None else comparison_hint(other),
+        )
+    except CompileError as error:
+        b = maybe_current()
+        if b is None or other is not None or op not in ("eq", "ne"):
+            raise
+        b.elaborator.postpone(error)
+    return op == "ne"

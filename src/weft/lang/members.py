@@ -22,6 +22,8 @@ class Members:
 
     def __init__(self) -> None:
         self.tests: dict[Value, _Test] = {}
+        self.parts: dict[Value, tuple[Value, Value, bool]] = {}
+        """Of conditions that are others, joined: which, and whether by ``and``."""
         self.gone: dict[Value, frozenset[int]] = {}
         """The members that a value cannot be, where code is emitted now."""
 
@@ -41,6 +43,7 @@ class Members:
 
     def joined(self, a: Value, c: Value, made: Value, both: bool) -> None:
         """Note that a condition is others, joined by ``and`` or ``or``."""
+        self.parts[made] = a, c, both
         one, other = self.tests.get(a), self.tests.get(c)
         if one is not None and other is not None and one.place is other.place:
             members = one.members & other.members if both else one.members | other.members
@@ -48,6 +51,9 @@ class Members:
 
     def passed(self, test: Value, holds: bool) -> None:
         """From here on a condition is known."""
+        if (parts := self.parts.get(test)) is not None and holds is parts[2]:
+            self.passed(parts[0], holds)
+            self.passed(parts[1], holds)
         if (told := self.tests.get(test)) is not None:
             wrong = frozenset(range(told.of)) - told.members if holds else told.members
             self.gone = {**self.gone, told.place: self.gone.get(told.place, _NONE) | wrong}

@@ -25,7 +25,8 @@ from weft.lang.as_python import AsPython
 from weft.lang.conversions import Conversions
 from weft.lang.elaboration import Elaboration, current, maybe_current
 from weft.lang.fold import against, compare, exact_function, fold, fold_function, has_lanes, lanewise
-from weft.lang.hints import comparison_hint, conversion_hint, kind_of, meeting_hint, operand_hint
+from weft.lang.hints import conversion_hint, incomparable, kind_of, meeting_hint, operand_hint
+from weft.lang.maybe import present
 from weft.lang.promote import as_mask, fits, promote
 from weft.lang.python_number import python_number
 
@@ -145,6 +146,7 @@ class Number(Conversions, AsPython):
 
             self.value = payload(type(self), (cast("NumberLike", value), *more))
             return
+        value = present(value)
         if isinstance(value, Number):
             if value.lanes not in (1, self.lanes):
                 refuse(
@@ -281,11 +283,7 @@ class Number(Conversions, AsPython):
                 return NotImplemented
             if hasattr(cast("type[Any]", type(c)), "__weft_compares__"):
                 return NotImplemented
-            refuse(
-                "operand",
-                f"cannot compare {a_(type(a).__name__)} with {kind_of(c)}",
-                hint="a number is never None: leave the test out" if c is None else comparison_hint(c),
-            )
+            return incomparable(op, type(a).__name__, c)
         if isinstance(c, float) and not a.dtype.is_float:  # exactly, as Python compares them
             a = number_class(DType.int64, a.lanes)(a) if a.dtype.kind == "bool" else a
             c = against(op, a.dtype, c)
@@ -472,6 +470,7 @@ def to_type(x: object, cls: type[Number], b: Elaboration, of: str = "") -> Value
 
     ``of`` names what is of this class, where the user's text does not show it.
     """
+    x = present(x)
     if not isinstance(x, Number):
         if isinstance(x := python_number(x), (bool, int, float)):
             fits(x, cls)

@@ -15,6 +15,7 @@ from weft.dtype import DType, as_dtype
 from weft.lang.elaboration import current, maybe_current
 from weft.lang.enums import EnumValue
 from weft.lang.host import host_object
+from weft.lang.maybe import Maybe
 from weft.lang.number import Number, value_of
 from weft.lang.products import class_of, part_names, parts_of
 from weft.lang.spec import is_composite, spec_of
@@ -59,6 +60,8 @@ def refuse_text(number: Number, caller: FrameType) -> None:
 
 def text_of(value: Any, conversion: int) -> Any:
     """A value in an f-string: what holds run-time numbers becomes text with their marks."""
+    if isinstance(value, Maybe):
+        value = None if value.known() is False else value.present()
     _check(value)
     if isinstance(value, Number):
         return Formatted(value)

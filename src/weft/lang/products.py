@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 
 from weft.compiler.source.quoted import text_of, unquoted
 from weft.diagnostics import a_, refuse, undefined
+from weft.lang.maybe import Maybe
 from weft.lang.number import Number
 from weft.lang.python_number import python_number
 
@@ -162,6 +163,8 @@ def remade(cls: type[Any], parts: Sequence[Any], *, plain: bool = False) -> Any:
     """What has these parts (a tuple, a dataclass, a struct, an array), made without its constructor."""
     if issubclass(cls, tuple):
         return cast("Any", tuple).__new__(cls, parts)
+    if cls is Maybe and plain:
+        return parts[1] if parts[0] else None
     if hasattr(cls, "__weft_items__"):
         return cast("Any", cls).of(parts)
     of_struct = getattr(cls, "__weft_names__", None)

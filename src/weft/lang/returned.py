@@ -10,6 +10,7 @@ from weft.lang.accept import element_dtype
 from weft.lang.any_lanes import closed
 from weft.lang.elaboration import current
 from weft.lang.generic import describe_annotation
+from weft.lang.maybe import Maybe, without_none
 from weft.lang.number import Number, to_type
 from weft.lang.products import all_parts, annotations_of, part_names, remade
 from weft.lang.promote import fits
@@ -54,6 +55,9 @@ def returned(name: str, annotation: Any, value: Any) -> Any:
 
     Python's own ``int`` and ``float`` name no width, and so convert nothing.
     """
+    if (wanted := without_none(annotation)) is not None:
+        return value if value is None or isinstance(value, Maybe) else returned(name, wanted, value)
+    value = value.present() if isinstance(value, Maybe) and _says(annotation) else value
     kind: Any = get_origin(annotation) or annotation
     if kind is None or kind is type(None):
         if value is not None:

@@ -16,6 +16,7 @@ from weft.compiler.source.python import scope_of
 from weft.diagnostics import a_, refuse
 from weft.dtype import DType
 from weft.lang.elaboration import current
+from weft.lang.maybe import Maybe
 from weft.lang.number import Number, number_class, type_name, value_of
 from weft.lang.products import class_of, names_of, parts_of, remade
 from weft.lang.text import RunTimeText
@@ -148,6 +149,8 @@ class PartsSpec:
     def describe(self) -> str:
         """How a message names it: with the lanes that a struct leaves open."""
         each = [item.describe() for item in self.items]
+        if self.cls is Maybe:
+            return f"{each[1]} or None"
         if self.cls is tuple:
             return f"({', '.join(each)})"
         opened: Sequence[str] = getattr(self.cls, "__weft_open__", tuple)()

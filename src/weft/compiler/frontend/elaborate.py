@@ -42,6 +42,7 @@ from weft.lang.external import check_callback, check_result, filled
 from weft.lang.generic import bound_of, describe_annotation, substitute
 from weft.lang.host_closures import HostClosure
 from weft.lang.lanes import vector_of
+from weft.lang.maybe import Maybe, present, without_none
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.overloads import chosen
 from weft.lang.pointer import AddressSpace
@@ -437,6 +438,7 @@ class Elaborator:
         library = fn.within or is_internal(place[0])
         met: dict[object, DType] = {}
         stored: dict[object, DType] = {}
+        optional: dict[object, Any] = {}
         for _ in range(_PASSES):
             draft = Draft(
                 replace(f, args=[], body=Region(), file=place[0], line=place[1], source_name=place[2]),
@@ -448,7 +450,8 @@ class Elaborator:
             b.containers.beyond = self.helpers.beyond
             if fn.fast_math:
                 b.fastmath = FAST_MATH
-            b.met, b.stored, b.untyped = met, stored, untyped
+            b.met, b.stored, b.untyped, b.optional = met, stored, untyped, optional
+            known = len(optional)
             b.region, b.loc = draft.function.body, (place[1], 0)
             b.annotation, b.result_of = annotation, fn.name
             with building(b):
@@ -476,6 +479,9 @@ class Elaborator:
                 if b.postponed:
                     raise b.postponed[0]
                 return draft
+            if len(optional) > known:  # other code, with other marks
+                met.clear()
+                stored.clear()
             if restored(around):  # by a helper, perhaps, which then is no more done than they are
                 self.done = dict(list(self.done.items())[:done])
         raise CompileError.at(
@@ -522,6 +528,10 @@ def _argument(name: str, annotation: Any, comptime: bool, value: Any, function: 
             )
         return value
     value = python_number(value)
+    if (wanted := without_none(annotation)) is not None:
+        none = value is None or isinstance(value, Maybe)
+        return value if none else _argument(name, wanted, comptime, value, function)
+    value = value if any(annotation is open_ for open_ in (MISSING, Any, object)) else present(value)
     bound = bound_of(annotation)
     if bound is not None:
         kind = assumed(value)

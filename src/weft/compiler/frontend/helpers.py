@@ -257,9 +257,6 @@ class _Asks(ByValue):
 
     def _compare(self, node: ast.expr, left: ast.expr, right: ast.expr, op: ast.cmpop) -> ast.expr:
         if isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
-            is_none = any(isinstance(side, ast.Constant) and side.value is None for side in (left, right))
-            if isinstance(op, (ast.Is, ast.IsNot)) and is_none:
-                return place(ast.Compare(left, [op], [right]), node)
             if isinstance(right, ast.Set):  # what exists at run time has no hash
                 right = place(tuple_of(right.elts), right)
             method = "is_" if isinstance(op, (ast.Is, ast.IsNot)) else "in_"

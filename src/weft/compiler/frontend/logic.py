@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, cast
 
+from weft.compiler.frontend.blanks import NO_BLANK, blank_of
 from weft.compiler.frontend.containers import check
 from weft.compiler.frontend.membership import contains, equal
 from weft.compiler.frontend.pybuiltins import Builtins, late
@@ -16,6 +17,7 @@ from weft.diagnostics import LEFT, RIGHT, VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.as_python import check_classes
 from weft.lang.enums import EnumValue
+from weft.lang.maybe import Maybe, maybe, present
 from weft.lang.number import Number, number_class, to_type, unify
 from weft.lang.products import class_of
 from weft.lang.python_number import python_number
@@ -29,6 +31,17 @@ _NUMBERS = (int, float, Number)
 
 def truth(value: Any, b: Logic) -> bool | Value:
     """A condition: a Python bool where it is known now, else an i1."""
+    if isinstance(value, Maybe):
+        value = value.narrowed()
+    if isinstance(value, Maybe):
+        flag = truth(value.flag(), b)
+        held = truth(value.weft_held, b)
+        if isinstance(held, bool):
+            return flag if held else False
+        assert isinstance(flag, Value)
+        made = b.value("arith.andi", (flag, held), I1)
+        b.members.joined(flag, held, made, True)
+        return made
     if isinstance(value, Number):
         if value.lanes != 1:
             refuse(
@@ -94,15 +107,20 @@ class Logic(Builtins):
         """A region of its own, which is reached where ``test`` is ``holds``, and what comes of it."""
         region = Region()
         set_before = [(v, v.defined) for v in self.open_vars]
+        sure = [(v, v.surely) for v in self.optionals]
         held = self.containers.named(thunk)
         before = self._enter(region)
         if test is not None:
             self.members.passed(test, holds)
         value = thunk()
+        if isinstance(value, Maybe):  # as what stands before says
+            value = value.narrowed()
         check(held, "expression")
         self._leave(before)
         for var, was in set_before:
             var.defined = was
+        for var, was in sure:
+            var.surely = was and var.surely
         return region, value
 
     def _short_circuit(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:
@@ -128,7 +146,10 @@ class Logic(Builtins):
             result.store(_Bool.of(other) if isinstance(other, Value) else _Bool(other))
         empty = Region()
         self.emit("weft.if", (known,), (), {}, (region, empty) if is_and else (empty, region))
-        return result.load()
+        made = result.load()
+        if isinstance(other, Value):
+            self.members.joined(known, other, made.value, is_and)
+        return made
 
     def _either(self, first: Any, thunk: Callable[[], Any], is_and: bool) -> Any:
         """``first and thunk()`` as Python means it: the value of the one that decides."""
@@ -137,6 +158,8 @@ class Logic(Builtins):
             return thunk() if known is is_and else first
         region, other = self._aside(thunk, known, is_and)
         other = python_number(other)
+        if isinstance(first, Maybe) and not is_and:
+            first = first.weft_held  # where it decides
         if _is_bool(first) and _is_bool(other):
             return self._joined(known, region, truth(other, self), is_and)
         if _is_bool(first) and isinstance(other, (Number, int, float)):  # what it is where it decides
@@ -163,6 +186,9 @@ class Logic(Builtins):
     def is_(self, first: Any, second: Any, negated: bool) -> Any:
         """``first is second``: of Python's objects, members of enums, and Bools, of which Python has two."""
         check_classes(first, second)
+        first, second = (v.narrowed() if isinstance(v, Maybe) else v for v in (first, second))
+        if isinstance(first, Maybe) or isinstance(second, Maybe):
+            return self._is_none(first, second, negated)
         if _is_bool(first) and _is_bool(second) and (late(first) or late(second)):
             same: Any = first if second is True else second if first is True else first == second
             return self.not_(same) if negated else same
@@ -181,6 +207,13 @@ class Logic(Builtins):
                 hint=f"write {LEFT} {'!=' if negated else '=='} {RIGHT}",
             )
         return (first is second) is not negated
+
+    def _is_none(self, first: Any, second: Any, negated: bool) -> Any:
+        """``x is None`` of what may be None."""
+        if first is None or second is None:
+            flag = cast("Maybe", second if first is None else first).flag()
+            return flag if negated else self.not_(flag)
+        return self.is_(present(first), present(second), negated)
 
     def same(self, first: Any, second: Any) -> Any:
         """``first == second``, as a bool or a Bool."""
@@ -217,6 +250,10 @@ class Logic(Builtins):
         """One of two values that were emitted to regions of their own, in the type that both have or take."""
         (yes, a), (no, c) = true, false
         a, c = python_number(a), python_number(c)
+        if isinstance(a, Maybe) or isinstance(c, Maybe) or (a is None) is not (c is None):
+            made = self._maybe(known, (yes, a), (no, c), what)
+            if made is not None:
+                return made
         numbers = isinstance(a, (Number, int, float)) and isinstance(c, (Number, int, float))
         if _pure(yes) and _pure(no) and (numbers or _pairs(a, c)):
             self.splice(yes)
@@ -234,6 +271,26 @@ class Logic(Builtins):
         self.branch(known, yes, no)
         result.defined = True
         return result.load()
+
+    def _maybe(self, known: Value, true: tuple[Region, Any], false: tuple[Region, Any], what: str) -> Any:
+        """One of two values of which one may be None, or is; nothing where these have no blank."""
+        sides = true, false
+        blanks = [NO_BLANK if value is None else blank_of(value) for _, value in sides]
+        blank = next((b for b in blanks if b is not NO_BLANK), NO_BLANK)
+        if blank is NO_BLANK:
+            return None
+        parted = [maybe(value, blank) for _, value in sides]
+        (yes, no), (a, c) = [region for region, _ in sides], [part.weft_held for part in parted]
+        if all(isinstance(v, (Number, int, float)) for v in (a, c)):
+            a, c = self._meet(a, c, yes, no, what)
+        flag, held = Var(self, what, UNDEFINED), Var(self, what, UNDEFINED)
+        for region, part, value in ((yes, parted[0], a), (no, parted[1], c)):
+            with self.into(region):
+                flag.store(part.weft_there)
+                held.store(value)
+        self.branch(known, yes, no)
+        flag.defined = held.defined = True
+        return Maybe(flag.load(), held.load())
 
     def _choose(self, condition: Number, a: Any, c: Any, what: str) -> Any:
         """``a`` where the condition holds, else ``c``: numbers, or tuples of as many."""

@@ -14,6 +14,7 @@ from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import refuse
 from weft.dtype import DType
 from weft.lang.enums import EnumValue
+from weft.lang.maybe import Maybe
 from weft.lang.number import Number
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _value(b: Logic, value: Any, wanted: Any) -> _Found:
 def _single(b: Logic, value: Any, wanted: bool | None) -> _Found:
     if wanted is not None and isinstance(value, Number) and value.dtype is DType.bool and value.lanes == 1:
         return (b.truth(value) if wanted else b.not_(value)), {}
-    return value is wanted, {}
+    return b.is_(value, wanted, False) if isinstance(value, Maybe) else value is wanted, {}
 
 
 def _as(b: Logic, value: Any, inner: Any, index: int | None) -> _Found:

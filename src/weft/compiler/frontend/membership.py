@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 from weft.compiler.frontend.pybuiltins import check_classes, late
 from weft.compiler.frontend.ranges import Range
 from weft.diagnostics import LEFT, RIGHT, a_, refuse
+from weft.lang.maybe import Maybe
 from weft.lang.number import Number
 from weft.lang.products import class_of, compared_parts, is_by_parts, parts_of
+from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite
 
 if TYPE_CHECKING:
@@ -73,6 +75,8 @@ def _is_flag(value: Any) -> bool:
 
 def equal(b: Logic, a: Any, c: Any, item: bool = False) -> Any:
     """``a == c`` as a bool or a Bool, of tuples and lists item by item; of an item's lanes all have to be."""
+    if isinstance(a, Maybe) or isinstance(c, Maybe):
+        return _maybe_equal(b, python_number(a), python_number(c))
     if {type(a), type(c)} == {list}:
         a, c = tuple(a), tuple(c)
     sides = compared_parts(a, c, "__eq__")
@@ -95,6 +99,21 @@ def equal(b: Logic, a: Any, c: Any, item: bool = False) -> Any:
         )
     found = a == c
     return b.truth(found.all() if item and isinstance(found, Number) and found.lanes > 1 else found)
+
+
+def _maybe_equal(b: Logic, a: Any, c: Any) -> Any:
+    """``a == c`` where either may be None."""
+    if not isinstance(a, Maybe):
+        a, c = c, a
+    if not isinstance(a, Maybe):
+        return a is c if a is None or c is None else equal(b, a, c)
+    if c is None:
+        return b.not_(a.flag())
+    if not isinstance(c, Maybe):
+        return b.both(a.flag(), lambda: equal(b, a.weft_held, c))
+    none = b.both(b.not_(a.flag()), lambda: b.not_(c.flag()))
+    there = b.both(b.both(a.flag(), c.flag), lambda: equal(b, a.weft_held, c.weft_held))
+    return b.either(none, lambda: there)
 
 
 def _in_range(b: Logic, value: Any, items: Range) -> Any:

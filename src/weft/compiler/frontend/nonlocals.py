@@ -142,6 +142,7 @@ def give_back(b: Staging, changed: Iterable[SharedSpec], leaves: Sequence[Value]
 
 def _assign(var: Var, held: Spec, leaves: Sequence[Value]) -> None:
     """Assign what a call has left in a variable; literals stay such."""
+    var.surely = False
     if isinstance(held, PartsSpec) and len(var.parts) == len(held.items):
         for part, item in zip(var.parts, held.items, strict=True):
             count = len(item.leaves())

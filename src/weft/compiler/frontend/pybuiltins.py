@@ -16,9 +16,11 @@ from weft.diagnostics import VALUE, a_, refuse
 from weft.dtype import DType
 from weft.lang.as_python import check_classes, name_of, stands_for
 from weft.lang.elaboration import current
+from weft.lang.maybe import Maybe
 from weft.lang.number import Number, number_class
 from weft.lang.printing import kernel_print, text_of
 from weft.lang.products import class_of, compared_parts, is_dataclass, parts_of
+from weft.lang.python_number import python_number
 from weft.lang.spec import is_composite
 from weft.lang.text import RunTimeText, marked
 
@@ -125,6 +127,11 @@ class Builtins(FunctionState):
 
     def py_isinstance(self, value: Any, kinds: Any) -> bool:
         """``isinstance``: Python's, but that ``typing.Union`` asks for the class by ``type``."""
+        value = python_number(value) if isinstance(value, Maybe) else value
+        if isinstance(value, Maybe):
+            of_value, of_none = self.py_isinstance(value.weft_held, kinds), isinstance(None, kinds)
+            logic = cast("Any", self)
+            return of_value if of_value == of_none else value.flag() if of_value else logic.not_(value.flag())
         return isinstance(value, kinds) or self.py_issubclass(cast("type[Any]", type(value)), kinds)
 
     def py_issubclass(self, cls: type[Any], kinds: Any) -> bool:

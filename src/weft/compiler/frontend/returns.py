@@ -6,6 +6,7 @@ import ast
 from enum import Enum
 from typing import Any
 
+from weft.compiler.frontend.blanks import NO_BLANK, blank_of
 from weft.compiler.frontend.nonlocals import SharedSpec, changes
 from weft.compiler.frontend.staging import Staging
 from weft.compiler.frontend.variables import as_runtime, carried
@@ -14,6 +15,7 @@ from weft.compiler.source.definition import MISSING, Definition
 from weft.diagnostics import CompileError, Diagnostic, Label, Location
 from weft.dtype import DType
 from weft.lang import weak
+from weft.lang.maybe import Maybe, maybe
 from weft.lang.number import Number, number_class, to_type
 from weft.lang.products import class_of, part_names, parts_of, remade
 from weft.lang.promote import promote
@@ -37,7 +39,7 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec,
             b.emit("llvm.unreachable")
     if kernel:
         return StaticSpec(None), ()
-    values = _unified(b, fn.name, [value for _, _, value in b.returns])
+    values = _unified(b, fn.name, _with_none([value for _, _, value in b.returns], fell))
     result, values = _result(b, values, fn.name, fell)
     changed = [*changes(b)]
     specs = tuple(spec for _, spec in changed)
@@ -51,6 +53,18 @@ def finish(b: Staging, f: Function, fn: Definition, kernel: bool) -> tuple[Spec,
         op.operands = (*own, *(leaf for var, _ in changed for leaf in var.held()))
         region.ops.append(op)
     return result, specs
+
+
+def _with_none(values: list[Any], fell: bool) -> list[Any]:
+    """The values of the returns; where some ``return None``, the others may be None."""
+    said = values[:-1] if fell else values
+    there = [value for value in values if value is not None]
+    blank = NO_BLANK if not there else blank_of(there[0])
+    if blank is NO_BLANK or not any(v is None or isinstance(v, Maybe) for v in said):
+        return values
+    made = [maybe(value, blank) for value in values]
+    flags = [number_class(DType.bool)(one.weft_there) for one in made]  # of which none is known to who calls
+    return [Maybe(flag, one.weft_held) for flag, one in zip(flags, made, strict=True)]
 
 
 def _unified(b: Staging, name: str, values: list[Any]) -> list[Any]:

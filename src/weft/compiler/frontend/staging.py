@@ -180,13 +180,21 @@ class Staging(Logic, Access):
     ) -> tuple[Any, ...]:
         """Before a ``for``: likewise, unless it is unrolled."""
         late = isinstance(items, Generated) and items.late
-        return self._carried(names, values, ways) if late or on_device(items) else values
+        if not (late or on_device(items)):
+            return values
+        return self._unsure(self._carried(names, values, ways))
 
     def carry_while(
         self, _: Any, names: tuple[str, ...], values: tuple[Any, ...], ways: _Ways = ()
     ) -> tuple[Any, ...]:
         """Before a ``while``: always."""
-        return self._carried(names, values, ways)
+        return self._unsure(self._carried(names, values, ways))
+
+    def _unsure(self, assigned: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What a loop assigns may be None in its next round; what is known of all else stays known."""
+        for var in self.optionals:
+            var.enter_loop(any(var is one for one in assigned))
+        return assigned
 
     def annotated(self, annotation: Any, value: Any) -> Any:
         """``x: T = value``: the value as T."""
@@ -309,17 +317,29 @@ class Staging(Logic, Access):
         set_before = [(v, v.defined) for v in self.open_vars]
         reached: list[bool] = []
         set_after: list[dict[Var, bool]] = []
+        sure_before = [(v, v.is_sure(), v.parts[0].read) for v in self.optionals]
+        sure_after: list[dict[Var, bool]] = []
+        changed: set[Var] = set()
         for taken, region in zip((True, False), regions, strict=True):
             before = self._enter(region)
             self.members.passed(known, taken)
             yield taken
             check(containers, "`if`")
+            sure = {v: v.is_sure() for v, *_ in sure_before}
             reached.append(self._leave(before))
             set_after.append(self._set())
+            sure_after.append(sure)
             for var, was in set_before:
                 var.defined = was
+            for var, was, read in sure_before:
+                changed |= {var} if var.parts[0].read is not read else set()
+                var.surely, var.parts[0].read = was, read
         for var in set_after[1]:
             var.defined = all(s.get(var, False) or not r for s, r in zip(set_after, reached, strict=True))
+        for var in changed:
+            var.parts[0].read = None
+        for var, *_ in sure_before:
+            var.surely = all(s[var] or not r for s, r in zip(sure_after, reached, strict=True))
         self.loc = place
         self.emit("weft.if", (known,), (), {}, regions)
         self.live = self.live and any(reached)
@@ -384,7 +404,7 @@ class Staging(Logic, Access):
 
     def _counted(self, items: Range, at: Callable[[Any], Any] | None) -> Iterator[Any]:
         bounds, index_of = items.bounds(self)
-        place = self.loc
+        place, sure = self.loc, self._sure_in_loop()
         index = Value(bounds[0].type, None, "i")
         body = Region([index])
         index.owner = body
@@ -398,18 +418,28 @@ class Staging(Logic, Access):
         self.round = object()
         self.loops.pop()
         self._after(loop)
+        for var, was in sure:
+            var.surely = was
         self.loc = place
         self.emit("weft.for", bounds, (), {"parallel": False}, (body,))
+
+    def _sure_in_loop(self) -> list[tuple[Var, bool]]:
+        """Which variables are certain not to be None in all rounds of the loop that begins."""
+        for var in self.optionals:
+            var.enter_loop(False)
+        return [(var, var.surely) for var in self.optionals]
 
     def while_(self, test: Callable[[], Any]) -> Iterator[None]:
         """The one iteration that stands for all of a ``while``."""
         containers = self.containers.held(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
-        place = self.loc
+        place, sure = self.loc, self._sure_in_loop()
         condition, body = Region(), Region()
         before = self._enter_round(condition)
         known = truth(test(), self)
         value = self.constant(known, I1) if isinstance(known, bool) else known
         self.emit("weft.condition", (value,))
+        self.members.passed(value, True)
+        tested = [var for var in self.optionals if var.is_sure()]
         self._leave(before)
         loop = _Loop(False, 0)
         if known is not True:
@@ -417,6 +447,8 @@ class Staging(Logic, Access):
         self.loops.append(loop)
         before = self._enter_round(body)
         loop.scope = self.scopes[-1]
+        for var in tested:
+            var.surely = True
         yield
         check(containers, "loop")
         self._leave(before)
@@ -425,6 +457,8 @@ class Staging(Logic, Access):
         self.loc = place
         self.emit("weft.while", (), (), {}, (condition, body))
         self._after(loop)
+        for var, was in sure:
+            var.surely = was
         self.live = self.live and bool(loop.ends or loop.breaks)
 
     def _enter_round(self, region: Region) -> tuple[Region, bool, Any]:
@@ -495,6 +529,7 @@ class Staging(Logic, Access):
         holds = assertion(condition, message)
         if holds is None:
             return
+        self.members.passed(holds, True)
         failing, (pieces, values) = self._aside(lambda: text_pieces(text_of(message(), ord("s"))))
         with self.into(failing if failing.ops else self.region):
             op = self.emit("weft.assert", (holds, *values))

@@ -36,6 +36,10 @@ class FunctionState(Elaboration):
         self.containers = Containers()
         self.tested: tuple[Any, Any] | None = None
         """The condition of the `if` at hand, and whether it holds, where that was asked before."""
+        self.optional: dict[object, Any] = {}
+        """By the place of a variable that may be None, what stands for its value where it is."""
+        self.optionals: list[Var] = []
+        """The variables of which this is known."""
         self.call: Called | None = None
         """That of the statement at hand, if it is one."""
         self.open_vars: list[Var] = []

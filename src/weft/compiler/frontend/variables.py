@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+from weft.compiler.frontend.blanks import NO_BLANK, blank_of
 from weft.compiler.ir.core import Loc, Region, Value
 from weft.compiler.ir.types import SLOT
 from weft.diagnostics import VALUE, CompileError, Diagnostic, Label, Location, a_, refuse
 from weft.dtype import DType
 from weft.lang import weak
 from weft.lang.enums import EnumSpec, at_run_time
+from weft.lang.maybe import Maybe
 from weft.lang.number import Number, number_class
 from weft.lang.products import all_parts, annotations_of, class_of, is_numeric, part_names, parts_of, remade
 from weft.lang.promote import fits, promote
@@ -22,6 +24,9 @@ from weft.lang.weak import assumed_type
 
 if TYPE_CHECKING:
     from weft.compiler.frontend.pybuiltins import Builtins
+
+
+_Bool = number_class(DType.bool)
 
 
 class Undefined:
@@ -117,7 +122,7 @@ def none_hint(*kinds: str) -> str:
     """What to write where a run-time condition would choose None; empty where none of these is."""
     if not any(kind.startswith("None ") for kind in kinds):
         return ""
-    return "let a number stand for None (-1, say), or a Bool beside it say whether there is one"
+    return "only what is made of numbers may be None: let a Bool beside it say whether there is one"
 
 
 class Var:
@@ -127,21 +132,27 @@ class Var:
         "b",
         "changed",
         "defined",
+        "key",
         "loc",
         "name",
+        "optional",
         "parts",
         "read",
         "root",
         "scope",
         "slots",
         "spec",
+        "surely",
         "weak",
         "whole",
     )
 
-    def __init__(self, b: Builtins, name: str, value: Any) -> None:
+    def __init__(self, b: Builtins, name: str, value: Any, *part: int) -> None:
         self.b = b
         self.name = name
+        self.key = (name, b.loc[:2], *part)
+        self.optional = self.surely = False
+        """Whether it may be None; and whether it is certain not to be where code is emitted now."""
         self.scope = b.scopes[-1]
         self.spec: Spec | None = None
         self.slots: list[Value] = []
@@ -165,6 +176,11 @@ class Var:
     def _create(self, value: Any) -> Any:
         """Fix the spec from the first value; a literal's type stays open until something meets it."""
         b = self.b
+        blank = b.optional.get(self.key, NO_BLANK)
+        if isinstance(value, Maybe):
+            blank = blank_of(value)
+        if blank is not NO_BLANK:
+            return self._create_optional(value, blank)
         if self.weak is None and (
             _is_literal(value) or (isinstance(value, Number) and value.weak is not None)
         ):
@@ -175,7 +191,7 @@ class Var:
             self.spec = NumberSpec(b.stored.get(self.weak) or b.met.get(self.weak) or assumed, lanes)
             value = self._converted(value)
         elif (parts := _parts_with_literals(value)) is not None:
-            self.parts = [Var(b, self.name, part) for part in parts]
+            self.parts = [Var(b, self.name, part, *self.key[2:], n) for n, part in enumerate(parts)]
             specs = [part.spec for part in self.parts if part.spec is not None]
             self.spec = PartsSpec(tuple(specs), class_of(value))
             self.slots = [slot for part in self.parts for slot in part.slots]
@@ -190,15 +206,77 @@ class Var:
             self.slots.append(b.prologue("weft.slot", SLOT, attrs))
         return value
 
+    def _create_optional(self, value: Any, blank: Any) -> Any:
+        """A variable that may be None: one for the flag, one for the value."""
+        made = (
+            value if isinstance(value, Maybe) else Maybe(value is not None, blank if value is None else value)
+        )
+        self.optional, self.surely = True, made.known() is True
+        flag = made.weft_there if isinstance(made.weft_there, Number) else _Bool(made.weft_there)
+        self.parts = [
+            Var(self.b, self.name, part, *self.key[2:], n) for n, part in ((-1, flag), (-2, made.weft_held))
+        ]
+        specs = [part.spec for part in self.parts if part.spec is not None]
+        self.spec = PartsSpec(tuple(specs), Maybe)
+        self.slots = [slot for part in self.parts for slot in part.slots]
+        self.loc = self.b.loc
+        self.b.optionals.append(self)
+        self._remember(made)
+        return made
+
+    def _remember(self, stored: Any) -> None:
+        """What was tested of a flag holds of the variable that it was stored into."""
+        flag = stored.weft_there.value if isinstance(stored, Maybe) and stored.known() is None else None
+        if isinstance(flag, Value):
+            self.parts[0].read = self.b.round, self.b.region, [flag]
+
+    def _store_optional(self, value: Any) -> None:
+        flag, held = self.parts
+        self.surely = value is not None and not isinstance(value, Maybe)
+        flag.store(value.weft_there if isinstance(value, Maybe) else value is not None)
+        if value is not None:
+            held.store(value.weft_held if isinstance(value, Maybe) else value)
+        self._remember(value)
+
+    def _learn_optional(self, value: Any) -> None:
+        """Give up the pass where a variable may be None after all; the next knows."""
+        b, none = self.b, isinstance(self.spec, StaticSpec) and self.spec.value is None
+        if (value is None) is none and not isinstance(value, Maybe):
+            return
+        if value is None:
+            with b.into(Region()):
+                blank = blank_of(self.now())
+        else:
+            blank = blank_of(value)
+        if blank is not NO_BLANK and self.key not in b.optional:
+            b.optional[self.key], b.learnt = blank, True
+            refuse("type-change", f"`{self.name}` may be None")
+
+    def enter_loop(self, assigned: bool) -> None:
+        """A loop begins: what it assigns, itself or by calls, may be None in its next round."""
+        self.surely = self.is_sure() and not assigned and self.root is None
+        self.parts[0].read = None
+
+    def is_sure(self) -> bool:
+        """Whether what may be None is certain not to be, by what was assigned or tested."""
+        if self.surely or not self.optional:
+            return True
+        read = self.parts[0].read
+        return read is not None and self.b.members.known(read[2][0], 1, 2) is True
+
     def store(self, value: Any) -> None:
         """Assign; the type must be that of the first assignment."""
         value = value.load() if isinstance(value, Var) else python_number(value)
         if self.spec is None:
             value = self._create(value)
-        elif self.parts:
-            self._store_parts(value)
+        elif self.optional:
+            self._store_optional(value)
         else:
-            value = self._converted(value)
+            self._learn_optional(value)
+            if self.parts:
+                self._store_parts(value)
+            else:
+                value = self._converted(value)
         self.put(() if self.parts else leaves_of(value))
 
     def _store_parts(self, value: Any) -> None:
@@ -334,7 +412,15 @@ class Var:
             )
         if self.spec is None:
             return UNDEFINED
+        if self.optional:
+            return self.parts[1].now() if self.is_sure() else self._maybe()
         return self.now()
+
+    def _maybe(self) -> Any:
+        """What it holds, of which it is not certain that it is there; None where it is certain that not."""
+        held = self.now()
+        held.weft_name = self.name
+        return held.narrowed()
 
     def now(self) -> Any:
         """What it holds, wherever it is set."""
