@@ -71,11 +71,11 @@ def precompile(
     jobs: int | None = None,
     **given: Any,
 ) -> Precompiled:
-    """Begin to compile kernels into the cache, in the background: launches and other processes find them there.
+    """Begin to compile kernels into the cache, in the background; launches find them there.
 
     Args:
         what: a kernel, a list of kernels, or a module or package: all kernels that it names.
-        target: the machine, such as ``"sm_90"``, or several; by default the one that ``DeviceContext()`` takes.
+        target: the machine, such as ``"sm_90"``, or several; by default what ``DeviceContext()`` takes.
         over: for launches over a range, its number of extents; 0 is for launches of blocks.
         jobs: how many of LLVM's workers there may be; by default as many as this process has cores.
         given: types and compile-time parameters, by name, for the kernels that leave them open.
@@ -100,6 +100,8 @@ def precompile(
         <4 kernels, compiled>
     """
     count = checked_jobs(jobs)
-    wanted = [default_target()] if target is None else [target] if isinstance(target, (str, Target)) else target
+    wanted = (
+        [default_target()] if target is None else [target] if isinstance(target, (str, Target)) else target
+    )
     items, left = planned(named(what), [find_target(each) for each in wanted], over, given)
     return Precompiled(items, count, tuple([each.name for each in left]))

@@ -40,6 +40,8 @@ def assembled(outcomes: Sequence[Outcome], jobs: int) -> tuple[list[Outcome], li
                 ctx.device.load(artifact, keep)
             made[number] = made[number]._replace(spans=(*made[number].spans, *spans))
 
-        own = [contextvars.copy_context() for _ in wanted]  # a thread of a pool has the settings of none
-        list(pool.map(lambda context, number: context.run(load, number), own, wanted))
+        # A thread of a pool has nobody's settings.
+        begun = [pool.submit(contextvars.copy_context().run, load, number) for number in wanted]
+        for each in begun:
+            each.result()
     return made, keys

@@ -1,4 +1,4 @@
-"""A program's kernels compiled: in processes of their own where that can be, else by threads and LLVM's workers."""
+"""A program's kernels compiled: in forks where that can be, else by threads and LLVM's workers."""
 
 from __future__ import annotations
 

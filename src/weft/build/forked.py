@@ -1,8 +1,8 @@
 """A program's kernels compiled by forks of this process, each of which takes the next that nobody has.
 
-A fork has all that the program has imported and staged. It elaborates, and LLVM works in it; what it has compiled goes
-into the cache and back here. Where LLVM ends a fork, or does not come to an end, that kernel is compiled here as any
-other is, with a worker that may end, and another fork goes on.
+A fork has all that the program has imported and staged. It elaborates, and LLVM works in it; what it has
+compiled goes into the cache and back here. Where LLVM ends a fork, or does not come to an end, that kernel is
+compiled here as any other is, with a worker that may end, and another fork goes on.
 """
 
 from __future__ import annotations

@@ -63,7 +63,9 @@ def kernels_of(module: ModuleType) -> dict[str, Kernel[...]]:
 
 def shown(kernel: Kernel[...]) -> str:
     """A kernel with what is bound of it, shortly: ``matmul[T=Float16, tile=32]``."""
-    bound = [f"{name}={getattr(value, '__name__', None) or repr(value)}" for name, value in kernel.bound.items()]
+    bound = [
+        f"{name}={getattr(value, '__name__', None) or repr(value)}" for name, value in kernel.bound.items()
+    ]
     return f"{kernel.__name__}[{', '.join(bound)}]" if bound else kernel.__name__
 
 

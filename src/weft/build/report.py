@@ -39,7 +39,10 @@ def table(outcomes: Sequence[Outcome], seconds: float, most: int = 20) -> str:
     rows.append(["of all", *(f"{100 * total[s] / whole:.0f} %" for s in stages), "100 %"])
     widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
     lines = [
-        "  ".join(cell.ljust(w) if n == 0 else cell.rjust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(
+            cell.ljust(w) if n == 0 else cell.rjust(w)
+            for n, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
         for row in (head, *rows)
     ]
     lines.append(f"{1e3 * seconds:.0f} ms went by, {whole / (1e3 * seconds):.1f} of them at a time")

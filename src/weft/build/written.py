@@ -58,7 +58,8 @@ def _folder(place: Path, outcomes: Sequence[Outcome]) -> str:
                 "file": file,
                 "entry": info.entry,
                 "parameters": [
-                    {"name": p.name, "type": p.dtype.name, "pointer": p.pointer} for p in info.signature.parameters
+                    {"name": p.name, "type": p.dtype.name, "pointer": p.pointer}
+                    for p in info.signature.parameters
                 ],
                 "shared": info.shared,
                 "dynamic_shared": info.dynamic_shared,

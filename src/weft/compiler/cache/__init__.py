@@ -136,7 +136,20 @@ def _key(target: Target, *parts: str | bytes, support: bool | None = False) -> s
         from weft.compiler.llvm.emit import host_machine
 
         machine = host_machine()
-    return hashlib.sha256(marshal.dumps((tools, _in_order(target), machine, parts), 2)).hexdigest()
+    return hashlib.sha256(marshal.dumps((tools, _target_in_order(target), machine, parts), 2)).hexdigest()
+
+
+_targets: dict[int, tuple[Target, str]] = {}
+"""What ``_in_order`` gives of targets, by identity: they have hundreds of parts, and stay as they are."""
+
+
+def _target_in_order(target: Target) -> str:
+    found = _targets.get(id(target))
+    if found is None or found[0] is not target:
+        if len(_targets) >= 64:  # of a program that makes them
+            _targets.clear()
+        found = _targets[id(target)] = target, _in_order(target)
+    return found[1]
 
 
 def _in_order(value: Any) -> str:
