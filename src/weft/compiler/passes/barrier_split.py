@@ -18,13 +18,14 @@ from weft.compiler.ir.core import Attribute, Function, Op, Region, Value
 from weft.compiler.ir.effects import BARRIERS
 from weft.compiler.ir.ops import SPECS
 from weft.compiler.ir.types import I8, I64, AddressSpace, IntType, Type, pointer
+from weft.compiler.passes.ahead import fetch_ahead
 from weft.compiler.passes.given_first import kept_before
 from weft.compiler.passes.guard_bounds import threads_within
 from weft.compiler.passes.in_turn import in_turn
 from weft.compiler.passes.lanes import MOST, Lanes, width
 from weft.compiler.passes.launch_record import LaunchRecord
 from weft.compiler.passes.meeting import Decisions, disagree, report, tally
-from weft.compiler.passes.neighbours import Neighbours, blocks_side_by_side, two_rounds
+from weft.compiler.passes.neighbours import Neighbours, blocks_side_by_side, rounds_at_once
 from weft.compiler.passes.pieces import Cut, Piece
 from weft.compiler.passes.segment import Segment
 from weft.compiler.passes.some_threads import guard, single
@@ -415,10 +416,11 @@ class BarrierBody:
             lower = b.arith("addi", lower, self.uniform_value(offset))
         upper, step = (self.uniform_value(v) for v in op.operands[1:])
         every = self.bounds[0]
-        lower = two_rounds(self, node, lower, upper, step)
+        lower = rounds_at_once(self, node, lower, upper, step)
         with b.into(op.regions[0].alike(self.behind)) as made:
             if self.left is not None:
                 self.stop_when_all_left()
+            fetch_ahead(self, node, step)
             left = b.arith("subi", upper, self.behind[op.regions[0].args[0]])  # more than 0
             fewer = b.compare("ult", left, every)
             self.bounds[0] = b.select(fewer, left, every)

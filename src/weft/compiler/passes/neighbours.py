@@ -3,9 +3,9 @@
 A block reads a stretch of memory as long as itself, and the next one far away. So two things are done.
 Stretches of neighbouring blocks touch: a worker does the rounds of several blocks together, as if they were
 one wide block, up to the end of the loop, and what is behind it block by block. Where that is all that a
-kernel does, nothing is behind it. Blocks may come in any order, so nobody can tell. And two rounds are done
-in one loop over the threads: what a thread keeps from one to the next is read and written once for both, and
-two stretches of memory are under way. Each thread still does one round behind the other.
+kernel does, nothing is behind it. Blocks may come in any order, so nobody can tell. And four rounds are done
+in one loop over the threads: what a thread keeps from one to the next is read and written once for all, and
+four stretches of memory are under way. Each thread still does one round behind the other.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ _APART = frozenset(
 )
 """What asks for the block's own."""
 _ROUND = 24
-"""Operations of a round, of which two are done at once: in longer ones memory is a smaller part."""
+"""Operations of a round, of which some are done at once: in longer ones memory is a smaller part."""
+_AT_ONCE = 4
+"""Rounds done in one loop over the threads: two leave half of the time to what threads keep."""
 
 
 @record
@@ -129,8 +131,8 @@ def _all(nodes: list[Piece]) -> Iterator[Piece]:
             yield from _all(part)
 
 
-def two_rounds(body: BarrierBody, loop: Piece, first: Value, upper: Value, step: Value) -> Value:
-    """Pairs of those rounds of a strided loop that all threads make; the first thread's begin at ``first``.
+def rounds_at_once(body: BarrierBody, loop: Piece, first: Value, upper: Value, step: Value) -> Value:
+    """Some at a time of the rounds of a strided loop that all threads make; the first's begin at ``first``.
 
     Gives where the rounds begin that are left, the last of which may have fewer threads.
     """
@@ -140,14 +142,15 @@ def two_rounds(body: BarrierBody, loop: Piece, first: Value, upper: Value, step:
     b, index, (node,) = body.b, op.regions[0].args[0], parts
     zero, one, every = b.constant(0, I64), b.constant(1, I64), body.bounds[0]
     way = b.select(b.compare("slt", first, upper), b.arith("subi", upper, first), zero)
-    room = b.arith("subi", b.arith("subi", way, every), step)
-    both = b.arith("addi", step, step)
-    pairs = b.arith("addi", b.arith("divui", room, both), one)
-    pairs = b.select(b.compare("slt", room, zero), zero, pairs)
-    (region,), (number,) = indexed("pair")
+    together = b.arith("muli", step, b.constant(_AT_ONCE, I64))
+    room = b.arith("subi", b.arith("subi", way, every), b.arith("subi", together, step))
+    times = b.arith("addi", b.arith("divui", room, together), one)
+    times = b.select(b.compare("slt", room, zero), zero, times)
+    (region,), (number,) = indexed("four")
     with b.into(region):
-        here = b.arith("addi", first, b.arith("muli", number, both))
-        starts = here, b.arith("addi", here, step)
+        starts = [b.arith("addi", first, b.arith("muli", number, together))]
+        for _ in range(_AT_ONCE - 1):
+            starts.append(b.arith("addi", starts[-1], step))
         shared: list[dict[Value, Value]] = []
         before, own = dict(body.uniform), list[Op]()
         for start in starts:
@@ -165,12 +168,12 @@ def two_rounds(body: BarrierBody, loop: Piece, first: Value, upper: Value, step:
                     segment.op(op)
 
         body.threads(rounds, home=node)
-    loop_nest(b, [region], [(zero, pairs)], parallel=False)
-    return b.arith("addi", first, b.arith("muli", pairs, both))
+    loop_nest(b, [region], [(zero, times)], parallel=False)
+    return b.arith("addi", first, b.arith("muli", times, together))
 
 
 def _is_brief(body: BarrierBody, node: Piece) -> bool:
-    """Whether two rounds at once are worth it: one does little, and adds to what a thread keeps."""
+    """Whether some rounds at once are worth it: one does little, and adds to what a thread keeps."""
     if body.left is not None or body.warp is not None or node.op is not None or len(node.ops) > _ROUND:
         return False
     keeps = any(op.name == "weft.set" and not body.together.runs_once(op) for op in node.ops)
