@@ -10,6 +10,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,9 @@ from benchmarks.measure import Target, in_turns, spread, table
 from weft import Tensor
 from weft.gpu.host import DeviceContext
 
-ROWS, COLUMNS, DEPTH, THREADS, LANES = 4, 16, 256, 64, 8
+DEPTH, THREADS = 256, 32
+WIDE, NARROW = (8, 32, 16), (4, 16, 8)
+"""Rows and columns that a thread has in registers, and lanes: 16 vectors of 32, or 8 of 16."""
 WARM_UP = 12
 """Rounds that do not count: the first launches go through Python."""
 
@@ -30,7 +33,8 @@ def run(options: argparse.Namespace) -> None:
     x, y = (rng.uniform(-1, 1, (n, n)).astype(np.float32) for _ in range(2))
     a, b, c = Tensor.from_numpy(x, ctx), Tensor.from_numpy(y, ctx), Tensor.from_numpy(np.zeros_like(x), ctx)
     found = np.empty_like(x)
-    grid = n // COLUMNS, n // (ROWS * THREADS)
+    rows, columns, lanes = WIDE if _has_wide_vectors() else NARROW
+    grid = n // columns, n // (rows * THREADS)
 
     def weft() -> None:
         ctx.enqueue_function(
@@ -38,11 +42,11 @@ def run(options: argparse.Namespace) -> None:
             a,
             b,
             c,
-            rows=ROWS,
-            columns=COLUMNS,
+            rows=rows,
+            columns=columns,
             depth=DEPTH,
             threads=THREADS,
-            lanes=LANES,
+            lanes=lanes,
             grid_dim=grid,
             block_dim=THREADS,
         )
@@ -58,14 +62,20 @@ def run(options: argparse.Namespace) -> None:
     print(f"## Product of {n} x {n} float32 on {threads} thread{'s'[: threads > 1]} of {ctx.name}\n")
     timed = {name: _of_the_processor(case) for name, case in cases.items()} if threads == 1 else cases
     times = in_turns(timed, options.rounds or 30, pause=0.005, warm_up=WARM_UP)
-    rows: list[list[str]] = []
+    lines: list[list[str]] = []
     for name, got in times.items():
         least, middle, _ = spread(got)
-        rows.append([name, f"{1e3 * least:.1f}", f"{1e3 * middle:.1f}", f"{2e-9 * n**3 / least:.0f}"])
-    table(("ms", "least", "median", "GFLOP/s"), rows)
+        lines.append([name, f"{1e3 * least:.1f}", f"{1e3 * middle:.1f}", f"{2e-9 * n**3 / least:.0f}"])
+    table(("ms", "least", "median", "GFLOP/s"), lines)
     ours, theirs = (spread(got) for got in times.values())
     print(Target("of BLAS's speed, least times", theirs[0] / ours[0], 0.7, "", at_least=True))
     print(Target("of BLAS's speed, medians", theirs[1] / ours[1], 0.7, "", at_least=True), "\n")
+
+
+def _has_wide_vectors() -> bool:
+    """Whether the processor has AVX-512, as NumPy found."""
+    found: Any = np.show_config(mode="dicts")
+    return any(name in ("X86_V4", "AVX512_SKX") for name in found["SIMD Extensions"]["found"])
 
 
 def _of_the_processor(case: Callable[[], None]) -> Callable[[], float]:

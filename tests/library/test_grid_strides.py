@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from weft import Float32, Int, Int32, Pointer, kernel
+from weft import Float32, Int, Int32, Pointer, UInt8, UInt32, kernel
+from weft.atomic import Atomic
 from weft.compile import compile_info
 from weft.gpu import barrier, block_dim, block_idx, global_idx, grid_dim, thread_idx
 from weft.lang import no_contraction
@@ -86,3 +87,31 @@ def test_rounds_that_know_their_block(launch: Launch) -> None:
 def test_neighbouring_blocks_go_side_by_side(fn: Any, side_by_side: bool) -> None:
     text = str(compile_info(fn, target="x86-64", emission_kind="llvm"))
     assert ("udiv i64 4096" in text) is side_by_side
+
+
+@kernel
+def counted(values: Pointer[UInt8], counts: Pointer[UInt32], n: Int):
+    """Each block has its own counters, so blocks go one behind the other."""
+    shared = stack_allocation(UInt32, Layout.row_major(256), address_space=AddressSpace.SHARED)
+    t = thread_idx.x
+    for k in range(t, 256, block_dim.x):
+        shared[k] = 0
+    barrier()
+    for i in range(global_idx.x, n, block_dim.x * grid_dim.x):
+        Atomic.fetch_add(shared.ptr + Int(values[i]), 1)
+    barrier()
+    for k in range(t, 256, block_dim.x):
+        Atomic.fetch_add(counts + k, shared[k])
+
+
+@pytest.mark.parametrize(("n", "grid", "block"), [(0, 3, 32), (100, 4, 64), (70001, 5, 48), (123456, 9, 256)])
+def test_blocks_with_shared_memory_of_their_own(launch: Launch, n: int, grid: int, block: int) -> None:
+    values = np.random.default_rng(n).integers(0, 256, n, np.uint8)
+    _, counts = launch(counted, values, np.zeros(256, np.uint32), n, grid_dim=grid, block_dim=block)
+    assert np.array_equal(counts, np.bincount(values, minlength=256))
+
+
+@pytest.mark.parametrize(("fn", "asks"), [(counted, True), (parts, False), (doubled, False)])
+def test_memory_of_later_rounds_is_asked_for_where_blocks_go_alone(fn: Any, asks: bool) -> None:
+    text = str(compile_info(fn, target="x86-64", emission_kind="llvm"))
+    assert ("call void @llvm.prefetch" in text) is asks
