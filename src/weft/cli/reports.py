@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from weft.diagnostics import CompileError, Location, Report
 from weft.diagnostics.reports import Other, merged, shown
@@ -151,5 +152,5 @@ def _uri(file: str) -> str:
     """The file as seen from the present folder, where it is in that, since CI services look there."""
     path = Path(os.path.abspath(file))
     if path.is_relative_to(Path.cwd()):
-        return path.relative_to(Path.cwd()).as_posix()
+        return quote(path.relative_to(Path.cwd()).as_posix())
     return path.as_uri()
